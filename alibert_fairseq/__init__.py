@@ -1,0 +1,10 @@
+"""What `--user-dir alibert_fairseq` loads: every task, model, criterion and optimizer of this plugin, by name.
+
+fairseq itself imports only the `tasks` and `models` of a plugin, so each registered module is named here.
+"""
+
+from alibert_fairseq import text  # noqa: F401  --tokenizer, --bpe
+from alibert_fairseq.criterions import electra, masked_lm  # noqa: F401
+from alibert_fairseq.models import bert, electra as electra_model  # noqa: F401
+from alibert_fairseq.optim import adam, lamb  # noqa: F401
+from alibert_fairseq.tasks import electra as electra_task, masked_lm as masked_lm_task  # noqa: F401

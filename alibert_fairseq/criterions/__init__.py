@@ -1,0 +1,1 @@
+"""Losses and the figures logged beside them."""

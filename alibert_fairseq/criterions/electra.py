@@ -1,0 +1,112 @@
+"""`--criterion electra`: the generator's masked language modelling plus 50 times the discriminator's detection."""
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from fairseq.criterions import FairseqCriterion, register_criterion
+from fairseq.dataclass import FairseqDataclass
+from fairseq.logging import metrics
+from torch import Tensor
+
+
+@dataclass
+class ElectraCriterionConfig(FairseqDataclass):
+    """Weights of the two losses."""
+
+    generator_weight: float = field(default=1.0, metadata={"help": "weight of the generator's loss (ELECTRA: 1)"})
+    discriminator_weight: float = field(
+        default=50.0, metadata={"help": "weight of the discriminator's loss (ELECTRA appendix A: 50)"}
+    )
+
+
+@register_criterion("electra", dataclass=ElectraCriterionConfig)
+class ElectraLoss(FairseqCriterion):
+    """Mean over the drawn tokens + weight x mean over all tokens but padding (<s> and </s> count), in nats.
+
+    Reduction: both means are multiplied by the number of drawn tokens M, which is `sample_size`. fairseq sums over
+    ranks and micro-batches and divides by the sum of M: exact for the generator; for the discriminator each
+    micro-batch's mean counts in proportion to its M, which is exact where sequences are full (M is a fixed share of
+    them). google-research/electra averages the means of its TPU shards instead.
+    """
+
+    def __init__(self, cfg: ElectraCriterionConfig, task):
+        super().__init__(task)
+        self.cfg = cfg
+
+    def forward(self, model, sample, reduce=True):
+        """Loss (nats times drawn tokens), sample_size (drawn tokens), figures to log."""
+        inputs = sample["net_input"]
+        target = sample["target"][inputs["masked"]]  # (M,)
+        real = inputs["original"].ne(self.padding_idx)  # (B, T)
+        output = model(**inputs)
+        drawn = target.numel()
+
+        generator_scores = output.generator_scores.float()  # (M, V)
+        generator_loss = F.cross_entropy(generator_scores, target, reduction="sum")
+        detection, replaced = output.discriminator_scores[real].float(), output.replaced[real]  # (tokens,)
+        discriminator_loss = F.binary_cross_entropy_with_logits(detection, replaced.float(), reduction="mean")
+        loss = self.cfg.generator_weight * generator_loss + self.cfg.discriminator_weight * discriminator_loss * drawn
+
+        logged = {
+            "loss": loss.detach(),
+            "generator_loss": generator_loss.detach(),
+            "generator_correct": (generator_scores.argmax(-1) == target).sum(),
+            "discriminator_loss": discriminator_loss.detach() * detection.numel(),
+            **detection_figures(detection.detach(), replaced),
+            "ntokens": sample["ntokens"],
+            "nsentences": sample["nsentences"],
+            "sample_size": drawn,
+        }
+        return loss, drawn, logged
+
+    @staticmethod
+    def reduce_metrics(logging_outputs) -> None:
+        """Named units: `_nats` and `_pct` (of drawn tokens for the generator, of all tokens for the discriminator).
+
+        `loss` is the whole loss in bits, fairseq's unit; `electra_loss_nats` is the figure other implementations print.
+        """
+        keys = {key for log in logging_outputs for key in log}
+        total = {key: sum(float(log.get(key, 0)) for log in logging_outputs) for key in keys}
+        drawn, judged, replaced = total["sample_size"], total["judged"], total["replaced"]
+
+        def log(name, value, weight):
+            metrics.log_scalar(name, value, weight, round=3)
+
+        log("loss", total["loss"] / drawn / math.log(2), drawn)
+        log("electra_loss_nats", total["loss"] / drawn, drawn)
+        log("generator_loss_nats", total["generator_loss"] / drawn, drawn)
+        log("generator_accuracy_pct", 100 * total["generator_correct"] / drawn, drawn)
+        log("discriminator_loss_nats", total["discriminator_loss"] / judged, judged)
+        log("replaced_pct", 100 * replaced / judged, judged)
+        if total["flagged"]:
+            log("discriminator_precision_pct", 100 * total["found"] / total["flagged"], total["flagged"])
+        if replaced:
+            log("discriminator_recall_pct", 100 * total["found"] / replaced, replaced)
+            log("discriminator_auc", total["auc_times_replaced"] / replaced, replaced)
+
+    @staticmethod
+    def logging_outputs_can_be_summed() -> bool:
+        """All figures are sums."""
+        return True
+
+
+def detection_figures(scores: Tensor, replaced: Tensor) -> dict:
+    """Sums over the tokens of a batch from which precision, recall and AUC follow.
+
+    scores, replaced: (tokens,). A token is flagged as replaced when its score is above 0, a probability of one half.
+    AUC is the batch's Mann-Whitney statistic, times the replaced tokens so that batches can be averaged.
+    """
+    flagged = scores > 0
+    positives, negatives = replaced.sum(), (~replaced).sum()
+    _, place, ties = scores.unique(return_inverse=True, return_counts=True)
+    ranks = (ties.cumsum(0).double() - (ties - 1) / 2)[place]  # (tokens,) from 1, the mean rank where scores are equal
+    above = ranks[replaced].sum() - positives * (positives + 1) / 2  # pairs a replaced token wins
+    return {
+        "judged": scores.numel(),
+        "replaced": positives,
+        "flagged": flagged.sum(),
+        "found": (flagged & replaced).sum(),
+        "auc_times_replaced": above / negatives.clamp(min=1),
+    }

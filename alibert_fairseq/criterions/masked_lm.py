@@ -1,0 +1,48 @@
+"""`--criterion alibert_mlm`: cross-entropy over the drawn tokens."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from fairseq import utils
+from fairseq.criterions import FairseqCriterion, register_criterion
+from fairseq.dataclass import FairseqDataclass
+from fairseq.logging import metrics
+
+
+@register_criterion("alibert_mlm", dataclass=FairseqDataclass)
+class AliBertMaskedLMLoss(FairseqCriterion):
+    """Sum of the losses in nats; `sample_size`, the gradient's denominator, is the number of drawn tokens.
+
+    fairseq adds both up over ranks and micro-batches, so the gradient is the exact mean over all drawn tokens.
+    """
+
+    def forward(self, model, sample, reduce=True):
+        """Loss (nats, summed), sample_size (drawn tokens), figures to log."""
+        target = sample["target"]  # (B, T), padding where nothing is to be predicted
+        masked = target.ne(self.padding_idx)
+        target = target[masked]  # (M,)
+        scores = model(**sample["net_input"], masked=masked).float()  # (M, V)
+        loss = F.cross_entropy(scores, target, reduction="sum")
+        logged = {
+            "loss": loss.detach(),
+            "correct": (scores.argmax(-1) == target).sum(),
+            "ntokens": sample["ntokens"],
+            "nsentences": sample["nsentences"],
+            "sample_size": target.numel(),
+        }
+        return loss, target.numel(), logged
+
+    @staticmethod
+    def reduce_metrics(logging_outputs) -> None:
+        """`loss` in bits a drawn token, as fairseq logs it; `accuracy_pct` of the first guess."""
+        total = {key: sum(log.get(key, 0) for log in logging_outputs) for key in ("loss", "correct", "sample_size")}
+        drawn = total["sample_size"]
+        metrics.log_scalar("loss", total["loss"] / drawn / math.log(2), drawn, round=3)
+        metrics.log_derived("ppl", lambda meters: utils.get_perplexity(meters["loss"].avg))
+        metrics.log_scalar("accuracy_pct", 100 * torch.as_tensor(total["correct"]) / drawn, drawn, round=2)
+
+    @staticmethod
+    def logging_outputs_can_be_summed() -> bool:
+        """All figures are sums."""
+        return True

@@ -1,0 +1,1 @@
+"""Turning a data-bin into training samples."""

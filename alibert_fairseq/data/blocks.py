@@ -1,0 +1,81 @@
+"""From a split of a data-bin to sequences of at most `tokens_per_sample` tokens, each opened by <s>."""
+
+import os
+
+import numpy as np
+import torch
+from fairseq import utils
+from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockDataset, data_utils
+
+from preprocess.files import InputError
+from preprocess.indexed_dataset import check_split
+
+BREAK_MODES = ("none", "complete", "complete_doc")
+
+
+def load_blocks(data: str, split: str, epoch: int, dictionary, tokens_per_sample: int, break_mode: str, combine: bool):
+    """Load one split and cut it into blocks. `data` may name several data-bins, `a:b:c`, one used per epoch.
+
+    Raises InputError for a missing or truncated split, or one whose ids go beyond the dictionary.
+    """
+    paths = utils.split_paths(data)
+    path = os.path.join(paths[(epoch - 1) % len(paths)], split)
+    check_split(path)
+    lines = data_utils.load_indexed_dataset(path, dictionary, combine=combine)
+    _check_ids(lines, dictionary, path)
+    room = tokens_per_sample - 1  # one less for <s>
+    if break_mode != "none":
+        lines = LongLinesCut(lines, room)
+    blocks = TokenBlockDataset(
+        lines, lines.sizes, room, pad=dictionary.pad(), eos=dictionary.eos(), break_mode=break_mode
+    )
+    return PrependTokenDataset(blocks, dictionary.bos())
+
+
+def _check_ids(lines, dictionary, path: str) -> None:
+    """Look at a spread of 1,000 lines: an id outside the dictionary means that the data-bin is of another one."""
+    for index in np.linspace(0, len(lines) - 1, num=min(len(lines), 1000), dtype=int):
+        if len(lines[index]) and int(lines[index].max()) >= dictionary.index("<mask>"):
+            raise InputError(
+                f"{path}.bin, line {index + 1}: token id {int(lines[index].max())} is not in dict.txt "
+                f"({dictionary.index('<mask>')} entries); binarize the text again with the tokenizer of this dict.txt."
+            )
+
+
+class LongLinesCut(BaseWrapperDataset):
+    """Cuts each line longer than `limit` tokens into lines of at most `limit`: nothing is lost, no block overflows."""
+
+    def __init__(self, dataset, limit: int):
+        super().__init__(dataset)
+        sizes = np.asarray(dataset.sizes)
+        parts = np.maximum(1, -(-sizes // limit))  # (lines,), rounded up
+        self.line = np.repeat(np.arange(len(sizes)), parts)  # (parts,)
+        first = np.repeat(np.cumsum(parts) - parts, parts)
+        self.start = (np.arange(len(self.line)) - first) * limit
+        self.limit = limit
+        self._sizes = np.minimum(limit, sizes[self.line] - self.start)
+
+    def __getitem__(self, index):
+        start = int(self.start[index])
+        return self.dataset[int(self.line[index])][start : start + self.limit]
+
+    def __len__(self):
+        return len(self.line)
+
+    @property
+    def sizes(self):
+        return self._sizes
+
+    def size(self, index):
+        return self._sizes[index]
+
+    def num_tokens(self, index):
+        return self._sizes[index]
+
+    def prefetch(self, indices):
+        self.dataset.prefetch(sorted({int(self.line[i]) for i in indices}))
+
+
+def pad_together(sequences: list[torch.Tensor], pad: int) -> torch.Tensor:
+    """(B, T) from B sequences of at most T, padded on the right."""
+    return torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad)

@@ -1,0 +1,1 @@
+"""Between checkpoints of this plugin and Hugging Face folders."""

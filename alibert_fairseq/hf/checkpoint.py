@@ -1,0 +1,75 @@
+"""Reading a checkpoint of this plugin without training: its configuration, its dictionary, its model."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import NamedTuple
+
+import torch.nn as nn
+from fairseq import checkpoint_utils
+from fairseq.data import Dictionary
+
+from alibert_fairseq.models.bert import AliBertConfig, AliBertModel
+from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+from preprocess.files import InputError
+
+MODELS = {"alibert": (AliBertConfig, AliBertModel), "electra": (ElectraConfig, ElectraModel)}
+
+
+class Checkpoint(NamedTuple):
+    """A model ready to compare with, and what is known of its training."""
+
+    objective: str  # "alibert" or "electra"
+    model: nn.Module  # in eval mode, float32
+    model_cfg: object
+    cfg: dict  # the whole training configuration
+    updates: int
+    best_loss: object  # bits, or None before the first validation
+
+
+def read_dictionary(path: Path) -> Dictionary:
+    """dict.txt with the four specials before and <mask> after it."""
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file; give the tokenizer directory that the data-bin was made with.")
+    dictionary = Dictionary.load(str(path))
+    dictionary.add_symbol("<mask>")
+    return dictionary
+
+
+def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
+    """Load a checkpoint of `--task electra` or `--task alibert_mlm`.
+
+    Raises InputError for a missing, damaged or foreign file, another objective, or another dictionary.
+    """
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such checkpoint; check the --save-dir of the training run.")
+    try:
+        state = checkpoint_utils.load_checkpoint_to_cpu(str(path))
+        cfg, weights = state["cfg"], state["model"]
+        name, settings = cfg["model"]["_name"], dict(cfg["model"])
+    except Exception as error:  # whatever a damaged or foreign file makes the unpickler say
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise InputError(f"{path}: not a checkpoint that fairseq-train wrote whole ({reason}).") from None
+    model_name = next((known for known in MODELS if name == known or name.startswith(f"{known}_")), None)
+    if model_name is None:
+        raise InputError(
+            f"{path}: a checkpoint of the model {name!r}, not of alibert or electra; only these can be exported."
+        )
+    config, model_class = MODELS[model_name]
+    model_cfg = config(**{f.name: settings[f.name] for f in fields(config) if f.name in settings})
+    _check_vocabulary(path, weights, dictionary)
+    model = model_class(model_cfg, dictionary)
+    missing, unexpected = model.load_state_dict(weights, strict=False)
+    if missing or unexpected:
+        raise InputError(f"{path}: parameters missing {missing[:3]} or unknown {unexpected[:3]}; was it made by us?")
+    history = state.get("optimizer_history") or [{}]
+    best = (state.get("extra_state") or {}).get("best")
+    return Checkpoint(model_name, model.float().eval(), model_cfg, cfg, history[-1].get("num_updates", 0), best)
+
+
+def _check_vocabulary(path: Path, weights: dict, dictionary: Dictionary) -> None:
+    rows = next((w.size(0) for name, w in weights.items() if name.endswith("embed_tokens.weight")), None)
+    if rows != len(dictionary):
+        raise InputError(
+            f"{path}: {rows} word embeddings, but dict.txt and <mask> make {len(dictionary)}; "
+            f"give the tokenizer this checkpoint was trained with."
+        )

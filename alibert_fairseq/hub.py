@@ -1,0 +1,103 @@
+"""Using a checkpoint from Python: text in, predictions out, through the tokenizer the checkpoint was trained with."""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn as nn
+from fairseq import hub_utils
+from fairseq.data import encoders
+from torch import Tensor
+
+
+class Guess(NamedTuple):
+    """One candidate for a masked word."""
+
+    text: str  # the sentence with the mask filled
+    score: float  # probability
+    piece: str  # the predicted piece
+
+
+class HubInterface(nn.Module):
+    """`encode`, `decode`, `fill_mask` and `extract_features`, for one model of this plugin."""
+
+    def __init__(self, cfg, task, model):
+        super().__init__()
+        self.cfg, self.task, self.model = cfg, task, model
+        self.normalizer = encoders.build_tokenizer(cfg.tokenizer)  # --tokenizer, as recorded in the checkpoint
+        self.bpe = encoders.build_bpe(cfg.bpe)  # --bpe, likewise
+        self.eval()
+
+    @classmethod
+    def load(cls, model_name_or_path, checkpoint_file, data_name_or_path, **overrides):
+        """Load a checkpoint of our own: it is a pickle, so never one that a stranger sent."""
+        loaded = hub_utils.from_pretrained(model_name_or_path, checkpoint_file, data_name_or_path, **overrides)
+        return cls(loaded["args"], loaded["task"], loaded["models"][0])
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model lies."""
+        return next(self.model.parameters()).device
+
+    def encode(self, text: str) -> Tensor:
+        """(T,) ids, <s> and </s> included."""
+        dictionary = self.task.source_dictionary
+        return torch.tensor([dictionary.bos(), *self._pieces(text), dictionary.eos()])
+
+    def decode(self, tokens: Tensor) -> str:
+        """The text of ids, special tokens left out."""
+        dictionary = self.task.source_dictionary
+        special = {dictionary.bos(), dictionary.pad(), dictionary.eos()}
+        return self.bpe.decode(" ".join(dictionary[i] for i in tokens.tolist() if i not in special))
+
+    def _pieces(self, text: str) -> list[int]:
+        normalized = self.normalizer.encode(text) if self.normalizer else text
+        return [self.task.source_dictionary.index(piece) for piece in self.bpe.encode(normalized).split()]
+
+    def scores(self, tokens: Tensor, masked: Tensor) -> Tensor:
+        """(M, V) scores of the masked positions of (B, T) ids."""
+        raise NotImplementedError
+
+    def extract_features(self, tokens: Tensor) -> Tensor:
+        """(T,) or (B, T) ids to (B, T, C) features of the last layer."""
+        with torch.no_grad():
+            return self._encoder()(tokens.reshape(-1, tokens.size(-1)).to(self.device))
+
+    def _encoder(self):
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def fill_mask(self, text: str, topk: int = 5) -> list[Guess]:
+        """The likeliest pieces for the one `<mask>` in a text."""
+        dictionary = self.task.source_dictionary
+        if text.count("<mask>") != 1:
+            raise ValueError(f"the text must hold exactly one <mask>, not {text.count('<mask>')}")
+        before, after = (self._pieces(part) for part in text.split("<mask>"))
+        ids = [dictionary.bos(), *before, self.task.mask_id, *after, dictionary.eos()]
+        tokens = torch.tensor([ids], device=self.device)
+        probabilities = self.scores(tokens, tokens.eq(self.task.mask_id))[0].float().softmax(-1)
+        guesses = []
+        for score, index in zip(*probabilities.topk(topk)):
+            piece = dictionary[int(index)]
+            filled = self.bpe.decode(" ".join(dictionary[i] for i in [*before, int(index), *after]))
+            guesses.append(Guess(filled, float(score), piece))
+        return guesses
+
+
+class AliBertHubInterface(HubInterface):
+    """Over a masked language model."""
+
+    def scores(self, tokens, masked):
+        return self.model(tokens, masked=masked)
+
+    def _encoder(self):
+        return self.model.encoder.sentence_encoder
+
+
+class ElectraHubInterface(HubInterface):
+    """Over ELECTRA: masks are filled by the generator, features come from the discriminator."""
+
+    def scores(self, tokens, masked):
+        return self.model.generator.lm_head(self.model.generator.sentence_encoder(tokens)[masked])
+
+    def _encoder(self):
+        return self.model.discriminator.sentence_encoder

@@ -1,0 +1,1 @@
+"""One encoder, and what each objective puts on top of it."""

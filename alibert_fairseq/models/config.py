@@ -1,0 +1,77 @@
+"""Options every model of this plugin has, and how a named size fills those the command line leaves open."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Optional
+
+import torch
+from fairseq.dataclass import FairseqDataclass
+
+from alibert_fairseq.models.encoder import EncoderSize
+
+SIZES = {
+    # layers, width, feed-forward width, heads
+    "tiny": (4, 256, 1024, 4),  # our choice: BERT-Mini's shape, trains on 2 cores in minutes
+    "small": (12, 256, 1024, 4),  # ELECTRA-Small, google-research/electra `configure_pretraining.py`
+    "base": (12, 768, 3072, 12),  # BERT-base; AliBERT's "H = 512" with 12 heads cannot be: 512 is its length in tokens
+    "large": (24, 1024, 4096, 16),  # BERT-large, ELECTRA-Large
+}
+
+
+@dataclass
+class EncoderConfig(FairseqDataclass):
+    """The size of the encoder and its regularisation."""
+
+    encoder_layers: int = field(default=12, metadata={"help": "layers; the default is that of --arch"})
+    encoder_embed_dim: int = field(default=768, metadata={"help": "width of the encoder"})
+    encoder_ffn_embed_dim: int = field(default=3072, metadata={"help": "width inside the feed-forward blocks"})
+    encoder_attention_heads: int = field(default=12, metadata={"help": "attention heads; they divide the width"})
+    embedding_dim: int = field(default=768, metadata={"help": "width of the embeddings (128 in ELECTRA-Small)"})
+    max_positions: int = field(default=512, metadata={"help": "longest sequence, <s> and </s> included (AliBERT: 512)"})
+    layer_norm_eps: float = field(
+        default=1e-12,
+        metadata={"help": "epsilon of every LayerNorm (BERT, ELECTRA, AliBERT's config.json: 1e-12; RoBERTa: 1e-5)"},
+    )
+    dropout: float = field(default=0.1, metadata={"help": "after embeddings and sub-layers (BERT, ELECTRA: 0.1)"})
+    attention_dropout: float = field(default=0.1, metadata={"help": "on attention weights (BERT, ELECTRA: 0.1)"})
+    activation_dropout: float = field(default=0.0, metadata={"help": "after the GELU (BERT, ELECTRA: none)"})
+    bf16_autocast: bool = field(
+        default=False,
+        metadata={
+            "help": "run matrix products in bfloat16 on CPU or GPU; weights, gradients and optimizer stay in "
+            "float32, so a resumed run is exact (unlike --bf16, which saves the weights in bfloat16)"
+        },
+    )
+
+
+def fill_size(args, size: str, embedding_dim: Optional[int] = None) -> None:
+    """Give the options of a named size that the command line left open."""
+    layers, width, ffn_width, heads = SIZES[size]
+    args.encoder_layers = getattr(args, "encoder_layers", layers)
+    args.encoder_embed_dim = getattr(args, "encoder_embed_dim", width)
+    args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", ffn_width)
+    args.encoder_attention_heads = getattr(args, "encoder_attention_heads", heads)
+    args.embedding_dim = getattr(args, "embedding_dim", embedding_dim or args.encoder_embed_dim)
+
+
+def encoder_size(cfg: EncoderConfig, dictionary) -> EncoderSize:
+    """What the options and the dictionary say of the encoder."""
+    return EncoderSize(
+        layers=cfg.encoder_layers,
+        width=cfg.encoder_embed_dim,
+        ffn_width=cfg.encoder_ffn_embed_dim,
+        heads=cfg.encoder_attention_heads,
+        embedding_dim=cfg.embedding_dim,
+        vocabulary=len(dictionary),
+        max_positions=cfg.max_positions,
+        padding_id=dictionary.pad(),
+        layer_norm_eps=cfg.layer_norm_eps,
+        dropout=cfg.dropout,
+        attention_dropout=cfg.attention_dropout,
+        activation_dropout=cfg.activation_dropout,
+    )
+
+
+def precision(cfg: EncoderConfig, device: torch.device):
+    """The context the matrix products run in."""
+    return torch.autocast(device.type, dtype=torch.bfloat16) if cfg.bf16_autocast else nullcontext()

@@ -1,0 +1,1 @@
+"""Optimizers of the papers."""

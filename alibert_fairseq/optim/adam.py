@@ -1,0 +1,45 @@
+"""`--optimizer alibert_adam`: the Adam of BERT and ELECTRA."""
+
+from dataclasses import dataclass, field
+
+from fairseq.dataclass import FairseqDataclass
+from fairseq.optim import FairseqOptimizer, register_optimizer
+from omegaconf import II
+
+from alibert_fairseq.optim.moments import AdamLamb, decay_groups
+
+
+@dataclass
+class AliBertAdamConfig(FairseqDataclass):
+    """Defaults: google-research/electra `model/optimization.py`."""
+
+    alibert_adam_betas: str = field(default="0.9,0.999", metadata={"help": "decay of the two moments (BERT, ELECTRA)"})
+    alibert_adam_eps: float = field(default=1e-6, metadata={"help": "epsilon outside the square root (BERT, ELECTRA)"})
+    alibert_adam_bias_correction: bool = field(
+        default=False, metadata={"help": "divide the moments by 1 - beta^t, as torch's AdamW; BERT and ELECTRA do not"}
+    )
+    weight_decay: float = field(
+        default=0.01, metadata={"help": "decay of matrices, inside the step; none on LayerNorms and biases (BERT)"}
+    )
+    lr: list[float] = II("optimization.lr")
+
+
+@register_optimizer("alibert_adam", dataclass=AliBertAdamConfig)
+class AliBertAdam(FairseqOptimizer):
+    """Adam without bias correction, with decay on matrices only. Use `--clip-norm 1.0` as BERT and ELECTRA do."""
+
+    def __init__(self, cfg: AliBertAdamConfig, params):
+        super().__init__(cfg)
+        self._optimizer = AdamLamb(
+            decay_groups(params, cfg.weight_decay, adapt=False),
+            lr=cfg.lr[0],
+            betas=parse_betas(cfg.alibert_adam_betas),
+            eps=cfg.alibert_adam_eps,
+            bias_correction=cfg.alibert_adam_bias_correction,
+        )
+
+
+def parse_betas(text: str) -> tuple[float, float]:
+    """"0.9,0.999", or fairseq's "(0.9, 0.999)"."""
+    first, second = (float(part) for part in text.strip("()[] ").split(","))
+    return first, second

@@ -1,0 +1,99 @@
+"""Adam and LAMB in one class: LAMB is BERT's Adam whose step each tensor scales by its trust ratio."""
+
+from typing import Optional
+
+import torch
+from torch import Tensor
+
+
+class AdamLamb(torch.optim.Optimizer):
+    """m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; u = m' / (sqrt(v') + eps) + wd p; p -= lr r u.
+
+    r, the trust ratio, is |p| / |u| for a tensor of a group with `adapt`, 1 elsewhere or where a norm is 0.
+    m', v' are divided by 1 - b^t when `bias_correction`. Gradients are first divided by
+    max(1, |g| / max_grad_norm), |g| over all tensors, when `max_grad_norm` is given.
+
+    LAMB: every source agrees on the above but for bias correction and clip (You et al. 2020, algorithm 2; apex
+    `FusedLAMB` has both; google-research/albert neither). With `adapt` off and bias correction off this is the Adam of
+    BERT and ELECTRA (`AdamWeightDecayOptimizer`); with bias correction on it is `torch.optim.AdamW`.
+    """
+
+    supports_memory_efficient_fp16 = False
+    supports_flat_params = False  # a flat tensor has one norm where every layer needs its own
+
+    def __init__(
+        self, params, lr: float, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01,
+        bias_correction=True, adapt=True, max_grad_norm: Optional[float] = None,
+    ):  # fmt: skip
+        defaults = {"lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay, "adapt": adapt, "step": 0}
+        super().__init__(params, defaults)
+        self.bias_correction = bias_correction
+        self.max_grad_norm = max_grad_norm
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """One update of every tensor that has a gradient."""
+        loss = closure() if closure is not None else None
+        scale = self._clip_scale()
+        for group in self.param_groups:
+            params = [p for p in group["params"] if p.grad is not None]
+            if params:
+                group["step"] += 1
+                self._update(group, params, [p.grad for p in params], scale)
+        return loss
+
+    def _clip_scale(self) -> Optional[Tensor]:
+        """1 / max(1, |g| / max_grad_norm) over the gradients of all groups, or None."""
+        if self.max_grad_norm is None:
+            return None
+        norms = torch._foreach_norm([p.grad for group in self.param_groups for p in group["params"] if p.grad is not None])
+        total = torch.linalg.vector_norm(torch.stack([norm.float() for norm in norms])) if norms else torch.ones(())
+        return 1 / (total / self.max_grad_norm).clamp(min=1)
+
+    def _update(self, group: dict, params: list, grads: list, scale: Optional[Tensor]) -> None:
+        beta1, beta2 = group["betas"]
+        first, second = self._moments(params, "exp_avg"), self._moments(params, "exp_avg_sq")
+        if scale is not None:
+            grads = torch._foreach_mul(grads, scale)
+        torch._foreach_mul_(first, beta1)
+        torch._foreach_add_(first, grads, alpha=1 - beta1)
+        torch._foreach_mul_(second, beta2)
+        torch._foreach_addcmul_(second, grads, grads, value=1 - beta2)
+
+        correct1 = 1 - beta1 ** group["step"] if self.bias_correction else 1.0
+        correct2 = 1 - beta2 ** group["step"] if self.bias_correction else 1.0
+        denominators = torch._foreach_sqrt(torch._foreach_div(second, correct2))
+        torch._foreach_add_(denominators, group["eps"])
+        steps = torch._foreach_div(torch._foreach_div(first, correct1), denominators)
+        torch._foreach_add_(steps, params, alpha=group["weight_decay"])
+        if group["adapt"]:
+            torch._foreach_mul_(steps, trust_ratios(params, steps))
+        torch._foreach_add_(params, steps, alpha=-group["lr"])
+
+    def _moments(self, params: list, name: str) -> list:
+        for p in params:
+            if name not in self.state[p]:
+                self.state[p][name] = torch.zeros_like(p, memory_format=torch.preserve_format)
+        return [self.state[p][name] for p in params]
+
+
+def trust_ratios(params: list, steps: list) -> list:
+    """|p| / |u| of each tensor, 1 where either norm is 0."""
+    ratios = []
+    for weight, step in zip(torch._foreach_norm(params), torch._foreach_norm(steps)):
+        ratio = weight / step
+        ratios.append(torch.where((weight > 0) & (step > 0), ratio, torch.ones_like(ratio)))
+    return ratios
+
+
+def decay_groups(params, weight_decay: float, adapt: bool) -> list[dict]:
+    """Matrices decay (and adapt); vectors and scalars, LayerNorms and biases, do neither.
+
+    By shape and not by name: fairseq hands unnamed copies to the optimizer, and the names BERT's pattern looks for
+    miss `layernorm_embedding`.
+    """
+    params = list(params)
+    return [
+        {"params": [p for p in params if p.ndim > 1], "weight_decay": weight_decay, "adapt": adapt},
+        {"params": [p for p in params if p.ndim <= 1], "weight_decay": 0.0, "adapt": False},
+    ]

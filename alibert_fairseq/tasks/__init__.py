@@ -1,0 +1,1 @@
+"""Training tasks: which samples an objective sees."""

@@ -1,0 +1,103 @@
+"""What the pretraining tasks share: the dictionary, the tokenizer beside the data, the blocks."""
+
+import logging
+import os
+from dataclasses import dataclass, field
+
+from fairseq import utils
+from fairseq.data import Dictionary
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from fairseq.tasks import FairseqTask
+from omegaconf import II, MISSING
+
+from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
+from alibert_fairseq.data.masked_dataset import MaskedDataset
+from alibert_fairseq.data.masking import MaskingRule
+from preprocess.files import InputError
+from preprocess.tokenizer import load_tokenizer
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class PretrainingConfig(FairseqDataclass):
+    """Options of every pretraining task."""
+
+    data: str = field(
+        default=MISSING, metadata={"help": "data-bin of preprocess.binarize or fairseq-preprocess; a:b:c, one an epoch"}
+    )
+    tokens_per_sample: int = field(
+        default=512, metadata={"help": "longest sequence, <s> and </s> included (AliBERT: 512)"}
+    )
+    sample_break_mode: ChoiceEnum(BREAK_MODES) = field(
+        default="none",
+        metadata={
+            "help": "none: every sequence is full, lines run on across documents (no padding, the fastest); "
+            "complete: whole lines only; complete_doc: nor across documents; lines that do not fit are cut, not lost"
+        },
+    )
+    mask_prob: float = field(default=0.15, metadata={"help": "share of the tokens drawn (AliBERT: 15 %%)"})
+    seed: int = II("common.seed")
+
+
+class PretrainingTask(FairseqTask):
+    """Blocks of a data-bin with masks. A subclass says which masks: `rule(cfg)`, and whether samples are drawn."""
+
+    draw_uniforms = False
+
+    def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
+        super().__init__(cfg)
+        self.dictionary = dictionary
+        # the pieces: after <s> <pad> </s> <unk>, before the fillers <unusedN> that round the size up, and <mask>
+        pieces = [i for i in range(len(dictionary)) if not dictionary[i].startswith("<unused")]
+        self.random_ids = (dictionary.nspecial, pieces[-1] + 1)
+        self.mask_id = dictionary.add_symbol("<mask>")
+
+    @classmethod
+    def setup_task(cls, cfg: PretrainingConfig, **kwargs):
+        """Read dict.txt and hold it against the tokenizer that binarize put beside it."""
+        path = utils.split_paths(cfg.data)[0]
+        try:
+            if not os.path.isfile(os.path.join(path, "dict.txt")):
+                raise InputError(f"{path}: no dict.txt in this data-bin; give the output directory of binarize.")
+            if os.path.isfile(os.path.join(path, "tokenizer.json")):
+                load_tokenizer(path)  # compares its ids with dict.txt
+        except InputError as error:
+            raise SystemExit(f"error: {error}") from None
+        dictionary = Dictionary.load(os.path.join(path, "dict.txt"))
+        task = cls(cfg, dictionary)
+        logger.info("dictionary: %d types, <mask> included", len(dictionary))
+        return task
+
+    def masking_rule(self) -> MaskingRule:
+        """The fate of drawn positions."""
+        raise NotImplementedError
+
+    def load_dataset(self, split, epoch=1, combine=False, **kwargs):
+        """Load a split. Validation masks are the same every epoch, so its losses compare."""
+        try:
+            blocks = load_blocks(
+                self.cfg.data, split, epoch, self.dictionary,
+                self.cfg.tokens_per_sample, str(self.cfg.sample_break_mode), combine,
+            )  # fmt: skip
+        except InputError as error:
+            raise SystemExit(f"error: {error}") from None
+        logger.info("%s: %d sequences of at most %d tokens", split, len(blocks), self.cfg.tokens_per_sample)
+        self.datasets[split] = MaskedDataset(
+            blocks, self.dictionary, self.masking_rule(), self.cfg.seed, self.random_ids,
+            fixed_masks=split != "train", draw_uniforms=self.draw_uniforms,
+        )  # fmt: skip
+
+    @property
+    def source_dictionary(self):
+        """The dictionary, <mask> included."""
+        return self.dictionary
+
+    @property
+    def target_dictionary(self):
+        """The same dictionary."""
+        return self.dictionary
+
+    def max_positions(self):
+        """Longest sequence the samples have."""
+        return self.cfg.tokens_per_sample

@@ -1,0 +1,42 @@
+"""A tokenizer and a data-bin made from the shipped sample, once for all end-to-end tests."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run(*command, cwd: Path, **options) -> str:
+    """Run a command from another directory than the repository's; its output, or a failed test with it."""
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options
+    )
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def tokenizer_directory(tmp_path_factory, repository) -> Path:
+    """A Unigram tokenizer of 600 pieces."""
+    place = tmp_path_factory.mktemp("tokenizer")
+    corpus = repository / "recipes" / "sample" / "brat"
+    run(sys.executable, "-m", "preprocess.ingest", corpus, "--output", "all.jsonl", cwd=place)
+    run(sys.executable, "-m", "preprocess.mix", "all.jsonl=1", "--output", "mixed", "--valid", "0.1", cwd=place)
+    run(
+        sys.executable, "-m", "preprocess.train_tokenizer", "mixed/train.jsonl", "--output", "tokenizer",
+        "--vocab-size", "600", cwd=place,
+    )  # fmt: skip
+    return place / "tokenizer"
+
+
+@pytest.fixture(scope="session")
+def data_bin(tokenizer_directory) -> Path:
+    """The sample's data-bin."""
+    mixed = tokenizer_directory.parent / "mixed"
+    run(
+        sys.executable, "-m", "preprocess.binarize", "--tokenizer", tokenizer_directory, "--train",
+        mixed / "train.jsonl", "--valid", mixed / "valid.jsonl", "--output", "data-bin", "--workers", "1",
+        cwd=tokenizer_directory.parent,
+    )  # fmt: skip
+    return tokenizer_directory.parent / "data-bin"

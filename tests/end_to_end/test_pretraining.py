@@ -1,0 +1,108 @@
+"""`fairseq-train` with the two objectives: it learns, on one process and on two, and a killed run goes on bit by bit."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import run
+from fairseq import checkpoint_utils
+
+OBJECTIVES = {
+    "electra": ["--task", "electra", "--criterion", "electra", "--arch", "electra_tiny", "--optimizer", "lamb"],
+    "mlm": ["--task", "alibert_mlm", "--criterion", "alibert_mlm", "--arch", "alibert_tiny", "--optimizer", "alibert_adam"],
+}
+SHAPE = [
+    "--encoder-layers", "2", "--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "128",
+    "--encoder-attention-heads", "2", "--embedding-dim", "64", "--tokens-per-sample", "64", "--max-positions", "64",
+]  # fmt: skip
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
+
+
+def command(objective: str, data_bin: Path, save: Path, repository: Path, *more: str) -> list[str]:
+    """A `fairseq-train` call; dropout stays on, so a resumed run must also draw the same noise."""
+    return [
+        shutil.which("fairseq-train", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"),
+        str(data_bin), "--user-dir", str(repository / "alibert_fairseq"), *OBJECTIVES[objective], *SHAPE,
+        "--batch-size", "4", "--lr", "0.005", "--lr-scheduler", "polynomial_decay", "--warmup-updates", "10",
+        "--total-num-update", "200", "--save-dir", str(save), "--num-workers", "0", "--log-format", "simple",
+        "--log-interval", "1", "--seed", "7", "--disable-validation", "--no-epoch-checkpoints", *more,
+    ]  # fmt: skip
+
+
+def losses(log: str) -> list[float]:
+    """`loss` of every update, in bits."""
+    return [float(value) for value in re.findall(r"train_inner .*? loss=([\d.]+)", log)]
+
+
+def live_tensors(checkpoint: Path) -> dict[str, torch.Tensor]:
+    """Every tensor of the model and of the optimizer in a checkpoint."""
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(checkpoint))
+    found = {f"model.{name}": value for name, value in state["model"].items()}
+    optimizer = state["last_optimizer_state"]
+    for index, moments in optimizer["state"].items():
+        found |= {f"optimizer.{index}.{name}": value for name, value in moments.items() if torch.is_tensor(value)}
+    steps = [group.get("step", 0) for group in optimizer["param_groups"]]
+    return found | {"optimizer.steps": torch.tensor(steps)}
+
+
+def assert_same(first: Path, second: Path) -> None:
+    """torch.equal on everything, and nothing missing."""
+    ours, theirs = live_tensors(first), live_tensors(second)
+    assert ours.keys() == theirs.keys() and len(ours) > 50
+    assert [name for name in ours if not torch.equal(ours[name], theirs[name])] == []
+
+
+def run_and_kill(arguments: list[str], after_update: int, cwd: Path) -> None:
+    """Start the run and kill it with SIGKILL once the log shows the update."""
+    process = subprocess.Popen(
+        arguments, cwd=cwd, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    for line in process.stdout:
+        if f"num_updates={after_update}," in line:
+            process.send_signal(signal.SIGKILL)
+            break
+    process.stdout.close()
+    assert process.wait() == -signal.SIGKILL, "the run ended before it could be killed"
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_run_learns_and_a_killed_one_ends_with_the_same_bits(objective, data_bin, repository, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    log = run(
+        *command(objective, data_bin, whole, repository, "--max-update", "40"), cwd=tmp_path, env=ENVIRONMENT
+    )
+    curve = losses(log)
+    assert len(curve) == 40 and sum(curve[-5:]) < 0.8 * sum(curve[:5])
+    saves = command(objective, data_bin, broken, repository, "--max-update", "40", "--save-interval-updates", "15")
+    run_and_kill(saves, after_update=22, cwd=tmp_path)
+    resumed = run(*saves, cwd=tmp_path, env=ENVIRONMENT)
+    assert "Loaded checkpoint" in resumed and len(losses(resumed)) == 25  # from update 15 on
+    assert_same(whole / "checkpoint_last.pt", broken / "checkpoint_last.pt")
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_two_processes_learn(objective, data_bin, repository, tmp_path):
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(free_port())]
+    distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
+    log = run(
+        *torchrun, *command(objective, data_bin, tmp_path / "two", repository, "--max-update", "20", *distributed),
+        cwd=tmp_path, env=ENVIRONMENT,
+    )  # fmt: skip
+    curve = losses(log)
+    assert "training on 2 devices" in log
+    assert len(curve) == 20 and sum(curve[-3:]) < 0.9 * sum(curve[:3])
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
