@@ -6,11 +6,12 @@ paragraph a line; any further field is kept as metadata.
 """
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Iterable, Iterator
+from typing import IO
 
-from preprocess.files import InputError
+from preprocess.files import InputError, InputLog
 
 
 @dataclass
@@ -23,9 +24,34 @@ class Document:
     licence: str = ""
     metadata: dict = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        """The lines, one below the other."""
+        return "\n".join(self.lines)
 
-def read_documents(paths: Iterable[Path]) -> Iterator[Document]:
-    """Stream the documents of the files, in order.
+
+@dataclass
+class Size:
+    """How much text: words are what white space separates, bytes are UTF-8 with one line end a line."""
+
+    documents: int = 0
+    lines: int = 0
+    words: int = 0
+    bytes: int = 0
+
+    def add(self, document: Document) -> None:
+        """Count one more document."""
+        self.documents += 1
+        self.lines += len(document.lines)
+        self.words += len(document.text.split())
+        self.bytes += len(document.text.encode()) + 1
+
+    def __str__(self) -> str:
+        return ", ".join(f"{value:,} {name}" for name, value in asdict(self).items())
+
+
+def read_documents(paths: Iterable[Path], log: InputLog | None = None) -> Iterator[Document]:
+    """Stream the documents of the files, in order; `log`, when given, follows what was read.
 
     Raises InputError for a missing file, for bytes that are not UTF-8 (file, line and byte named), for a line of a
     `.jsonl` file that is not a document, and for a file that holds no document at all.
@@ -33,7 +59,7 @@ def read_documents(paths: Iterable[Path]) -> Iterator[Document]:
     for path in map(Path, paths):
         count = 0
         reader = _read_json_lines if path.suffix == ".jsonl" else _read_plain_text
-        for document in reader(path):
+        for document in reader(path, log):
             count += 1
             yield document
         if not count:
@@ -44,11 +70,11 @@ def write_document(handle: IO[str], document: Document) -> None:
     """Append one document to an open `.jsonl` file."""
     record = {"id": document.id, "source": document.source, "licence": document.licence}
     record |= document.metadata
-    record["text"] = "\n".join(document.lines)
+    record["text"] = document.text
     handle.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, str]]:
     """Stream (line number from 1, line without its end) of a UTF-8 file; a byte order mark is dropped.
 
     Only "\\n" and "\\r\\n" end a line, so a form feed or a U+2028 inside a line never splits it.
@@ -56,22 +82,22 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file; check the path of the corpus.")
-    with open(path, "rb") as handle:
+    with (log or InputLog()).open(path) as handle:
         for number, raw in enumerate(handle, 1):
             try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                line = raw.decode()
             except UnicodeDecodeError as error:
                 raise InputError(
                     f"{path}, line {number}, byte {error.start + 1}: not UTF-8 (byte 0x{raw[error.start]:02x}); "
                     f"convert the file first, for example with `iconv -f WINDOWS-1252 -t UTF-8`."
                 ) from None
-            yield number, line.rstrip("\r\n")
+            yield number, (line.removeprefix("\ufeff") if number == 1 else line).rstrip("\r\n")
 
 
-def _read_plain_text(path: Path) -> Iterator[Document]:
+def _read_plain_text(path: Path, log: InputLog | None) -> Iterator[Document]:
     lines: list[str] = []
     count = 0
-    for _, line in read_lines(path):
+    for _, line in read_lines(path, log):
         if line.strip():
             lines.append(line)
         elif lines:
@@ -82,18 +108,23 @@ def _read_plain_text(path: Path) -> Iterator[Document]:
         yield Document(f"{path.stem}-{count + 1}", path.stem, lines)
 
 
-def _read_json_lines(path: Path) -> Iterator[Document]:
-    for number, line in read_lines(path):
+def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
+    for number, line in read_lines(path, log):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-            text, name, source = record.pop("text"), record.pop("id"), record.pop("source")
+            document = _document_of(json.loads(line))
         except (ValueError, AttributeError, TypeError, KeyError) as error:
             raise InputError(
                 f"{path}, line {number}: not a document ({error}); every line must be a JSON object with "
                 f"at least id, source and text."
             ) from None
-        lines = [part for part in text.replace("\r", "").split("\n") if part.strip()]
-        if lines:
-            yield Document(str(name), str(source), lines, str(record.pop("licence", "")), record)
+        if document.lines:
+            yield document
+
+
+def _document_of(record: dict) -> Document:
+    text, name, source = record.pop("text"), record.pop("id"), record.pop("source")
+    text.encode()  # half a surrogate pair ("\ud800"), which JSON can spell and UTF-8 cannot, is refused here
+    lines = [part for part in text.replace("\r\n", "\n").split("\n") if part.strip()]
+    return Document(str(name), str(source), lines, str(record.pop("licence", "")), record)

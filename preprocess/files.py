@@ -1,13 +1,31 @@
-"""Reading and writing files the way every stage does it: one clear sentence on bad input, outputs whole or not at all."""
+"""Files as every stage reads and writes them: one clear sentence on bad input, outputs whole or not at all."""
 
 import errno
+import hashlib
+import io
 import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Callable, Iterator
+from typing import IO
+
+# What the operating system refuses and a user can mend.
+REMEDIES = {
+    errno.ENOSPC: "free some space and run the command again",
+    errno.EDQUOT: "free some of your quota and run the command again",
+    errno.EFBIG: "raise the limit on the size of files (`ulimit -f`) and run the command again",
+    errno.EACCES: "check the permissions of this path",
+    errno.EPERM: "check the permissions of this path",
+    errno.EROFS: "choose an output on a file system that can be written",
+    errno.ENOENT: "check that this path exists",
+    errno.ENOTDIR: "check that every parent of this path is a directory",
+    errno.EEXIST: "check that every parent of the output is a directory",
+    errno.EISDIR: "give the path of a file, not of a directory",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
 
 
 class InputError(ValueError):
@@ -21,27 +39,65 @@ def exit_with_sentence(main: Callable[[], None]) -> None:
     except InputError as error:
         sys.exit(_say(error))
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.ENOENT, errno.ENOTDIR):
+        if error.errno not in REMEDIES:
             raise
         sys.exit(_say(describe_os_error(error)))
 
 
 def describe_os_error(error: OSError) -> str:
     """One sentence for the operating system's refusals a user can mend: full disk, no permission, missing path."""
-    remedy = {
-        errno.ENOSPC: "free some space and run the command again",
-        errno.EDQUOT: "free some of your quota and run the command again",
-        errno.EACCES: "check the permissions of this path",
-        errno.EROFS: "choose an output on a file system that can be written",
-        errno.ENOENT: "check that this path exists",
-        errno.ENOTDIR: "check that every parent of this path is a directory",
-    }.get(error.errno, "see the operating system's documentation")
+    remedy = REMEDIES.get(error.errno, "see the operating system's documentation")
     return f"{error.filename or 'output'}: {error.strerror}; {remedy}; nothing was left half-written."
 
 
 def _say(message: object) -> int:
     print(f"error: {message}", file=sys.stderr)
     return 2
+
+
+class HashedFile(io.RawIOBase):
+    """A file that knows how many of its bytes were read and their SHA-256, without a second pass over it."""
+
+    def __init__(self, path: os.PathLike):
+        self.file = open(path, "rb", buffering=0)
+        self.bytes_read = 0
+        self.digest = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        count = self.file.readinto(buffer)
+        self.bytes_read += count
+        self.digest.update(memoryview(buffer)[:count])
+        return count
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
+
+class InputLog:
+    """The input files read so far, for progress bars and for the `inputs` part of a manifest."""
+
+    def __init__(self):
+        self.files: dict[str, HashedFile] = {}
+
+    def open(self, path: os.PathLike) -> IO[bytes]:
+        """Open a file for one reading from start to end; a second reading of the same path replaces the first."""
+        self.files[str(path)] = HashedFile(path)
+        return io.BufferedReader(self.files[str(path)], buffer_size=1 << 20)  # 1 MB: few calls, little memory
+
+    def bytes_read(self) -> int:
+        """Bytes read so far, all files together."""
+        return sum(file.bytes_read for file in self.files.values())
+
+    def manifest(self) -> list[dict]:
+        """`{"path", "bytes", "sha256"}` of every file, in the order of reading; call when all are read to their end."""
+        return [
+            {"path": path, "bytes": file.bytes_read, "sha256": file.digest.hexdigest()}
+            for path, file in self.files.items()
+        ]
 
 
 @contextmanager
@@ -53,37 +109,79 @@ def written_whole(path: os.PathLike, mode: str = "w") -> Iterator[IO]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; give the path of the file to write.")
     aside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
-        with open(aside, mode, encoding=None if "b" in mode else "utf-8", newline=None if "b" in mode else "\n") as handle:
+        with open(aside, mode, **text) as handle:
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
         os.replace(aside, path)
     except OSError as error:
-        error.filename = error.filename or str(path)
+        error.filename = path if error.filename in (None, str(aside)) else error.filename
         raise
     finally:
         aside.unlink(missing_ok=True)
 
 
 @contextmanager
-def directory_written_whole(path: os.PathLike) -> Iterator[Path]:
-    """Yield an empty directory that takes the place of `path` only when the block ends without an error."""
+def directory_written_whole(path: os.PathLike, marker: str = "manifest.json") -> Iterator[Path]:
+    """Yield an empty directory that takes the place of `path` only when the block ends without an error.
+
+    An older output under `path` is known by the file `marker`, which every such output holds; any other directory that
+    is not empty is refused with InputError, so that a mistyped `--output` never removes a user's files.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    refuse_foreign(path, marker)
+    aside = _make_aside(path)
     try:
         yield aside
         os.chmod(aside, 0o777 & ~_umask())
-        if path.exists():
-            shutil.rmtree(path)
-        os.replace(aside, path)
+        _flush_to_disk(aside)
+        _take_place(aside, path)
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.filename is None or str(error.filename).startswith(str(aside)):
+            error.filename = path
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def refuse_foreign(path: Path, marker: str) -> None:
+    """Raise InputError when `path` is a file, or a directory with other content than an older output."""
+    if path.is_file():
+        raise InputError(f"{path}: is a file; give the path of a directory to write.")
+    if path.is_dir() and any(path.iterdir()) and not (path / marker).is_file():
+        raise InputError(
+            f"{path}: holds other files (no {marker} among them) and would be replaced; choose a new directory."
+        )
+
+
+def _make_aside(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    except OSError as error:
+        error.filename = path  # the user does not know the name of the partial directory
+        raise
+
+
+def _flush_to_disk(directory: Path) -> None:
+    for file in directory.rglob("*"):
+        if file.is_file():
+            with open(file, "rb") as handle:
+                os.fsync(handle.fileno())
+
+
+def _take_place(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; what stood there is removed only once the new directory is in its place."""
+    old = Path(f"{new}.old")
+    if path.exists():
+        os.rename(path, old)
+    os.rename(new, path)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _umask() -> int:

@@ -49,7 +49,11 @@ def test_the_fates_have_their_shares(rule, masked, random):
     for index in range(2000):  # 60,000 draws: standard deviation at most 0.0017
         tokens, positions, corrupted = draw(rule, index)
         seen = corrupted[positions]
-        fates += [(seen == MASK).sum(), ((seen != MASK) & (seen != tokens[positions])).sum(), (seen == tokens[positions]).sum()]
+        fates += [
+            (seen == MASK).sum(),
+            ((seen != MASK) & (seen != tokens[positions])).sum(),
+            (seen == tokens[positions]).sum(),
+        ]
         untouched = np.setdiff1d(np.arange(len(tokens)), positions)
         assert (corrupted[untouched] == tokens[untouched]).all()
     shares = fates / fates.sum()

@@ -38,7 +38,7 @@ def test_three_steps_equal_the_vectors(form):
     settings, expected = VECTORS[form]
     p = torch.nn.Parameter(torch.tensor([3.0, 4.0], dtype=torch.float64))
     optimizer = AdamLamb([p], lr=0.01, eps=1e-6, weight_decay=0.01, **settings)
-    for gradient, position in zip(GRADIENTS, expected):
+    for gradient, position in zip(GRADIENTS, expected, strict=True):
         p.grad = torch.tensor(gradient, dtype=torch.float64)
         optimizer.step()
         assert p.tolist() == pytest.approx(position, abs=1e-9)
@@ -121,12 +121,12 @@ def test_fifty_steps_equal_optax_with_the_global_clip():
     state = theirs.init(tree)
     for step in range(50):
         gradients = [rng.standard_normal(shape) * (0.01 if step % 3 else 10.0) for shape in shapes]
-        for p, gradient in zip(params, gradients):
+        for p, gradient in zip(params, gradients, strict=True):
             p.grad = torch.tensor(gradient)
         ours.step()
         updates, state = theirs.update([jax.numpy.asarray(g) for g in gradients], state, tree)
         tree = optax.apply_updates(tree, updates)
-    for p, expected in zip(params, tree):
+    for p, expected in zip(params, tree, strict=True):
         assert np.abs(p.detach().numpy() - np.asarray(expected)).max() < 1e-6
 
 

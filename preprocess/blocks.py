@@ -1,0 +1,66 @@
+"""Text on its way to the data-bin: the blocks a worker gets and gives back, and the lines between documents."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from preprocess.documents import Document
+from preprocess.line_encoder import END_OF_LINE, LineEncoder
+from preprocess.long_lines import Cuts, cut_line
+
+BLOCK_CHARACTERS = 1 << 20  # some 0.1 s of a worker's time: large beside the cost of handing a block over
+
+
+@dataclass
+class Block:
+    """Lines of text, and for each the number of its document."""
+
+    lines: list[str] = field(default_factory=list)
+    documents: list[int] = field(default_factory=list)
+
+
+@dataclass
+class EncodedBlock:
+    """The same as ids, end to end; sizes in ids, each line's end included. Lines without a token are left out."""
+
+    ids: np.ndarray
+    sizes: np.ndarray  # (lines,)
+    documents: np.ndarray  # (lines,)
+    empty_lines: int
+
+
+def blocks_of(documents: Iterable[Document], cuts: Cuts) -> Iterator[Block]:
+    """Blocks of some BLOCK_CHARACTERS; lines too long are cut and counted in `cuts`."""
+    block, characters = Block(), 0
+    for number, document in enumerate(documents):
+        for line in document.lines:
+            for part in cut_line(line, cuts):
+                block.lines.append(part)
+                block.documents.append(number)
+                characters += len(part)
+                if characters >= BLOCK_CHARACTERS:
+                    yield block
+                    block, characters = Block(), 0
+    if block.lines:
+        yield block
+
+
+def encode_block(encoder: LineEncoder, block: Block) -> EncodedBlock:
+    """Encode the lines. One without a token is left out: its end alone would look like the end of a document."""
+    ids, sizes = encoder.encode(block.lines)
+    kept = sizes > 1
+    return EncodedBlock(
+        ids[np.repeat(kept, sizes)], sizes[kept], np.array(block.documents)[kept], int(np.count_nonzero(~kept))
+    )
+
+
+def with_separators(block: EncodedBlock, last: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """(ids, sizes) with an empty line before every line that is not of the document of the line before it.
+
+    `last` is the document of the last line of the blocks before, None if there was no line.
+    """
+    first = block.documents[:1] if last is None else last
+    new = np.diff(block.documents, prepend=first) != 0
+    starts = np.cumsum(block.sizes) - block.sizes
+    return np.insert(block.ids, starts[new], END_OF_LINE), np.insert(block.sizes, np.flatnonzero(new), 1)

@@ -1,0 +1,176 @@
+"""Train a tokenizer on documents: normalizer, pre-tokenizer, subword model and ids in one `tokenizer.json`.
+
+    python -m preprocess.train_tokenizer train.jsonl --output tokenizer --vocab-size 40000
+
+The output holds tokenizer.json, tokenizer_config.json (read by AutoTokenizer), dict.txt (read by fairseq, the same ids)
+and manifest.json (what it was made from, and how good it is).
+"""
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+from tokenizers import Tokenizer
+from tqdm import tqdm
+
+from preprocess.documents import Size
+from preprocess.files import InputError, InputLog, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
+from preprocess.sample import sample_lines, split_words
+from preprocess.subwords import TRAINERS, Words, train, train_plain
+from preprocess.tokenizer import load_tokenizer
+from preprocess.tokenizer_quality import Pieces, count_pieces, duplicates
+from preprocess.vocabulary import MASK, SPECIALS, build_tokenizer
+
+MODEL_MAX_LENGTH = 512  # AliBERT, section 5: 512 input tokens
+SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 2.5 GB of memory
+
+
+def train_tokenizer(
+    paths: list[Path],
+    output: Path,
+    *,
+    model: str = "unigram",
+    vocab_size: int = 40_000,
+    options: TextOptions = ALIBERT,
+    sample: int = SAMPLE_LINES,
+    seed: int = 1,
+    count_duplicates: bool = True,
+) -> dict:
+    """Write the tokenizer directory `output` and return its manifest.
+
+    Raises InputError for unreadable input, for a vocabulary the text cannot fill, and for an `output` that holds
+    foreign files; then nothing is written.
+    """
+    started = time.monotonic()
+    refuse_foreign(output, "manifest.json")
+    if model == "wordpiece" and options.punctuation == "after":
+        raise InputError("--punctuation after says which marks start a word, which wordpiece cannot; leave it out.")
+    raw_lines, size, log = sample_lines(paths, sample, seed)
+    lines = list(split_words(tqdm(raw_lines, unit="line", desc="splitting", mininterval=1), rules_only(options)))
+    say(f"training {model} on {len(lines):,} lines")
+    words = Words(lines, marks_start_words=options.punctuation == "both")
+    subwords = train(model, words, vocab_size)
+    manifest = _manifest(log, size, options) | {
+        "model": model,
+        "vocab_size": vocab_size,
+        "sample": {"lines": len(raw_lines), "limit": sample, "seed": seed},
+    }
+    if count_duplicates and model != "wordpiece":
+        manifest["duplicates"] = _count_duplicates(model, subwords.pieces, raw_lines, options.cased)
+    with directory_written_whole(output) as directory:
+        pieces = _write_tokenizer(directory, build_tokenizer(options, subwords), words)
+        manifest["quality"] = pieces.describe(sum(len(line.split()) for line in raw_lines))
+        manifest["seconds"] = round(time.monotonic() - started, 1)
+        _write_json(directory / "manifest.json", manifest)
+    return manifest
+
+
+def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pieces:
+    """Write all but the manifest, and read it back, which checks it; the counts of the pieces, as in dict.txt."""
+    tokenizer.save(str(directory / "tokenizer.json"))
+    pieces = count_pieces(load_tokenizer(directory), words.counts)
+    ids = range(len(SPECIALS), tokenizer.get_vocab_size() - 1)
+    dictionary = [f"{tokenizer.id_to_token(number)} {pieces.counts[number]}\n" for number in ids]
+    (directory / "dict.txt").write_text("".join(dictionary), encoding="utf-8", newline="\n")
+    load_tokenizer(directory)
+    _write_json(directory / "tokenizer_config.json", _transformers_config())
+    return pieces
+
+
+def _count_duplicates(model: str, pieces: list[str], lines: list[str], cased: bool) -> dict:
+    """AliBERT's argument for its rules (section 3.3): words in the vocabulary twice, against the same text without."""
+    say("training a tokenizer without text rules to count its duplicates (--no-duplicates leaves this out)")
+    plain = train_plain(model, lines, len(pieces), cased)
+    counted = {"in_vocabulary": len(duplicates(pieces)), "in_vocabulary_without_rules": len(duplicates(plain))}
+    return counted | {"pieces_without_rules": len(plain)}
+
+
+def _manifest(log: InputLog, size: Size, options: TextOptions) -> dict:
+    libraries = ("tokenizers", "sentencepiece")
+    return {
+        "command": "train_tokenizer",
+        "inputs": log.manifest(),
+        "read": asdict(size),
+        "text": asdict(options),
+        "versions": {"python": sys.version.split()[0]} | {name: version(name) for name in libraries},
+    }
+
+
+def _transformers_config() -> dict:
+    """What AutoTokenizer reads. Only this class keeps the rules of tokenizer.json on transformers 4 and 5 alike."""
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": MODEL_MAX_LENGTH,
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "bos_token": "<s>",
+        "cls_token": "<s>",
+        "pad_token": "<pad>",
+        "eos_token": "</s>",
+        "sep_token": "</s>",
+        "unk_token": "<unk>",
+        "mask_token": MASK,
+    }
+
+
+def _write_json(path: Path, content: dict) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def say(line: str) -> None:
+    """One line for the person who waits."""
+    print(line, file=sys.stderr)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    add = parser.add_argument
+    add("text", nargs="+", type=Path, help="document files, .txt or .jsonl")
+    add("--output", required=True, type=Path, help="directory to write")
+    add("--model", choices=TRAINERS, default="unigram", help="subword model (unigram: AliBERT's choice)")
+    add("--vocab-size", type=int, default=40_000, help="pieces, specials not counted (40000: AliBERT's)")
+    add("--mode", choices=MODES, default=ALIBERT.mode, help="text rules (paper: AliBERT's, section 3.3)")
+    both_or_after = "a space on both sides of a mark (AliBERT's text, section 3.3), or after it only (its Figure 1)"
+    add("--punctuation", choices=PUNCTUATIONS, default=ALIBERT.punctuation, help=both_or_after)
+    add("--cased", action="store_true", help="keep capitals (AliBERT found lower case better, section 6)")
+    lines = f"train on at most so many lines, drawn at random ({SAMPLE_LINES:,}: sentencepiece then needs 2.5 GB)"
+    add("--sample-lines", type=_positive, default=SAMPLE_LINES, help=lines)
+    add("--seed", type=int, default=1, help="of the draw of lines (1: any number serves)")
+    twice = "do not count the words that are in the vocabulary twice, which takes half the time (wordpiece never does)"
+    add("--no-duplicates", action="store_true", help=twice)
+    return parser.parse_args()
+
+
+def _positive(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of lines")
+    return int(text)
+
+
+def main() -> None:
+    """The command."""
+    arguments = _arguments()
+    options = TextOptions(arguments.mode, arguments.punctuation, arguments.cased)
+    manifest = train_tokenizer(
+        arguments.text,
+        arguments.output,
+        model=arguments.model,
+        vocab_size=arguments.vocab_size,
+        options=options,
+        sample=arguments.sample_lines,
+        seed=arguments.seed,
+        count_duplicates=not arguments.no_duplicates,
+    )
+    for part in ("read", "quality", "duplicates"):
+        if part in manifest:
+            print(f"{part:>10}  " + ", ".join(f"{value:,} {name}" for name, value in manifest[part].items()))
+    print(f"{'written':>10}  {arguments.output} ({manifest['seconds']} s)")
+
+
+if __name__ == "__main__":
+    exit_with_sentence(main)

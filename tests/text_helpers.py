@@ -1,0 +1,63 @@
+"""Tokenizers trained on the sample that the repository ships, once a test run, and raw text to try them on."""
+
+import atexit
+import shutil
+import tempfile
+import unicodedata
+from functools import lru_cache
+from pathlib import Path
+
+from preprocess.normalizer import TextOptions
+from preprocess.train_tokenizer import train_tokenizer
+
+SAMPLE = Path(__file__).resolve().parent.parent / "recipes" / "sample"
+SIZE = 1200  # pieces; the sample has some 18,000 words
+PAPER, AFTER, CASED = TextOptions(), TextOptions(punctuation="after"), TextOptions(cased=True)
+CLINICAL, MOSES = TextOptions("clinical"), TextOptions("moses")
+EVERY_OPTIONS = (
+    PAPER,
+    AFTER,
+    CASED,
+    CLINICAL,
+    TextOptions("clinical", cased=True),
+    MOSES,
+    TextOptions("moses", cased=True),
+)
+
+
+def sample_files() -> list[Path]:
+    """The texts of the sample."""
+    return sorted(SAMPLE.glob("**/*.txt"))
+
+
+@lru_cache
+def sample_lines() -> list[str]:
+    """The raw lines of the sample."""
+    return [line for file in sample_files() for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
+
+
+@lru_cache
+def trained(options: TextOptions = PAPER, model: str = "unigram") -> Path:
+    """The directory of a tokenizer of SIZE pieces."""
+    directory = Path(tempfile.mkdtemp(prefix="tokenizer-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    train_tokenizer(
+        sample_files(), directory / "out", model=model, vocab_size=SIZE, options=options, count_duplicates=False
+    )
+    return directory / "out"
+
+
+def letters_and_digits(text: str) -> list[str]:
+    """The characters that no rule may drop, in order."""
+    return [character for character in text if unicodedata.category(character)[0] in "LN"]
+
+
+def is_composed(text: str) -> bool:
+    """Whether the text is NFC once its invisible characters are gone: then offsets are exact."""
+    visible = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc") and not "\ufe00" <= c <= "\ufe0f")
+    return unicodedata.is_normalized("NFC", visible.replace("\u034f", ""))
+
+
+def same_text(tokenizer, raw: str, piece: str) -> bool:
+    """Whether a slice of raw text, normalised, is the piece: no piece holds a space, `▁` starts a word."""
+    return "".join(tokenizer.normalizer.normalize_str(raw).split()) == piece.removeprefix("▁").removeprefix("##")

@@ -1,0 +1,145 @@
+"""Model folders: what is loaded is really there, what is saved can be loaded, the rest is one sentence."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_models import write_electra, write_roberta
+from transformers import AutoModel, AutoModelForTokenClassification
+
+from downstream.files import InputError
+from downstream.models import device_of, fingerprint, frame_of, load_config, load_model, load_tokenizer, save_model
+
+NAMES = ["O", "B-anatomy", "I-anatomy"]
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    return {"roberta": write_roberta(folder / "roberta"), "electra": write_electra(folder / "electra")}
+
+
+@pytest.fixture(params=["roberta", "electra"])
+def folder(request, originals, tmp_path):
+    return shutil.copytree(originals[request.param], tmp_path / "model")
+
+
+def test_the_encoder_is_the_pretrained_one_and_the_labels_have_their_names(folder):
+    model = load_model(folder, NAMES, random_init=False)
+    pretrained = AutoModel.from_pretrained(folder).state_dict()
+    ours = model.base_model.state_dict()
+    assert ours and all(torch.equal(tensor, pretrained[name]) for name, tensor in ours.items())
+    assert model.config.id2label == {0: "O", 1: "B-anatomy", 2: "I-anatomy"}
+
+
+def test_random_init_keeps_nothing_but_the_architecture(folder):
+    torch.manual_seed(5)
+    model = load_model(folder, NAMES, random_init=True)
+    pretrained = load_model(folder, NAMES, random_init=False).state_dict()
+    matrices = [name for name, tensor in model.state_dict().items() if tensor.ndim == 2 and tensor.is_floating_point()]
+    assert matrices and not any(torch.equal(model.state_dict()[name], pretrained[name]) for name in matrices)
+
+
+def test_the_same_seed_gives_the_same_head(folder):
+    heads = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        heads.append(load_model(folder, NAMES, random_init=False).classifier.weight)
+    assert torch.equal(*heads)
+
+
+def test_a_missing_encoder_weight_is_refused(folder):
+    weights = load_file(folder / "model.safetensors")
+    gone = next(name for name in weights if "attention.self.query.weight" in name)
+    del weights[gone]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(InputError, match="lacks 1 weights of the encoder .*query.weight"):
+        load_model(folder, NAMES, random_init=False)
+
+
+def test_truncated_weights_are_refused(folder):
+    with open(folder / "model.safetensors", "r+b") as handle:
+        handle.truncate(1000)
+    with pytest.raises(InputError, match="no usable weights"):
+        load_model(folder, NAMES, random_init=False)
+
+
+@pytest.mark.parametrize(
+    "file, load, complaint",
+    [
+        ("config.json", load_config, "no config.json in it"),
+        ("tokenizer.json", load_tokenizer, "no tokenizer in it"),
+        ("model.safetensors", lambda folder: load_model(folder, NAMES, False), "no weights in it"),
+    ],
+)
+def test_a_missing_file_is_named(folder, file, load, complaint):
+    (folder / file).unlink()
+    (folder / "tokenizer_config.json").unlink()
+    with pytest.raises(InputError, match=complaint):
+        load(folder)
+
+
+@pytest.mark.parametrize("content", ["{", '{"model_type": "none such"}'])
+def test_a_bad_configuration_is_refused(folder, content):
+    (folder / "config.json").write_text(content)
+    with pytest.raises(InputError, match="config.json") as error:
+        load_config(folder)
+    assert "\n" not in str(error.value)
+
+
+def test_a_damaged_tokenizer_is_refused(folder):
+    (folder / "tokenizer.json").write_text('{"version": ')
+    with pytest.raises(InputError, match="tokenizer.json: not usable"):
+        load_tokenizer(folder)
+
+
+def test_a_saved_model_predicts_the_same_and_cannot_be_fine_tuned_by_mistake(folder, tmp_path):
+    model = load_model(folder, NAMES, random_init=False).eval()
+    save_model(model, folder, tmp_path / "saved", {"seed": 1})
+    again = AutoModelForTokenClassification.from_pretrained(tmp_path / "saved").eval()
+    ids = torch.tensor([[0, 5, 6, 2]])
+    assert torch.equal(model(ids).logits, again(ids).logits)
+    assert (tmp_path / "saved" / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
+    assert json.loads((tmp_path / "saved" / "finetuning.json").read_text()) == {"seed": 1}
+    with pytest.raises(InputError, match="was fine-tuned already"):
+        load_config(tmp_path / "saved")
+
+
+def test_a_save_that_fails_leaves_the_old_model(folder, tmp_path, monkeypatch):
+    model = load_model(folder, NAMES, random_init=False)
+    save_model(model, folder, tmp_path / "saved", {"seed": 1})
+    monkeypatch.setattr("downstream.models.write_json", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    with pytest.raises(OSError):
+        save_model(model, folder, tmp_path / "saved", {"seed": 2})
+    assert json.loads((tmp_path / "saved" / "finetuning.json").read_text()) == {"seed": 1}
+    assert [path.name for path in tmp_path.iterdir() if "partial" in path.name] == []
+
+
+def test_limits_and_specials(folder):
+    frame = frame_of(load_tokenizer(folder), load_config(folder))
+    assert frame == ([0], [2], 1, 32)
+
+
+def test_the_models_limit_counts_when_the_tokenizer_names_none(folder):
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    del settings["model_max_length"]
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert frame_of(load_tokenizer(folder), load_config(folder)).longest == 32
+
+
+def test_the_fingerprint_follows_the_weights(folder):
+    before = fingerprint(folder)
+    assert fingerprint(folder) == before
+    weights = load_file(folder / "model.safetensors")
+    next(iter(weights.values())).view(-1)[0] += 1
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    assert fingerprint(folder) != before
+
+
+def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert device_of("auto").type == "cpu"
+    with pytest.raises(InputError, match="sees no GPU"):
+        device_of("cuda")

@@ -1,0 +1,120 @@
+"""Stock fairseq, its own RoBERTa and its own commands on this Python: what the repairs are for."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from fairseq import checkpoint_utils, trainer
+from fairseq_cli.train import cli_main
+
+ROBERTA = [
+    "--task", "masked_lm", "--criterion", "masked_lm", "--arch", "roberta_base", "--encoder-layers", "1",
+    "--encoder-embed-dim", "16", "--encoder-ffn-embed-dim", "32", "--encoder-attention-heads", "2",
+    "--max-positions", "32", "--tokens-per-sample", "30", "--optimizer", "adam", "--lr", "0.01",
+    "--lr-scheduler", "fixed", "--batch-size", "4", "--num-workers", "0", "--log-format", "simple",
+    "--log-interval", "1", "--seed", "1", "--cpu", "--disable-validation", "--no-epoch-checkpoints",
+]  # fmt: skip
+# The copies of RoBERTa's weights for PyTorch's fused layers, which fairseq neither trains nor restores.
+STALE = ("in_proj_weight", "in_proj_bias", "fc1_weight", "fc1_bias", "fc2_weight", "fc2_bias")
+STALE += ("out_proj_weight", "out_proj_bias")
+SCRIPTS = Path(sys.executable).parent
+QUIET = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+@pytest.fixture(scope="module")
+def data_bin(tmp_path_factory) -> Path:
+    """Made by the console script, which imports fairseq before any plugin could."""
+    folder = tmp_path_factory.mktemp("toy")
+    draw = random.Random(0)
+    words = "le patient présente une fièvre et une toux sèche sans douleur".split()
+    lines = [" ".join(draw.choices(words, k=draw.randint(3, 20))) for _ in range(40)]
+    (folder / "train.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    prefix = folder / "train.txt"
+    command = [
+        SCRIPTS / "fairseq-preprocess",
+        "--only-source",
+        "--trainpref",
+        prefix,
+        "--validpref",
+        prefix,
+        "--destdir",
+    ]
+    subprocess.run([*command, folder / "bin"], check=True, env=QUIET, stdout=subprocess.DEVNULL)
+    return folder / "bin"
+
+
+@pytest.fixture
+def train(data_bin, monkeypatch):
+    """Run `fairseq-train` in this process; returns the checkpoint."""
+
+    def run(save: Path, *more: str) -> Path:
+        monkeypatch.setattr(sys, "argv", ["fairseq-train", str(data_bin), *ROBERTA, "--save-dir", str(save), *more])
+        cli_main()
+        return save / "checkpoint_last.pt"
+
+    return run
+
+
+def tensors(checkpoint: Path) -> dict[str, torch.Tensor]:
+    """Weights, moments and, in half precision, master weights."""
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(checkpoint))
+    found = {name: value for name, value in state["model"].items() if not name.endswith(STALE)}
+    optimizer = state["last_optimizer_state"]
+    for index, moments in optimizer["state"].items():
+        found |= {f"{index}.{name}": value for name, value in moments.items() if torch.is_tensor(value)}
+    return found | {f"master.{index}": value for index, value in enumerate(optimizer.get("fp32_params", []))}
+
+
+@pytest.mark.parametrize("precision", [[], ["--bf16"]])
+def test_a_run_stopped_in_an_epoch_goes_on_bit_by_bit(precision, train, tmp_path):
+    whole = tensors(train(tmp_path / "whole", "--max-update", "6", *precision))
+    train(tmp_path / "parts", "--max-update", "4", *precision)
+    parts = tensors(train(tmp_path / "parts", "--max-update", "6", *precision))
+    assert whole.keys() == parts.keys() and any(name.startswith("master") for name in whole) == bool(precision)
+    assert [name for name in whole if not torch.equal(whole[name], parts[name])] == []
+
+
+def test_bf16_trains_in_bf16_with_master_weights_in_fp32(train, tmp_path, monkeypatch):
+    seen, step = [], trainer.Trainer.train_step
+
+    def recording(self, samples, *rest, **options):
+        logs = step(self, samples, *rest, **options)
+        master = self.optimizer.fp32_params
+        seen.append(({p.dtype for p in self.model.parameters()}, {p.dtype for p in master}, float(master[0].sum())))
+        return logs
+
+    monkeypatch.setattr(trainer.Trainer, "train_step", recording)
+    train(tmp_path, "--max-update", "3", "--bf16", "--no-save")
+    assert [kinds[:2] for kinds in seen] == [({torch.bfloat16}, {torch.float32})] * 3
+    assert len({total for *_, total in seen}) == 3  # every update changed the weights
+
+
+def test_fp16_on_a_cpu_is_refused_in_one_sentence(train, tmp_path, capsys):
+    with pytest.raises(SystemExit) as exit:
+        train(tmp_path, "--fp16")
+    said = capsys.readouterr().err.strip()
+    assert exit.value.code == 2 and said.startswith("error: --fp16 needs a GPU") and "\n" not in said
+
+
+def test_a_foreign_checkpoint_ends_the_run_in_one_sentence(train, tmp_path, capsys):
+    torch.save({"model": torch.nn.Linear(1, 1)}, tmp_path / "checkpoint_last.pt")
+    with pytest.raises(SystemExit) as exit:
+        train(tmp_path)
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert exit.value.code == 2 and "checkpoint_last.pt: not opened, because it holds torch.nn" in said
+
+
+def test_two_processes_resume_under_torchrun(data_bin, train, tmp_path):
+    """The console script under torchrun: a checkpoint sent from rank to rank, and PyTorch's own DDP on the CPU."""
+    train(tmp_path, "--max-update", "2")
+    command = [SCRIPTS / "torchrun", "--nproc_per_node", "2", "--master_port", "0", "--rdzv_backend", "c10d"]
+    command += ["--rdzv_endpoint", "localhost:0", SCRIPTS / "fairseq-train", data_bin, *ROBERTA, "--save-dir", tmp_path]
+    command += ["--max-update", "4", "--distributed-backend", "gloo", "--ddp-backend", "pytorch_ddp"]
+    done = subprocess.run([*command, "--find-unused-parameters"], env=QUIET, text=True, capture_output=True)
+    log = done.stdout + done.stderr
+    assert done.returncode == 0, log[-3000:]
+    assert "@ 2 updates" in log and "num_updates=4" in log.replace("num_updates 4", "num_updates=4")

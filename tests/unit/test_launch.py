@@ -1,0 +1,196 @@
+"""The launcher without a cluster: what it refuses, what it plans, what a rank sees, and how it tells of a failure."""
+
+import json
+import os
+import subprocess
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from alibert_fairseq.launch import executors
+from alibert_fairseq.launch.__main__ import parser, split_at_dashes
+from alibert_fairseq.launch.executors import describe, submit
+from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe, make_plan, minutes
+from alibert_fairseq.launch.watch import follow, verdict
+from preprocess.files import InputError
+
+FAKE_TRAINER = """\
+#!/bin/sh
+echo "$RANK $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR ${MASTER_PORT:+port} $OMP_NUM_THREADS" "$@"
+case "$*" in *"fail$RANK"*) exit 7 ;; *"killed$RANK"*) kill -9 $PPID ;; esac
+case "$*" in *wait*) sleep 60 ;; esac
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path, monkeypatch):
+    """A recipe, and a `fairseq-train` on its PATH that only says what it sees."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "fairseq-train").write_text(FAKE_TRAINER)
+    (tmp_path / "bin" / "fairseq-train").chmod(0o755)
+    path = tmp_path / "tiny.sh"
+    path.write_text(f'# fairseq-train\nexport PATH={tmp_path}/bin:$PATH\nfairseq-train data \\\n  --seed 1 "$@"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.delenv("MASTER_PORT", raising=False)
+    return path
+
+
+def plan_of(*arguments):
+    """The plan of a command line."""
+    own, extra = split_at_dashes([str(argument) for argument in arguments])
+    return make_plan(parser().parse_args(own), extra)
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("echo hello\n", "0 `fairseq-train` calls"),
+        ('# fairseq-train data "$@"\n', "0 `fairseq-train` calls"),
+        ('fairseq-train data "$@"\necho done\n', "last command"),
+        ('fairseq-train data "$@"\nfairseq-train data "$@"\n', "2 `fairseq-train` calls"),
+        ('fairseq-train data\necho "$@"\n', "last command"),
+        ("fairseq-train data --cpu\n", '"$@"'),
+    ],
+)
+def test_what_is_no_recipe(text, complaint, tmp_path):
+    (tmp_path / "bad.sh").write_text(text)
+    with pytest.raises(InputError, match="bad.sh.*" + complaint.replace("$", r"\$")):
+        check_recipe(tmp_path / "bad.sh")
+
+
+def test_missing_recipe(tmp_path):
+    with pytest.raises(InputError, match="no such recipe"):
+        check_recipe(tmp_path / "none.sh")
+
+
+@pytest.mark.parametrize("start", ["", "exec ", "CUDA_LAUNCH_BLOCKING=1 ", "/opt/env/bin/"])
+def test_what_is_a_recipe(start, tmp_path):
+    (tmp_path / "good.sh").write_text(f'cd "$SCRATCH"\n{start}fairseq-train data \\\n  "$@"\n\n# the end\n')
+    assert check_recipe(tmp_path / "good.sh") == tmp_path / "good.sh"
+
+
+@pytest.mark.parametrize("text, expected", [("90", 90), ("20:00:00", 1200), ("2-00:00:00", 2880), ("0:00:30", 1)])
+def test_minutes(text, expected):
+    assert minutes(text) == expected
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        (["--executor", "local", "--nodes", "2"], "one machine"),
+        (["--executor", "local", "--account", "me"], "one machine"),
+        (["--nodes", "2"], "what to reserve"),
+        (["--time", "1:2"], "--time 1:2"),
+        (["--sbatch", "qos"], "NAME=VALUE"),
+        (["--sbatch", "ntasks-per-node=2"], "NAME=VALUE"),
+        (["--gpus-per-node", "99"], "--gpus-per-node 99"),
+    ],
+)
+def test_what_cannot_be_planned(options, complaint, recipe):
+    with pytest.raises(InputError, match=complaint):
+        plan_of(recipe, *options)
+
+
+@pytest.mark.parametrize("options", [["--nodes", "2"], ["--partition", "p"], ["--account", "a"], ["--sbatch", "qos=q"]])
+def test_asking_for_slurm_is_enough(options, recipe):
+    assert plan_of(recipe, "--cpu-processes-per-node", "1", *options).on_slurm
+    assert not plan_of(recipe, "--cpu-processes-per-node", "1").on_slurm
+
+
+def test_dry_run_of_a_cluster(recipe, tmp_path):
+    """AliBERT's 12 x 4 GPUs; no Slurm is needed and nothing is written."""
+    options = ["--nodes", "12", "--gpus-per-node", "4", "--partition", "gpu", "--time", "20:00:00"]
+    options += ["--cpus-per-process", "10", "--sbatch", "gpus-per-node=v100:4"]
+    lines = describe(plan_of(recipe, *options, "--", "--update-freq", "2")).splitlines()
+    shown = [" ".join(line.split()) for line in lines]
+    for expected in (
+        "world size 48",
+        f"every rank bash {recipe} --update-freq 2",
+        "environment LOCAL_RANK=0..3",
+        "#SBATCH --nodes=12",
+        "#SBATCH --ntasks-per-node=4",
+        "#SBATCH --gpus-per-node=v100:4",
+        "#SBATCH --cpus-per-task=10",
+        "#SBATCH --partition=gpu",
+        "#SBATCH --time=1200",
+    ):
+        assert shown.count(expected) == 1, expected
+    assert sum(line.startswith("srun ") and "--kill-on-bad-exit=1 --cpus-per-task=10" in line for line in shown) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"bin", "tiny.sh"}
+
+
+def test_dry_run_of_this_machine(recipe, tmp_path):
+    text = describe(plan_of(recipe, "--cpu-processes-per-node", "2"))
+    assert "SBATCH" not in text and "MASTER_ADDR=127.0.0.1" in text
+    assert f"bash {recipe} {' '.join(CPU_ARGUMENTS)}" in text
+    assert {path.name for path in tmp_path.iterdir()} == {"bin", "tiny.sh"}
+
+
+def test_every_rank_sees_its_place(recipe, capfdbinary):
+    """Two processes on this machine: the environment, the arguments, rank 0's log on the screen."""
+    plan = plan_of(recipe, "--cpu-processes-per-node", "2", "--", "--max-update", "3")
+    job = submit(plan)
+    code, sentence = follow(job, 2, on_slurm=False)
+    assert (code, sentence) == (0, f"2 of 2 ranks ended well; logs: {plan.logs}")
+    arguments = " ".join(["data --seed 1", *CPU_ARGUMENTS, "--max-update 3"])
+    for rank in (0, 1):
+        log = (plan.logs / f"{job.job_id}_{rank}_log.out").read_text().splitlines()
+        assert f"{rank} 2 {rank} 127.0.0.1 port 1 {arguments}" in log
+        left = json.loads((plan.logs / f"{job.job_id}_{rank}_ending.json").read_text())
+        assert (left["rank"], left["code"], left["stopped"]) == (rank, 0, False)
+    assert capfdbinary.readouterr().out.decode() == (plan.logs / f"{job.job_id}_0_log.out").read_text()
+
+
+@pytest.mark.parametrize("what, expected", [("fail1", 7), ("killed1", 137)])
+def test_one_failing_rank_ends_all(what, expected, recipe, tmp_path, capfdbinary):
+    """The recipe's exit code is the job's; the other rank does not wait its minute out; no process stays behind."""
+    start = time.monotonic()
+    plan = plan_of(recipe, "--cpu-processes-per-node", "2", "--", what, "wait")
+    code, sentence = follow(submit(plan), 2, on_slurm=False)
+    assert code == expected
+    assert sentence.startswith("rank 1 on ") and f"exit code {expected}" in sentence and "_1_log.out" in sentence
+    assert time.monotonic() - start < 45
+    assert str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+
+
+def test_no_sbatch_is_said_in_one_sentence(recipe, monkeypatch):
+    monkeypatch.setattr(executors.shutil, "which", lambda name: None)
+    with pytest.raises(InputError, match="sbatch: no such command"):
+        submit(plan_of(recipe, "--nodes", "2", "--cpu-processes-per-node", "1"))
+
+
+def test_refusal_of_slurm_leaves_nothing(recipe, tmp_path, monkeypatch, capfd):
+    (tmp_path / "bin" / "sbatch").write_text("#!/bin/sh\necho 'sbatch: error: invalid partition' >&2\nexit 1\n")
+    (tmp_path / "bin" / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin", prepend=os.pathsep)
+    plan = plan_of(recipe, "--partition", "nope", "--cpu-processes-per-node", "1")
+    with pytest.raises(InputError, match="Slurm refused the job: sbatch: error: invalid partition"):
+        submit(plan)
+    assert not plan.logs.exists()
+    assert capfd.readouterr().err == ""
+
+
+def ending(rank, code, ended, stopped=False):
+    """What a rank leaves."""
+    return {"rank": rank, "host": f"n{rank}", "code": code, "stopped": stopped, "ended": ended}
+
+
+@pytest.mark.parametrize(
+    "endings, expected, words",
+    [
+        ([ending(0, 0, 1), ending(1, 0, 2)], 0, "2 of 2 ranks ended well"),
+        ([ending(0, 1, 2), ending(1, 3, 1)], 3, "rank 1 on n1 failed first, exit code 3"),
+        ([ending(0, 143, 1, stopped=True), ending(1, 3, 2)], 3, "rank 1 on n1 failed first"),
+        ([ending(0, 143, 1, stopped=True), ending(1, 143, 2, stopped=True)], 143, "rank 0 on n0 was stopped"),
+        ([ending(0, 143, 1, stopped=True)], 1, "1 of 2 ranks (rank 1 first) left no exit code"),
+        ([ending(0, 0, 1)], 1, "1 of 2 ranks (rank 1 first) left no exit code"),
+        ([ending(0, 9, 1)], 9, "rank 0 on n0 failed first"),
+        ([], 1, "(Slurm: TIMEOUT); log: /logs/5_0_log.out"),
+    ],
+)
+def test_verdict(endings, expected, words):
+    code, sentence = verdict(endings, 2, SimpleNamespace(folder="/logs", job_id="5"), "TIMEOUT")
+    assert code == expected
+    assert words in sentence

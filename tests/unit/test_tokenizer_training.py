@@ -1,0 +1,236 @@
+"""What `preprocess.train_tokenizer` writes: ids, pieces, files, and what it refuses."""
+
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from preprocess.files import InputError
+from preprocess.normalizer import TextNormalizer, TextOptions, rules_only
+from preprocess.sample import sample_lines as draw
+from preprocess.sample import split_words
+from preprocess.subwords import TRAINERS, Words, train
+from preprocess.tokenizer import load_tokenizer
+from preprocess.train_tokenizer import train_tokenizer
+from preprocess.vocabulary import lay_out
+from tests.corpus_helpers import one_sentence, run
+from tests.text_helpers import AFTER, CLINICAL, MOSES, PAPER, SIZE, same_text, sample_files, sample_lines, trained
+
+KINDS = sorted(TRAINERS)
+CASES = [
+    (PAPER, "unigram"),
+    (PAPER, "bpe"),
+    (PAPER, "wordpiece"),
+    (AFTER, "unigram"),
+    (CLINICAL, "unigram"),
+    (MOSES, "bpe"),
+]
+every_case = pytest.mark.parametrize("options,model", CASES, ids=lambda value: getattr(value, "mode", value))
+
+
+def pieces_of(directory: Path) -> list[str]:
+    lines = (directory / "dict.txt").read_text(encoding="utf-8").splitlines()
+    return [line.rsplit(" ", 1)[0] for line in lines if not line.startswith("<unused")]
+
+
+def is_sign(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
+
+
+def largest(model: str, words: Words) -> int:
+    with pytest.raises(InputError, match="the largest vocabulary that fits is") as refused:
+        train(model, words, 5000)
+    return int(str(refused.value).split("fits is ")[1].split(";")[0])
+
+
+def test_forty_thousand_pieces_make_the_40008_of_the_paper():
+    vocabulary = lay_out([f"▁{number}" for number in range(40_000)])
+    assert len(vocabulary) == 40_008
+    assert vocabulary[:5] == ["<s>", "<pad>", "</s>", "<unk>", "▁0"]
+    assert vocabulary[-4:] == ["<unused0>", "<unused1>", "<unused2>", "<mask>"]
+
+
+@every_case
+def test_ids_are_laid_out_as_fairseq_wants_them(options, model):
+    tokenizer = load_tokenizer(trained(options, model))
+    size = tokenizer.get_vocab_size()
+    assert size % 8 == 0 and size >= 4 + SIZE + 1 > size - 8
+    assert [tokenizer.token_to_id(token) for token in ("<s>", "<pad>", "</s>", "<unk>", "<mask>")] == [
+        0,
+        1,
+        2,
+        3,
+        size - 1,
+    ]
+    assert len(pieces_of(trained(options, model))) == len(set(pieces_of(trained(options, model)))) == SIZE
+
+
+@every_case
+def test_no_piece_holds_white_space_or_a_special_token(options, model):
+    for piece in pieces_of(trained(options, model)):
+        assert piece and not any(character.isspace() for character in piece)
+        assert len(piece) <= 2 or not set("<>") & set(piece)
+
+
+@pytest.mark.parametrize("options,model", [case for case in CASES if case[0] in (PAPER, AFTER)])
+def test_no_piece_mixes_punctuation_and_letters_in_paper_mode(options, model):
+    for piece in pieces_of(trained(options, model)):
+        text = piece.removeprefix("▁").removeprefix("##")
+        assert not text or len(text) == 1 or not any(map(is_sign, text)), piece
+
+
+@pytest.mark.parametrize(
+    "options", [PAPER, AFTER, CLINICAL, MOSES], ids=lambda options: options.mode + options.punctuation
+)
+def test_unigram_never_spends_a_lone_boundary(options):
+    tokenizer = load_tokenizer(trained(options))
+    assert tokenizer.token_to_id("▁") is None
+    for letter in "aày8":
+        assert (
+            tokenizer.encode(f"il {letter} dit, (voir) {letter}.", add_special_tokens=False).tokens.count(f"▁{letter}")
+            == 2
+        )
+
+
+def test_bpe_spends_no_lone_boundary_before_marks_and_frequent_letters():
+    tokens = (
+        load_tokenizer(trained(PAPER, "bpe")).encode("il y a, (voir) l'os : à 8 %.", add_special_tokens=False).tokens
+    )
+    assert "▁" not in tokens
+    assert {"▁,", "▁(", "▁)", "▁'", "▁:", "▁%", "▁.", "▁y", "▁à"} <= set(tokens)
+
+
+def test_punctuation_after_gives_marks_no_boundary():
+    tokens = load_tokenizer(trained(AFTER)).encode("la fièvre (39) , puis", add_special_tokens=False).tokens
+    assert {"(", ")", ","} <= set(tokens) and not {"▁(", "▁)", "▁,"} & set(tokens)
+
+
+@every_case
+def test_literal_special_tokens_in_a_text_are_ordinary_characters(options, model):
+    tokenizer = load_tokenizer(trained(options, model))
+    for literal in ("<s>", "<pad>", "</s>", "<unk>", "<mask>", "<unused0>", "[MASK]"):
+        encoding = tokenizer.encode(f"le{literal}patient {literal}", add_special_tokens=False)
+        named = {"<s>", "<pad>", "</s>", "<mask>", "<unused0>", "[MASK]"}
+        assert not named & {tokenizer.id_to_token(number) for number in encoding.ids}
+        assert len(encoding.ids) > 6
+
+
+@every_case
+def test_every_token_is_its_slice_of_the_raw_text(options, model):
+    tokenizer = load_tokenizer(trained(options, model))
+    unknown = (tokenizer.token_to_id("<unk>"), tokenizer.token_to_id("▁"))  # BPE's `▁`, before an unknown character
+    for line in [*sample_lines(), "L’état\u00a0: 1\u202f000\u00a0UI «stable»…", "œ\u00adde\u200bme (39,5 °C)"]:
+        encoding = tokenizer.encode(line, add_special_tokens=False)
+        for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            piece = tokenizer.id_to_token(number)
+            assert number in unknown or same_text(tokenizer, line[start:end], piece), (line, piece, line[start:end])
+
+
+@every_case
+def test_decoding_gives_the_normalised_text(options, model):
+    tokenizer = load_tokenizer(trained(options, model))
+    normalizer = TextNormalizer(tokenizer)
+    for line in sample_lines()[:200]:
+        encoding = tokenizer.encode(line, add_special_tokens=False)
+        if 3 not in encoding.ids:
+            assert tokenizer.decode(encoding.ids) == normalizer.normalize(line)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_a_vocabulary_too_large_is_refused_with_the_largest_that_fits(model, tmp_path):
+    words = Words(["bonjour monsieur, bonsoir madame, bonjour madame et bonsoir monsieur"] * 2)
+    size = largest(model, words)
+    assert len(train(model, words, size).pieces) == size
+    with pytest.raises(InputError, match=f"fits is {size};"):
+        train(model, words, size + 1)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_a_vocabulary_too_small_for_its_characters_is_refused_with_the_smallest(model):
+    words = Words(list(split_words(sample_lines(), rules_only(PAPER))))
+    with pytest.raises(InputError, match="the characters alone need") as refused:
+        train(model, words, 50)
+    smallest = int(str(refused.value).split("need ")[1].split(" ")[0])
+    assert len(train(model, words, smallest).pieces) == smallest
+
+
+def test_frequent_words_become_pieces_although_a_space_always_follows_them():
+    text = ["le votre est la", "la votre est le"] * 50 + ["le chat", "la table", "est bien", "votre avis"]
+    words = Words(text)
+    pieces = train("unigram", words, largest("unigram", words)).pieces
+    assert {"▁le", "▁la", "▁votre", "▁est"} <= set(pieces)
+
+
+def test_characters_seen_once_and_endless_words_are_not_learned():
+    words = Words(["le pâté et le pâté", "ñ le " + "acgt" * 50, "le " + "acgt" * 50])
+    pieces = train("unigram", words, largest("unigram", words)).pieces
+    assert "â" in pieces and "ñ" not in pieces and "g" not in pieces
+
+
+def test_the_sample_of_lines_is_the_seeds_and_no_larger_than_asked():
+    everything, size, _ = draw(sample_files(), 10**6, seed=1)
+    assert everything == sample_lines() and size.lines == len(everything)
+    some, size, _ = draw(sample_files(), 50, seed=1)
+    assert len(some) == 50 and set(some) <= set(everything) and size.lines == len(everything)
+    assert some == draw(sample_files(), 50, seed=1)[0] != draw(sample_files(), 50, seed=2)[0]
+
+
+def test_words_split_with_a_cache_are_those_of_the_whole_line():
+    for options in (PAPER, AFTER, CLINICAL, MOSES):
+        whole = TextNormalizer(rules_only(options))
+        assert list(split_words(sample_lines(), rules_only(options))) == [
+            " ".join(whole.bare_words(line)) for line in sample_lines()
+        ]
+
+
+def test_the_files_and_the_manifest(tmp_path):
+    manifest = train_tokenizer(sample_files(), tmp_path / "out", vocab_size=SIZE, seed=7)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "dict.txt", "manifest.json", "tokenizer.json", "tokenizer_config.json",
+    ]  # fmt: skip
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == manifest
+    assert manifest["text"] == {"mode": "paper", "punctuation": "both", "cased": False}
+    assert manifest["sample"] == {"lines": len(sample_lines()), "limit": 1_000_000, "seed": 7}
+    assert len(manifest["inputs"]) == len(sample_files()) and len(manifest["inputs"][0]["sha256"]) == 64
+    assert manifest["duplicates"]["in_vocabulary"] < manifest["duplicates"]["in_vocabulary_without_rules"]
+    assert (
+        manifest["quality"]["lone_boundary_share"] == 0 and 1 < manifest["quality"]["tokens_per_white_space_word"] < 3
+    )
+    for name in ("tokenizer.json", "dict.txt"):  # the same input, the same bytes
+        assert (tmp_path / "out" / name).read_bytes() == (trained(PAPER) / name).read_bytes()
+
+
+def test_the_counts_of_dict_txt_are_those_of_the_text(tmp_path):
+    tokenizer = load_tokenizer(trained(PAPER))
+    ids = [number for line in sample_lines() for number in tokenizer.encode(line, add_special_tokens=False).ids]
+    for line in (trained(PAPER) / "dict.txt").read_text(encoding="utf-8").splitlines():
+        piece, count = line.rsplit(" ", 1)
+        assert int(count) == ids.count(tokenizer.token_to_id(piece)), piece
+
+
+@pytest.mark.parametrize(
+    "arguments,sentence",
+    [
+        ([], "error: {text}: no document in this file"),
+        (["--mode", "clinical", "--punctuation", "after"], "--punctuation after belongs to --mode paper"),
+    ],
+)
+def test_the_command_refuses_in_one_sentence_and_writes_nothing(tmp_path, arguments, sentence):
+    text = tmp_path / "empty.txt"
+    text.write_text("\n \n")
+    result = run("preprocess.train_tokenizer", text, "--output", tmp_path / "out", *arguments)
+    assert sentence.format(text=text) in one_sentence(result)
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.txt"]
+
+
+def test_a_text_without_a_word_is_refused(tmp_path):
+    (tmp_path / "marks.txt").write_text(", ; .\n")
+    with pytest.raises(InputError, match="no word to learn pieces from"):
+        train_tokenizer([tmp_path / "marks.txt"], tmp_path / "out", vocab_size=100)
+    assert not (tmp_path / "out").exists()
+
+
+def test_wordpiece_has_no_use_for_punctuation_after():
+    with pytest.raises(InputError, match="wordpiece"):
+        train_tokenizer(sample_files(), Path("never"), model="wordpiece", options=TextOptions(punctuation="after"))
