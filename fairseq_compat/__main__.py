@@ -1,0 +1,36 @@
+"""`python -m fairseq_compat`: what was found here, what is repaired and what cannot be, one line each."""
+
+import platform
+import sys
+
+from fairseq_compat.repairs import LIMITS, REPAIRS, installed
+
+FOUND = ("fairseq", "hydra-core", "omegaconf", "antlr4-python3-runtime", "torch", "numpy")
+
+
+def lines() -> list[str]:
+    """The report."""
+    report = [f"found: Python {platform.python_version()}"]
+    report += [f"found: {name} {installed(name) or '(not installed)'}" for name in FOUND]
+    report.append(_hook())
+    report += [f"{repair.state()}: {repair.what} ({_reason(repair)})" for repair in REPAIRS]
+    report += [f"cannot repair: {limit.what} ({limit.instead})" for limit in LIMITS]
+    return report
+
+
+def _hook() -> str:
+    if any(getattr(finder, "__module__", "").startswith("fairseq_compat.") for finder in sys.meta_path):
+        return "found: the import hook is active"
+    return "cannot repair: the import hook is not active (install the project with `pip install .`, editable or not)"
+
+
+def _reason(repair) -> str:
+    if repair.state() == "not installed":
+        return f"no {repair.distribution} here"
+    if repair.state() == "cannot repair":
+        return f"written for {repair.distribution} {repair.release}, found {installed(repair.distribution)}"
+    return repair.why
+
+
+if __name__ == "__main__":
+    print("\n".join(lines()))

@@ -1,0 +1,51 @@
+"""fairseq's options on a machine without TPU, and its commands' last words."""
+
+import functools
+import sys
+from contextlib import contextmanager
+
+from fairseq_compat.refusal import Refusal
+
+
+@contextmanager
+def bf16_without_tpu(module):
+    """After `fairseq.options` ran: `--bf16` no longer implies `--tpu`, and `--fp16` without a GPU is refused."""
+    yield
+    original = module.parse_args_and_arch
+
+    @functools.wraps(original)
+    def parse_args_and_arch(parser, input_args=None, *rest, **options):
+        parsed = original(parser, input_args, *rest, **options)
+        args = parsed[0] if isinstance(parsed, tuple) else parsed
+        _refuse_fp16_on_cpu(args)
+        if getattr(args, "bf16", False):
+            args.tpu = "--tpu" in (sys.argv[1:] if input_args is None else input_args)
+        return parsed
+
+    module.parse_args_and_arch = parse_args_and_arch
+
+
+def _refuse_fp16_on_cpu(args) -> None:
+    import torch
+
+    if getattr(args, "fp16", False) and (args.cpu or not torch.cuda.is_available()):
+        raise Refusal("--fp16 needs a GPU; on a CPU use --bf16, or neither for full precision.")
+
+
+@contextmanager
+def refusals_in_one_sentence(module):
+    """After a module of `fairseq_cli` ran: its command prints a refusal as one sentence and exits with status 2."""
+    yield
+    original = getattr(module, "cli_main", None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def cli_main(*args, **options):
+        try:
+            return original(*args, **options)
+        except Refusal as refusal:
+            print(f"error: {refusal}", file=sys.stderr)
+            sys.exit(2)
+
+    module.cli_main = cli_main

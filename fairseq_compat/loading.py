@@ -1,0 +1,54 @@
+"""Runs the repairs of a module around its execution, and only for the modules that have one."""
+
+import sys
+from contextlib import ExitStack
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from fairseq_compat.repairs import REPAIRS
+
+
+class RepairingFinder:
+    """Finds watched modules as Python would, and wraps the execution of those that need a repair."""
+
+    def __init__(self, watched: frozenset[str]) -> None:
+        self.watched = watched
+        self.repairs = [repair for repair in REPAIRS if repair.state() == "repaired"]
+
+    def find_spec(self, name: str, path=None, target=None) -> ModuleSpec | None:
+        if name.partition(".")[0] not in self.watched:
+            return None
+        repairs = [repair for repair in self.repairs if repair.covers(name)]
+        spec = self._found_by_others(name, path, target) if repairs else None
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = RepairingLoader(spec.loader, repairs)
+        return spec
+
+    def _found_by_others(self, name: str, path, target) -> ModuleSpec | None:
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
+            if hasattr(finder, "find_spec"):
+                spec = finder.find_spec(name, path, target)
+                if spec is not None:
+                    return spec
+        return None
+
+
+class RepairingLoader:
+    """The loader that was found, with the repairs around the execution; the module never gets to see it.
+
+    A wrapper and not a change to the loader, because one loader may serve other modules too: pytest's does.
+    """
+
+    def __init__(self, loader, repairs: list) -> None:
+        self.loader = loader
+        self.repairs = repairs
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = module.__spec__.loader = self.loader
+        with ExitStack() as stack:
+            for repair in self.repairs:
+                stack.enter_context(repair.around(module))
+            self.loader.exec_module(module)

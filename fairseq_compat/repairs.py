@@ -1,0 +1,191 @@
+"""The repairs as data: what happens without it, why, for which release, and what is done about it."""
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+from typing import NamedTuple
+
+from fairseq_compat import (
+    antlr_typing,
+    checkpoints,
+    command_line,
+    dataclass_defaults,
+    distributed,
+    hydra_plugins,
+    master_weights,
+    numpy_names,
+)
+
+ALWAYS = (3, 0)
+
+
+class Repair(NamedTuple):
+    """One repair. `modules` are module names; one that ends in `.*` stands for a package and all below it.
+
+    `around(module)` is a context manager entered before the module's code runs and left after it.
+    """
+
+    what: str
+    why: str
+    distribution: str
+    release: str
+    python: tuple[int, int]
+    modules: tuple[str, ...]
+    around: Callable[[ModuleType], AbstractContextManager]
+
+    def covers(self, name: str) -> bool:
+        """Whether this repair concerns the module of that name."""
+        return any(name == module.removesuffix(".*") or _is_below(name, module) for module in self.modules)
+
+    def state(self) -> str:
+        """`repaired`; or why not: `not installed`, `not needed` on this Python, `cannot repair` another release."""
+        found = installed(self.distribution)
+        if found is None:
+            return "not installed"
+        if sys.version_info[:2] < self.python:
+            return "not needed"
+        return "repaired" if found == self.release else "cannot repair"
+
+
+class Limit(NamedTuple):
+    """What is left as it is, and what to do instead."""
+
+    what: str
+    instead: str
+
+
+def installed(distribution: str) -> str | None:
+    """The version of an installed distribution, or None."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _is_below(name: str, module: str) -> bool:
+    return module.endswith(".*") and name.startswith(module[:-1])
+
+
+REPAIRS = [
+    Repair(
+        "import fairseq: mutable default CommonConfig is not allowed",
+        "Python 3.11 refuses dataclass defaults without a hash",
+        "fairseq",
+        "0.12.2",
+        (3, 11),
+        ("fairseq.*",),
+        dataclass_defaults.hashable_while_imported,
+    ),
+    Repair(
+        "import hydra: mutable default OverrideDirname is not allowed",
+        "Python 3.11 refuses dataclass defaults without a hash",
+        "hydra-core",
+        "1.0.7",
+        (3, 11),
+        ("hydra.*",),
+        dataclass_defaults.hashable_while_imported,
+    ),
+    Repair(
+        "hydra's plugin scan: 'FileFinder' object has no attribute 'find_module'",
+        "Python 3.12 removed find_module from its finders",
+        "hydra-core",
+        "1.0.7",
+        (3, 12),
+        ("hydra.core.plugins",),
+        hydra_plugins.find_by_spec,
+    ),
+    Repair(
+        "import antlr4: No module named 'typing.io'",
+        "Python 3.13 removed typing.io",
+        "antlr4-python3-runtime",
+        "4.8",
+        (3, 13),
+        ("antlr4.*", "hydra.grammar.*"),
+        antlr_typing.typing_io_while_imported,
+    ),
+    Repair(
+        "loading a checkpoint: Unsupported global argparse.Namespace, or, before torch 2.6, any code in it is run",
+        "fairseq calls torch.load without saying what a checkpoint may hold",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.checkpoint_utils",),
+        checkpoints.load_only_what_fairseq_saves,
+    ),
+    Repair(
+        "resuming with two processes: Unsupported global fairseq.distributed.utils._TensorPlaceholder",
+        "fairseq sends the checkpoint from rank to rank as a pickle, which torch 2.6 no longer opens by default",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.distributed.utils",),
+        checkpoints.open_what_a_rank_sent,
+    ),
+    Repair(
+        "resuming --bf16 or --fp16: the master weights come back rounded",
+        "fairseq saves only the half-precision copy of them",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.optim.fp16_optimizer",),
+        master_weights.saved_and_restored,
+    ),
+    Repair(
+        "--bf16: 'NoneType' object has no attribute 'xla_device'; --fp16 --cpu: a failed assertion about CUDA",
+        "fairseq takes bf16 for a sign of a TPU",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.options",),
+        command_line.bf16_without_tpu,
+    ),
+    Repair(
+        "--sample-break-mode eos and others: module 'numpy' has no attribute 'compat', 'int' or 'float'",
+        "numpy 1.24 and 2.0 removed these names",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        (
+            "fairseq.data.data_utils",
+            "fairseq.data.token_block_dataset",
+            "fairseq.data.language_pair_dataset",
+            "fairseq.modules.dynamic_crf_layer",
+        ),
+        numpy_names.with_removed_names,
+    ),
+    Repair(
+        "--ddp-backend pytorch_ddp --cpu: device_ids of a module on the CPU",
+        "fairseq names a GPU whether or not the model is on one",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.models.distributed_fairseq_model",),
+        distributed.device_ids_only_on_gpu,
+    ),
+    Repair(
+        "a refused option or checkpoint ends in a traceback",
+        "fairseq's commands catch nothing",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq_cli.*",),
+        command_line.refusals_in_one_sentence,
+    ),
+]
+
+LIMITS = [
+    Limit(
+        "fairseq-hydra-train knows no task, model or criterion of a --user-dir",
+        "it composes its configuration before it reads --user-dir; use fairseq-train",
+    ),
+    Limit(
+        "stock RoBERTa layers save eight unused copies of their weights that go stale after a resume",
+        "leave in_proj_*, out_proj_*, fc1_* and fc2_* beside the layer out of comparisons",
+    ),
+    Limit(
+        "fairseq's speech and product-quantisation models load their own files with a bare torch.load",
+        "since torch 2.6 they refuse what is not a tensor; use fairseq's own stack for them",
+    ),
+]

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# The environment of the recipes:  source recipes/environment.sh  makes it and enters it, running this file only makes it.
+#
+# Makes .venv in the root of the repository and puts it first on PATH; a second call finds it done and takes a moment.
+#   PYTHON      the Python to make it from, 3.10 to 3.13            default: the one in VENV, else python3
+#   VENV        where it lies                                       default: .venv in the root of the repository
+#   TORCH_SPEC  which torch, where there is none yet                default: torch==2.13.0, the one it is tested with
+#   WITH_TESTS  if not empty: what the tests need besides; sets ALIBERT_TRANSFORMERS_4 to a folder with transformers
+#               4.57, to put on PYTHONPATH where the tests try the other major
+# A torch that is in VENV already is left alone, so a GPU user may make VENV and put another build there first.
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+VENV="${VENV:-$ROOT/.venv}"
+[ "${VENV:0:1}" = / ] || VENV="$PWD/$VENV"
+PYTHON="${PYTHON:-$([ -x "$VENV/bin/pip" ] && echo "$VENV/bin/python" || echo python3)}"
+TORCH_SPEC="${TORCH_SPEC:-torch==2.13.0}"
+
+refuse() {
+    echo "error: $1" >&2
+    exit 2
+}
+
+# Python's own venv and pip first: nothing but a Python is needed to begin with.
+make_venv() {
+    command -v "$PYTHON" >/dev/null || refuse "$PYTHON: no such command; name a Python 3.10 to 3.13 with PYTHON=..."
+    "$PYTHON" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' ||
+        refuse "$PYTHON is $("$PYTHON" --version 2>&1), but Python 3.10 to 3.13 is needed; name one with PYTHON=..."
+    "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null ||
+        refuse "$PYTHON has no venv module; install your system's package for it, for example python3-venv."
+    "$PYTHON" -m venv "$VENV"
+}
+
+# A Python asked for by name must be the one that is used.
+check_python() {
+    local minor='import sys; print("%d.%d" % sys.version_info[:2])'
+    [ "$("$PYTHON" -c "$minor")" = "$("$VENV/bin/python" -c "$minor")" ] ||
+        refuse "$VENV was made with $("$VENV/bin/python" --version), not with $PYTHON; give another VENV=... or remove it."
+}
+
+# fairseq is compiled while it is installed.
+check_compiler() {
+    command -v "${CXX:-c++}" >/dev/null || command -v g++ >/dev/null ||
+        refuse "no C++ compiler, which fairseq needs; install one, for example the package g++."
+    local header
+    header="$("$VENV/bin/python" -c 'import sysconfig; print(sysconfig.get_path("include") + "/Python.h")')"
+    [ -f "$header" ] || refuse "no $header, which fairseq needs; install your Python's headers, for example python3-dev."
+}
+
+version_of() {
+    "$VENV/bin/python" -c 'import importlib.metadata as m, sys; print(m.version(sys.argv[1]))' "$1"
+}
+
+has() {
+    version_of "$1" >/dev/null 2>&1
+}
+
+# torch by pip, which knows the user's package sources; the rest by uv, because pip >= 24.1 refuses fairseq's needs.
+install_packages() {
+    local python="$VENV/bin/python" extras="fairseq${WITH_TESTS:+,test}"
+    has fairseq || check_compiler
+    has uv || "$python" -m pip install --quiet --disable-pip-version-check uv
+    has torch || "$python" -m pip install --disable-pip-version-check "$TORCH_SPEC"
+    local keep="$VENV/constraints.txt"
+    echo "torch==$(version_of torch)" >"$keep"
+    # transformers 5 runs no model on an older torch, and does not say so in its metadata.
+    case "$(version_of torch)" in 2.[45].*) echo "transformers<5" >>"$keep" ;; esac
+    "$python" -m uv pip install --python "$python" --constraints "$keep" --reinstall-package alibert-fairseq \
+        --editable "$ROOT[$extras]"
+}
+
+# transformers 4.57 and what of it differs from the environment's, in a folder of its own; the rest is shared.
+install_transformers_4() {
+    "$VENV/bin/python" -m uv pip install --python "$VENV/bin/python" --target "$1" --no-deps \
+        "transformers==4.57.6" "huggingface-hub>=0.34,<1" "tokenizers>=0.22,<0.23" "requests<3" "urllib3<3" "idna<4" \
+        "charset-normalizer<4" certifi
+}
+
+# What the environment was made from: when this changes, it is brought up to date.
+fingerprint() {
+    (cd "$ROOT" && cat setup.py pyproject.toml fairseq_compat/hook.py recipes/environment.sh && pwd) | cksum
+}
+
+STAMP="$VENV/made-from${WITH_TESTS:+-with-tests}"
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    set -euo pipefail
+    [ -x "$VENV/bin/pip" ] || make_venv  # pip is the last thing that venv makes
+    check_python
+    install_packages
+    [ -z "${WITH_TESTS:-}" ] || install_transformers_4 "$VENV/transformers-4"
+    fingerprint >"$STAMP"
+    exit
+fi
+
+if [ "$(cat "$STAMP" 2>/dev/null)" != "$(fingerprint)" ]; then
+    # Beside the caller's shell, so that the first failure stops it whatever options that shell has.
+    PYTHON="$PYTHON" VENV="$VENV" TORCH_SPEC="$TORCH_SPEC" WITH_TESTS="${WITH_TESTS:-}" bash "${BASH_SOURCE[0]}" ||
+        refuse "the environment could not be made; the lines above say why."
+fi
+export VIRTUAL_ENV="$VENV" PATH="$VENV/bin:$PATH"
+[ -z "${WITH_TESTS:-}" ] || export ALIBERT_TRANSFORMERS_4="$VENV/transformers-4"

@@ -1,0 +1,67 @@
+"""What is installed, what it needs and why; ruff and pytest are configured in pyproject.toml."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
+
+PACKAGES = ["fairseq_compat", "preprocess", "alibert_fairseq", "downstream"]
+
+# One reason each. torch is only bounded from below: a torch that is there is left alone.
+NEEDS = [
+    "torch>=2.4",  # 2.4 is the first with an allow-list for weights_only loads (torch.serialization.add_safe_globals)
+    "numpy>=1.26",  # data-bins; 1.26 is the first numpy for Python 3.12, numpy 2 is what is tested
+    "sentencepiece>=0.2",  # trains the Unigram vocabulary
+    "tokenizers>=0.22",  # runs every vocabulary; 0.22 is what transformers 4.57 asks for
+    "transformers>=4.57",  # export and fine-tuning; 4.57 and 5.x are tested
+    "safetensors>=0.4",  # the weights of exported models
+    "submitit>=1.5",  # launch on this machine and on Slurm
+    "seqeval>=1.2",  # strict entity scores
+    "sacremoses>=0.1",  # the `moses` mode to compare with
+    "pyyaml>=6",  # fine-tuning recipes
+    "tqdm>=4.60",  # progress of long work
+    "matplotlib>=3.8",  # pictures of curves and scores
+    "tensorboardX>=2.6",  # fairseq's --tensorboard-logdir
+]
+
+# fairseq is an extra because pip >= 24.1 rejects the metadata of omegaconf 2.0.6 and hydra-core 1.0.7, which it pins:
+# as a need of the project, it would make a plain `pip install` fail. uv, and pip < 24.1, install the extra.
+EXTRAS = {
+    "fairseq": ["fairseq==0.12.2"],
+    "test": [
+        "pytest>=8",
+        "hypothesis>=6",
+        "optax>=0.2",  # the LAMB that ours is compared with
+        "ruff>=0.8",
+    ],
+}
+
+
+class BuildWithHook(build_py):
+    """Put fairseq_compat/hook.py, as a .pth file, beside the packages, where Python runs it when it starts.
+
+    A wheel takes it from the build folder. An editable install has none; what is to lie in site-packages goes into the
+    folder that its wheel is packed from, which is where `install` would put the packages.
+    """
+
+    def run(self) -> None:
+        super().run()
+        target = self.get_finalized_command("install").install_lib if self.editable_mode else self.build_lib
+        hook = Path("fairseq_compat/hook.py").read_text(encoding="utf-8")
+        line = f"import sys; exec({hook!r}, {{'__name__': 'fairseq_compat.hook'}})\n"
+        Path(target, "fairseq_compat.pth").write_text(line, encoding="utf-8")
+
+
+setup(
+    name="alibert_fairseq",
+    version="0.1.0",
+    description="Pretraining of French biomedical encoders with fairseq, from raw text to a scored Hugging Face model",
+    python_requires=">=3.10",
+    packages=find_packages(include=[f"{name}{below}" for name in PACKAGES for below in ("", ".*")]),
+    # Said although it is the default: with it an editable install is one path in a .pth file, which costs nothing when
+    # Python starts; without it setuptools installs an import hook of its own.
+    package_dir={"": "."},
+    cmdclass={"build_py": BuildWithHook},
+    install_requires=NEEDS,
+    extras_require=EXTRAS,
+)
