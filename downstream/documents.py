@@ -1,0 +1,53 @@
+"""Annotated text as every reader returns it: the raw text untouched, entities as character offsets into it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from downstream.files import InputError
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A typed stretch of text, possibly in several fragments: sorted, non-empty (start, end) pairs, end excluded."""
+
+    label: str
+    fragments: tuple[tuple[int, int], ...]
+
+    @property
+    def start(self) -> int:
+        return self.fragments[0][0]
+
+    @property
+    def end(self) -> int:
+        return self.fragments[-1][1]
+
+
+@dataclass
+class Document:
+    """One text with its entities, in the order of the file."""
+
+    id: str
+    text: str
+    entities: list[Entity]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Which entity types a task keeps: `types` stay, `rename` maps others onto them, `ignore` drops and counts them."""
+
+    types: tuple[str, ...]
+    rename: dict[str, str] = field(default_factory=dict)
+    ignore: tuple[str, ...] = ()
+
+    def keep(self, label: str, place: str, counts: Counter) -> str | None:
+        """The task's name of `label`, or None if the recipe drops it; `place` names file and line for the error."""
+        label = self.rename.get(label, label)
+        if label in self.types:
+            return label
+        if label not in self.ignore:
+            raise InputError(
+                f"{place}: entity type {label!r} is not known to the recipe, whose types are {', '.join(self.types)}; "
+                "add it there under types, rename or ignore."
+            )
+        counts["entities of an ignored type"] += 1
+        return None

@@ -1,0 +1,105 @@
+"""Bad input is one sentence, text is read as it stands, outputs appear whole or not at all."""
+
+import errno
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+# What a user can mend, with how; any other OSError is a bug and keeps its traceback.
+REMEDIES = {
+    errno.ENOSPC: "free some space and run the command again",
+    errno.EDQUOT: "free some of your quota and run the command again",
+    errno.EACCES: "check the permissions of this path",
+    errno.EROFS: "choose an output on a file system that can be written",
+    errno.ENOENT: "check that this path exists",
+    errno.ENOTDIR: "check that every parent of this path is a directory",
+}
+
+
+class InputError(ValueError):
+    """The user's input cannot be used. The message is one sentence: the file, the place in it, and the remedy."""
+
+
+def exit_with_sentence(main: Callable[[], None]) -> None:
+    """Run a command's `main`; on bad input print its one sentence on stderr and exit with status 2."""
+    try:
+        main()
+    except InputError as error:
+        sys.exit(_say(str(error)))
+    except OSError as error:
+        if error.errno not in REMEDIES:
+            raise
+        sys.exit(_say(f"{error.filename or 'output'}: {error.strerror}; {REMEDIES[error.errno]}."))
+
+
+def _say(sentence: str) -> int:
+    print(f"error: {sentence}", file=sys.stderr)
+    return 2
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, every character kept (line ends and a byte order mark too: offsets count them).
+
+    Raises InputError naming the line and the byte of the first character that is not UTF-8.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; check the path.")
+    raw = path.read_bytes()
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}, line {line}: byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8; convert the file, "
+            "for example with iconv -f latin1 -t utf-8."
+        ) from None
+
+
+def files_of(path: Path, *suffixes: str) -> list[Path]:
+    """The file itself, or the files of a folder (at any depth) that end in one of `suffixes`, sorted."""
+    if path.is_file():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix in suffixes and not file.name.startswith("."))
+
+
+@contextmanager
+def written_whole(path: Path, mode: str = "w") -> Iterator[IO]:
+    """Open a file that appears under `path` only when the block ends without an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with open(aside, mode, encoding=None if "b" in mode else "utf-8") as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def directory_written_whole(path: Path) -> Iterator[Path]:
+    """Yield an empty directory that takes the place of `path` only when the block ends without an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    try:
+        yield aside
+        aside.chmod(0o755)  # mkdtemp gives 0o700, which would hide a model from the colleagues it is meant for
+        if path.exists():
+            shutil.rmtree(path)
+        aside.rename(path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write `content` as indented JSON, whole or not at all."""
+    with written_whole(path) as handle:
+        json.dump(content, handle, ensure_ascii=False, indent=2)
+        handle.write("\n")

@@ -1,0 +1,71 @@
+"""Several runs of one task side by side: `python -m downstream.report OUTPUT... [--output FILE]`.
+
+Reads the metrics.json that `downstream.finetune` left in each folder; prints, and writes with --output, one Markdown
+table of F1 by entity type, with the cost of each run beside it.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from downstream.files import InputError, exit_with_sentence, read_text, written_whole
+
+
+def load(folder: Path) -> dict:
+    """metrics.json of one run. Raises InputError where there is none, or it is not one of ours."""
+    text = read_text(folder / "metrics.json")
+    try:
+        metrics = json.loads(text)
+        return metrics | {"split": "test" if "test" in metrics else "dev", "name": metrics["model"]["folder"]}
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{folder / 'metrics.json'}: not written by downstream.finetune ({error}).") from None
+
+
+def table(runs: list[dict]) -> str:
+    """Markdown, a column a run, a row a type; mean and deviation over the seeds.
+
+    Raises InputError for runs that do not compare: another task, protocol or split.
+    """
+    keys = [(run["task"], run["protocol"]["name"], run["split"]) for run in runs]
+    if len(set(keys)) > 1:
+        shown = "; ".join(", ".join(key) for key in sorted(set(keys)))
+        raise InputError(f"these runs do not compare ({shown}): give runs of one task, one protocol and one split.")
+    task, protocol, split = keys[0]
+    names = [run["name"] + (", random weights" if run["model"]["random_init"] else "") for run in runs]
+    lines = [f"F1 of strict entities, {task} ({split}), protocol {protocol}, {len(runs[0]['seeds'])} seeds", ""]
+    lines += [f"| Entities | {' | '.join(names)} |", "|---|" + "---|" * len(runs)]
+    for kind in runs[0][split]["types"]:
+        lines.append(f"| {kind} | {' | '.join(cell(run[split]['types'][kind]['f1']) for run in runs)} |")
+    for average in ("micro", "macro"):
+        lines.append(f"| {average} | {' | '.join(cell(run[split][average]['f1']) for run in runs)} |")
+    lines.append(f"| parameters | {' | '.join(format(run['num_parameters'], ',') for run in runs)} |")
+    lines.append(f"| seconds a seed | {' | '.join(seconds(run) for run in runs)} |")
+    return "\n".join(lines) + "\n"
+
+
+def cell(figure: dict) -> str:
+    """`0.512 ± 0.013`; without a deviation when there is one seed."""
+    deviation = figure["deviation"]
+    return f"{figure['mean']:.3f}" + (f" ± {deviation:.3f}" if deviation is not None else "")
+
+
+def seconds(run: dict) -> str:
+    """Mean time of a seed, training and scoring."""
+    return f"{sum(run['seconds_per_seed']) / len(run['seconds_per_seed']):.0f}"
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="python -m downstream.report", description=__doc__.split("\n\n")[0])
+    parser.add_argument("runs", type=Path, nargs="+", metavar="OUTPUT", help="output folder of downstream.finetune")
+    parser.add_argument("--output", type=Path, help="also write the table to this file")
+    arguments = parser.parse_args()
+    text = table([load(folder) for folder in arguments.runs])
+    print(text, end="")
+    if arguments.output:
+        with written_whole(arguments.output) as handle:
+            handle.write(text)
+
+
+if __name__ == "__main__":
+    exit_with_sentence(main)
