@@ -4,7 +4,10 @@ fairseq itself imports only the `tasks` and `models` of a plugin, so each regist
 """
 
 from alibert_fairseq import text  # noqa: F401  --tokenizer, --bpe
-from alibert_fairseq.criterions import electra, masked_lm  # noqa: F401
-from alibert_fairseq.models import bert, electra as electra_model  # noqa: F401
+from alibert_fairseq.criterions import electra as electra_criterion  # noqa: F401
+from alibert_fairseq.criterions import masked_lm as masked_lm_criterion  # noqa: F401
+from alibert_fairseq.models import bert as bert_model  # noqa: F401
+from alibert_fairseq.models import electra as electra_model  # noqa: F401
 from alibert_fairseq.optim import adam, lamb  # noqa: F401
-from alibert_fairseq.tasks import electra as electra_task, masked_lm as masked_lm_task  # noqa: F401
+from alibert_fairseq.tasks import electra as electra_task  # noqa: F401
+from alibert_fairseq.tasks import masked_lm as masked_lm_task  # noqa: F401

@@ -76,7 +76,7 @@ class HubInterface(nn.Module):
         tokens = torch.tensor([ids], device=self.device)
         probabilities = self.scores(tokens, tokens.eq(self.task.mask_id))[0].float().softmax(-1)
         guesses = []
-        for score, index in zip(*probabilities.topk(topk)):
+        for score, index in zip(*probabilities.topk(topk), strict=True):
             piece = dictionary[int(index)]
             filled = self.bpe.decode(" ".join(dictionary[i] for i in [*before, int(index), *after]))
             guesses.append(Guess(filled, float(score), piece))

@@ -36,9 +36,7 @@ def blocks(lengths=(12, 15), seed=0) -> ListDataset:
 def masked_dataset(lengths=(12, 15), rule=None, draw_uniforms=False, seed=1, **options) -> MaskedDataset:
     """Masked samples over random blocks."""
     rule = rule or MaskingRule(mask_share=0.8, random_share=0.1)
-    return MaskedDataset(
-        blocks(lengths), dictionary(), rule, seed, (4, 44), draw_uniforms=draw_uniforms, **options
-    )
+    return MaskedDataset(blocks(lengths), dictionary(), rule, seed, (4, 44), draw_uniforms=draw_uniforms, **options)
 
 
 def electra_batch(lengths=(12, 15)) -> dict:

@@ -14,7 +14,12 @@ def write_card(folder: Path, checkpoint, cls: str, difference: float, licence: s
     """Write README.md with the metadata block of the Hugging Face hub."""
     pipeline_tag, objective, auto_class = USES[cls]
     mask = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["mask_token"]
-    front = ["language: fr", f"license: {licence}", "library_name: transformers", "tags: [biomedical, clinical, french]"]
+    front = [
+        "language: fr",
+        f"license: {licence}",
+        "library_name: transformers",
+        "tags: [biomedical, clinical, french]",
+    ]
     if pipeline_tag:
         front += [f"pipeline_tag: {pipeline_tag}", f'mask_token: "{mask}"']
         front += ["widget:", f'  - text: "Le patient présente une {mask} à 38,5 °C."']
@@ -37,7 +42,11 @@ def write_card(folder: Path, checkpoint, cls: str, difference: float, licence: s
 
 def _figures(checkpoint, cls: str) -> dict:
     cfg = checkpoint.cfg
-    part = {"RobertaForMaskedLM": "encoder", "ElectraForPreTraining": "discriminator", "ElectraForMaskedLM": "generator"}
+    part = {
+        "RobertaForMaskedLM": "encoder",
+        "ElectraForPreTraining": "discriminator",
+        "ElectraForMaskedLM": "generator",
+    }
     size = getattr(checkpoint.model, part[cls]).sentence_encoder.size
     figures = {
         "layers, width, heads": f"{size.layers}, {size.width}, {size.heads}",

@@ -25,6 +25,11 @@ class Checkpoint(NamedTuple):
     updates: int
     best_loss: object  # bits, or None before the first validation
 
+    def part_for(self, cls: str) -> nn.Module:
+        """The part of the model that becomes the Hugging Face class of that name."""
+        parts = {"RobertaForMaskedLM": "encoder", "ElectraForPreTraining": "discriminator"}
+        return getattr(self.model, parts.get(cls, "generator"))
+
 
 def read_dictionary(path: Path) -> Dictionary:
     """dict.txt with the four specials before and <mask> after it."""

@@ -71,7 +71,7 @@ def convert(checkpoint: Checkpoint, cls):
     else:
         part = "generator" if cls is ElectraForMaskedLM else "discriminator"
         ours = {key: value for key, value in ours.items() if key.startswith(f"{part}.")}
-        size = getattr(checkpoint.model, part).sentence_encoder.size
+        size = checkpoint.part_for(cls.__name__).sentence_encoder.size
         table = names.generator_rows if part == "generator" else names.discriminator_rows
         rows = table(size.layers, projected=size.width != size.embedding_dim)
     try:
@@ -82,10 +82,7 @@ def convert(checkpoint: Checkpoint, cls):
 
 
 def _config(checkpoint: Checkpoint, cls):
-    part = {
-        RobertaForMaskedLM: "encoder", ElectraForPreTraining: "discriminator", ElectraForMaskedLM: "generator"
-    }[cls]  # fmt: skip
-    size = getattr(checkpoint.model, part).sentence_encoder.size
+    size = checkpoint.part_for(cls.__name__).sentence_encoder.size
     shared = {
         "vocab_size": size.vocabulary,
         "hidden_size": size.width,

@@ -4,7 +4,6 @@ Every parameter of both sides must be named here: a key that no row consumes sto
 """
 
 from dataclasses import dataclass
-from typing import Optional
 
 import torch
 from torch import Tensor
@@ -23,7 +22,7 @@ class Row:
     positions: Electra's table lacks the rows below the first position.
     """
 
-    ours: Optional[str]
+    ours: str | None
     theirs: str
     positions: bool = False
 

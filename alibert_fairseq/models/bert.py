@@ -1,7 +1,6 @@
 """AliBERT: one encoder and a masked-language-model head."""
 
 from dataclasses import dataclass
-from typing import Optional
 
 import torch.nn as nn
 from fairseq.models import BaseFairseqModel, register_model, register_model_architecture
@@ -49,9 +48,9 @@ class AliBertModel(BaseFairseqModel):
     def forward(
         self,
         src_tokens: Tensor,
-        src_lengths: Optional[Tensor] = None,
-        has_padding: Optional[bool] = None,
-        masked: Optional[Tensor] = None,
+        src_lengths: Tensor | None = None,
+        has_padding: bool | None = None,
+        masked: Tensor | None = None,
     ) -> Tensor:
         """Scores over the vocabulary: (M, V) for the positions where `masked` (B, T) is True, or (B, T, V) for all."""
         with precision(self.cfg, src_tokens.device):

@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Optional
 
 import torch
 from fairseq.dataclass import FairseqDataclass
@@ -44,7 +43,7 @@ class EncoderConfig(FairseqDataclass):
     )
 
 
-def fill_size(args, size: str, embedding_dim: Optional[int] = None) -> None:
+def fill_size(args, size: str, embedding_dim: int | None = None) -> None:
     """Give the options of a named size that the command line left open."""
     layers, width, ffn_width, heads = SIZES[size]
     args.encoder_layers = getattr(args, "encoder_layers", layers)

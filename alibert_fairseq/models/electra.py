@@ -1,7 +1,7 @@
 """AliBERT-ELECTRA: a small generator fills the masks, a discriminator tells which tokens were replaced."""
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import torch
 import torch.nn as nn
@@ -82,7 +82,7 @@ def sample_tokens(scores: Tensor, uniforms: Tensor, temperature: float) -> Tenso
     device, rank or batch shape. The cumulative sum runs in float64: float32 would round the tail of the vocabulary.
     """
     ids = []
-    for rows, draws in zip(scores.detach().split(ROWS_AT_ONCE), uniforms.split(ROWS_AT_ONCE)):
+    for rows, draws in zip(scores.detach().split(ROWS_AT_ONCE), uniforms.split(ROWS_AT_ONCE), strict=True):
         cumulative = torch.softmax(rows.float() / temperature, dim=-1).cumsum(dim=-1, dtype=torch.float64)
         threshold = draws[:, None] * cumulative[:, -1:]  # the last entry is 1 up to rounding
         ids.append(torch.searchsorted(cumulative, threshold, right=True).squeeze(1))
@@ -123,8 +123,8 @@ class ElectraModel(BaseFairseqModel):
         original: Tensor,
         masked: Tensor,
         uniforms: Tensor,
-        src_lengths: Optional[Tensor] = None,
-        has_padding: Optional[bool] = None,
+        src_lengths: Tensor | None = None,
+        has_padding: bool | None = None,
     ) -> ElectraOutput:
         """Fill the drawn positions with samples of the generator, then judge every token.
 
@@ -150,7 +150,7 @@ class ElectraModel(BaseFairseqModel):
         return ElectraHubInterface.load(model_name_or_path, checkpoint_file, data_name_or_path, **kwargs)
 
 
-def _fill(args, size: str, embedding_dim: Optional[int], fraction: float) -> None:
+def _fill(args, size: str, embedding_dim: int | None, fraction: float) -> None:
     fill_size(args, size, embedding_dim)
     args.generator_width_fraction = getattr(args, "generator_width_fraction", fraction)
 

@@ -46,7 +46,7 @@ class SelfAttention(nn.Module):
         self.dropout = size.attention_dropout
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(size.width, size.width) for _ in range(4))
 
-    def forward(self, x: Tensor, may_attend: Optional[Tensor]) -> Tensor:
+    def forward(self, x: Tensor, may_attend: Tensor | None) -> Tensor:
         """x: (B, T, C); may_attend: (B, 1, 1, T) bool, False at padding, or None when nothing is padded."""
         batch, length, width = x.shape
         q, k, v = (  # (B, N, T, H) each
@@ -71,7 +71,7 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(size.dropout)
         self.activation_dropout = nn.Dropout(size.activation_dropout)
 
-    def forward(self, x: Tensor, may_attend: Optional[Tensor]) -> Tensor:
+    def forward(self, x: Tensor, may_attend: Tensor | None) -> Tensor:
         """(B, T, C) to (B, T, C)."""
         x = self.self_attn_layer_norm(x + self.dropout(self.self_attn(x, may_attend)))
         inner = self.activation_dropout(F.gelu(self.fc1(x)))  # the erf form, as BERT and ELECTRA
@@ -108,7 +108,7 @@ class SentenceEncoder(nn.Module):
         x = self.dropout(self.layernorm_embedding(x))
         return self.embed_project(x) if hasattr(self, "embed_project") else x
 
-    def forward(self, tokens: Tensor, has_padding: Optional[bool] = None) -> Tensor:
+    def forward(self, tokens: Tensor, has_padding: bool | None = None) -> Tensor:
         """(B, T) ids to (B, T, C). has_padding: what the caller knows of it, to save a look at the device."""
         real = tokens.ne(self.size.padding_id)
         if has_padding is None:

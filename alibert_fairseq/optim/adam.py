@@ -40,6 +40,6 @@ class AliBertAdam(FairseqOptimizer):
 
 
 def parse_betas(text: str) -> tuple[float, float]:
-    """"0.9,0.999", or fairseq's "(0.9, 0.999)"."""
+    """ "0.9,0.999", or fairseq's "(0.9, 0.999)"."""
     first, second = (float(part) for part in text.strip("()[] ").split(","))
     return first, second

@@ -1,7 +1,5 @@
 """Adam and LAMB in one class: LAMB is BERT's Adam whose step each tensor scales by its trust ratio."""
 
-from typing import Optional
-
 import torch
 from torch import Tensor
 
@@ -23,10 +21,10 @@ class AdamLamb(torch.optim.Optimizer):
 
     def __init__(
         self, params, lr: float, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01,
-        bias_correction=True, adapt=True, max_grad_norm: Optional[float] = None,
+        bias_correction=True, adapt=True, max_grad_norm: float | None = None,
     ):  # fmt: skip
-        defaults = {"lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay, "adapt": adapt, "step": 0}
-        super().__init__(params, defaults)
+        defaults = {"lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay, "adapt": adapt}
+        super().__init__(params, defaults | {"step": 0})
         self.bias_correction = bias_correction
         self.max_grad_norm = max_grad_norm
 
@@ -42,15 +40,16 @@ class AdamLamb(torch.optim.Optimizer):
                 self._update(group, params, [p.grad for p in params], scale)
         return loss
 
-    def _clip_scale(self) -> Optional[Tensor]:
+    def _clip_scale(self) -> Tensor | None:
         """1 / max(1, |g| / max_grad_norm) over the gradients of all groups, or None."""
         if self.max_grad_norm is None:
             return None
-        norms = torch._foreach_norm([p.grad for group in self.param_groups for p in group["params"] if p.grad is not None])
+        grads = [p.grad for group in self.param_groups for p in group["params"] if p.grad is not None]
+        norms = torch._foreach_norm(grads)
         total = torch.linalg.vector_norm(torch.stack([norm.float() for norm in norms])) if norms else torch.ones(())
         return 1 / (total / self.max_grad_norm).clamp(min=1)
 
-    def _update(self, group: dict, params: list, grads: list, scale: Optional[Tensor]) -> None:
+    def _update(self, group: dict, params: list, grads: list, scale: Tensor | None) -> None:
         beta1, beta2 = group["betas"]
         first, second = self._moments(params, "exp_avg"), self._moments(params, "exp_avg_sq")
         if scale is not None:
@@ -80,7 +79,7 @@ class AdamLamb(torch.optim.Optimizer):
 def trust_ratios(params: list, steps: list) -> list:
     """|p| / |u| of each tensor, 1 where either norm is 0."""
     ratios = []
-    for weight, step in zip(torch._foreach_norm(params), torch._foreach_norm(steps)):
+    for weight, step in zip(torch._foreach_norm(params), torch._foreach_norm(steps), strict=True):
         ratio = weight / step
         ratios.append(torch.where((weight > 0) & (step > 0), ratio, torch.ones_like(ratio)))
     return ratios

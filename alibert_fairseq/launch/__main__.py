@@ -1,0 +1,95 @@
+"""Run a recipe as a job: on this machine, or on N nodes of a Slurm cluster.
+
+A recipe is a shell file that ends in one `fairseq-train ... "$@"` call. The same file runs on every rank, with
+MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and LOCAL_RANK set, which is all that `fairseq-train` looks at. On CPU
+"$@" brings the flags fairseq needs there; the arguments given after `--` follow them. See docs/cluster.md.
+"""
+
+import argparse
+import os
+import signal
+import sys
+
+from alibert_fairseq.launch.executors import describe, submit
+from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
+from alibert_fairseq.launch.watch import follow
+from preprocess.files import exit_with_sentence
+
+
+def main() -> None:
+    """Submit the job of the command line, follow it to its end, exit with the recipe's exit code."""
+    own, extra = split_at_dashes(sys.argv[1:])
+    options = parser().parse_args(own)
+    plan = make_plan(options, extra)
+    if options.dry_run:
+        print(describe(plan))
+        return
+    job = submit(plan)
+    print(f"job {job.job_id}: {plan.shape}; logs: {job.paths.folder}", flush=True)
+    if options.detach:
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a terminated launcher does as on Ctrl-C
+    try:
+        code, sentence = follow(job, plan.world_size, plan.on_slurm)
+    except KeyboardInterrupt:
+        code, sentence = _interrupted(job, plan)
+    print(f"error: {sentence}" if code else sentence, file=sys.stderr if code else sys.stdout)
+    sys.exit(code)
+
+
+def split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """(the launcher's own arguments, those after the first `--`, which are the recipe's)."""
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:cut], arguments[cut + 1 :]
+
+
+def _interrupted(job, plan: Plan) -> tuple[int, str]:
+    """Ctrl-C ends a job on this machine; one on Slurm goes on, and only the launcher exits."""
+    if plan.on_slurm:
+        print(f"job {job.job_id} goes on; `scancel {job.job_id}` ends it; logs: {job.paths.folder}")
+        sys.exit(128 + signal.SIGINT)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.kill(int(job.job_id), signal.SIGTERM)
+    return follow(job, plan.world_size, on_slurm=False)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options. What a job reserves has no default on Slurm; on this machine it is all there is."""
+    usage = "%(prog)s RECIPE [options] [-- arguments for the recipe]"
+    words = {"usage": usage, "description": __doc__, "formatter_class": argparse.RawTextHelpFormatter}
+    parser = argparse.ArgumentParser("python -m alibert_fairseq.launch", **words)
+    parser.add_argument("recipe", metavar="RECIPE", help="shell file that ends in one `fairseq-train` call")
+    parser.add_argument("--nodes", type=_count, default=1, metavar="N", help="nodes (1; more than one means Slurm)")
+    processes = parser.add_mutually_exclusive_group()
+    help_gpus = "GPUs per node, one process each (on this machine: all that are visible)"
+    processes.add_argument("--gpus-per-node", type=_count, metavar="G", help=help_gpus)
+    help_cpus = "train on CPU with P processes per node (on a machine without a GPU: 1)"
+    processes.add_argument("--cpu-processes-per-node", type=_count, metavar="P", help=help_cpus)
+    help_threads = "cores of each process, and its OMP_NUM_THREADS if that is not set\n"
+    help_threads += "(this machine: its cores shared out; Slurm: the cluster's default, with one thread)"
+    parser.add_argument("--cpus-per-process", type=_count, metavar="C", help=help_threads)
+    help_executor = "(slurm if --nodes is above 1 or an option for Slurm is given, else local)"
+    parser.add_argument("--executor", choices=("local", "slurm"), help=help_executor)
+    slurm = parser.add_argument_group("Slurm")
+    slurm.add_argument("--partition")
+    slurm.add_argument("--account")
+    help_time = f"minutes, or [DAYS-]HH:MM:SS ({SLURM_HOURS} hours: AliBERT took 20)"
+    slurm.add_argument("--time", metavar="T", help=help_time)
+    help_sbatch = "any other option of sbatch, e.g. qos=long; repeatable"
+    slurm.add_argument("--sbatch", action="append", default=[], metavar="NAME=VALUE", help=help_sbatch)
+    help_logs = "where each job gets a folder of logs; on Slurm a directory that all nodes see (runs/launch)"
+    parser.add_argument("--logs", default="runs/launch", metavar="DIR", help=help_logs)
+    parser.add_argument("--detach", action="store_true", help="only submit; do not wait for the end")
+    parser.add_argument("--dry-run", action="store_true", help="show what would run, and run nothing")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+    return int(text)
+
+
+if __name__ == "__main__":
+    exit_with_sentence(main)

@@ -1,0 +1,92 @@
+"""From a plan to a submitted job: submitit's local executor or its Slurm executor."""
+
+import contextlib
+import io
+import shlex
+import shutil
+import signal
+
+from alibert_fairseq.launch import rank
+from alibert_fairseq.launch.plan import Plan
+from preprocess.files import InputError
+
+MINUTES_FOR_EVER = 10 * 365 * 24 * 60  # submitit's local executor wants a limit; a run on one's own machine has none
+
+
+def submit(plan: Plan):
+    """Hand the plan to submitit; return its job. Raises InputError if Slurm is absent or refuses the job."""
+    import cloudpickle
+    from submitit.core.utils import FailedJobError
+
+    if plan.on_slurm and not shutil.which("sbatch"):
+        raise InputError("sbatch: no such command here; run this on the cluster, or without Slurm's options.")
+    cloudpickle.register_pickle_by_value(rank)
+    executor = _slurm_executor(plan) if plan.on_slurm else _local_executor(plan)
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: Ctrl-C is the launcher's to pass on
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # sbatch's words, which are in the error too
+            return executor.submit(rank.run_rank, str(plan.recipe), plan.arguments, plan.environment)
+    except FailedJobError as error:
+        shutil.rmtree(plan.logs)
+        raise InputError(f"Slurm refused the job: {' '.join(str(error).split())}") from None
+    finally:
+        signal.signal(signal.SIGINT, interrupt)
+
+
+def describe(plan: Plan) -> str:
+    """What would run, for --dry-run: job, command and environment of every rank, and Slurm's batch file."""
+    environment = plan.torch_environment | plan.environment
+    lines = [
+        f"recipe       {plan.recipe}",
+        f"executor     {'slurm' if plan.on_slurm else 'local'}",
+        f"nodes        {plan.nodes}",
+        f"processes    {plan.processes_per_node} per node on {'GPU' if plan.gpu else 'CPU'}",
+        f"world size   {plan.world_size}",
+        f"every rank   {shlex.join(['bash', str(plan.recipe), *plan.arguments])}",
+        *(f"environment  {name}={value}" for name, value in environment.items()),
+        f"logs         {plan.logs}/<job>_<rank>_log.out",
+    ]
+    if plan.on_slurm:
+        executor = _slurm_executor(plan)
+        lines += ["sbatch file:", executor._make_submission_file_text(executor._submitit_command_str, uid="")]
+    return "\n".join(lines)
+
+
+def _local_executor(plan: Plan):
+    from submitit import LocalExecutor
+
+    executor = LocalExecutor(plan.logs)
+    executor.update_parameters(
+        tasks_per_node=plan.processes_per_node,
+        gpus_per_node=plan.processes_per_node if plan.gpu else 0,
+        timeout_min=MINUTES_FOR_EVER,
+        stderr_to_stdout=True,
+    )
+    return executor
+
+
+def _slurm_executor(plan: Plan):
+    from submitit import SlurmExecutor
+
+    class AnywhereSlurmExecutor(SlurmExecutor):
+        """Writes the batch file where there is no Slurm too, for --dry-run."""
+
+        @classmethod
+        def affinity(cls) -> int:
+            return 1
+
+    executor = AnywhereSlurmExecutor(plan.logs)
+    cpus = {"cpus_per_task": plan.cpus_per_process} if plan.cpus_per_process else {}
+    executor.update_parameters(
+        job_name=plan.recipe.stem,
+        nodes=plan.nodes,
+        ntasks_per_node=plan.processes_per_node,
+        time=plan.slurm["time"],
+        stderr_to_stdout=True,
+        # the first rank that fails ends the others; and srun does not inherit sbatch's --cpus-per-task since 22.05
+        srun_args=["--kill-on-bad-exit=1", *(f"--cpus-per-task={count}" for count in cpus.values())],
+        additional_parameters={name: value for name, value in plan.slurm.items() if name != "time"},
+        **({"gpus_per_node": plan.processes_per_node} if plan.gpu else {}),
+        **cpus,
+    )
+    return executor

@@ -1,0 +1,139 @@
+"""The plan of one job: which recipe, on how many processes, where; checked before anything is submitted."""
+
+import argparse
+import os
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from preprocess.files import InputError
+
+# nccl, fairseq's default, needs GPUs; pytorch_ddp, its other default, passes device ids that a CPU model refuses.
+CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
+TRAIN_CALL = re.compile(r"(exec\s+)?(\w+=\S*\s+)*([^\s#]*/)?fairseq-train\s")
+SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper, section 4), and submitit's own default is 5 minutes
+OWN_OPTION = {"nodes", "ntasks_per_node", "cpus_per_task", "partition", "account", "time"}
+
+
+@dataclass
+class Plan:
+    """One job: what every rank runs, and where. `slurm` holds sbatch options, `time` in minutes."""
+
+    recipe: Path
+    arguments: list[str]
+    on_slurm: bool
+    nodes: int
+    processes_per_node: int
+    gpu: bool
+    cpus_per_process: int | None
+    logs: Path
+    slurm: dict[str, str | int] = field(default_factory=dict)
+
+    @property
+    def world_size(self) -> int:
+        """Processes in all; one per GPU on GPUs."""
+        return self.nodes * self.processes_per_node
+
+    @property
+    def shape(self) -> str:
+        """In words."""
+        where = "Slurm" if self.on_slurm else "this machine"
+        device = "GPU" if self.gpu else "CPU"
+        return f"{self.nodes} x {self.processes_per_node} {device} processes (world size {self.world_size}) on {where}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What every rank finds set, beside the variables of torch.distributed."""
+        own = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(self.cpus_per_process or 1))}
+        if not self.on_slurm:
+            own["MASTER_ADDR"] = "127.0.0.1"
+            if self.gpu and "CUDA_VISIBLE_DEVICES" in os.environ:  # submitit would number them from 0 again
+                own["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
+        return own
+
+    @property
+    def torch_environment(self) -> dict[str, str]:
+        """The variables of torch.distributed on the ranks, in words, for --dry-run."""
+        return {
+            "RANK": f"0..{self.world_size - 1}",
+            "WORLD_SIZE": str(self.world_size),
+            "LOCAL_RANK": f"0..{self.processes_per_node - 1}",
+            "LOCAL_WORLD_SIZE": str(self.processes_per_node),
+            "MASTER_ADDR": "<first node of the job>",
+            "MASTER_PORT": os.environ.get("MASTER_PORT", "<20000 to 60000, drawn from the job's number>"),
+            "PATH": f"{Path(sys.executable).parent}:$PATH",
+        }
+
+
+def make_plan(options: argparse.Namespace, extra: list[str]) -> Plan:
+    """Check the recipe and the options. Raises InputError for what cannot run."""
+    recipe = check_recipe(Path(options.recipe))
+    slurm = _slurm_options(options)
+    asked = bool(slurm) or options.nodes > 1
+    on_slurm = options.executor == "slurm" or (options.executor is None and asked)
+    if asked and not on_slurm:
+        raise InputError("--executor local is this one machine: leave it out to use --nodes and the options for Slurm.")
+    if on_slurm:
+        slurm.setdefault("time", SLURM_HOURS * 60)
+    gpu, processes = _processes(options, on_slurm)
+    cpus = options.cpus_per_process
+    if cpus is None and not on_slurm:
+        cpus = max(1, len(os.sched_getaffinity(0)) // processes)
+    name = f"{recipe.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    arguments = ([] if gpu else CPU_ARGUMENTS) + extra
+    logs = Path(options.logs).absolute() / name
+    return Plan(recipe, arguments, on_slurm, options.nodes, processes, gpu, cpus, logs, slurm)
+
+
+def check_recipe(path: Path) -> Path:
+    """The recipe's absolute path. Raises InputError unless it ends in its only `fairseq-train ... "$@"` call."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such recipe; give a shell file that ends in one `fairseq-train` call.")
+    text = path.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
+    calls = [line for line in lines if TRAIN_CALL.match(line + " ")]
+    if len(calls) != 1 or lines[-1] != calls[0]:
+        raise InputError(f"{path}: {len(calls)} `fairseq-train` calls; a recipe has one, and it is its last command.")
+    if '"$@"' not in calls[0]:
+        raise InputError(f'{path}: its `fairseq-train` call lacks "$@", through which the launcher adds its arguments.')
+    return path.resolve()
+
+
+def _processes(options: argparse.Namespace, on_slurm: bool) -> tuple[bool, int]:
+    """(on GPUs?, processes per node). On this machine the default is every visible GPU, or one process on CPU."""
+    if options.cpu_processes_per_node:
+        return False, options.cpu_processes_per_node
+    if on_slurm:
+        if not options.gpus_per_node:
+            raise InputError("Slurm must be told what to reserve: give --gpus-per-node or --cpu-processes-per-node.")
+        return True, options.gpus_per_node
+    import torch
+
+    visible = torch.cuda.device_count()
+    if (options.gpus_per_node or 0) > visible:
+        raise InputError(f"--gpus-per-node {options.gpus_per_node}: this machine shows {visible}; give at most that.")
+    count = options.gpus_per_node or visible
+    return count > 0, count or 1
+
+
+def _slurm_options(options: argparse.Namespace) -> dict[str, str | int]:
+    chosen: dict[str, str | int] = {}
+    for pair in options.sbatch:
+        name, equals, value = pair.partition("=")
+        name = name.lstrip("-").replace("-", "_")
+        if not equals or name in OWN_OPTION:
+            raise InputError(f"--sbatch {pair}: give NAME=VALUE, for an option that the launcher does not have itself.")
+        chosen[name] = value
+    chosen |= {name: getattr(options, name) for name in ("partition", "account") if getattr(options, name)}
+    return chosen | ({"time": minutes(options.time)} if options.time else {})
+
+
+def minutes(text: str) -> int:
+    """Slurm's `MINUTES` or `[DAYS-]HOURS:MINUTES:SECONDS`, in minutes. Raises InputError for anything else."""
+    match = re.fullmatch(r"(\d+)|(?:(\d+)-)?(\d+):(\d\d):(\d\d)", text)
+    if not match:
+        raise InputError(f"--time {text}: give minutes, or [DAYS-]HOURS:MINUTES:SECONDS.")
+    plain, days, hours, mins, seconds = (int(part or 0) for part in match.groups())
+    return plain + (days * 24 + hours) * 60 + mins + (seconds > 0)

@@ -1,0 +1,93 @@
+"""Follow a launched job to its end: show rank 0's log as it grows, then say which rank failed first, if one did."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from alibert_fairseq.launch.rank import ending_path
+
+SLURM_QUESTION_SECONDS = 10  # between two calls of squeue, which loads the controller that all users share
+# https://slurm.schedmd.com/squeue.html#SECTION_JOB-STATE-CODES; every other state may still lead to a running job
+SLURM_FINAL_STATES = {
+    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT",
+}  # fmt: skip
+
+
+def follow(job, world_size: int, on_slurm: bool) -> tuple[int, str]:
+    """Wait for the submitit job, copying rank 0's log to standard output; return (exit code, one sentence)."""
+    shown, state, asked = 0, "", time.monotonic()  # not asked at once: a job that can begin needs a moment to do so
+    while True:
+        if on_slurm and time.monotonic() - asked > SLURM_QUESTION_SECONDS:
+            state, asked = _ask_slurm(job.job_id, state), time.monotonic()
+        over = state in SLURM_FINAL_STATES or (_all_ended(job, world_size) if on_slurm else job.done())
+        shown = _show_news(job.paths.stdout, shown)
+        if over:
+            return verdict(read_endings(job.paths.folder, job.job_id, world_size), world_size, job.paths, state)
+        time.sleep(0.5)
+
+
+def slurm_state(job_id: str) -> str:
+    """The job's state in Slurm's words, and why if it waits; COMPLETED once forgotten by Slurm, "" without answer."""
+    command = ["squeue", "--noheader", "--states=all", "--jobs", job_id, "--format=%T %r"]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    if answer.returncode:
+        return "COMPLETED" if "Invalid job id" in answer.stderr else ""
+    state, _, reason = answer.stdout.strip().partition(" ")
+    return f"{state} ({reason})" if state == "PENDING" else state or "COMPLETED"
+
+
+def _ask_slurm(job_id: str, before: str) -> str:
+    """The state now; said on standard error if the job waits for something new, because some jobs can never begin."""
+    state = slurm_state(job_id)
+    if state.startswith("PENDING") and state != before:
+        print(f"job {job_id}: {state}", file=sys.stderr, flush=True)
+    return state
+
+
+def _all_ended(job, world_size: int) -> bool:
+    """Whether every rank has ended, one by itself at least: a job that Slurm stops may be one that it starts again."""
+    endings = read_endings(job.paths.folder, job.job_id, world_size)
+    return len(endings) == world_size and not all(ending["stopped"] for ending in endings)
+
+
+def read_endings(folder: os.PathLike, job_id: str, world_size: int) -> list[dict]:
+    """What the ranks that have ended wrote, in the order of their rank."""
+    paths = (ending_path(folder, job_id, rank) for rank in range(world_size))
+    return [json.loads(path.read_text()) for path in paths if path.exists()]
+
+
+def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tuple[int, str]:
+    """(exit code, one sentence): the rank that failed first and its log; ranks only stopped after it do not count."""
+    silent = sorted(set(range(world_size)) - {ending["rank"] for ending in endings})
+    failed = [ending for ending in endings if ending["code"]]
+    if not failed and not silent:
+        return 0, f"{world_size} of {world_size} ranks ended well; logs: {paths.folder}"
+    note = f" (Slurm: {state})" if state not in ("", "COMPLETED", "FAILED") else ""
+    own = [ending for ending in failed if not ending["stopped"]]
+    if silent and not own:
+        who = f"{len(silent)} of {world_size} ranks (rank {silent[0]} first)"
+        how = f"left no exit code: killed from outside, or never started{note}"
+        return 1, f"{who} {how}; log: {log_path(paths, silent[0])}"
+    first = min(own or failed, key=lambda ending: ending["ended"])
+    how = "was stopped from outside" if first["stopped"] else "failed first"
+    where = f"rank {first['rank']} on {first['host']}"
+    return first["code"], f"{where} {how}, exit code {first['code']}{note}; log: {log_path(paths, first['rank'])}"
+
+
+def log_path(paths, rank: int) -> Path:
+    """The log of one rank, standard output and standard error together."""
+    return Path(paths.folder, f"{paths.job_id}_{rank}_log.out")
+
+
+def _show_news(log: Path, shown: int) -> int:
+    """Copy what was added to the log after its first `shown` bytes; return how many bytes have been shown by now."""
+    if not log.exists():
+        return shown
+    with open(log, "rb") as handle:
+        handle.seek(shown)
+        sys.stdout.buffer.write(handle.read())
+        sys.stdout.flush()
+        return handle.tell()

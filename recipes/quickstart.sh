@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# From raw French clinical text to a scored Hugging Face model, in one command.
+usage="usage: bash recipes/quickstart.sh [options]
+
+  --corpus PATH       text to pretrain on: .txt (a blank line between documents), .jsonl, or a directory of .txt files;
+                      may be given several times (default: the train and dev documents of recipes/sample)
+  --ner PATH          brat annotations with the folders train, dev and test, and the types of recipes/finetune/sample.yaml
+                      (default: recipes/sample/brat)
+  --recipe FILE       fine-tuning recipe for other entity types (default: recipes/finetune/sample.yaml)
+  --objective NAME    electra (replaced token detection, the default) or mlm (masked language modelling)
+  --vocab-size N      pieces of the vocabulary (default 3000, which fits the sample; AliBERT has 40000)
+  --updates N         pretraining updates of 4,096 tokens (default 400)
+  --output DIR        where everything goes (default: runs/quickstart-NAME in the project)
+
+A second call goes on where the first stopped and reuses what is done."
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+sample=$root/recipes/sample
+corpus=() ner=$sample/brat recipe=$root/recipes/finetune/sample.yaml objective=electra vocab=3000 updates=400 output=
+die() { echo "error: $*" >&2; exit 2; }
+absolute() { [ -e "$1" ] || die "$1: no such file or directory; check the path."; echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; }
+while [ $# -gt 0 ]; do
+    case $1 in
+        --help|-h) echo "$usage"; exit 0 ;;
+        --corpus|--ner|--recipe|--objective|--vocab-size|--updates|--output) [ $# -ge 2 ] || die "$1 needs a value." ;;
+        *) die "$1: unknown option; --help lists them." ;;
+    esac
+    case $1 in
+        --corpus) path=$(absolute "$2"); corpus+=("$path") ;;
+        --ner) ner=$(absolute "$2") ;;
+        --recipe) recipe=$(absolute "$2") ;;
+        --objective) objective=$2 ;;
+        --vocab-size) vocab=$2 ;;
+        --updates) updates=$2 ;;
+        --output) mkdir -p "$2"; output=$(absolute "$2") ;;
+    esac
+    shift 2
+done
+case $objective in electra|mlm) ;; *) die "--objective $objective: it is electra or mlm." ;; esac
+[ ${#corpus[@]} -gt 0 ] || corpus=("$sample/brat/train" "$sample/brat/dev")  # never the documents the score is of
+output=${output:-$root/runs/quickstart-$objective}
+
+begin=$SECONDS
+. "$root/recipes/environment.sh"
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=true
+mkdir -p "$output"
+cd "$output"
+
+settings="corpus=${corpus[*]} objective=$objective vocab=$vocab updates=$updates"
+[ ! -e settings ] || [ "$(cat settings)" = "$settings" ] ||
+    die "$output holds a run with other settings ($(cat settings)); give another --output, or delete it."
+echo "$settings" > settings
+
+# stage NAME RESULT COMMAND...: run the command unless its result is there
+stage() {
+    local name=$1 result=$2 start=$SECONDS
+    shift 2
+    if [ -e "$result" ]; then echo "== $name: done before"; return; fi
+    echo "== $name"
+    "$@"
+    echo "== $name: $((SECONDS - start)) s"
+}
+documents() {
+    python -m preprocess.ingest "${corpus[@]}" --output ingested.jsonl
+    python -m preprocess.clean ingested.jsonl --output clean.jsonl
+    python -m preprocess.deduplicate clean.jsonl --output unique.jsonl
+    python -m preprocess.mix unique.jsonl=1 --output mixed --valid 0.05
+}
+pretrain() {
+    DATA_BIN=$output/data-bin SAVE_DIR=$output/checkpoints bash "$root/recipes/pretrain/tiny_$objective.sh" \
+        --max-update "$updates" --total-num-update "$updates"
+    touch pretrained
+}
+
+stage "documents" mixed documents
+stage "tokenizer" tokenizer python -m preprocess.train_tokenizer mixed/train.jsonl --output tokenizer --vocab-size "$vocab"
+stage "data-bin" data-bin python -m preprocess.binarize --tokenizer tokenizer \
+    --train mixed/train.jsonl --valid mixed/valid.jsonl --output data-bin
+stage "pretraining" pretrained pretrain
+stage "Hugging Face model" model python -m alibert_fairseq.hf.export \
+    --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
+stage "masked words" masked_words python -m downstream.masked_words \
+    --model model --sentences "$sample/masked.txt" --output masked_words
+stage "named entities" ner/metrics.json python -m downstream.finetune "$recipe" --data "$ner" --model model --output ner
+stage "named entities, random weights" ner-random/metrics.json python -m downstream.finetune "$recipe" \
+    --data "$ner" --model model --random-init --output ner-random
+echo
+python -m downstream.report ner ner-random --output table.md
+cat <<END
+
+Everything lies in $output:
+  tokenizer/     tokenizer.json, dict.txt        data-bin/      what fairseq-train reads
+  checkpoints/   fairseq checkpoints             model/         the Hugging Face model
+  masked_words*  predictions for masked words    ner/           scores, pictures, the fine-tuned model (ner/model)
+  table.md       the table above
+$((SECONDS - begin)) s in all.
+END

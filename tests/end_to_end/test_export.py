@@ -1,0 +1,208 @@
+"""Checkpoint to Hugging Face: the same scores, or nothing at all."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from commands import run
+from test_pretraining import ENVIRONMENT, OBJECTIVES, command
+from transformers import AutoModelForMaskedLM, AutoTokenizer, ElectraForPreTraining, pipeline
+
+from alibert_fairseq.hf import export as export_module
+from alibert_fairseq.hf import names
+from alibert_fairseq.hf.checkpoint import read_checkpoint, read_dictionary
+from alibert_fairseq.hf.parity import TOLERANCE, compare
+from alibert_fairseq.models.bert import AliBertModel
+from alibert_fairseq.models.electra import ElectraModel
+from preprocess.files import InputError
+from preprocess.tokenizer import load_tokenizer
+
+TEXT = ["--tokenizer", "alibert_normalizer", "--bpe", "alibert_subwords"]
+
+
+@pytest.fixture(scope="module")
+def checkpoints(data_bin, repository, tmp_path_factory) -> dict[str, Path]:
+    """A checkpoint of five updates for each objective, ELECTRA's with an embedding projection."""
+    place = tmp_path_factory.mktemp("checkpoints")
+    made = {}
+    for objective in OBJECTIVES:
+        narrow = ["--embedding-dim", "32"] if objective == "electra" else []
+        run(
+            *command(objective, data_bin, place / objective, repository, "--max-update", "5", *TEXT, *narrow),
+            cwd=place, env=ENVIRONMENT,
+        )  # fmt: skip
+        made[objective] = place / objective / "checkpoint_last.pt"
+    return made
+
+
+@pytest.fixture(scope="module")
+def models(checkpoints, tokenizer_directory, tmp_path_factory) -> dict[str, Path]:
+    """The exported folders, by the command line."""
+    place = tmp_path_factory.mktemp("models")
+    for objective, checkpoint in checkpoints.items():
+        run(
+            sys.executable, "-m", "alibert_fairseq.hf.export", "--checkpoint", checkpoint,
+            "--tokenizer", tokenizer_directory, "--output", place / objective, cwd=place, env=ENVIRONMENT,
+        )  # fmt: skip
+    return {objective: place / objective for objective in checkpoints}
+
+
+def real_sequences(repository: Path, tokenizer_directory: Path, count: int = 50) -> list[list[int]]:
+    """`count` lines of the sample, and the lengths 1 and 64 (the longest of these models)."""
+    tokenizer = load_tokenizer(tokenizer_directory)
+    files = sorted((repository / "recipes" / "sample" / "brat").rglob("*.txt"))
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    ids = [tokenizer.encode(line, add_special_tokens=False).ids for line in lines]
+    longest = [piece for line in ids for piece in line][:62]
+    return [[0, *line[:62], 2] for line in ids[::7][:count]] + [[0], [0, *longest, 2]]
+
+
+@pytest.mark.parametrize(
+    ("objective", "folder", "cls"),
+    [
+        ("mlm", ".", "RobertaForMaskedLM"),
+        ("electra", ".", "ElectraForPreTraining"),
+        ("electra", "generator", "ElectraForMaskedLM"),
+    ],
+)
+def test_fifty_real_sequences_have_the_same_logits(
+    objective, folder, cls, models, checkpoints, tokenizer_directory, repository
+):
+    import transformers
+
+    checkpoint = read_checkpoint(checkpoints[objective], read_dictionary(tokenizer_directory / "dict.txt"))
+    theirs = getattr(transformers, cls).from_pretrained(models[objective] / folder)
+    sequences = real_sequences(repository, tokenizer_directory)
+    assert len(sequences) == 52 and {len(s) for s in sequences} >= {1, 64}
+    assert compare(checkpoint.model, theirs, tokenizer_directory, sequences) <= TOLERANCE
+    with torch.no_grad():
+        next(theirs.parameters()).add_(0.01)
+    assert compare(checkpoint.model, theirs, tokenizer_directory, sequences) > TOLERANCE
+
+
+def test_a_corrupted_name_table_is_refused_and_nothing_is_written(
+    checkpoints, tokenizer_directory, tmp_path, monkeypatch
+):
+    swapped = tuple(
+        (
+            mine,
+            {"attention.self.query": "attention.self.key", "attention.self.key": "attention.self.query"}.get(
+                other, other
+            ),
+        )
+        for mine, other in names._LAYER
+    )
+    monkeypatch.setattr(names, "_LAYER", swapped)
+    with pytest.raises(InputError, match="RobertaForMaskedLM: logits differ by up to .* more than 0.0001"):
+        export_module.export(checkpoints["mlm"], tokenizer_directory, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_row_too_few_is_refused(checkpoints, tokenizer_directory, tmp_path, monkeypatch):
+    monkeypatch.setattr(names, "_LAYER", names._LAYER[:-1])
+    with pytest.raises(InputError, match="no row for .*final_layer_norm"):
+        export_module.export(checkpoints["mlm"], tokenizer_directory, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_is_what_users_expect(models):
+    for folder in (models["mlm"], models["electra"], models["electra"] / "generator"):
+        found = {path.name for path in folder.iterdir() if path.is_file()}
+        assert found == {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "README.md"}
+        assert AutoTokenizer.from_pretrained(folder).model_max_length == 64
+    assert isinstance(ElectraForPreTraining.from_pretrained(models["electra"]), torch.nn.Module)
+
+
+def test_hub_and_hugging_face_agree_on_a_sentence(models, checkpoints, data_bin):
+    sentence = "Le patient présente une <mask> à 38,5 °C et des œdèmes ; pas d'ascite."
+    for objective, model_class in (("mlm", AliBertModel), ("electra", ElectraModel)):
+        path = checkpoints[objective]
+        hub = model_class.from_pretrained(str(path.parent), path.name, str(data_bin))
+        folder = models[objective] if objective == "mlm" else models[objective] / "generator"
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        plain = sentence.replace("<mask>", "fièvre")
+        assert hub.encode(plain).tolist() == tokenizer(plain)["input_ids"]
+        fill = pipeline("fill-mask", model=AutoModelForMaskedLM.from_pretrained(folder), tokenizer=tokenizer)
+        ours, theirs = hub.fill_mask(sentence, topk=3), fill(sentence, top_k=3)
+        assert [guess.score for guess in ours] == pytest.approx([guess["score"] for guess in theirs], abs=1e-5)
+        assert ours[0].piece == tokenizer.convert_ids_to_tokens(theirs[0]["token"])
+        assert "patient présente une" in ours[0].text
+        features = hub.extract_features(hub.encode(plain))
+        assert features.shape == (1, len(hub.encode(plain)), 64)
+
+
+def refused(*arguments) -> str:
+    """The one sentence of a command that must fail."""
+    done = subprocess.run([sys.executable, "-m", *map(str, arguments)], text=True, capture_output=True, env=ENVIRONMENT)
+    assert done.returncode != 0 and "Traceback" not in done.stderr, done.stderr
+    sentence = done.stderr.strip().splitlines()[-1]
+    assert sentence.startswith("error: ")
+    return sentence
+
+
+def test_bad_checkpoints_are_refused_in_one_sentence(checkpoints, tokenizer_directory, tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "executed"),)
+
+    def export(path):
+        return refused(
+            "alibert_fairseq.hf.export", "--checkpoint", path, "--tokenizer", tokenizer_directory,
+            "--output", tmp_path / "model",
+        )  # fmt: skip
+
+    foreign, truncated, other = (tmp_path / f"{name}.pt" for name in ("foreign", "truncated", "other"))
+    torch.save({"model": Evil(), "cfg": {"model": {"_name": "alibert"}}}, foreign)
+    assert "not a checkpoint" in export(foreign)
+    foreign.write_bytes(pickle.dumps(Evil()))
+    assert "not a checkpoint" in export(foreign)
+    assert not (tmp_path / "executed").exists()
+    truncated.write_bytes(checkpoints["mlm"].read_bytes()[:-5000])
+    assert "not a checkpoint" in export(truncated)
+    from fairseq import checkpoint_utils
+
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(checkpoints["mlm"]))
+    state["cfg"]["model"]["_name"] = "roberta"
+    torch.save(state, other)
+    assert "the model 'roberta'" in export(other)
+    assert "no such checkpoint" in export(tmp_path / "none.pt")
+    assert not (tmp_path / "model").exists()
+
+
+def test_another_tokenizer_is_refused(checkpoints, tokenizer_directory, tmp_path):
+    other = tmp_path / "tokenizer"
+    run(
+        sys.executable, "-m", "preprocess.train_tokenizer", tokenizer_directory.parent / "mixed" / "train.jsonl",
+        "--output", other, "--vocab-size", "500", "--no-duplicates", cwd=tmp_path,
+    )  # fmt: skip
+    sentence = refused(
+        "alibert_fairseq.hf.export",
+        "--checkpoint",
+        checkpoints["mlm"],
+        "--tokenizer",
+        other,
+        "--output",
+        tmp_path / "m",
+    )
+    assert "word embeddings" in sentence
+
+
+@pytest.mark.skipif(
+    not os.environ.get("ALIBERT_TRANSFORMERS_4"), reason="no folder with transformers 4 (recipes/test.sh)"
+)
+def test_export_works_with_the_other_major_of_transformers(checkpoints, tokenizer_directory, tmp_path):
+    environment = ENVIRONMENT | {"PYTHONPATH": os.environ["ALIBERT_TRANSFORMERS_4"]}
+    for objective, checkpoint in checkpoints.items():
+        run(
+            sys.executable, "-c", "import transformers; assert transformers.__version__.startswith('4.')",
+            cwd=tmp_path, env=environment,
+        )  # fmt: skip
+        run(
+            sys.executable, "-m", "alibert_fairseq.hf.export", "--checkpoint", checkpoint,
+            "--tokenizer", tokenizer_directory, "--output", tmp_path / objective, cwd=tmp_path, env=environment,
+        )  # fmt: skip
+        assert AutoTokenizer.from_pretrained(tmp_path / objective).mask_token == "<mask>"

@@ -1,0 +1,235 @@
+"""The fine-tuning command, from annotated files to a model a user loads: scores, pictures, resuming, bad input."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_models import write_electra, write_roberta
+from transformers import pipeline
+
+from downstream import finetune
+
+WORDS = {"foie": "anatomy", "rein": "anatomy", "aspirine": "substance", "fièvre": "symptom"}
+RECIPE = """
+task: tiny
+format: brat
+data: data
+splits: {train: train, dev: dev, test: test}
+types: [anatomy, substance, symptom]
+"""
+PROTOCOL = """
+batch: 8
+learning_rate: 1.0e-2
+epochs: 6
+source: chosen so that a tiny model learns
+"""
+
+
+def write_document(folder: Path, number: int) -> None:
+    """Lines such as "  Le FOIE, de la fièvre." with an entity for each word of WORDS, and hépatite as two pieces."""
+    text, lines = "", []
+    for index in range(4):
+        for form, label in [*WORDS.items()][(number + index) % 3 :] + [("hépatite", "symptom")]:
+            text += "  Le " if index % 2 else "le\u00a0patient, "
+            shown = form.upper() if number % 2 else form
+            lines.append(f"T{len(lines)}\t{label} {len(text)} {len(text) + len(shown)}\t{shown}")
+            text += shown + (".\n" if index % 2 else " et ")
+    (folder / f"d{number}.txt").write_text(text, encoding="utf-8")
+    (folder / f"d{number}.ann").write_text("\n".join(lines), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("task")
+    (root / "protocols").mkdir()
+    (root / "tiny.yaml").write_text(RECIPE)
+    (root / "protocols" / "tuned.yaml").write_text(PROTOCOL)
+    for split, numbers in {"train": range(16), "dev": range(24, 28), "test": range(30, 34)}.items():
+        (root / "data" / split).mkdir(parents=True)
+        for number in numbers:
+            write_document(root / "data" / split, number)
+    write_roberta(root / "roberta", width=32)
+    write_electra(root / "electra", width=32)
+    return root
+
+
+def command(task: Path, output: Path, *options) -> list[str]:
+    parts = [task / "tiny.yaml", "--model", task / "roberta", "--output", output, "--device", "cpu", *options]
+    return [str(part) for part in parts]
+
+
+def run(monkeypatch, *parts) -> dict:
+    monkeypatch.setattr(sys, "argv", ["finetune", *parts])
+    finetune.main()
+    return json.loads(Path(parts[parts.index("--output") + 1], "metrics.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def done(task, tmp_path_factory):
+    """A finished run of two seeds through the real command, from another directory than the repository's."""
+    output = tmp_path_factory.mktemp("runs") / "tiny"
+    parts = [sys.executable, "-m", "downstream.finetune", *command(task, output, "--seeds", "2")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(finetune.__file__).parents[1]), *sys.path])}
+    finished = subprocess.run(parts, cwd=output.parent, env=environment, text=True, capture_output=True)
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    return output, finished.stdout
+
+
+def test_the_table_and_the_figures_say_what_was_done(done):
+    output, printed = done
+    metrics = json.loads((output / "metrics.json").read_text())
+    assert metrics["test"]["micro"]["f1"]["mean"] > 0.8
+    assert all(row["f1"]["mean"] > 0.5 for row in metrics["test"]["types"].values())
+    for key, value in {"seqeval_mode": "strict", "scheme": "IOB2", "nested": "outermost"}.items():
+        assert metrics["evaluation"][key] == value
+    assert metrics["protocol"]["name"] == "tuned" and metrics["protocol"]["batch"] == 8
+    assert metrics["seeds"] == [1, 2] and len(metrics["seconds_per_seed"]) == 2
+    assert {"torch", "transformers", "seqeval", "python"} <= set(metrics["versions"])
+    gold = {name: split["types"] for name, split in metrics["data"].items()}
+    assert gold["test"] == {kind: metrics["test"]["types"][kind]["support"] for kind in gold["test"]}
+    assert metrics["test_ceiling"]["f1"]["mean"] == 1.0
+    mean = metrics["test"]["micro"]["f1"]["mean"]
+    assert f"| micro | {metrics['test']['micro']['precision']['mean']:.3f} ±" in printed and f"{mean:.3f}" in printed
+    assert (output / "table.md").read_text() in printed
+    for picture in ("scores.png", "curves.png"):
+        assert (output / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_saved_model_gives_whole_entities_with_raw_offsets_in_a_pipeline(done):
+    output, _ = done
+    tag = pipeline("token-classification", model=str(output / "model"), aggregation_strategy="simple", device="cpu")
+    text = "le\u00a0patient,  FOIE et   Le Hépatite.\nle patient, aspirine et   Le foie."
+    found = [(text[one["start"] : one["end"]], one["entity_group"]) for one in tag(text)]
+    assert found == [("FOIE", "anatomy"), ("Hépatite", "symptom"), ("aspirine", "substance"), ("foie", "anatomy")]
+
+
+def test_predictions_of_a_seed_are_readable_and_match_its_score(done, task):
+    output, _ = done
+    result = json.loads((output / "seed-1" / "metrics.json").read_text())
+    records = [json.loads(line) for line in (output / "seed-1" / "predictions.jsonl").read_text().splitlines()]
+    records = [one for one in records if one["split"] == "test"]
+    assert [one["id"] for one in records] == [f"d{number}" for number in range(30, 34)]
+    spans = {
+        side: {(one["id"], *span.values()) for one in records for span in one[side]} for side in ("gold", "predicted")
+    }
+    assert result["test"]["micro"]["recall"] == pytest.approx(
+        len(spans["gold"] & spans["predicted"]) / len(spans["gold"])
+    )
+    raw = (task / "data" / "test" / f"{records[0]['id']}.txt").read_text(encoding="utf-8")
+    assert all(raw[one["start"] : one["end"]] == one["text"] for one in records[0]["gold"])
+
+
+def test_the_kept_model_is_the_best_seed_on_dev(done):
+    output, _ = done
+    metrics = json.loads((output / "metrics.json").read_text())
+    notes = json.loads((output / "model" / "finetuning.json").read_text())
+    assert notes["seed"] == metrics["model_seed"]
+    assert notes["dev_f1"] == max(metrics["dev"]["micro"]["f1"]["values"])
+
+
+def test_a_second_call_goes_on_from_finished_seeds_and_gets_the_same_scores(task, done, tmp_path, monkeypatch, capsys):
+    output = tmp_path / "out"
+    first = run(monkeypatch, *command(task, output, "--seeds", "1"))
+    stamp = (output / "seed-1" / "metrics.json").stat().st_mtime_ns
+    second = run(monkeypatch, *command(task, output, "--seeds", "2"))
+    assert (output / "seed-1" / "metrics.json").stat().st_mtime_ns == stamp
+    assert "finished before" in capsys.readouterr().out
+    assert second["seeds"] == [1, 2]
+    assert second["test"]["micro"]["f1"]["values"][:1] == first["test"]["micro"]["f1"]["values"]
+    uninterrupted = json.loads((done[0] / "metrics.json").read_text())
+    assert second["test"] == uninterrupted["test"] and second["dev"] == uninterrupted["dev"]
+
+
+def test_other_conditions_are_refused_or_overwritten(task, tmp_path, monkeypatch):
+    quick = ("--seeds", "1", "--set", "epochs=1", "--dev-only")
+    run(monkeypatch, *command(task, tmp_path / "out", *quick))
+    with pytest.raises(finetune.InputError, match=r"seed-1/metrics.json: made under other conditions \(protocol\)"):
+        run(monkeypatch, *command(task, tmp_path / "out", *quick, "--set", "batch=4"))
+    metrics = run(monkeypatch, *command(task, tmp_path / "out", *quick, "--set", "batch=4", "--overwrite"))
+    assert metrics["protocol"]["batch"] == 4
+
+
+def test_dev_only_never_opens_the_test_split(task, tmp_path, monkeypatch):
+    opened = []
+    real = finetune.read_split
+    monkeypatch.setattr(
+        finetune, "read_split", lambda kind, path, labels: opened.append(path.name) or real(kind, path, labels)
+    )
+    metrics = run(monkeypatch, *command(task, tmp_path / "out", "--seeds", "1", "--set", "epochs=1", "--dev-only"))
+    assert opened == ["train", "dev"] and "test" not in metrics
+    assert "on tiny dev" in (tmp_path / "out" / "table.md").read_text()
+
+
+def test_electra_and_the_random_baseline_train(task, tmp_path, monkeypatch):
+    electra = ("--model", str(task / "electra"), "--seeds", "1", "--set", "epochs=6")
+    metrics = run(monkeypatch, *command(task, tmp_path / "electra", *electra))
+    assert metrics["model"]["architecture"] == "electra" and metrics["test"]["micro"]["f1"]["mean"] > 0.8
+    baseline = run(monkeypatch, *command(task, tmp_path / "random", *electra, "--random-init"))
+    assert (
+        baseline["model"]["random_init"] and "(random initialisation)" in (tmp_path / "random" / "table.md").read_text()
+    )
+    assert baseline["curves"] != metrics["curves"]
+
+
+def broken(task: Path, tmp_path: Path, split: str, ann: str) -> list[str]:
+    """The command on a copy of the data with one more, bad document."""
+    data = tmp_path / "data"
+    for name in ("train", "dev", "test"):
+        (data / name).mkdir(parents=True)
+        write_document(data / name, 1)
+    (data / split / "bad.txt").write_text("foie et rein")
+    (data / split / "bad.ann").write_text(ann)
+    return ["--data", str(data)]
+
+
+@pytest.mark.parametrize(
+    "spoil, complaint",
+    [
+        (
+            lambda task, place: broken(task, place, "test", "T1\tanatomy 0 4\trein"),
+            "bad.ann, line 1: the offsets point to",
+        ),
+        (lambda task, place: broken(task, place, "test", "T1\tdose 0 4\tfoie"), "'dose' is not known to the recipe"),
+        (lambda task, place: ["--data", str(place / "none")], "no such file or folder"),
+        (lambda task, place: ["--model", str(place)], "no config.json in it"),
+        (lambda task, place: ["--protocol", "none"], "no such protocol"),
+        (lambda task, place: ["--seeds", "0"], "at least one seed"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(task, tmp_path, monkeypatch, capsys, spoil, complaint):
+    monkeypatch.setattr(sys, "argv", ["finetune", *command(task, tmp_path / "out", *spoil(task, tmp_path))])
+    with pytest.raises(SystemExit) as stop:
+        finetune.exit_with_sentence(finetune.main)
+    printed = capsys.readouterr().err
+    assert stop.value.code == 2 and complaint in printed and printed.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):
+    options = broken(task, tmp_path, "train", "")
+    (tmp_path / "data" / "train" / "d1.ann").write_text("")
+    with pytest.raises(finetune.InputError, match="no entity of the recipe's types to learn from"):
+        run(monkeypatch, *command(task, tmp_path / "out", *options))
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_half_seed(task, tmp_path, monkeypatch, capsys):
+    def full(path, content):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(finetune, "write_json", full)
+    parts = command(task, tmp_path / "out", "--seeds", "1", "--set", "epochs=1", "--dev-only")
+    monkeypatch.setattr(sys, "argv", ["finetune", *parts])
+    with pytest.raises(SystemExit) as stop:
+        finetune.exit_with_sentence(finetune.main)
+    assert stop.value.code == 2 and "No space left on device; free some space" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["model"]
+
+
+def test_data_that_are_not_shipped_are_asked_for(task, tmp_path, monkeypatch):
+    (task / "asked.yaml").write_text(RECIPE.replace("data: data", "source: https://example.org"))
+    monkeypatch.setattr(sys, "argv", ["finetune", str(task / "asked.yaml"), "--model", str(task / "roberta")])
+    with pytest.raises(finetune.InputError, match="get them from https://example.org"):
+        finetune.main()

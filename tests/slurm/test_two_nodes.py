@@ -1,0 +1,132 @@
+"""One recipe through `launch`: on two Slurm nodes and on this machine it must do exactly what `torchrun` does."""
+
+import functools
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from alibert_fairseq.launch.plan import CPU_ARGUMENTS
+
+# Name: recipe, arguments that make it short. Each recipe reads $DATA_BIN, writes to $SAVE_DIR and passes "$@" on.
+SHORT = ["--max-update", "4", "--batch-size", "4", "--warmup-updates", "1", "--encoder-layers", "2", "--disable-validation"]
+RECIPES = {
+    "stock_masked_lm": ("tests/slurm/stock_masked_lm.sh", ["--max-update", "5"]),
+    "electra": ("recipes/pretrain/tiny_electra.sh", SHORT),
+    "alibert_mlm": ("recipes/pretrain/tiny_mlm.sh", SHORT),
+}
+PLACES = {
+    "two_slurm_nodes": ["--partition", "test", "--nodes", "2", "--cpu-processes-per-node", "1", "--time", "10"],
+    "this_machine": ["--cpu-processes-per-node", "2"],
+}
+# A run takes 10 seconds of one core, most of it imports: the local executor is tried with one recipe, Slurm with all.
+RUNS = [(name, "two_slurm_nodes") for name in RECIPES] + [("stock_masked_lm", "this_machine")]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory) -> dict[str, str]:
+    """What recipes need: fairseq's commands, one thread (sums in one order), a data-bin of random words."""
+    directory = tmp_path_factory.mktemp("data")
+    draw = random.Random(1)
+    lines = [" ".join(f"w{draw.randrange(60)}" for _ in range(draw.randrange(5, 40))) for _ in range(200)]
+    for number in range(10, 200, 10):
+        lines[number] = ""  # between two documents
+    (directory / "train.txt").write_text("\n".join(lines) + "\n")
+    data_bin, scripts = str(directory / "data-bin"), sysconfig.get_path("scripts")
+    environment = os.environ | {"DATA_BIN": data_bin, "OMP_NUM_THREADS": "1", "PATH": f"{scripts}:{os.environ['PATH']}"}
+    command = ["fairseq-preprocess", "--only-source", "--destdir", data_bin, "--workers", "1"]
+    command += ["--trainpref", directory / "train.txt", "--validpref", directory / "train.txt"]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    return environment
+
+
+@pytest.fixture(scope="module")
+def reference(environment, repository, tmp_path_factory):
+    """A function: every tensor of the checkpoint a recipe leaves under `torchrun` with two processes, made once."""
+
+    @functools.cache
+    def under_torchrun(name: str) -> dict[str, torch.Tensor]:
+        directory = tmp_path_factory.mktemp("torchrun")
+        torchrun = ["torchrun", "--standalone", "--nproc_per_node", "2", "--no-python"]
+        command = [*torchrun, "bash", *recipe_of(name, repository), *CPU_ARGUMENTS]
+        own = environment | {"SAVE_DIR": str(directory)}
+        done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return tensors(directory)
+
+    return under_torchrun
+
+
+@pytest.mark.parametrize("name, place", RUNS)
+def test_launched_run_equals_torchrun(name, place, reference, environment, repository, tmp_path, request):
+    """Weights and optimizer state are `torch.equal` to torchrun's, and two processes did train together."""
+    done = launch(recipe_of(name, repository), place, environment, repository, tmp_path, request)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "training on 2 devices" in done.stdout
+    assert "2 of 2 ranks ended well" in done.stdout
+    found, expected = tensors(tmp_path), reference(name)
+    assert found.keys() == expected.keys()
+    assert not [key for key, value in expected.items() if not torch.equal(found[key], value)]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_failing_rank_ends_the_job(place, environment, repository, tmp_path, request):
+    """Rank 1 fails before it meets rank 0, which would wait half an hour for it."""
+    recipe = tmp_path / "fails.sh"
+    whole = (repository / RECIPES["stock_masked_lm"][0]).read_text()
+    recipe.write_text('[ "$RANK" = 0 ] || exit 7\n' + whole)
+    start = time.monotonic()
+    done = launch([str(recipe)], place, environment, repository, tmp_path, request)
+    assert done.returncode == 7, done.stdout + done.stderr
+    assert time.monotonic() - start < 60
+    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert "rank 1" in sentence and "exit code 7" in sentence
+    assert Path(sentence.rpartition("log: ")[2]).is_file()
+    assert str(recipe) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+
+
+def recipe_of(name: str, repository: Path) -> list[str]:
+    """The recipe's path and its arguments."""
+    path, arguments = RECIPES[name]
+    return [str(repository / path), *arguments]
+
+
+def launch(recipe, place, environment, repository, directory, request) -> subprocess.CompletedProcess:
+    """`python -m alibert_fairseq.launch RECIPE ... -- ARGUMENTS`, from another directory than the checkout's."""
+    own = {"SAVE_DIR": str(directory), "PYTHONPATH": str(repository)}
+    if place == "two_slurm_nodes":
+        own["SLURM_CONF"] = str(request.getfixturevalue("two_node_slurm") / "slurm.conf")
+    options = [*PLACES[place], "--logs", str(directory / "logs"), "--", *recipe[1:]]
+    command = [sys.executable, "-m", "alibert_fairseq.launch", recipe[0], *options]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment | own, cwd=directory, **streams) as process:
+        try:
+            said, complained = process.communicate(timeout=300)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # which ends its job, as a kill would not
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, said, complained)
+
+
+def tensors(directory: Path) -> dict[str, torch.Tensor]:
+    """Every tensor of the last checkpoint, model and optimizer, by its path in the file."""
+    checkpoint = torch.load(directory / "checkpoint_last.pt", weights_only=False)  # made by this test a moment ago
+    found: dict[str, torch.Tensor] = {}
+    _collect("model", checkpoint["model"], found)
+    _collect("optimizer", checkpoint["last_optimizer_state"], found)
+    assert sum(name.startswith("optimizer") for name in found) > 10
+    return found
+
+
+def _collect(path: str, value: object, found: dict[str, torch.Tensor]) -> None:
+    if isinstance(value, torch.Tensor):
+        found[path] = value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            _collect(f"{path}.{name}", part, found)
