@@ -16,6 +16,7 @@ NEEDS = [
     "transformers>=4.57",  # export and fine-tuning; 4.57 and 5.x are tested
     "safetensors>=0.4",  # the weights of exported models
     "submitit>=1.5",  # launch on this machine and on Slurm
+    "cloudpickle>=2",  # what submitit ships jobs with; the launcher asks it to send its own code by value
     "seqeval>=1.2",  # strict entity scores
     "sacremoses>=0.1",  # the `moses` mode to compare with
     "pyyaml>=6",  # fine-tuning recipes

@@ -99,7 +99,7 @@ def set_up(args: argparse.Namespace) -> Run:
     recipe = load_recipe(args.recipe)
     protocol = load_protocol(args.recipe, args.protocol, args.set)
     machine = Machine(models.device_of(args.device), args.bf16)
-    tokenizer, config = models.load_tokenizer(args.model), models.load_config(args.model)
+    config, tokenizer = models.load_config(args.model), models.load_tokenizer(args.model)
     frame = models.frame_of(tokenizer, config)
     size = min(recipe.max_tokens, frame.longest) - len(frame.prefix) - len(frame.suffix)
     layout = Layout(label_names(recipe.types), recipe.policy(), size, recipe.sequence == "line")

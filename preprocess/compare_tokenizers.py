@@ -44,7 +44,8 @@ def measure(tokenizer: Tokenizer, lines: list[str], name: str = "") -> dict[str,
             tokens += len(encoding.ids)
             lones += encoding.ids.count(lone)
             unknowns += encoding.ids.count(unknown)
-            spans = set(encoding.offsets)
+            known = zip(encoding.ids, encoding.offsets, strict=True)
+            spans = {span for number, span in known if number != unknown}
             found = [match.span() in spans for match in LETTERS.finditer(line)]
             words, whole = words + len(found), whole + sum(found)
     return {

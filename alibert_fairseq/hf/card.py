@@ -42,12 +42,7 @@ def write_card(folder: Path, checkpoint, cls: str, difference: float, licence: s
 
 def _figures(checkpoint, cls: str) -> dict:
     cfg = checkpoint.cfg
-    part = {
-        "RobertaForMaskedLM": "encoder",
-        "ElectraForPreTraining": "discriminator",
-        "ElectraForMaskedLM": "generator",
-    }
-    size = getattr(checkpoint.model, part[cls]).sentence_encoder.size
+    size = checkpoint.part_for(cls).sentence_encoder.size
     figures = {
         "layers, width, heads": f"{size.layers}, {size.width}, {size.heads}",
         "vocabulary": size.vocabulary,

@@ -13,7 +13,7 @@ from preprocess.files import InputError
 # nccl, fairseq's default, needs GPUs; pytorch_ddp, its other default, passes device ids that a CPU model refuses.
 CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 TRAIN_CALL = re.compile(r"(exec\s+)?(\w+=\S*\s+)*([^\s#]*/)?fairseq-train\s")
-SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper, section 4), and submitit's own default is 5 minutes
+SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper), and submitit's own default is 5 minutes
 OWN_OPTION = {"nodes", "ntasks_per_node", "cpus_per_task", "partition", "account", "time"}
 
 

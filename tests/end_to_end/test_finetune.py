@@ -12,7 +12,7 @@ from transformers import pipeline
 
 from downstream import finetune
 
-WORDS = {"foie": "anatomy", "rein": "anatomy", "aspirine": "substance", "fièvre": "symptom"}
+WORDS = {"foie": "anatomy", "rein": "anatomy", "aspirine": "substance", "fièvre": "symptom", "hépatite": "symptom"}
 RECIPE = """
 task: tiny
 format: brat
@@ -22,21 +22,21 @@ types: [anatomy, substance, symptom]
 """
 PROTOCOL = """
 batch: 8
-learning_rate: 1.0e-2
+learning_rate: 2.0e-3
 epochs: 6
 source: chosen so that a tiny model learns
 """
 
 
 def write_document(folder: Path, number: int) -> None:
-    """Lines such as "  Le FOIE, de la fièvre." with an entity for each word of WORDS, and hépatite as two pieces."""
-    text, lines = "", []
-    for index in range(4):
-        for form, label in [*WORDS.items()][(number + index) % 3 :] + [("hépatite", "symptom")]:
-            text += "  Le " if index % 2 else "le\u00a0patient, "
-            shown = form.upper() if number % 2 else form
-            lines.append(f"T{len(lines)}\t{label} {len(text)} {len(text) + len(shown)}\t{shown}")
-            text += shown + (".\n" if index % 2 else " et ")
+    """Lines such as "le patient, FOIE et   Le HÉPATITE." with an entity for each word of WORDS."""
+    forms, text, lines = [*WORDS.items()], "", []
+    for index in range(16):
+        form, label = forms[(number * 3 + index * index) % len(forms)]
+        text += "  Le " if index % 2 else "le\u00a0patient, "
+        shown = form.upper() if number % 2 else form
+        lines.append(f"T{index}\t{label} {len(text)} {len(text) + len(shown)}\t{shown}")
+        text += shown + (".\n" if index % 2 else " et ")
     (folder / f"d{number}.txt").write_text(text, encoding="utf-8")
     (folder / f"d{number}.ann").write_text("\n".join(lines), encoding="utf-8")
 
@@ -78,6 +78,11 @@ def done(task, tmp_path_factory):
     return output, finished.stdout
 
 
+def predictions(output: Path, seed: int) -> list[dict]:
+    lines = (output / f"seed-{seed}" / "predictions.jsonl").read_text().splitlines()
+    return [record for record in map(json.loads, lines) if record["split"] == "test"]
+
+
 def test_the_table_and_the_figures_say_what_was_done(done):
     output, printed = done
     metrics = json.loads((output / "metrics.json").read_text())
@@ -98,19 +103,24 @@ def test_the_table_and_the_figures_say_what_was_done(done):
         assert (output / picture).read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_saved_model_gives_whole_entities_with_raw_offsets_in_a_pipeline(done):
+def test_a_pipeline_with_the_saved_model_finds_the_scored_entities_in_raw_text(done, task):
     output, _ = done
+    seed = json.loads((output / "model" / "finetuning.json").read_text())["seed"]
     tag = pipeline("token-classification", model=str(output / "model"), aggregation_strategy="simple", device="cpu")
-    text = "le\u00a0patient,  FOIE et   Le Hépatite.\nle patient, aspirine et   Le foie."
-    found = [(text[one["start"] : one["end"]], one["entity_group"]) for one in tag(text)]
-    assert found == [("FOIE", "anatomy"), ("Hépatite", "symptom"), ("aspirine", "substance"), ("foie", "anatomy")]
+    for record in predictions(output, seed):
+        raw = (task / "data" / "test" / f"{record['id']}.txt").read_text(encoding="utf-8")
+        found, start = [], 0
+        for line in raw.splitlines(keepends=True):  # as it was trained: a line is a sequence
+            found += [(start + one["start"], start + one["end"], one["entity_group"]) for one in tag(line)]
+            start += len(line)
+        assert found == [(one["start"], one["end"], one["label"]) for one in record["predicted"]]
+        assert {raw[start:end].lower() for start, end, _ in found} <= WORDS.keys()
 
 
 def test_predictions_of_a_seed_are_readable_and_match_its_score(done, task):
     output, _ = done
     result = json.loads((output / "seed-1" / "metrics.json").read_text())
-    records = [json.loads(line) for line in (output / "seed-1" / "predictions.jsonl").read_text().splitlines()]
-    records = [one for one in records if one["split"] == "test"]
+    records = predictions(output, 1)
     assert [one["id"] for one in records] == [f"d{number}" for number in range(30, 34)]
     spans = {
         side: {(one["id"], *span.values()) for one in records for span in one[side]} for side in ("gold", "predicted")

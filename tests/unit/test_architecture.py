@@ -1,6 +1,8 @@
 """The arrows of docs/architecture.md between the packages, and option names that do not hide one another."""
 
 import ast
+import re
+import sys
 from dataclasses import fields
 from itertools import combinations
 from pathlib import Path
@@ -41,6 +43,21 @@ def test_every_folder_with_code_is_installed(package, repository):
     """A folder without __init__.py works in a checkout and is missing from a wheel."""
     folders = {path.parent for path in (repository / package).rglob("*.py")}
     assert [str(folder) for folder in folders if not (folder / "__init__.py").is_file()] == []
+
+
+def test_every_library_that_is_imported_is_asked_for(repository):
+    """What a package imports by name is in setup.py by name, not there by luck of another's needs."""
+    needs = next(
+        ast.literal_eval(node.value)
+        for node in ast.parse((repository / "setup.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "NEEDS"
+    )
+    asked = {re.split(r"[<>=]", need)[0] for need in needs} | {"yaml"}  # yaml is pyyaml's
+    with_fairseq = {"fairseq", "fairseq_cli", "omegaconf"}  # the extra `fairseq`
+    if_there = {"apex"}
+    known = asked | with_fairseq | if_there | set(sys.stdlib_module_names) | set(PACKAGES)
+    files = [path for package in PACKAGES for path in (repository / package).rglob("*.py")]
+    assert {str(path): imported(path) - known for path in files if imported(path) - known} == {}
 
 
 def registered_options() -> dict[tuple[str, str], set[str]]:

@@ -108,21 +108,18 @@ def test_both_kinds_of_install_carry_the_hook(kind, repository, tmp_path):
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 accepts such defaults")
 def test_only_classes_of_fairseq_and_hydra_may_be_defaults():
-    @dataclasses.dataclass
-    class Inner:
-        value: int = 0
-
-    def outer(owner: str):
-        inner = dataclasses.dataclass(type("Inner", (), {"__module__": owner, "__annotations__": {}}))
+    def outer(owner: str, owner_of_default: str):
+        inner = dataclasses.dataclass(type("Inner", (), {"__module__": owner_of_default, "__annotations__": {}}))
         names = {"__module__": owner, "__annotations__": {"inner": inner}, "inner": dataclasses.field(default=inner())}
         return dataclasses.dataclass(type("Outer", (), names))
 
     with dataclass_defaults.hashable_while_imported(None):
-        assert outer("fairseq.somewhere")().inner is not None
-        with pytest.raises(ValueError, match="mutable default"):
-            outer("elsewhere")
+        assert outer("fairseq.here", "fairseq.there").__dataclass_fields__["inner"]
+        for owners in (("fairseq.here", "elsewhere"), ("elsewhere", "fairseq.there"), ("elsewhere", "elsewhere")):
+            with pytest.raises(ValueError, match="mutable default"):
+                outer(*owners)
     with pytest.raises(ValueError, match="mutable default"):
-        outer("fairseq.somewhere")
+        outer("fairseq.here", "fairseq.there")
 
 
 def test_hydra_finds_modules_with_finders_of_today():

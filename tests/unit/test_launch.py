@@ -19,7 +19,7 @@ FAKE_TRAINER = """\
 #!/bin/sh
 echo "$RANK $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR ${MASTER_PORT:+port} $OMP_NUM_THREADS" "$@"
 case "$*" in *"fail$RANK"*) exit 7 ;; *"killed$RANK"*) kill -9 $PPID ;; esac
-case "$*" in *wait*) sleep 60 ;; esac
+case "$*" in *wait*) sleep 600 ;; esac
 """
 
 
@@ -102,7 +102,7 @@ def test_asking_for_slurm_is_enough(options, recipe):
 def test_dry_run_of_a_cluster(recipe, tmp_path):
     """AliBERT's 12 x 4 GPUs; no Slurm is needed and nothing is written."""
     options = ["--nodes", "12", "--gpus-per-node", "4", "--partition", "gpu", "--time", "20:00:00"]
-    options += ["--cpus-per-process", "10", "--sbatch", "gpus-per-node=v100:4"]
+    options += ["--cpus-per-process", "10", "--sbatch", "gpus-per-node=a100:4"]
     lines = describe(plan_of(recipe, *options, "--", "--update-freq", "2")).splitlines()
     shown = [" ".join(line.split()) for line in lines]
     for expected in (
@@ -111,7 +111,7 @@ def test_dry_run_of_a_cluster(recipe, tmp_path):
         "environment LOCAL_RANK=0..3",
         "#SBATCH --nodes=12",
         "#SBATCH --ntasks-per-node=4",
-        "#SBATCH --gpus-per-node=v100:4",
+        "#SBATCH --gpus-per-node=a100:4",
         "#SBATCH --cpus-per-task=10",
         "#SBATCH --partition=gpu",
         "#SBATCH --time=1200",
@@ -145,13 +145,13 @@ def test_every_rank_sees_its_place(recipe, capfdbinary):
 
 @pytest.mark.parametrize("what, expected", [("fail1", 7), ("killed1", 137)])
 def test_one_failing_rank_ends_all(what, expected, recipe, tmp_path, capfdbinary):
-    """The recipe's exit code is the job's; the other rank does not wait its minute out; no process stays behind."""
+    """The recipe's exit code is the job's; the other rank does not wait ten minutes; no process stays behind."""
     start = time.monotonic()
     plan = plan_of(recipe, "--cpu-processes-per-node", "2", "--", what, "wait")
     code, sentence = follow(submit(plan), 2, on_slurm=False)
     assert code == expected
     assert sentence.startswith("rank 1 on ") and f"exit code {expected}" in sentence and "_1_log.out" in sentence
-    assert time.monotonic() - start < 45
+    assert time.monotonic() - start < 300
     assert str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
 
 
