@@ -49,7 +49,9 @@ class BuildWithHook(build_py):
         super().run()
         target = self.get_finalized_command("install").install_lib if self.editable_mode else self.build_lib
         hook = Path("fairseq_compat/hook.py").read_text(encoding="utf-8")
-        line = f"import sys; exec({hook!r}, {{'__name__': 'fairseq_compat.hook'}})\n"
+        # In a virtual environment Python runs every .pth file twice; the second time finds the hook there.
+        there = "'WaitingFinder' in [getattr(finder, '__name__', '') for finder in sys.meta_path]"
+        line = f"import sys; {there} or exec({hook!r}, {{'__name__': 'fairseq_compat.hook'}})\n"
         Path(target, "fairseq_compat.pth").write_text(line, encoding="utf-8")
 
 

@@ -30,6 +30,4 @@ class WaitingFinder:
         return ()
 
 
-# In a virtual environment Python runs every .pth file twice.
-if not any(getattr(finder, "__module__", "") == __name__ for finder in sys.meta_path):
-    sys.meta_path.insert(0, WaitingFinder)
+sys.meta_path.insert(0, WaitingFinder)

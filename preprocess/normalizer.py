@@ -118,7 +118,7 @@ class TextNormalizer:
         end = line[len(content) :]
         if not joined and not end:
             joined = " "  # blanks at the end of a text are a line
-        return (joined) + end
+        return (content if content.strip() and not joined.strip() else joined) + end
 
 
 _LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # where str.splitlines() ends a line

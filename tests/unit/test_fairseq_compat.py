@@ -39,15 +39,24 @@ print([getattr(finder, "__name__", "") for finder in sys.meta_path].count("Waiti
     assert fresh(code).splitlines() == ["[]", "1"]
 
 
-def test_the_hook_itself_loads_nothing(repository):
-    code = f"""
+def started_with(hook) -> str:
+    """Code that runs this hook in the place of the installed one, as the start of Python does."""
+    return f"""
 import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "WaitingFinder"]
 before = set(sys.modules)
-exec(open({str(repository / "fairseq_compat" / "hook.py")!r}).read(), {{"__name__": "fairseq_compat.hook"}})
-print(set(sys.modules) - before, sys.meta_path[0].__name__)
+exec(open({str(hook)!r}).read(), {{"__name__": "fairseq_compat.hook"}})
 """
-    assert fresh(code) == "set() WaitingFinder"
+
+
+@pytest.fixture
+def hook(repository):
+    return repository / "fairseq_compat" / "hook.py"
+
+
+def test_the_hook_itself_loads_nothing(hook):
+    code = "print(set(sys.modules) - before, sys.meta_path[0].__name__)"
+    assert fresh(started_with(hook) + code) == "set() WaitingFinder"
 
 
 def test_importing_fairseq_leaves_other_packages_as_they_were():
@@ -63,10 +72,9 @@ print(before[:3] == after[:3], hasattr(numpy, "compat"), type(fairseq.checkpoint
     assert fresh(code) == "True False SourceFileLoader"
 
 
-def test_the_hook_stays_before_a_finder_that_claims_hydra():
+def test_the_hook_stays_before_a_finder_that_claims_hydra(hook):
     """pytest puts such a finder first, looks for distributions, then imports hydra's test plugin."""
     code = """
-import sys
 from importlib.machinery import PathFinder
 class Greedy:
     find_spec = staticmethod(lambda name, path=None, target=None: PathFinder.find_spec(name, path))
@@ -76,7 +84,7 @@ list(importlib.metadata.distributions(name="hydra-core"))
 import hydra.conf
 print(sys.meta_path.index(Greedy))
 """
-    assert fresh(code) == "1"
+    assert fresh(started_with(hook) + code) == "1"
 
 
 @pytest.mark.parametrize("kind", ["build_wheel", "build_editable"])

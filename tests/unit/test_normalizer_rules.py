@@ -68,6 +68,7 @@ def test_clinical_mode_unifies_the_dash_of_a_range_and_closes_thousands():
 def test_clinical_mode_ends_an_elision_after_its_apostrophe(elision, apostrophe):
     text = f"et {elision}une (ou {elision.upper()}Une) avis".replace("'", apostrophe)
     assert normalize(text, CLINICAL) == f"et {elision} une ( ou {elision} une ) avis"
+    assert normalize(text, CLINICAL_CASED) == f"et {elision} une ( ou {elision.upper()} Une ) avis"
 
 
 def test_clinical_mode_leaves_words_with_an_apostrophe_and_ordinary_hyphens_to_their_own():
@@ -99,7 +100,7 @@ def test_case_is_a_choice_and_accents_stay():
 
 @pytest.mark.parametrize("options", EVERY_OPTIONS, ids=str)
 def test_characters_are_unified_in_every_mode(options):
-    text = "œuf\u00a0et\u202f\u2009æ co\u00adeur\u200b \u00b5 \u03bc e\u0301te\u0301 ² ½"
+    text = "œuf\u00a0et\u202f\u2009æ co\u00adeur\u200b \u00b5 \u03bc e\u200b\u0301te\u0301 ² ½"
     assert normalize(text, options) == "œuf et æ coeur μ μ été ² ½"
     marks = TextNormalizer(rules_only(options)).bare_words("· ▪ • – — ‑ “ ” « » ▁")
     assert marks == ["•"] * 3 + ["-"] * 3 + ['"'] * 4 + ["_"]
