@@ -19,6 +19,7 @@ REMEDIES = {
     errno.EROFS: "choose an output on a file system that can be written",
     errno.ENOENT: "check that this path exists",
     errno.ENOTDIR: "check that every parent of this path is a directory",
+    errno.EEXIST: "choose an output that is not a file",
 }
 
 
@@ -79,6 +80,9 @@ def written_whole(path: Path, mode: str = "w") -> Iterator[IO]:
             handle.flush()
             os.fsync(handle.fileno())
         os.replace(aside, path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         aside.unlink(missing_ok=True)
 
@@ -94,6 +98,9 @@ def directory_written_whole(path: Path) -> Iterator[Path]:
         if path.exists():
             shutil.rmtree(path)
         aside.rename(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

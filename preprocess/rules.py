@@ -167,7 +167,7 @@ CLINICAL_UNITS = (
     ),
     Rule(
         "names with a digit or a Greek letter",
-        rf"{_START}(?=[\p{{L}}\p{{N}}-]*[\p{{N}}\p{{Greek}}])[\p{{L}}\p{{N}}]+(?:-[\p{{L}}\p{{N}}]+)+{_END}",
+        rf"{_START}(?=[\p{{L}}\p{{N}}-]{{1,60}}(?<=[\p{{N}}\p{{Greek}}]))[\p{{L}}\p{{N}}]+(?:-[\p{{L}}\p{{N}}]+)+{_END}",
         None,
         before="anti-TNF-α, IL-6",
         after="anti-TNF-α , IL-6",

@@ -17,10 +17,9 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from preprocess.documents import Size
-from preprocess.files import InputError, InputLog, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.files import InputError, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
-from preprocess.sample import sample_lines, split_words
+from preprocess.sample import Sample, draw_lines, split_words
 from preprocess.subwords import TRAINERS, Words, train, train_plain
 from preprocess.tokenizer import load_tokenizer
 from preprocess.tokenizer_quality import Pieces, count_pieces, duplicates
@@ -50,21 +49,21 @@ def train_tokenizer(
     refuse_foreign(output, "manifest.json")
     if model == "wordpiece" and options.punctuation == "after":
         raise InputError("--punctuation after says which marks start a word, which wordpiece cannot; leave it out.")
-    raw_lines, size, log = sample_lines(paths, sample, seed)
-    lines = list(split_words(tqdm(raw_lines, unit="line", desc="splitting", mininterval=1), rules_only(options)))
+    drawn = draw_lines(paths, sample, seed)
+    lines = list(split_words(tqdm(drawn.lines, unit="line", desc="splitting", mininterval=1), rules_only(options)))
     say(f"training {model} on {len(lines):,} lines")
     words = Words(lines, marks_start_words=options.punctuation == "both")
     subwords = train(model, words, vocab_size)
-    manifest = _manifest(log, size, options) | {
+    manifest = _manifest(drawn, options) | {
         "model": model,
         "vocab_size": vocab_size,
-        "sample": {"lines": len(raw_lines), "limit": sample, "seed": seed},
+        "sample": {"lines": len(drawn.lines), "limit": sample, "seed": seed},
     }
     if count_duplicates and model != "wordpiece":
-        manifest["duplicates"] = _count_duplicates(model, subwords.pieces, raw_lines, options.cased)
+        manifest["duplicates"] = _count_duplicates(model, subwords.pieces, drawn.lines, options.cased)
     with directory_written_whole(output) as directory:
         pieces = _write_tokenizer(directory, build_tokenizer(options, subwords), words)
-        manifest["quality"] = pieces.describe(sum(len(line.split()) for line in raw_lines))
+        manifest["quality"] = pieces.describe(sum(len(line.split()) for line in drawn.lines))
         manifest["seconds"] = round(time.monotonic() - started, 1)
         _write_json(directory / "manifest.json", manifest)
     return manifest
@@ -72,7 +71,7 @@ def train_tokenizer(
 
 def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pieces:
     """Write all but the manifest, and read it back, which checks it; the counts of the pieces, as in dict.txt."""
-    tokenizer.save(str(directory / "tokenizer.json"))
+    (directory / "tokenizer.json").write_text(tokenizer.to_str(pretty=True), encoding="utf-8", newline="\n")
     pieces = count_pieces(load_tokenizer(directory), words.counts)
     ids = range(len(SPECIALS), tokenizer.get_vocab_size() - 1)
     dictionary = [f"{tokenizer.id_to_token(number)} {pieces.counts[number]}\n" for number in ids]
@@ -90,12 +89,13 @@ def _count_duplicates(model: str, pieces: list[str], lines: list[str], cased: bo
     return counted | {"pieces_without_rules": len(plain)}
 
 
-def _manifest(log: InputLog, size: Size, options: TextOptions) -> dict:
+def _manifest(drawn: Sample, options: TextOptions) -> dict:
     libraries = ("tokenizers", "sentencepiece")
     return {
         "command": "train_tokenizer",
-        "inputs": log.manifest(),
-        "read": asdict(size),
+        "inputs": drawn.files.manifest(),
+        "read": asdict(drawn.read),
+        "cuts_of_long_lines": asdict(drawn.cuts),
         "text": asdict(options),
         "versions": {"python": sys.version.split()[0]} | {name: version(name) for name in libraries},
     }

@@ -87,17 +87,16 @@ STAMP="$VENV/made-from${WITH_TESTS:+-with-tests}"
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
     set -euo pipefail
     [ -x "$VENV/bin/pip" ] || make_venv  # pip is the last thing that venv makes
-    check_python
     install_packages
     [ -z "${WITH_TESTS:-}" ] || install_transformers_4 "$VENV/transformers-4"
     fingerprint >"$STAMP"
     exit
 fi
 
+[ ! -x "$VENV/bin/pip" ] || check_python
 if [ "$(cat "$STAMP" 2>/dev/null)" != "$(fingerprint)" ]; then
     # Beside the caller's shell, so that the first failure stops it whatever options that shell has.
-    PYTHON="$PYTHON" VENV="$VENV" TORCH_SPEC="$TORCH_SPEC" WITH_TESTS="${WITH_TESTS:-}" bash "${BASH_SOURCE[0]}" ||
-        refuse "the environment could not be made; the lines above say why."
+    PYTHON="$PYTHON" VENV="$VENV" TORCH_SPEC="$TORCH_SPEC" WITH_TESTS="${WITH_TESTS:-}" bash "${BASH_SOURCE[0]}" || exit
 fi
 export VIRTUAL_ENV="$VENV" PATH="$VENV/bin:$PATH"
 [ -z "${WITH_TESTS:-}" ] || export ALIBERT_TRANSFORMERS_4="$VENV/transformers-4"

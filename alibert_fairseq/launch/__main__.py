@@ -9,6 +9,7 @@ import argparse
 import os
 import signal
 import sys
+import time
 
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
@@ -50,7 +51,9 @@ def _interrupted(job, plan: Plan) -> tuple[int, str]:
         sys.exit(128 + signal.SIGINT)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    os.kill(int(job.job_id), signal.SIGTERM)
+    while not job.done():  # again and again: a rank that is still starting may miss one
+        os.kill(int(job.job_id), signal.SIGTERM)
+        time.sleep(1)
     return follow(job, plan.world_size, on_slurm=False)
 
 

@@ -28,10 +28,14 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     os.environ.update(environment)
     ending = ending_path(job.paths.folder, job.job_id, job.global_rank)
     ending.unlink(missing_ok=True)  # of an earlier start, when Slurm requeued the job
-    code, stopped = _run(["bash", recipe, *arguments])
+    stops = notice_stops()
+    local = os.environ["SUBMITIT_EXECUTOR"] == "local"
+    if local and another_failed(job.paths.folder, job.job_id):
+        stops.append(signal.SIGTERM)  # it was sent before this rank could notice
+    code, stopped = run_until_stopped(["bash", recipe, *arguments], stops)
     host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
     _write(ending, {"rank": job.global_rank, "host": host, "code": code, "stopped": stopped, "ended": time.time()})
-    if code and not stopped and os.environ["SUBMITIT_EXECUTOR"] == "local":
+    if code and not stopped and local:
         os.kill(os.getppid(), signal.SIGTERM)  # submitit's local controller passes it on; on Slurm srun ends the others
     if code:
         sys.exit(code)
@@ -42,25 +46,34 @@ def ending_path(folder: os.PathLike, job_id: str, rank: int) -> Path:
     return Path(folder, f"{job_id}_{rank}_ending.json")
 
 
-def _run(command: list[str]) -> tuple[int, bool]:
-    """Run the command in a process group of its own; return (exit code, whether a signal to this rank stopped it)."""
+def another_failed(folder: os.PathLike, job_id: str) -> bool:
+    """Whether a rank of this job has already ended with another exit code than 0."""
+    return any(json.loads(path.read_text())["code"] for path in Path(folder).glob(f"{job_id}_*_ending.json"))
+
+
+def notice_stops() -> list[int]:
+    """From now on SIGTERM and SIGINT only add their number to the list returned, so they can hit no wrong moment."""
+    stops: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _stop)
+        signal.signal(number, lambda number, _frame: stops.append(number))
+    return stops
+
+
+def run_until_stopped(command: list[str], stops: list[int]) -> tuple[int, bool]:
+    """Run the command in a process group of its own; return (exit code, whether a signal to this rank stopped it)."""
+    if stops:
+        return 128 + stops[0], True
     process = subprocess.Popen(command, start_new_session=True)
     try:
-        code = process.wait()
-        return (128 - code if code < 0 else code), False
-    except SystemExit as stop:
-        return stop.code, True
+        while not stops:
+            try:
+                code = process.wait(timeout=1)
+                return (128 - code if code < 0 else code), False
+            except subprocess.TimeoutExpired:
+                continue
+        return 128 + stops[0], True
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)
         _end_group(process)
-
-
-def _stop(number: int, _frame: object) -> None:
-    signal.signal(number, signal.SIG_IGN)
-    raise SystemExit(128 + number)
 
 
 def _end_group(process: subprocess.Popen, grace_seconds: float = 10) -> None:

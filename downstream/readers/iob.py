@@ -11,12 +11,14 @@ from downstream.files import InputError, files_of, read_text
 
 SUFFIXES = (".iob", ".iob2", ".bio", ".conll", ".tsv", ".txt")
 BEGINS = "BSU"  # B (IOB2, IOBES, BILOU), S (IOBES) and U (BILOU) open an entity
-CONTINUES = "IEL"  # I, E (IOBES) and L (BILOU) go on with one; after anything else they open one, as in IOB1 and IO
+CONTINUES = (
+    "IEL"  # I, E (IOE2, IOBES) and L (BILOU) go on with one; after anything else they open one, as in IOB1 and IO
+)
 CLOSES = "ESLU"  # after these the next I opens a new entity
 
 
 def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:
-    """One document a file, or one for each -DOCSTART- line. Every scheme of IOB2, IOB1, IO, IOBES and BILOU is read.
+    """One document a file, or one for each -DOCSTART- line. Schemes: IOB2, IOB1, IO, IOE2, IOBES and BILOU.
 
     An I that continues nothing opens an entity, as conlleval has it, and is counted.
     """

@@ -151,6 +151,8 @@ def test_a_second_call_goes_on_from_finished_seeds_and_gets_the_same_scores(task
     assert second["test"]["micro"]["f1"]["values"][:1] == first["test"]["micro"]["f1"]["values"]
     uninterrupted = json.loads((done[0] / "metrics.json").read_text())
     assert second["test"] == uninterrupted["test"] and second["dev"] == uninterrupted["dev"]
+    losses = [[epoch["loss"] for curve in run["curves"] for epoch in curve] for run in (second, uninterrupted)]
+    assert losses[0] == losses[1]
 
 
 def test_other_conditions_are_refused_or_overwritten(task, tmp_path, monkeypatch):

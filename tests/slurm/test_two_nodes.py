@@ -55,7 +55,7 @@ def reference(environment, repository, tmp_path_factory):
         torchrun = ["torchrun", "--standalone", "--nproc_per_node", "2", "--no-python"]
         command = [*torchrun, "bash", *recipe_of(name, repository), *CPU_ARGUMENTS]
         own = environment | {"SAVE_DIR": str(directory)}
-        done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         return tensors(directory)
 
@@ -104,7 +104,7 @@ def launch(recipe, place, environment, repository, directory, request) -> subpro
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=environment | own, cwd=directory, **streams) as process:
         try:
-            said, complained = process.communicate(timeout=300)
+            said, complained = process.communicate(timeout=600)
         except subprocess.TimeoutExpired:
             process.terminate()  # which ends its job, as a kill would not
             raise

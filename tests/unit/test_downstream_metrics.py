@@ -42,6 +42,12 @@ def test_scores_equal_set_arithmetic(pairs):
     assert report["macro"]["f1"] == pytest.approx(sum(f1s) / len(f1s) if f1s else 0.0)
 
 
+def test_macro_is_over_the_types_of_the_gold_and_micro_pays_for_the_others():
+    report = scores([["B-a", "O"]], [["B-a", "B-c"]], ["a", "b", "c"])
+    assert report["macro"]["f1"] == 1.0 and report["micro"]["precision"] == 0.5
+    assert report["types"]["c"]["f1"] == 0.0 and report["types"]["b"]["f1"] is None
+
+
 def test_an_entity_that_begins_with_i_is_no_entity():
     gold, predicted = [["B-a", "I-a"]], [["I-a", "I-a"]]
     assert f1_score(gold, predicted) == 1.0  # seqeval's default, conlleval's habit

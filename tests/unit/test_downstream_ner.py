@@ -115,6 +115,12 @@ def test_empty_blank_and_very_long_documents(tokenizer):
     assert max(len(one.ids) for one in split.sequences) <= 30
 
 
+def test_a_blank_text_that_a_tokenizer_makes_tokens_of_has_no_words(coarse):
+    assert coarse(" \n ", add_special_tokens=False)["input_ids"]
+    split = split_of(coarse, Document("a", " \n ", []))
+    assert split.sequences == [] and split.counts["empty documents"] == 1
+
+
 def test_discontinuous_gold_can_never_be_found(tokenizer):
     document = Document("a", "foie et rate", [Entity("anatomy", ((0, 4), (8, 12)))])
     assert gold_spans(split_of(tokenizer, document).examples[0]) == [None]

@@ -89,6 +89,7 @@ COLUMNS = {  # "le [foie droit]anatomy [foie]anatomy [toux]symptom ." in each sc
     "IOB2": "O B-anatomy I-anatomy B-anatomy B-symptom O",
     "IOB1": "O I-anatomy I-anatomy B-anatomy I-symptom O",
     "IOBES": "O B-anatomy E-anatomy S-anatomy S-symptom O",
+    "IOE2": "O I-anatomy E-anatomy E-anatomy E-symptom O",
     "BILOU": "O B-anatomy L-anatomy U-anatomy U-symptom O",
 }
 
@@ -102,7 +103,7 @@ def test_columns_of_every_scheme_give_the_same_entities(tmp_path, scheme, separa
     assert document.text == "le foie droit foie toux .\n"
     found = [(document.text[one.start : one.end], one.label) for one in document.entities]
     assert found == [("foie droit", "anatomy"), ("foie", "anatomy"), ("toux", "symptom")]
-    assert counts["entities opened by an I"] == {"IOB1": 2}.get(scheme, 0)
+    assert counts["entities opened by an I"] == {"IOB1": 2, "IOE2": 3}.get(scheme, 0)
 
 
 def test_columns_without_b_split_only_at_another_type(tmp_path):

@@ -52,5 +52,14 @@ def test_training_sequences_never_cut_an_entity_that_fits(sizes, size, whole_lin
     assert not any(start < border < end for border in borders for start, end in entities)
 
 
+def test_a_long_line_that_others_follow_leaves_room_for_its_context():
+    for length in range(1, 80):
+        ranks = [LINE] + [WORD] * (length - 1) + [LINE, WORD, LINE]
+        for whole_lines in (True, False):
+            cut = windows(ranks, 16, 4, whole_lines)
+            assert max(one.end - one.start for one in cut) <= 16
+            assert cut[-1].core_end == len(ranks)
+
+
 def test_an_empty_document_has_no_window():
     assert windows([], 16, 2, True) == []

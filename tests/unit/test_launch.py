@@ -2,13 +2,14 @@
 
 import json
 import os
+import signal
 import subprocess
 import time
 from types import SimpleNamespace
 
 import pytest
 
-from alibert_fairseq.launch import executors
+from alibert_fairseq.launch import executors, rank
 from alibert_fairseq.launch.__main__ import parser, split_at_dashes
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe, make_plan, minutes
@@ -135,11 +136,11 @@ def test_every_rank_sees_its_place(recipe, capfdbinary):
     code, sentence = follow(job, 2, on_slurm=False)
     assert (code, sentence) == (0, f"2 of 2 ranks ended well; logs: {plan.logs}")
     arguments = " ".join(["data --seed 1", *CPU_ARGUMENTS, "--max-update 3"])
-    for rank in (0, 1):
-        log = (plan.logs / f"{job.job_id}_{rank}_log.out").read_text().splitlines()
-        assert f"{rank} 2 {rank} 127.0.0.1 port 1 {arguments}" in log
-        left = json.loads((plan.logs / f"{job.job_id}_{rank}_ending.json").read_text())
-        assert (left["rank"], left["code"], left["stopped"]) == (rank, 0, False)
+    for number in (0, 1):
+        log = (plan.logs / f"{job.job_id}_{number}_log.out").read_text().splitlines()
+        assert f"{number} 2 {number} 127.0.0.1 port 1 {arguments}" in log
+        left = json.loads((plan.logs / f"{job.job_id}_{number}_ending.json").read_text())
+        assert (left["rank"], left["code"], left["stopped"]) == (number, 0, False)
     assert capfdbinary.readouterr().out.decode() == (plan.logs / f"{job.job_id}_0_log.out").read_text()
 
 
@@ -153,6 +154,39 @@ def test_one_failing_rank_ends_all(what, expected, recipe, tmp_path, capfdbinary
     assert sentence.startswith("rank 1 on ") and f"exit code {expected}" in sentence and "_1_log.out" in sentence
     assert time.monotonic() - start < 300
     assert str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def handlers():
+    """The signal handlers of the test run, put back at the end."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_a_stop_while_the_recipe_starts(handlers, monkeypatch):
+    """The signal comes after the process has begun, before Popen has returned it: nothing may stay behind."""
+    started = []
+
+    def slow_start(command, **options):
+        started.append(Popen(command, **options))
+        os.kill(os.getpid(), signal.SIGTERM)
+        return started[0]
+
+    Popen = subprocess.Popen
+    monkeypatch.setattr(rank.subprocess, "Popen", slow_start)
+    assert rank.run_until_stopped(["sleep", "600"], rank.notice_stops()) == (143, True)
+    assert started[0].poll() == -signal.SIGTERM
+
+
+def test_a_stop_before_the_recipe_starts(tmp_path):
+    """submitit swallows SIGTERM until a rank's own code runs; the ending of the rank that failed tells it then."""
+    rank.ending_path(tmp_path, "5", 0).write_text(json.dumps(ending(0, 0, 1)))
+    rank.ending_path(tmp_path, "6", 1).write_text(json.dumps(ending(1, 7, 1)))
+    assert not rank.another_failed(tmp_path, "5")
+    assert rank.another_failed(tmp_path, "6")
+    assert rank.run_until_stopped(["no such command"], [signal.SIGTERM]) == (143, True)
 
 
 def test_no_sbatch_is_said_in_one_sentence(recipe, monkeypatch):
@@ -172,9 +206,9 @@ def test_refusal_of_slurm_leaves_nothing(recipe, tmp_path, monkeypatch, capfd):
     assert capfd.readouterr().err == ""
 
 
-def ending(rank, code, ended, stopped=False):
+def ending(number, code, ended, stopped=False):
     """What a rank leaves."""
-    return {"rank": rank, "host": f"n{rank}", "code": code, "stopped": stopped, "ended": ended}
+    return {"rank": number, "host": f"n{number}", "code": code, "stopped": stopped, "ended": ended}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What `preprocess.train_tokenizer` writes: ids, pieces, files, and what it refuses."""
 
 import json
+import resource
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -9,8 +10,7 @@ import pytest
 
 from preprocess.files import InputError
 from preprocess.normalizer import TextNormalizer, TextOptions, rules_only
-from preprocess.sample import sample_lines as draw
-from preprocess.sample import split_words
+from preprocess.sample import draw_lines, split_words
 from preprocess.subwords import TRAINERS, Words, train
 from preprocess.tokenizer import load_tokenizer
 from preprocess.train_tokenizer import train_tokenizer
@@ -33,6 +33,10 @@ every_case = pytest.mark.parametrize("options,model", CASES, ids=lambda value: g
 def pieces_of(directory: Path) -> list[str]:
     lines = (directory / "dict.txt").read_text(encoding="utf-8").splitlines()
     return [line.rsplit(" ", 1)[0] for line in lines if not line.startswith("<unused")]
+
+
+def pieces_in(tokenizer, text: str) -> list[str]:
+    return [tokenizer.id_to_token(number) for number in tokenizer.encode(text, add_special_tokens=False).ids]
 
 
 def is_sign(character: str) -> bool:
@@ -88,22 +92,17 @@ def test_unigram_never_spends_a_lone_boundary(options):
     tokenizer = load_tokenizer(trained(options))
     assert tokenizer.token_to_id("▁") is None
     for letter in "aày8":
-        assert (
-            tokenizer.encode(f"il {letter} dit, (voir) {letter}.", add_special_tokens=False).tokens.count(f"▁{letter}")
-            == 2
-        )
+        assert pieces_in(tokenizer, f"il {letter} dit, (voir) {letter}.").count(f"▁{letter}") == 2
 
 
 def test_bpe_spends_no_lone_boundary_before_marks_and_frequent_letters():
-    tokens = (
-        load_tokenizer(trained(PAPER, "bpe")).encode("il y a, (voir) l'os : à 8 %.", add_special_tokens=False).tokens
-    )
+    tokens = pieces_in(load_tokenizer(trained(PAPER, "bpe")), "il y a, (voir) l'os : à 8 %.")
     assert "▁" not in tokens
     assert {"▁,", "▁(", "▁)", "▁'", "▁:", "▁%", "▁.", "▁y", "▁à"} <= set(tokens)
 
 
 def test_punctuation_after_gives_marks_no_boundary():
-    tokens = load_tokenizer(trained(AFTER)).encode("la fièvre (39) , puis", add_special_tokens=False).tokens
+    tokens = pieces_in(load_tokenizer(trained(AFTER)), "la fièvre (39) , puis")
     assert {"(", ")", ","} <= set(tokens) and not {"▁(", "▁)", "▁,"} & set(tokens)
 
 
@@ -121,7 +120,7 @@ def test_literal_special_tokens_in_a_text_are_ordinary_characters(options, model
 def test_every_token_is_its_slice_of_the_raw_text(options, model):
     tokenizer = load_tokenizer(trained(options, model))
     unknown = (tokenizer.token_to_id("<unk>"), tokenizer.token_to_id("▁"))  # BPE's `▁`, before an unknown character
-    for line in [*sample_lines(), "L’état\u00a0: 1\u202f000\u00a0UI «stable»…", "œ\u00adde\u200bme (39,5 °C)"]:
+    for line in [*sample_lines()[:300], "L’état\u00a0: 1\u202f000\u00a0UI «stable»…", "œ\u00adde\u200bme (39,5 °C)"]:
         encoding = tokenizer.encode(line, add_special_tokens=False)
         for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
             piece = tokenizer.id_to_token(number)
@@ -170,11 +169,26 @@ def test_characters_seen_once_and_endless_words_are_not_learned():
 
 
 def test_the_sample_of_lines_is_the_seeds_and_no_larger_than_asked():
-    everything, size, _ = draw(sample_files(), 10**6, seed=1)
-    assert everything == sample_lines() and size.lines == len(everything)
-    some, size, _ = draw(sample_files(), 50, seed=1)
-    assert len(some) == 50 and set(some) <= set(everything) and size.lines == len(everything)
-    assert some == draw(sample_files(), 50, seed=1)[0] != draw(sample_files(), 50, seed=2)[0]
+    everything = draw_lines(sample_files(), 10**6, seed=1)
+    assert everything.lines == sample_lines() and everything.read.lines == len(sample_lines())
+    some = draw_lines(sample_files(), 50, seed=1)
+    assert len(some.lines) == 50 and set(some.lines) <= set(everything.lines)
+    assert some.read == everything.read
+    assert some.lines == draw_lines(sample_files(), 50, seed=1).lines != draw_lines(sample_files(), 50, seed=2).lines
+
+
+def test_every_line_is_as_likely_to_be_drawn_as_any_other(tmp_path):
+    (tmp_path / "text.txt").write_text("".join(f"{number}\n" for number in range(10)))
+    drawn = Counter(line for seed in range(2000) for line in draw_lines([tmp_path / "text.txt"], 3, seed).lines)
+    assert len(drawn) == 10 and all(500 < count < 700 for count in drawn.values())  # 600 expected, deviation 20
+
+
+def test_a_whole_export_in_one_line_is_cut_and_counted(tmp_path):
+    export = "Le patient va bien." + " Il tousse." * 30_000  # 330,019 characters
+    (tmp_path / "text.txt").write_text(export)
+    drawn = draw_lines([tmp_path / "text.txt"], 10, seed=1)
+    assert len(drawn.lines) == 4 and drawn.read.lines == 1 and drawn.cuts.at_sentence_ends == 3
+    assert "".join(drawn.lines) == export
 
 
 def test_words_split_with_a_cache_are_those_of_the_whole_line():
@@ -224,6 +238,14 @@ def test_the_command_refuses_in_one_sentence_and_writes_nothing(tmp_path, argume
     result = run("preprocess.train_tokenizer", text, "--output", tmp_path / "out", *arguments)
     assert sentence.format(text=text) in one_sentence(result)
     assert [path.name for path in tmp_path.iterdir()] == ["empty.txt"]
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path):
+    full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))}
+    arguments = [*sample_files(), "--output", tmp_path / "out", "--vocab-size", SIZE, "--no-duplicates"]
+    result = run("preprocess.train_tokenizer", *arguments, **full)
+    assert result.returncode == 2 and "File too large" in result.stderr and "Traceback" not in result.stderr
+    assert "nothing was left half-written" in result.stderr and list(tmp_path.iterdir()) == []
 
 
 def test_a_text_without_a_word_is_refused(tmp_path):

@@ -1,0 +1,60 @@
+"""Outputs whole or not at all, and the operating system's refusals as one sentence."""
+
+import errno
+import json
+
+import pytest
+from downstream.files import InputError, directory_written_whole, exit_with_sentence, write_json, written_whole
+
+
+def full_disk(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_file_appears_when_it_is_whole(tmp_path):
+    with written_whole(tmp_path / "a" / "f") as handle:
+        handle.write("é\n")
+        assert not (tmp_path / "a" / "f").exists()
+    assert (tmp_path / "a" / "f").read_bytes() == "é\n".encode()
+
+
+def test_a_file_that_fails_leaves_the_old_one_and_no_crumbs(tmp_path, monkeypatch):
+    write_json(tmp_path / "f", [1])
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space left") as error:
+        write_json(tmp_path / "f", [2])
+    assert error.value.filename == str(tmp_path / "f")
+    assert [path.name for path in tmp_path.iterdir()] == ["f"] and json.loads((tmp_path / "f").read_text()) == [1]
+
+
+def test_a_directory_that_fails_leaves_the_old_one_and_no_crumbs(tmp_path):
+    with directory_written_whole(tmp_path / "d") as folder:
+        (folder / "old").touch()
+    with pytest.raises(OSError, match="No space left"), directory_written_whole(tmp_path / "d") as folder:
+        (folder / "new").touch()
+        full_disk()
+    assert [path.name for path in tmp_path.iterdir()] == ["d"]
+    assert [path.name for path in (tmp_path / "d").iterdir()] == ["old"]
+
+
+def test_bad_input_and_a_full_disk_end_in_one_sentence(tmp_path, capsys):
+    def bad_input():
+        raise InputError("a.txt: mend it.")
+
+    def onto_a_file():
+        (tmp_path / "f").touch()
+        write_json(tmp_path / "f" / "g", [])
+
+    for main, sentence in ((bad_input, "a.txt: mend it."), (full_disk, "free some space"), (onto_a_file, "not a file")):
+        with pytest.raises(SystemExit) as stop:
+            exit_with_sentence(main)
+        printed = capsys.readouterr().err
+        assert stop.value.code == 2 and sentence in printed and printed.count("\n") == 1
+
+
+def test_a_bug_keeps_its_traceback():
+    def bug():
+        raise OSError(errno.EIO, "Input/output error")
+
+    with pytest.raises(OSError):
+        exit_with_sentence(bug)
