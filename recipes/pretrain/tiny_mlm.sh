@@ -17,5 +17,5 @@ options=(
 )
 fairseq-train "$DATA_BIN" --save-dir "$SAVE_DIR" --user-dir "$root/alibert_fairseq" "${options[@]}" \
     --tokenizer alibert_normalizer --bpe alibert_subwords \
-    --save-interval-updates 250 --keep-interval-updates 1 --no-epoch-checkpoints \
+    --save-interval-updates 250 --keep-interval-updates 1 --no-epoch-checkpoints --validate-interval 10 \
     --num-workers 0 --log-format simple --log-interval 25 "$@"
