@@ -4,6 +4,7 @@ import errno
 import json
 
 import pytest
+
 from downstream.files import InputError, directory_written_whole, exit_with_sentence, write_json, written_whole
 
 

@@ -1,0 +1,49 @@
+"""Runs side by side: means, deviations, and runs that do not compare."""
+
+import json
+
+import pytest
+
+from downstream.files import InputError
+from downstream.report import load, table
+
+
+def metrics(f1: float, deviation: float | None = 0.01, random_init: bool = False, task: str = "sample") -> dict:
+    figure = {"f1": {"mean": f1, "deviation": deviation}}
+    return {
+        "task": task,
+        "protocol": {"name": "tuned"},
+        "model": {"folder": "model", "random_init": random_init},
+        "num_parameters": 1234567,
+        "seeds": [1, 2],
+        "seconds_per_seed": [10.0, 20.0],
+        "test": {"types": {"value": figure}, "micro": figure, "macro": figure},
+    }
+
+
+def saved(folder, content) -> dict:
+    folder.mkdir()
+    (folder / "metrics.json").write_text(json.dumps(content), encoding="utf-8")
+    return load(folder)
+
+
+def test_a_column_a_run(tmp_path):
+    runs = [saved(tmp_path / "a", metrics(0.5)), saved(tmp_path / "b", metrics(0.25, None, True))]
+    lines = table(runs).splitlines()
+    assert lines[0] == "F1 of strict entities, sample (test), protocol tuned, 2 seeds"
+    assert lines[2] == "| Entities | model | model, random weights |"
+    assert "| value | 0.500 ± 0.010 | 0.250 |" in lines and "| parameters | 1,234,567 | 1,234,567 |" in lines
+    assert "| seconds a seed | 15 | 15 |" in lines
+
+
+def test_runs_of_two_tasks_do_not_compare(tmp_path):
+    runs = [saved(tmp_path / "a", metrics(0.5)), saved(tmp_path / "b", metrics(0.5, task="quaero"))]
+    with pytest.raises(InputError, match="do not compare"):
+        table(runs)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "not json"])
+def test_another_file_of_that_name_is_refused(content, tmp_path):
+    (tmp_path / "metrics.json").write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match="not written by downstream.finetune"):
+        load(tmp_path)
