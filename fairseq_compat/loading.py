@@ -52,3 +52,7 @@ class RepairingLoader:
             for repair in self.repairs:
                 stack.enter_context(repair.around(module))
             self.loader.exec_module(module)
+
+    def __getattr__(self, name: str):
+        """What else a loader can do (`python -m` asks for `get_code`) is done by the loader that was found."""
+        return getattr(self.loader, name)

@@ -16,6 +16,9 @@ SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 MASK = "<mask>"
 UNKNOWN = SPECIALS.index("<unk>")
 MULTIPLE = 8  # tensor cores want a vocabulary projection of a multiple of 8
+# Score of what is no piece of text. An unknown character costs 10 more than the worst score: with one this low, none is
+# called unknown, and no lone boundary spent, where pieces can spell it.
+NEVER = -1000.0
 CONTINUATION = "##"  # WordPiece's mark of a piece that does not start a word
 
 
@@ -56,7 +59,7 @@ def _model(subwords: Subwords, vocabulary: list[str]) -> models.Model:
     ids = {piece: number for number, piece in enumerate(vocabulary)}
     if subwords.kind == "unigram":
         scores = dict(zip(subwords.pieces, subwords.scores, strict=True))
-        return models.Unigram([(piece, scores.get(piece, 0.0)) for piece in vocabulary], unk_id=UNKNOWN)
+        return models.Unigram([(piece, scores.get(piece, NEVER)) for piece in vocabulary], unk_id=UNKNOWN)
     if subwords.kind == "bpe":
         return models.BPE(ids, subwords.merges, unk_token="<unk>", fuse_unk=True)
     return models.WordPiece(ids, unk_token="<unk>", continuing_subword_prefix=CONTINUATION)

@@ -31,7 +31,7 @@ def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = 
     load_tokenizer(tokenizer)  # compares its ids with dict.txt
     checkpoint = read_checkpoint(checkpoint_path, read_dictionary(tokenizer / "dict.txt"))
     differences = {}
-    with directory_written_whole(output) as aside:
+    with directory_written_whole(output, marker="config.json") as aside:
         for folder, convert in _parts(checkpoint):
             differences[convert.__name__] = _write_part(checkpoint, convert, tokenizer, aside / folder)
             write_card(aside / folder, checkpoint, convert.__name__, differences[convert.__name__], licence)

@@ -20,10 +20,9 @@ def as_sentencepiece(tokenizer) -> sentencepiece.SentencePieceProcessor:
     model.trainer_spec.model_type = sentencepiece_model_pb2.TrainerSpec.UNIGRAM
     model.normalizer_spec.name = "identity"
     model.normalizer_spec.remove_extra_whitespaces = False
-    model.pieces.add(piece="<unk>", type=UNKNOWN)
-    for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"][4:-1]:
-        if not piece.startswith("<unused"):
-            model.pieces.add(piece=piece, score=score, type=NORMAL)
+    for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"]:
+        model.pieces.add(piece=piece, score=score, type=UNKNOWN if piece == "<unk>" else NORMAL)
+    model.trainer_spec.unk_id = 3
     return sentencepiece.SentencePieceProcessor(model_proto=model.SerializeToString())
 
 

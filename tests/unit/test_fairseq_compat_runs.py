@@ -118,3 +118,15 @@ def test_two_processes_resume_under_torchrun(data_bin, train, tmp_path):
     log = done.stdout + done.stderr
     assert done.returncode == 0, log[-3000:]
     assert "@ 2 updates" in log and "num_updates=4" in log.replace("num_updates 4", "num_updates=4")
+
+
+def test_commands_also_run_as_modules(tmp_path):
+    """`python -m` asks the loader for the module's code, which a wrapper that only executes would not have."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fairseq_cli.preprocess", "--help"],
+        cwd=tmp_path,
+        env=QUIET,
+        text=True,
+        capture_output=True,
+    )
+    assert done.returncode == 0 and "--srcdict" in done.stdout, done.stderr

@@ -95,6 +95,15 @@ def test_unigram_never_spends_a_lone_boundary(options):
         assert pieces_in(tokenizer, f"il {letter} dit, (voir) {letter}.").count(f"▁{letter}") == 2
 
 
+def test_nothing_that_pieces_can_spell_is_unknown():
+    tokenizer = load_tokenizer(trained())
+    letters = [piece for piece in pieces_of(trained()) if len(piece) == 1 and piece.isalpha()]
+    words = [a + piece.removeprefix("▁") for piece in pieces_of(trained()) if len(piece) > 3 for a in ("", letters[-1])]
+    assert len(words) > 1000
+    for word, encoding in zip(words, tokenizer.encode_batch(words, add_special_tokens=False), strict=True):
+        assert 3 not in encoding.ids, word
+
+
 def test_bpe_spends_no_lone_boundary_before_marks_and_frequent_letters():
     tokens = pieces_in(load_tokenizer(trained(PAPER, "bpe")), "il y a, (voir) l'os : à 8 %.")
     assert "▁" not in tokens
