@@ -8,7 +8,7 @@ from torch import Tensor
 
 from alibert_fairseq.hub import AliBertHubInterface
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
-from alibert_fairseq.models.encoder import MaskedLMHead, SentenceEncoder, initialise
+from alibert_fairseq.models.encoder import MaskedLMHead, SentenceEncoder, initialise, start_from_sinusoids
 
 
 @dataclass
@@ -39,6 +39,8 @@ class AliBertModel(BaseFairseqModel):
         self.cfg = cfg
         self.encoder = _Encoder(encoder_size(cfg, dictionary))
         self.apply(initialise)
+        if cfg.position_init == "sinusoidal":
+            start_from_sinusoids(self.encoder.sentence_encoder.embed_positions)
 
     @classmethod
     def build_model(cls, cfg, task):

@@ -4,13 +4,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import torch
-from fairseq.dataclass import FairseqDataclass
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
 from alibert_fairseq.models.encoder import EncoderSize
 
 SIZES = {
     # layers, width, feed-forward width, heads
-    "tiny": (4, 256, 1024, 4),  # our choice: BERT-Mini's shape, trains on 2 cores in minutes
+    "tiny": (4, 128, 512, 2),  # one of BERT's miniatures (Turc et al. 2019); learns on 2 cores in an hour
     "small": (12, 256, 1024, 4),  # ELECTRA-Small, google-research/electra `configure_pretraining.py`
     "base": (12, 768, 3072, 12),  # BERT-base; AliBERT's "H = 512" with 12 heads cannot be: 512 is its length in tokens
     "large": (24, 1024, 4096, 16),  # BERT-large, ELECTRA-Large
@@ -34,6 +34,13 @@ class EncoderConfig(FairseqDataclass):
     dropout: float = field(default=0.1, metadata={"help": "after embeddings and sub-layers (BERT, ELECTRA: 0.1)"})
     attention_dropout: float = field(default=0.1, metadata={"help": "on attention weights (BERT, ELECTRA: 0.1)"})
     activation_dropout: float = field(default=0.0, metadata={"help": "after the GELU (BERT, ELECTRA: none)"})
+    position_init: ChoiceEnum(["normal", "sinusoidal"]) = field(
+        default="normal",
+        metadata={
+            "help": "what the learned positions start from: normal noise (BERT, ELECTRA), or the Transformer's sines "
+            "and cosines, from which a short training learns sooner (docs/results/leaving_the_plateau.md)"
+        },
+    )
     bf16_autocast: bool = field(
         default=False,
         metadata={

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from alibert_fairseq.hub import ElectraHubInterface
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
-from alibert_fairseq.models.encoder import EncoderSize, MaskedLMHead, SentenceEncoder, initialise
+from alibert_fairseq.models.encoder import EncoderSize, MaskedLMHead, SentenceEncoder, initialise, start_from_sinusoids
 
 ROWS_AT_ONCE = 1024  # masked positions sampled together; bounds the float64 table of 1024 x V
 
@@ -102,6 +102,8 @@ class ElectraModel(BaseFairseqModel):
             generator_size(size, cfg.generator_width_fraction), self.discriminator.sentence_encoder
         )
         self.apply(initialise)
+        if cfg.position_init == "sinusoidal":
+            start_from_sinusoids(self.discriminator.sentence_encoder.embed_positions)  # the generator's too
         self._glorot(self.discriminator.head.out_proj)
         for encoder in (self.discriminator.sentence_encoder, self.generator.sentence_encoder):
             if hasattr(encoder, "embed_project"):
@@ -157,7 +159,7 @@ def _fill(args, size: str, embedding_dim: int | None, fraction: float) -> None:
 
 @register_model_architecture("electra", "electra_tiny")
 def electra_tiny(args):
-    _fill(args, "tiny", 128, 1 / 4)
+    _fill(args, "tiny", None, 1 / 2)
 
 
 @register_model_architecture("electra", "electra_small")

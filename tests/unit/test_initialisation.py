@@ -1,0 +1,40 @@
+"""What the weights start from."""
+
+import math
+
+import pytest
+import torch
+from model_helpers import electra_model, mlm_model
+
+from alibert_fairseq.models.encoder import INIT_STD
+
+PADDING = 1
+
+
+def tables(**options):
+    """The position tables of both models."""
+    masked, replaced = mlm_model(**options), electra_model(**options)
+    return [masked.encoder.sentence_encoder.embed_positions, replaced.discriminator.sentence_encoder.embed_positions]
+
+
+def test_positions_start_from_bounded_normal_noise():
+    for table in tables():
+        rows = table.weight[PADDING + 1 :]
+        assert rows.abs().max() <= 2 * INIT_STD and rows.std().item() == pytest.approx(INIT_STD * 0.88, rel=0.1)
+        assert not table.weight[PADDING].any()  # a normal cut at two deviations has 0.88 of its deviation
+
+
+def test_sinusoidal_positions_are_the_transformers_at_the_size_of_the_noise():
+    for table in tables(position_init="sinusoidal"):
+        rows, width = table.weight.detach() / (INIT_STD * math.sqrt(2)), table.embedding_dim
+        assert not table.weight[: PADDING + 1].any() and table.weight.requires_grad
+        for position, channel in ((0, 0), (1, 0), (5, 4), (63, 10)):
+            angle = position / 10000 ** (channel / width)
+            found = rows[position + PADDING + 1, channel : channel + 2]
+            assert torch.allclose(found, torch.tensor([math.sin(angle), math.cos(angle)]), atol=1e-4)
+
+
+def test_the_generator_has_the_discriminators_positions():
+    model = electra_model(position_init="sinusoidal")
+    shared = model.discriminator.sentence_encoder.embed_positions
+    assert model.generator.sentence_encoder.embed_positions is shared
