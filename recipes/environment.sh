@@ -64,11 +64,9 @@ install_packages() {
     echo "torch==$(version_of torch)" >"$keep"
     # transformers 5 runs no model on an older torch, and does not say so in its metadata.
     case "$(version_of torch)" in 2.[45].*) echo "transformers<5" >>"$keep" ;; esac
-    # fairseq names torchaudio for its speech models; beside a torch it was not built for it breaks `import transformers`.
-    local never="$VENV/never.txt"
-    echo "torchaudio; python_version < '3'" >"$never"
-    "$python" -m uv pip install --python "$python" --constraints "$keep" --overrides "$never" \
-        --reinstall-package alibert-fairseq --editable "$ROOT[$extras]"
+    # From the root, where uv reads in pyproject.toml which of fairseq's needs to leave out.
+    (cd "$ROOT" && "$python" -m uv pip install --python "$python" --constraints "$keep" \
+        --reinstall-package alibert-fairseq --editable ".[$extras]")
 }
 
 # transformers 4.57 and what of it differs from the environment's, in a folder of its own; the rest is shared.

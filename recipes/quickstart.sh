@@ -3,7 +3,7 @@
 usage="usage: bash recipes/quickstart.sh [options]
 
   --corpus PATH       text to pretrain on: .txt (a blank line between documents), .jsonl, or a directory of .txt files;
-                      may be given several times (default: the train and dev documents of recipes/sample)
+                      may be given several times (default: recipes/sample, its test documents left out)
   --ner PATH          brat annotations with the folders train, dev and test, and the types of recipes/finetune/sample.yaml
                       (default: recipes/sample/brat)
   --recipe FILE       fine-tuning recipe for other entity types (default: recipes/finetune/sample.yaml)
@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 case $objective in electra|mlm) ;; *) die "--objective $objective: it is electra or mlm." ;; esac
-[ ${#corpus[@]} -gt 0 ] || corpus=("$sample/brat/train" "$sample/brat/dev")  # never the documents the score is of
+[ ${#corpus[@]} -gt 0 ] || corpus=("$sample/text" "$sample/brat/train" "$sample/brat/dev")  # never the documents the score is of
 output=${output:-$root/runs/quickstart-$objective}
 
 begin=$SECONDS

@@ -54,13 +54,13 @@ def models(checkpoints, tokenizer_directory, tmp_path_factory) -> dict[str, Path
 
 
 def real_sequences(repository: Path, tokenizer_directory: Path, count: int = 50) -> list[list[int]]:
-    """`count` lines of the sample, and the lengths 1 and 64 (the longest of these models)."""
+    """`count` lines of the sample, and the lengths 1 and 512 (the longest of these models)."""
     tokenizer = load_tokenizer(tokenizer_directory)
     files = sorted((repository / "recipes" / "sample" / "brat").rglob("*.txt"))
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     ids = [tokenizer.encode(line, add_special_tokens=False).ids for line in lines]
-    longest = [piece for line in ids for piece in line][:62]
-    return [[0, *line[:62], 2] for line in ids[::7][:count]] + [[0], [0, *longest, 2]]
+    longest = [piece for line in ids for piece in line][:510]
+    return [[0, *line[:510], 2] for line in ids[::7][:count]] + [[0], [0, *longest, 2]]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_fifty_real_sequences_have_the_same_logits(
     checkpoint = read_checkpoint(checkpoints[objective], read_dictionary(tokenizer_directory / "dict.txt"))
     theirs = getattr(transformers, cls).from_pretrained(models[objective] / folder)
     sequences = real_sequences(repository, tokenizer_directory)
-    assert len(sequences) == 52 and {len(s) for s in sequences} >= {1, 64}
+    assert len(sequences) == 52 and {len(s) for s in sequences} >= {1, 512}
     assert compare(checkpoint.model, theirs, tokenizer_directory, sequences) <= TOLERANCE
     with torch.no_grad():
         list(theirs.parameters())[-1].add_(0.01)  # the last bias: no LayerNorm behind it undoes the change
@@ -115,7 +115,7 @@ def test_the_folder_is_what_users_expect(models):
     for folder in (models["mlm"], models["electra"], models["electra"] / "generator"):
         found = {path.name for path in folder.iterdir() if path.is_file()}
         assert found == {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "README.md"}
-        assert AutoTokenizer.from_pretrained(folder).model_max_length == 64
+        assert AutoTokenizer.from_pretrained(folder).model_max_length == 512
     assert isinstance(ElectraForPreTraining.from_pretrained(models["electra"]), torch.nn.Module)
 
 

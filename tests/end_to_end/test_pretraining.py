@@ -28,7 +28,7 @@ OBJECTIVES = {
 }
 SHAPE = [
     "--encoder-layers", "2", "--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "128",
-    "--encoder-attention-heads", "2", "--embedding-dim", "64", "--tokens-per-sample", "64", "--max-positions", "64",
+    "--encoder-attention-heads", "2", "--embedding-dim", "64", "--tokens-per-sample", "64", "--max-positions", "512",
 ]  # fmt: skip
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
 

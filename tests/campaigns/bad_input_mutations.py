@@ -1,0 +1,174 @@
+"""Take out one check of bad input after the other and see its test fail: docs/results/bad_input.md.
+
+    python tests/campaigns/bad_input_mutations.py
+
+Works on a copy of the checkout. A row of MUTATIONS is: what is bad, the file that checks it, a piece of that file's
+text that occurs once, what takes its place, and the test that must fail then. Prints a Markdown table; the exit status
+is the number of tests that stayed green.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Mutation(NamedTuple):
+    bad: str
+    file: str
+    text: str
+    instead: str
+    test: str
+
+
+MUTATIONS = [
+    Mutation(
+        "missing corpus", "preprocess/documents.py", "if not path.is_file():", "if False:",
+        "tests/unit/test_documents.py::test_a_missing_file_is_refused",
+    ),
+    Mutation(
+        "empty corpus", "preprocess/documents.py", "if not count:", "if False:",
+        "tests/unit/test_documents.py::test_a_file_without_a_document_is_refused",
+    ),
+    Mutation(
+        "folder without a text", "preprocess/ingest.py", "if not count:", "if False:",
+        "tests/unit/test_ingest.py::test_a_format_without_a_reader_and_a_folder_without_text_are_refused",
+    ),
+    Mutation(
+        "missing annotations", "downstream/readers/__init__.py", "if not path.exists():", "if False:",
+        "tests/unit/test_downstream_readers.py::test_missing_and_empty_splits_are_refused",
+    ),
+    Mutation(
+        "no annotated document", "downstream/readers/__init__.py", "if not documents:", "if False:",
+        "tests/unit/test_downstream_readers.py::test_missing_and_empty_splits_are_refused",
+    ),
+    Mutation(
+        "corpus not UTF-8", "preprocess/documents.py", "raw.decode()", 'raw.decode(errors="replace")',
+        "tests/unit/test_documents.py::test_bytes_that_are_not_utf8_are_named",
+    ),
+    Mutation(
+        "annotations not UTF-8", "downstream/files.py", 'raw.decode("utf-8")', 'raw.decode("utf-8", "replace")',
+        "tests/unit/test_downstream_readers.py::test_bytes_that_are_not_utf8_are_named",
+    ),
+    Mutation(
+        "tokenizer whose ids are not dict.txt's", "preprocess/tokenizer.py", "if piece != wanted:", "if False:",
+        "tests/unit/test_tokenizer_loading.py::test_a_dict_txt_of_another_tokenizer_is_refused_with_the_first_difference",
+    ),
+    Mutation(
+        "dict.txt too short or too long", "preprocess/tokenizer.py", "if len(pieces) != len(expected):", "if False:",
+        "tests/unit/test_tokenizer_loading.py::test_a_dict_txt_too_short_or_too_long_is_refused",
+    ),
+    Mutation(
+        "the same, at the start of a training", "alibert_fairseq/tasks/pretraining.py",
+        "load_tokenizer(path)  # compares its ids with dict.txt", "pass",
+        "tests/end_to_end/test_bad_training_input.py::test_a_tokenizer_whose_ids_are_not_those_of_the_dictionary",
+    ),
+    Mutation(
+        "data-bin of another dictionary", "alibert_fairseq/data/blocks.py",
+        "    _check_ids(lines, dictionary, path)\n", "",
+        "tests/end_to_end/test_bad_training_input.py::test_a_data_bin_of_another_dictionary",
+    ),
+    Mutation(
+        "truncated .idx", "preprocess/indexed_dataset.py", 'BYTES_PER_ITEM, "its header")',
+        'BYTES_PER_ITEM, "its header") if False else None',
+        "tests/unit/test_indexed_dataset.py::test_a_missing_or_too_long_file_is_named",
+    ),
+    Mutation(
+        "truncated .bin", "preprocess/indexed_dataset.py", "    _refuse_size(data,", "    (lambda *_: None)(data,",
+        "tests/unit/test_indexed_dataset.py::test_a_truncated_file_is_named",
+    ),
+    Mutation(
+        "the same, at the start of a training", "alibert_fairseq/data/blocks.py", "    check_split(path)\n", "",
+        "tests/end_to_end/test_bad_training_input.py::test_a_truncated_split",
+    ),
+    Mutation(
+        "brat offsets beyond the text", "downstream/readers/brat.py",
+        "if not 0 <= start < end <= len(text):", "if False:",
+        "tests/unit/test_downstream_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
+    ),
+    Mutation(
+        "brat offsets that do not match the text", "downstream/readers/brat.py",
+        'if found.replace("\\n", " ").replace("\\r", " ") !=', "if None ==",
+        "tests/unit/test_downstream_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
+    ),
+    Mutation(
+        "entity type the recipe does not know", "downstream/documents.py", "if label not in self.ignore:", "if False:",
+        "tests/unit/test_downstream_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
+    ),
+    Mutation(
+        "checkpoint of another objective", "alibert_fairseq/hf/checkpoint.py", "if model_name is None:", "if False:",
+        "tests/end_to_end/test_export.py::test_bad_checkpoints_are_refused_in_one_sentence",
+    ),
+    Mutation(
+        "checkpoint of another dictionary", "alibert_fairseq/hf/checkpoint.py",
+        "    _check_vocabulary(path, weights, dictionary)\n", "",
+        "tests/end_to_end/test_export.py::test_another_tokenizer_is_refused",
+    ),
+    Mutation(
+        "foreign pickle", "fairseq_compat/checkpoints.py", "weights_only=True)", "weights_only=False)",
+        "tests/unit/test_fairseq_compat.py::test_a_foreign_pickle_is_refused_and_not_run",
+    ),
+    Mutation(
+        "the same, to export", "fairseq_compat/checkpoints.py", "weights_only=True)", "weights_only=False)",
+        "tests/end_to_end/test_export.py::test_bad_checkpoints_are_refused_in_one_sentence",
+    ),
+    Mutation(
+        "disk full, a file", "preprocess/files.py", "        aside.unlink(missing_ok=True)\n", "        pass\n",
+        "tests/unit/test_tokenizer_training.py::test_a_full_disk_is_one_sentence_and_leaves_nothing "
+        "tests/unit/test_files.py",
+    ),
+    Mutation(
+        "disk full, a folder", "preprocess/files.py",
+        "        shutil.rmtree(aside, ignore_errors=True)\n", "        pass\n",
+        "tests/unit/test_binarize.py::test_a_disk_that_is_full_while_writing",
+    ),
+    Mutation(
+        "disk full, the sentence", "preprocess/files.py", "        sys.exit(_say(describe_os_error(error)))",
+        "        raise", "tests/unit/test_tokenizer_training.py::test_a_full_disk_is_one_sentence_and_leaves_nothing",
+    ),
+    Mutation(
+        "disk full, fine-tuning", "downstream/files.py", "        shutil.rmtree(aside, ignore_errors=True)\n",
+        "        pass\n",
+        "tests/end_to_end/test_finetune.py::test_a_full_disk_is_one_sentence_and_leaves_no_half_seed",
+    ),
+]  # fmt: skip
+
+
+def is_green(checkout: Path, test: str) -> bool:
+    """Whether the tests pass on the copy, which stands before the installed project on the path."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *test.split()]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{test}: pytest did not run.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.returncode == 0
+
+
+def main() -> int:
+    """Try every mutation in turn."""
+    stayed_green = 0
+    print("| bad input | check taken out of | test | without the check |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as place:
+        checkout = shutil.copytree(
+            ROOT, Path(place) / "checkout", ignore=shutil.ignore_patterns(".git", ".venv", "runs"), symlinks=True
+        )
+        for one in MUTATIONS:
+            file = checkout / one.file
+            before = file.read_text(encoding="utf-8")
+            assert before.count(one.text) == 1, f"{one.file}: {one.text!r} occurs {before.count(one.text)} times"
+            file.write_text(before.replace(one.text, one.instead), encoding="utf-8")
+            green = is_green(checkout, one.test)
+            file.write_text(before, encoding="utf-8")
+            stayed_green += green
+            test = one.test.split()[0]
+            print(f"| {one.bad} | {one.file} | {test} | {'PASSES' if green else 'fails'} |", flush=True)
+    return stayed_green
+
+
+if __name__ == "__main__":
+    sys.exit(main())
