@@ -25,6 +25,8 @@ class HubInterface(nn.Module):
         self.cfg, self.task, self.model = cfg, task, model
         self.normalizer = encoders.build_tokenizer(cfg.tokenizer)  # --tokenizer, as recorded in the checkpoint
         self.bpe = encoders.build_bpe(cfg.bpe)  # --bpe, likewise
+        if self.bpe is None:
+            raise ValueError("the checkpoint was trained without --bpe alibert_subwords, so its tokenizer is unknown")
         self.eval()
 
     @classmethod

@@ -117,6 +117,10 @@ def set_up(args: argparse.Namespace) -> Run:
         "versions": versions(),
     }
     output = args.output or default_output(args, recipe)
+    if (output / "model").exists() and not (output / "model" / "finetuning.json").is_file():
+        raise InputError(
+            f"{output / 'model'}: not a model of downstream.finetune, and would be replaced; give another --output."
+        )
     return Run(recipe, protocol, args.model, args.random_init, layout, frame, splits, machine, output, conditions)
 
 

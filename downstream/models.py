@@ -83,7 +83,7 @@ def load_model(folder: Path, names: list[str], random_init: bool):
     labels = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
     config = load_config(folder, **labels)
     if random_init:
-        return AutoModelForTokenClassification.from_config(config)
+        return AutoModelForTokenClassification.from_config(config).float()
     model, missing = load_weights(AutoModelForTokenClassification, folder, config=config)
     missing = [name for name in missing if not name.startswith("classifier.")]
     if missing:
@@ -102,7 +102,8 @@ def load_weights(kind, folder: Path, **options) -> tuple:
         model, report = kind.from_pretrained(folder, output_loading_info=True, **options)
     except (RuntimeError, SafetensorError) as error:
         raise InputError(f"{folder}: no usable weights ({first_line(error)}); export the folder again.") from None
-    return model, sorted(report["missing_keys"])
+    # Version 5 keeps the precision a folder was saved in, 4 does not; a half-precision AdamW would lose small updates.
+    return model.float(), sorted(report["missing_keys"])
 
 
 def save_model(model, source: Path, target: Path, notes: dict) -> None:

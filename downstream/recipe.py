@@ -95,7 +95,12 @@ def load_protocol(recipe_file: Path, name: str, changes: list[str]) -> Protocol:
         key, equals, value = change.partition("=")
         if not equals:
             raise InputError(f"--set {change}: write KEY=VALUE, for example --set epochs=3.")
-        values[key] = yaml.safe_load(value)
+        try:
+            values[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise InputError(
+                f"--set {change}: {value!r} is no yaml value; write it as in the protocol's file."
+            ) from None
     protocol = _build(Protocol, values, file)
     if protocol.batch < 1 or protocol.epochs < 1 or not 0 <= protocol.warmup <= 1 or (protocol.patience or 1) < 1:
         raise InputError(f"{file}: batch, epochs, patience start at 1, warmup is a share (0 to 1); got {protocol}.")

@@ -10,6 +10,16 @@ from pathlib import Path
 
 from downstream.files import InputError, exit_with_sentence, read_text, written_whole
 
+# What must be the same in all runs of a table.
+COMPARED = {
+    "task": lambda run: run["task"],
+    "split": lambda run: run["split"],
+    "recipe": lambda run: run["recipe"],
+    "protocol": lambda run: run["protocol"],
+    "data": lambda run: run["data_sha256"],
+    "number of seeds": lambda run: len(run["seeds"]),
+}
+
 
 def load(folder: Path) -> dict:
     """metrics.json of one run. Raises InputError where there is none, or it is not one of ours."""
@@ -24,13 +34,13 @@ def load(folder: Path) -> dict:
 def table(runs: list[dict]) -> str:
     """Markdown, a column a run, a row a type; mean and deviation over the seeds.
 
-    Raises InputError for runs that do not compare: another task, protocol or split.
+    Raises InputError for runs that do not compare: another task, recipe, protocol, number of seeds, data or split.
     """
-    keys = [(run["task"], run["protocol"]["name"], run["split"]) for run in runs]
-    if len(set(keys)) > 1:
-        shown = "; ".join(", ".join(key) for key in sorted(set(keys)))
-        raise InputError(f"these runs do not compare ({shown}): give runs of one task, one protocol and one split.")
-    task, protocol, split = keys[0]
+    for name, key in COMPARED.items():
+        if any(key(run) != key(runs[0]) for run in runs):
+            shown = "; ".join(f"{run['name']}: {key(run)}" for run in runs)
+            raise InputError(f"these runs do not compare, their {name} differs ({shown}); make them alike.")
+    task, protocol, split = runs[0]["task"], runs[0]["protocol"]["name"], runs[0]["split"]
     names = [run["name"] + (", random weights" if run["model"]["random_init"] else "") for run in runs]
     lines = [f"F1 of strict entities, {task} ({split}), protocol {protocol}, {len(runs[0]['seeds'])} seeds", ""]
     lines += [f"| Entities | {' | '.join(names)} |", "|---|" + "---|" * len(runs)]
@@ -45,6 +55,8 @@ def table(runs: list[dict]) -> str:
 
 def cell(figure: dict) -> str:
     """`0.512 ± 0.013`; without a deviation when there is one seed."""
+    if figure["mean"] is None:
+        return "-"  # a type that neither the gold annotations nor the predictions have
     deviation = figure["deviation"]
     return f"{figure['mean']:.3f}" + (f" ± {deviation:.3f}" if deviation is not None else "")
 

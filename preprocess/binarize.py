@@ -20,12 +20,13 @@ from tqdm import tqdm
 
 from preprocess.blocks import blocks_of, with_separators
 from preprocess.documents import read_documents
-from preprocess.files import InputError, InputLog, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.indexed_dataset import Writer
 from preprocess.line_encoder import UNKNOWN
 from preprocess.long_lines import Cuts
 from preprocess.parallel import EncoderPool
 
+MARKER = Marker.of_command("binarize")
 TOKENIZER_FILES = ("dict.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
 
@@ -54,12 +55,12 @@ def binarize(tokenizer: Path, splits: dict[str, list[Path]], output: Path, worke
     Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt, and for an `output` that
     holds foreign files; then nothing is written.
     """
-    refuse_foreign(output, "manifest.json")
+    refuse_foreign(output, MARKER)
     if not (tokenizer / "dict.txt").is_file():
         raise InputError(f"{tokenizer / 'dict.txt'}: no such file; give a directory of preprocess.train_tokenizer.")
     manifest: dict = {"command": "binarize", "tokenizer": {}, "splits": {}}
     counts = {}
-    with directory_written_whole(output) as directory, EncoderPool(tokenizer, workers) as pool:
+    with directory_written_whole(output, MARKER) as directory, EncoderPool(tokenizer, workers) as pool:
         for split, paths in splits.items():
             log = InputLog()
             counts[split] = _write_split(directory / split, paths, pool, log)

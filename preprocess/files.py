@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 # What the operating system refuses and a user can mend.
 REMEDIES = {
@@ -126,12 +126,29 @@ def written_whole(path: os.PathLike, mode: str = "w") -> Iterator[IO]:
         aside.unlink(missing_ok=True)
 
 
+class Marker(NamedTuple):
+    """What an older output of a command is known by: a file of it, and a text inside that file."""
+
+    file: str
+    text: str
+
+    @classmethod
+    def of_command(cls, name: str) -> "Marker":
+        """The manifest.json of `python -m preprocess.<name>`."""
+        return cls("manifest.json", f'"command": "{name}"')
+
+    def is_in(self, directory: Path) -> bool:
+        """Whether the directory is such an output."""
+        file = directory / self.file
+        return file.is_file() and self.text in file.read_text(encoding="utf-8", errors="replace")
+
+
 @contextmanager
-def directory_written_whole(path: os.PathLike, marker: str = "manifest.json") -> Iterator[Path]:
+def directory_written_whole(path: os.PathLike, marker: Marker) -> Iterator[Path]:
     """Yield an empty directory that takes the place of `path` only when the block ends without an error.
 
-    An older output under `path` is known by the file `marker`, which every such output holds; any other directory that
-    is not empty is refused with InputError, so that a mistyped `--output` never removes a user's files.
+    An older output under `path` is known by its `marker`; any other directory that is not empty is refused with
+    InputError, so that a mistyped `--output` never removes a user's files.
     """
     path = Path(path)
     refuse_foreign(path, marker)
@@ -149,13 +166,16 @@ def directory_written_whole(path: os.PathLike, marker: str = "manifest.json") ->
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def refuse_foreign(path: Path, marker: str) -> None:
-    """Raise InputError when `path` is a file, or a directory with other content than an older output."""
+def refuse_foreign(path: Path, marker: Marker) -> None:
+    """Raise InputError when `path` cannot be replaced: a file, the working directory, another command's output."""
     if path.is_file():
         raise InputError(f"{path}: is a file; give the path of a directory to write.")
-    if path.is_dir() and any(path.iterdir()) and not (path / marker).is_file():
+    if path.is_dir() and (path.resolve() == Path.cwd() or os.path.ismount(path)):
+        raise InputError(f"{path}: the working directory or a mount point cannot be replaced; name a folder inside it.")
+    if path.is_dir() and any(path.iterdir()) and not marker.is_in(path):
         raise InputError(
-            f"{path}: holds other files (no {marker} among them) and would be replaced; choose a new directory."
+            f"{path}: holds other files than an older output of this command, and they would be replaced; "
+            f"choose a new directory."
         )
 
 
@@ -180,7 +200,12 @@ def _take_place(new: Path, path: Path) -> None:
     old = Path(f"{new}.old")
     if path.exists():
         os.rename(path, old)
-    os.rename(new, path)
+    try:
+        os.rename(new, path)
+    except OSError:
+        if old.exists():
+            os.rename(old, path)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import IO
 
 from preprocess.documents import Document, Size, read_documents, write_document
-from preprocess.files import InputError, InputLog, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
+
+MARKER = Marker.of_command("mix")
 
 
 @dataclass
@@ -56,11 +58,14 @@ def mix(sources: list[Source], output: Path, share: float, seed: int) -> dict:
 
     Raises InputError for sources that cannot be read and when nothing is left to train on.
     """
-    refuse_foreign(output, "manifest.json")
+    refuse_foreign(output, MARKER)
+    for source in sources:
+        if output.resolve() in source.path.resolve().parents:
+            raise InputError(f"{source.path}: lies in {output}, which would be replaced; give another --output.")
     split, log = Split(seed, share), InputLog()
     for source in sources:
         _survey(source, split, log)
-    with directory_written_whole(output) as directory:
+    with directory_written_whole(output, MARKER) as directory:
         with _create(directory / "train.jsonl") as train, _create(directory / "valid.jsonl") as valid:
             for passage in range(max(math.ceil(source.weight) for source in sources)):
                 for source in sources:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from preprocess.files import InputError, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.files import InputError, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
 from preprocess.sample import Sample, draw_lines, split_words
 from preprocess.subwords import TRAINERS, Words, train, train_plain
@@ -25,6 +25,7 @@ from preprocess.tokenizer import load_tokenizer
 from preprocess.tokenizer_quality import Pieces, count_pieces, duplicates
 from preprocess.vocabulary import MASK, SPECIALS, build_tokenizer
 
+MARKER = Marker.of_command("train_tokenizer")
 MODEL_MAX_LENGTH = 512  # AliBERT, section 5: 512 input tokens
 SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 2.5 GB of memory
 
@@ -46,7 +47,7 @@ def train_tokenizer(
     foreign files; then nothing is written.
     """
     started = time.monotonic()
-    refuse_foreign(output, "manifest.json")
+    refuse_foreign(output, MARKER)
     if model == "wordpiece" and options.punctuation == "after":
         raise InputError("--punctuation after says which marks start a word, which wordpiece cannot; leave it out.")
     drawn = draw_lines(paths, sample, seed)
@@ -61,7 +62,7 @@ def train_tokenizer(
     }
     if count_duplicates and model != "wordpiece":
         manifest["duplicates"] = _count_duplicates(model, subwords.pieces, drawn.lines, options.cased)
-    with directory_written_whole(output) as directory:
+    with directory_written_whole(output, MARKER) as directory:
         pieces = _write_tokenizer(directory, build_tokenizer(options, subwords), words)
         manifest["quality"] = pieces.describe(sum(len(line.split()) for line in drawn.lines))
         manifest["seconds"] = round(time.monotonic() - started, 1)

@@ -48,7 +48,7 @@ export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=true
 mkdir -p "$output"
 cd "$output"
 
-settings="corpus=${corpus[*]} objective=$objective vocab=$vocab updates=$updates"
+settings="corpus=${corpus[*]} ner=$ner recipe=$recipe objective=$objective vocab=$vocab updates=$updates"
 [ ! -e settings ] || [ "$(cat settings)" = "$settings" ] ||
     die "$output holds a run with other settings ($(cat settings)); give another --output, or delete it."
 echo "$settings" > settings

@@ -69,6 +69,8 @@ class ElectraLoss(FairseqCriterion):
         keys = {key for log in logging_outputs for key in log}
         total = {key: sum(float(log.get(key, 0)) for log in logging_outputs) for key in keys}
         drawn, judged, replaced = total["sample_size"], total["judged"], total["replaced"]
+        if not drawn:  # a batch of one short block may have none
+            return
 
         def log(name, value, weight):
             metrics.log_scalar(name, value, weight, round=3)

@@ -38,6 +38,8 @@ class AliBertMaskedLMLoss(FairseqCriterion):
         """`loss` in bits a drawn token, as fairseq logs it; `accuracy_pct` of the first guess."""
         total = {key: sum(log.get(key, 0) for log in logging_outputs) for key in ("loss", "correct", "sample_size")}
         drawn = total["sample_size"]
+        if not drawn:  # a batch of one short block may have none
+            return
         metrics.log_scalar("loss", total["loss"] / drawn / math.log(2), drawn, round=3)
         metrics.log_derived("ppl", lambda meters: utils.get_perplexity(meters["loss"].avg))
         metrics.log_scalar("accuracy_pct", 100 * torch.as_tensor(total["correct"]) / drawn, drawn, round=2)

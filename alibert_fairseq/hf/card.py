@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+MADE_BY = "Pretrained with alibert_fairseq by"  # what export knows its own folders by
+
 USES = {
     "RobertaForMaskedLM": ("fill-mask", "masked language modelling", "AutoModelForMaskedLM"),
     "ElectraForPreTraining": (None, "replaced token detection (the discriminator)", "AutoModelForTokenClassification"),
@@ -27,7 +29,7 @@ def write_card(folder: Path, checkpoint, cls: str, difference: float, licence: s
     (folder / "README.md").write_text(
         "---\n" + "\n".join(front) + "\n---\n"
         f"# French biomedical encoder, {cls}\n\n"
-        f"Pretrained with alibert_fairseq by {objective}.\n\n"
+        f"{MADE_BY} {objective}.\n\n"
         f"| | |\n|---|---|\n{rows}\n\n"
         "## Use\n```python\n"
         f"from transformers import AutoTokenizer, {auto_class}\n\n"
@@ -53,5 +55,6 @@ def _figures(checkpoint, cls: str) -> dict:
         "seed": cfg["common"]["seed"],
     }
     if checkpoint.best_loss is not None:
-        figures["best validation loss (bits a drawn token)"] = f"{float(checkpoint.best_loss):.3f}"
+        loss = "masked tokens" if cls == "RobertaForMaskedLM" else "generator + weighted discriminator"
+        figures[f"best validation loss (bits a drawn token, {loss})"] = f"{float(checkpoint.best_loss):.3f}"
     return figures

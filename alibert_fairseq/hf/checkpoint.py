@@ -61,6 +61,7 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
         )
     config, model_class = MODELS[model_name]
     model_cfg = config(**{f.name: settings[f.name] for f in fields(config) if f.name in settings})
+    model_cfg.bf16_autocast = False  # a model to compare with, in float32 whatever it was trained in
     _check_vocabulary(path, weights, dictionary)
     model = model_class(model_cfg, dictionary)
     missing, unexpected = model.load_state_dict(weights, strict=False)

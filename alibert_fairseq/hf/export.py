@@ -13,12 +13,13 @@ import torch
 from transformers import ElectraConfig, ElectraForMaskedLM, ElectraForPreTraining, RobertaConfig, RobertaForMaskedLM
 
 from alibert_fairseq.hf import names
-from alibert_fairseq.hf.card import write_card
+from alibert_fairseq.hf.card import MADE_BY, write_card
 from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint, read_dictionary
 from alibert_fairseq.hf.parity import check_same_ids, check_same_scores, compare
-from preprocess.files import InputError, directory_written_whole, exit_with_sentence
+from preprocess.files import InputError, Marker, directory_written_whole, exit_with_sentence
 from preprocess.tokenizer import load_tokenizer
 
+MARKER = Marker("README.md", MADE_BY)
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 
 
@@ -31,7 +32,7 @@ def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = 
     load_tokenizer(tokenizer)  # compares its ids with dict.txt
     checkpoint = read_checkpoint(checkpoint_path, read_dictionary(tokenizer / "dict.txt"))
     differences = {}
-    with directory_written_whole(output, marker="config.json") as aside:
+    with directory_written_whole(output, MARKER) as aside:
         for folder, convert in _parts(checkpoint):
             differences[convert.__name__] = _write_part(checkpoint, convert, tokenizer, aside / folder)
             write_card(aside / folder, checkpoint, convert.__name__, differences[convert.__name__], licence)

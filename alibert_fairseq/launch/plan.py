@@ -10,7 +10,7 @@ from pathlib import Path
 
 from preprocess.files import InputError
 
-# nccl, fairseq's default, needs GPUs; pytorch_ddp, its other default, passes device ids that a CPU model refuses.
+# nccl, fairseq's default, needs GPUs; legacy_ddp, unlike its other default, asks for no --find-unused-parameters.
 CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 TRAIN_CALL = re.compile(r"(exec\s+)?(\w+=\S*\s+)*([^\s#]*/)?fairseq-train\s")
 SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper), and submitit's own default is 5 minutes

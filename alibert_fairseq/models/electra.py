@@ -116,8 +116,11 @@ class ElectraModel(BaseFairseqModel):
 
     @classmethod
     def build_model(cls, cfg, task):
-        """Build for the task's dictionary."""
-        return cls(cfg, task.source_dictionary)
+        """Build for the task's dictionary; sizes that do not fit each other end the run in one sentence."""
+        try:
+            return cls(cfg, task.source_dictionary)
+        except ValueError as error:
+            raise SystemExit(f"error: {error}") from None
 
     def forward(
         self,

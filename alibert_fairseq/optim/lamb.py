@@ -27,7 +27,7 @@ class LambConfig(FairseqDataclass):
     )
     lamb_max_grad_norm: float = field(
         default=1.0,
-        metadata={"help": "global gradient norm at which LAMB itself clips (apex: 1); off when --clip-norm is set"},
+        metadata={"help": "global gradient norm at which LAMB itself clips (apex: 1); 0: never; off with --clip-norm"},
     )
     weight_decay: float = field(
         default=0.01, metadata={"help": "decay of matrices, inside the trust ratio; none on LayerNorms and biases"}
@@ -42,8 +42,9 @@ class AliBertLamb(FairseqOptimizer):
 
     def __init__(self, cfg: LambConfig, params):
         super().__init__(cfg)
-        clip = cfg.lamb_max_grad_norm if cfg.clip_norm <= 0 else None
-        logger.info("gradients are clipped by %s", f"LAMB at {clip}" if clip else f"--clip-norm at {cfg.clip_norm}")
+        clip = (cfg.lamb_max_grad_norm or None) if cfg.clip_norm <= 0 else None
+        by = f"LAMB at {clip}" if clip else f"--clip-norm at {cfg.clip_norm}" if cfg.clip_norm > 0 else "nothing"
+        logger.info("gradients are clipped by %s", by)
         self._optimizer = build_lamb(list(params), cfg, clip)
 
 

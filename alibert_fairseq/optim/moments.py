@@ -28,6 +28,11 @@ class AdamLamb(torch.optim.Optimizer):
         self.bias_correction = bias_correction
         self.max_grad_norm = max_grad_norm
 
+    def load_state_dict(self, state_dict: dict) -> None:
+        """Also takes the state of apex's kernel, whose groups do not say whether they adapt."""
+        saved = [ours | theirs for ours, theirs in zip(self.param_groups, state_dict["param_groups"], strict=True)]
+        super().load_state_dict({**state_dict, "param_groups": saved})
+
     @torch.no_grad()
     def step(self, closure=None):
         """One update of every tensor that has a gradient."""

@@ -1,5 +1,6 @@
 """What the pretraining tasks share: the dictionary, the tokenizer beside the data, the blocks."""
 
+import filecmp
 import logging
 import os
 from dataclasses import dataclass, field
@@ -38,10 +39,11 @@ class PretrainingConfig(FairseqDataclass):
     )
     mask_prob: float = field(default=0.15, metadata={"help": "share of the tokens drawn (AliBERT: 15 %%)"})
     seed: int = II("common.seed")
+    train_subset: str = II("dataset.train_subset")
 
 
 class PretrainingTask(FairseqTask):
-    """Blocks of a data-bin with masks. A subclass says which masks: `rule(cfg)`, and whether samples are drawn."""
+    """Blocks of a data-bin with masks. A subclass says which masks: `masking_rule()`, and whether samples are drawn."""
 
     draw_uniforms = False
 
@@ -56,15 +58,13 @@ class PretrainingTask(FairseqTask):
     @classmethod
     def setup_task(cls, cfg: PretrainingConfig, **kwargs):
         """Read dict.txt and hold it against the tokenizer that binarize put beside it."""
-        path = utils.split_paths(cfg.data)[0]
+        paths = utils.split_paths(cfg.data)
         try:
-            if not os.path.isfile(os.path.join(path, "dict.txt")):
-                raise InputError(f"{path}: no dict.txt in this data-bin; give the output directory of binarize.")
-            if os.path.isfile(os.path.join(path, "tokenizer.json")):
-                load_tokenizer(path)  # compares its ids with dict.txt
+            for path in paths:
+                check_data_bin(path, paths[0])
         except InputError as error:
             raise SystemExit(f"error: {error}") from None
-        dictionary = Dictionary.load(os.path.join(path, "dict.txt"))
+        dictionary = Dictionary.load(os.path.join(paths[0], "dict.txt"))
         task = cls(cfg, dictionary)
         logger.info("dictionary: %d types, <mask> included", len(dictionary))
         return task
@@ -80,12 +80,13 @@ class PretrainingTask(FairseqTask):
                 self.cfg.data, split, epoch, self.dictionary,
                 self.cfg.tokens_per_sample, str(self.cfg.sample_break_mode), combine,
             )  # fmt: skip
-        except InputError as error:
+            rule = self.masking_rule()
+        except ValueError as error:  # InputError is one
             raise SystemExit(f"error: {error}") from None
         logger.info("%s: %d sequences of at most %d tokens", split, len(blocks), self.cfg.tokens_per_sample)
         self.datasets[split] = MaskedDataset(
-            blocks, self.dictionary, self.masking_rule(), self.cfg.seed, self.random_ids,
-            fixed_masks=split != "train", draw_uniforms=self.draw_uniforms,
+            blocks, self.dictionary, rule, self.cfg.seed, self.random_ids,
+            fixed_masks=split != self.cfg.train_subset, draw_uniforms=self.draw_uniforms,
         )  # fmt: skip
 
     @property
@@ -101,3 +102,15 @@ class PretrainingTask(FairseqTask):
     def max_positions(self):
         """Longest sequence the samples have."""
         return self.cfg.tokens_per_sample
+
+
+def check_data_bin(path: str, first: str) -> None:
+    """Raise InputError for a data-bin without dict.txt, with another than the first one's, or that its tokenizer
+    contradicts."""
+    table = os.path.join(path, "dict.txt")
+    if not os.path.isfile(table):
+        raise InputError(f"{path}: no dict.txt in this data-bin; give the output directory of binarize.")
+    if not filecmp.cmp(table, os.path.join(first, "dict.txt"), shallow=False):
+        raise InputError(f"{table}: not the dict.txt of {first}; binarize both texts with one tokenizer.")
+    if os.path.isfile(os.path.join(path, "tokenizer.json")):
+        load_tokenizer(path)  # compares its ids with dict.txt

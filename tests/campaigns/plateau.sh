@@ -22,9 +22,14 @@ variant() {  # core, name, options
         --log-interval 100 --disable-validation --no-save "$@" >"$name.log" 2>&1
     touch "$name.done"
 }
-variant 0 recipe & variant 1 normal-positions --position-init normal; wait
-variant 0 mask-0.15 --mask-prob 0.15 & variant 1 lr-3e-3 --lr 3e-3; wait
-variant 0 lamb --optimizer lamb --lr 1e-2 --clip-norm 0 &
+trap 'kill $(jobs -p) 2>/dev/null || :' EXIT
+variant 0 recipe & pid=$!
+variant 1 normal-positions --position-init normal
+wait $pid
+variant 0 mask-0.15 --mask-prob 0.15 & pid=$!
+variant 1 lr-3e-3 --lr 3e-3
+wait $pid
+variant 0 lamb --optimizer lamb --lr 1e-2 --clip-norm 0 & pid=$!
 variant 1 width-256 --encoder-embed-dim 256 --encoder-ffn-embed-dim 1024 --encoder-attention-heads 4 --embedding-dim 256
-wait
+wait $pid
 grep -H "| train_inner |" ./*.log | sed -E 's/^\.\/(.*)\.log:.* loss=([0-9.]+),.*num_updates=([0-9]+),.*/\1 \3 \2/'

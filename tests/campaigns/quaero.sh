@@ -34,9 +34,10 @@ pretrain() {  # objective, core, updates
     [ ! -e "$1.done" ] || return 0
     DATA_BIN=data-bin SAVE_DIR=checkpoints-$1 taskset -c "$2" bash "$root/recipes/pretrain/tiny_$1.sh" \
         --max-update "$3" --total-num-update "$3" --stop-time-hours "$hours" --log-interval 50 \
-        --validate-interval-updates 500 --max-valid-steps 40 --save-interval-updates 500 >"$1.log" 2>&1
+        --validate-interval-updates 500 --max-valid-steps 40 --save-interval-updates 500 >>"$1.log" 2>&1
     touch "$1.done"
 }
+trap 'kill $(jobs -p) 2>/dev/null || :' EXIT
 pretrain mlm 0 "$mlm_updates" & pid=$!
 pretrain electra 1 "$electra_updates"
 wait $pid

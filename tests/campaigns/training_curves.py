@@ -5,6 +5,7 @@ discriminator; both against minutes of training. Reads logs of `--log-format sim
 """
 
 import argparse
+import itertools
 import math
 import re
 from pathlib import Path
@@ -33,7 +34,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
     figure, (losses, detection) = plt.subplots(2, 1, figsize=(7, 6), sharex=True, layout="constrained")
-    for mark, log in zip(MARKS, arguments.logs, strict=False):
+    for mark, log in zip(itertools.cycle(MARKS), arguments.logs, strict=False):
         curve = read_curve(log)
         minutes = [point["wall"] / 60 for point in curve]
         losses.plot(minutes, [loss_in_bits(point) for point in curve], mark, color="black", label=log.stem)

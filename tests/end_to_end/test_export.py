@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -172,6 +173,26 @@ def test_bad_checkpoints_are_refused_in_one_sentence(checkpoints, tokenizer_dire
     assert "the model 'roberta'" in export(other)
     assert "no such checkpoint" in export(tmp_path / "none.pt")
     assert not (tmp_path / "model").exists()
+
+
+def test_a_model_trained_under_bf16_autocast_is_exported_in_float32(
+    data_bin, repository, tokenizer_directory, tmp_path
+):
+    run(
+        *command("mlm", data_bin, tmp_path / "save", repository, "--max-update", "2", "--bf16-autocast", *TEXT),
+        cwd=tmp_path, env=ENVIRONMENT,
+    )  # fmt: skip
+    path = tmp_path / "save" / "checkpoint_last.pt"
+    differences = export_module.export(path, tokenizer_directory, tmp_path / "model")
+    assert differences["RobertaForMaskedLM"] <= TOLERANCE
+
+
+def test_a_folder_of_another_maker_is_never_replaced(checkpoints, models, tokenizer_directory, tmp_path):
+    shutil.copytree(models["mlm"], tmp_path / "camembert")
+    (tmp_path / "camembert" / "README.md").write_text("# CamemBERT")
+    with pytest.raises(InputError, match="holds other files"):
+        export_module.export(checkpoints["mlm"], tokenizer_directory, tmp_path / "camembert")
+    assert (tmp_path / "camembert" / "README.md").read_text() == "# CamemBERT"
 
 
 def test_another_tokenizer_is_refused(checkpoints, tokenizer_directory, tmp_path):

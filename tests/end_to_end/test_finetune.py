@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -218,6 +219,15 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(task, tmp_path, monkey
     printed = capsys.readouterr().err
     assert stop.value.code == 2 and complaint in printed and printed.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_the_pretrained_model_is_never_replaced(task, tmp_path, monkeypatch):
+    shutil.copytree(task / "electra", tmp_path / "run" / "model")
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "run" / "model").iterdir())
+    parts = command(task, tmp_path / "run", "--model", str(tmp_path / "run" / "model"), "--overwrite")
+    with pytest.raises(finetune.InputError, match="not a model of downstream.finetune, and would be replaced"):
+        run(monkeypatch, *parts)
+    assert sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "run" / "model").iterdir()) == before
 
 
 def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):

@@ -42,6 +42,13 @@ def test_random_init_keeps_nothing_but_the_architecture(folder):
     assert matrices and not any(torch.equal(model.state_dict()[name], pretrained[name]) for name in matrices)
 
 
+@pytest.mark.parametrize("random_init", [False, True])
+def test_a_folder_in_half_precision_is_fine_tuned_in_single(folder, random_init):
+    AutoModel.from_pretrained(folder).half().save_pretrained(folder)
+    model = load_model(folder, NAMES, random_init)
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+
+
 def test_the_same_seed_gives_the_same_head(folder):
     heads = []
     for _ in range(2):

@@ -8,11 +8,13 @@ from downstream.files import InputError
 from downstream.report import load, table
 
 
-def metrics(f1: float, deviation: float | None = 0.01, random_init: bool = False, task: str = "sample") -> dict:
+def metrics(f1: float | None, deviation: float | None = 0.01, random_init: bool = False, task: str = "sample") -> dict:
     figure = {"f1": {"mean": f1, "deviation": deviation}}
     return {
         "task": task,
-        "protocol": {"name": "tuned"},
+        "recipe": {"types": ["value"]},
+        "protocol": {"name": "tuned", "epochs": 8},
+        "data_sha256": {"test": "0"},
         "model": {"folder": "model", "random_init": random_init},
         "num_parameters": 1234567,
         "seeds": [1, 2],
@@ -36,9 +38,23 @@ def test_a_column_a_run(tmp_path):
     assert "| seconds a seed | 15 | 15 |" in lines
 
 
-def test_runs_of_two_tasks_do_not_compare(tmp_path):
-    runs = [saved(tmp_path / "a", metrics(0.5)), saved(tmp_path / "b", metrics(0.5, task="quaero"))]
-    with pytest.raises(InputError, match="do not compare"):
+def test_a_type_without_a_score_is_a_dash(tmp_path):
+    assert "| value | - |" in table([saved(tmp_path / "a", metrics(None, None))]).splitlines()
+
+
+@pytest.mark.parametrize(
+    "name, change",
+    [
+        ("task", {"task": "quaero"}),
+        ("recipe", {"recipe": {"types": []}}),
+        ("protocol", {"protocol": {"name": "tuned", "epochs": 1}}),
+        ("data", {"data_sha256": {"test": "1"}}),
+        ("number of seeds", {"seeds": [1]}),
+    ],
+)
+def test_runs_made_in_different_ways_do_not_compare(tmp_path, name, change):
+    runs = [saved(tmp_path / "a", metrics(0.5)), saved(tmp_path / "b", metrics(0.5) | change)]
+    with pytest.raises(InputError, match=f"do not compare, their {name} differs"):
         table(runs)
 
 

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-from preprocess.files import InputError, InputLog, directory_written_whole, exit_with_sentence, written_whole
+from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, written_whole
+
+MARKER = Marker.of_command("mix")
 
 
 def names(directory):
@@ -45,9 +47,9 @@ def test_a_directory_in_the_place_of_a_file_is_refused(tmp_path):
 
 def test_a_directory_takes_the_place_of_the_older_one(tmp_path):
     for number in ("1", "2"):
-        with directory_written_whole(tmp_path / "out") as directory:
+        with directory_written_whole(tmp_path / "out", MARKER) as directory:
             (directory / f"only-{number}").touch()
-            (directory / "manifest.json").write_text(number)
+            (directory / "manifest.json").write_text(f'{{"command": "mix", "number": {number}}}')
     assert names(tmp_path) == ["out"] and names(tmp_path / "out") == ["manifest.json", "only-2"]
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o777 & ~current_umask()
 
@@ -60,8 +62,8 @@ def current_umask():
 
 def test_an_error_leaves_the_older_directory_and_nothing_else(tmp_path):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manifest.json").write_text("avant")
-    with pytest.raises(OSError) as caught, directory_written_whole(tmp_path / "out") as directory:
+    (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')
+    with pytest.raises(OSError) as caught, directory_written_whole(tmp_path / "out", MARKER) as directory:
         (directory / "half").write_text("à moitié")
         raise OSError(errno.ENOSPC, "No space left on device", str(directory / "half"))
     assert caught.value.filename == tmp_path / "out"
@@ -70,14 +72,44 @@ def test_an_error_leaves_the_older_directory_and_nothing_else(tmp_path):
 
 def test_a_directory_with_other_files_is_never_replaced(tmp_path):
     (tmp_path / "thèse.doc").touch()
-    with pytest.raises(InputError, match="holds other files"), directory_written_whole(tmp_path):
+    with pytest.raises(InputError, match="holds other files"), directory_written_whole(tmp_path, MARKER):
         pass
     assert names(tmp_path) == ["thèse.doc"]
 
 
+def test_the_output_of_another_command_is_never_replaced(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "manifest.json").write_text('{"command": "binarize"}')
+    with pytest.raises(InputError, match="holds other files"), directory_written_whole(tmp_path / "out", MARKER):
+        pass
+    assert names(tmp_path / "out") == ["manifest.json"]
+
+
+def test_the_working_directory_is_refused_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="the working directory"), directory_written_whole(".", MARKER):
+        pytest.fail("the work began")
+
+
+def test_the_older_directory_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')
+    rename = os.rename
+
+    def fail(source, target):
+        if str(source).endswith(".partial"):
+            raise OSError(errno.EACCES, "Permission denied", str(target))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", fail)
+    with pytest.raises(OSError, match="Permission denied"), directory_written_whole(tmp_path / "out", MARKER):
+        pass
+    assert names(tmp_path) == ["out"] and names(tmp_path / "out") == ["manifest.json"]
+
+
 def test_a_file_in_the_place_of_a_directory_is_refused(tmp_path):
     (tmp_path / "out").touch()
-    with pytest.raises(InputError, match="is a file"), directory_written_whole(tmp_path / "out"):
+    with pytest.raises(InputError, match="is a file"), directory_written_whole(tmp_path / "out", MARKER):
         pass
 
 

@@ -101,6 +101,13 @@ def test_a_weight_that_is_none_is_refused(argument, tmp_path):
     assert result.returncode == 2 and "write FILE=WEIGHT" in result.stderr
 
 
+def test_an_input_inside_the_output_is_refused_and_kept(tmp_path):
+    mixed(tmp_path, {"noyau": 1}, count=50)
+    with pytest.raises(InputError, match="which would be replaced"):
+        mix([Source(tmp_path / "out" / "train.jsonl", 1.0)], tmp_path / "out", 0.1, 1)
+    assert (tmp_path / "out" / "train.jsonl").is_file()
+
+
 def test_a_missing_file_is_one_sentence(tmp_path):
     assert "no such file" in one_sentence(run("preprocess.mix", "no.jsonl=1", "--output", tmp_path / "out"))
     assert list(tmp_path.iterdir()) == []

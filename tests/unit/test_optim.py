@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from alibert_fairseq.optim.adam import parse_betas
+from alibert_fairseq.optim.lamb import AliBertLamb, LambConfig
 from alibert_fairseq.optim.moments import AdamLamb, decay_groups
 
 # p0 = [3, 4]; gradients [.6, .8], [3, -4], [-.1, .2]; lr .01, decay .01, eps 1e-6, betas .9, .999. Computed from the
@@ -128,6 +129,40 @@ def test_fifty_steps_equal_optax_with_the_global_clip():
         tree = optax.apply_updates(tree, updates)
     for p, expected in zip(params, tree, strict=True):
         assert np.abs(p.detach().numpy() - np.asarray(expected)).max() < 1e-6
+
+
+def test_a_limit_of_zero_clips_nothing():
+    gradient = torch.full((2, 2), 100.0)
+    ends = []
+    for limit in (0.0, 1e9):
+        p = torch.nn.Parameter(torch.ones(2, 2))
+        optimizer = build_optimizer([p], lamb_max_grad_norm=limit)
+        p.grad = gradient
+        optimizer.step()
+        ends.append(p.detach())
+    assert torch.equal(*ends) and not torch.equal(ends[0], torch.ones(2, 2))
+
+
+def test_the_state_of_apex_whose_groups_do_not_say_who_adapts_is_taken():
+    p = torch.nn.Parameter(torch.ones(2, 2))
+    optimizer = AdamLamb(decay_groups([p], 0.01, adapt=True), lr=0.01)
+    p.grad = torch.ones(2, 2)
+    optimizer.step()
+    state = optimizer.state_dict()
+    for group in state["param_groups"]:
+        del group["adapt"]
+    other = AdamLamb(decay_groups([p], 0.01, adapt=True), lr=0.01)
+    other.load_state_dict(state)
+    assert [group["adapt"] for group in other.param_groups] == [True, False]
+    assert other.param_groups[0]["step"] == 1
+    other.step()
+
+
+def build_optimizer(params, **options):
+    """`--optimizer lamb` as fairseq builds it."""
+    cfg = LambConfig(**options)
+    cfg.lr, cfg.clip_norm = [0.01], 0.0
+    return AliBertLamb(cfg, params)._optimizer
 
 
 def test_betas_are_read_in_both_spellings():
