@@ -10,7 +10,7 @@ usage="usage: bash recipes/quickstart.sh [options]
   --objective NAME    mlm (masked language modelling, the default: on so little text the discriminator of the other
                       stays idle) or electra (replaced token detection)
   --vocab-size N      pieces of the vocabulary (default 3000, which fits the sample; AliBERT has 40000)
-  --updates N         pretraining updates of 2,048 tokens (default 400)
+  --updates N         pretraining updates of 2,048 tokens (default 1200)
   --output DIR        where everything goes (default: runs/quickstart-NAME in the project)
 
 A second call goes on where the first stopped and reuses what is done."
@@ -18,7 +18,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 sample=$root/recipes/sample
-corpus=() ner=$sample/brat recipe=$root/recipes/finetune/sample.yaml objective=mlm vocab=3000 updates=400 output=
+corpus=() ner=$sample/brat recipe=$root/recipes/finetune/sample.yaml objective=mlm vocab=3000 updates=1200 output=
 die() { echo "error: $*" >&2; exit 2; }
 absolute() { [ -e "$1" ] || die "$1: no such file or directory; check the path."; echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; }
 while [ $# -gt 0 ]; do
@@ -70,7 +70,7 @@ documents() {
 }
 pretrain() {
     DATA_BIN=$output/data-bin SAVE_DIR=$output/checkpoints bash "$root/recipes/pretrain/tiny_$objective.sh" \
-        --max-update "$updates" --total-num-update "$updates"
+        --distributed-world-size 1 --max-update "$updates" --total-num-update "$updates"
     touch pretrained
 }
 

@@ -27,9 +27,9 @@ variant 0 recipe & pid=$!
 variant 1 normal-positions --position-init normal
 wait $pid
 variant 0 mask-0.15 --mask-prob 0.15 & pid=$!
-variant 1 lr-3e-3 --lr 3e-3
+variant 1 128-tokens --tokens-per-sample 128 --batch-size 16
 wait $pid
 variant 0 lamb --optimizer lamb --lr 1e-2 --clip-norm 0 & pid=$!
-variant 1 width-256 --encoder-embed-dim 256 --encoder-ffn-embed-dim 1024 --encoder-attention-heads 4 --embedding-dim 256
+variant 1 lr-3e-3 --lr 3e-3
 wait $pid
 grep -H "| train_inner |" ./*.log | sed -E 's/^\.\/(.*)\.log:.* loss=([0-9.]+),.*num_updates=([0-9]+),.*/\1 \3 \2/'

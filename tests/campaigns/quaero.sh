@@ -33,6 +33,7 @@ fi
 pretrain() {  # objective, core, updates
     [ ! -e "$1.done" ] || return 0
     DATA_BIN=data-bin SAVE_DIR=checkpoints-$1 taskset -c "$2" bash "$root/recipes/pretrain/tiny_$1.sh" \
+        --tokens-per-sample 128 --batch-size 16 \
         --max-update "$3" --total-num-update "$3" --stop-time-hours "$hours" --log-interval 50 \
         --validate-interval-updates 500 --max-valid-steps 40 --save-interval-updates 500 >>"$1.log" 2>&1
     touch "$1.done"
