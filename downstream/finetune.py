@@ -179,7 +179,8 @@ def run_seed(run: Run, seed: int) -> dict:
     """Train, score and write one seed; the model too if it is the best on dev so far."""
     started = time.perf_counter()
     torch.manual_seed(seed)
-    model = models.load_model(run.folder, run.layout.names, run.random_init).to(run.machine.device)
+    model = models.load_model(run.folder, run.layout.names, run.random_init, run.protocol.dropout)
+    model = model.to(run.machine.device)
     curve = fit(
         model,
         run.splits["train"].sequences,

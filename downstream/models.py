@@ -18,6 +18,10 @@ transformers.utils.logging.disable_progress_bar()
 
 # Models of RoBERTa's family number positions from the padding id + 1, so that many rows fewer can be used.
 ROBERTA_FAMILY = ("roberta", "camembert", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "xmod")
+# What the configurations of BERT's, RoBERTa's, ELECTRA's and DistilBERT's families call their dropouts.
+DROPOUTS = """
+hidden_dropout_prob attention_probs_dropout_prob classifier_dropout dropout attention_dropout seq_classif_dropout
+""".split()
 # Copied as they are: what transformers 5 would write names a tokenizer class that 4.57 does not know.
 TOKENIZER_FILES = """
 tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json
@@ -74,14 +78,18 @@ def frame_of(tokenizer, config) -> Frame:
     return Frame(framed[:before], framed[before + len(bare) :], tokenizer.pad_token_id, longest)
 
 
-def load_model(folder: Path, names: list[str], random_init: bool):
+def load_model(folder: Path, names: list[str], random_init: bool, dropout: float | None = None):
     """The encoder with a fresh token-classification head for the labels `names`, in the order of their ids.
 
     random_init keeps the architecture and draws every weight anew. Random draws come from torch's global generator.
+    dropout: in place of the configuration's, which is 0 for an encoder that was pretrained without dropout.
     Raises InputError if a weight of the encoder is missing from the folder: it would be random without a word.
     """
     labels = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
     config = load_config(folder, **labels)
+    for name in DROPOUTS if dropout is not None else ():
+        if hasattr(config, name):
+            setattr(config, name, dropout)
     if random_init:
         return AutoModelForTokenClassification.from_config(config).float()
     model, missing = load_weights(AutoModelForTokenClassification, folder, config=config)

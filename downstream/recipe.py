@@ -61,6 +61,7 @@ class Protocol:
     weight_decay: float = 0.01  # BERT's, and AliBERT's
     warmup: float = 0.1  # share of all updates, as BERT's and ELECTRA's fine-tuning
     clip: float = 1.0  # largest gradient norm, as BERT's and ELECTRA's fine-tuning
+    dropout: float | None = None  # in encoder and head; left out: what the model's configuration says
     patience: int | None = None  # stop after so many epochs without a better dev score; left out: never
 
 
@@ -104,6 +105,8 @@ def load_protocol(recipe_file: Path, name: str, changes: list[str]) -> Protocol:
     protocol = _build(Protocol, values, file)
     if protocol.batch < 1 or protocol.epochs < 1 or not 0 <= protocol.warmup <= 1 or (protocol.patience or 1) < 1:
         raise InputError(f"{file}: batch, epochs, patience start at 1, warmup is a share (0 to 1); got {protocol}.")
+    if not 0 <= (protocol.dropout or 0) < 1:
+        raise InputError(f"{file}: dropout is a share, at least 0 and below 1; got {protocol.dropout}.")
     return protocol
 
 

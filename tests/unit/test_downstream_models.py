@@ -49,6 +49,14 @@ def test_a_folder_in_half_precision_is_fine_tuned_in_single(folder, random_init)
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
 
 
+def test_the_dropout_of_the_protocol_takes_the_place_of_the_models(folder):
+    rates = {}
+    for asked in (None, 0.25):
+        model = load_model(folder, NAMES, False, dropout=asked)
+        rates[asked] = {layer.p for layer in model.modules() if isinstance(layer, torch.nn.Dropout)}
+    assert rates[0.25] == {0.25} and 0.25 not in rates[None]
+
+
 def test_the_same_seed_gives_the_same_head(folder):
     heads = []
     for _ in range(2):
