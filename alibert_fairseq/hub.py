@@ -62,7 +62,15 @@ class HubInterface(nn.Module):
     def extract_features(self, tokens: Tensor) -> Tensor:
         """(T,) or (B, T) ids to (B, T, C) features of the last layer."""
         with torch.no_grad():
-            return self._encoder()(tokens.reshape(-1, tokens.size(-1)).to(self.device))
+            return self._encoder()(self._on_device(tokens.reshape(-1, tokens.size(-1))))
+
+    def _on_device(self, tokens: Tensor) -> Tensor:
+        if tokens.size(-1) > self.model.max_positions():
+            raise ValueError(
+                f"the text has {tokens.size(-1)} tokens, <s> and </s> included, and the model reads at most "
+                f"{self.model.max_positions()}; give it in parts"
+            )
+        return tokens.to(self.device)
 
     def _encoder(self):
         raise NotImplementedError
@@ -75,7 +83,7 @@ class HubInterface(nn.Module):
             raise ValueError(f"the text must hold exactly one <mask>, not {text.count('<mask>')}")
         before, after = (self._pieces(part) for part in text.split("<mask>"))
         ids = [dictionary.bos(), *before, self.task.mask_id, *after, dictionary.eos()]
-        tokens = torch.tensor([ids], device=self.device)
+        tokens = self._on_device(torch.tensor([ids]))
         probabilities = self.scores(tokens, tokens.eq(self.task.mask_id))[0].float().softmax(-1)
         guesses = []
         for score, index in zip(*probabilities.topk(topk), strict=True):

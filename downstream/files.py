@@ -95,14 +95,34 @@ def directory_written_whole(path: Path) -> Iterator[Path]:
     try:
         yield aside
         aside.chmod(0o755)  # mkdtemp gives 0o700, which would hide a model from the colleagues it is meant for
-        if path.exists():
-            shutil.rmtree(path)
-        aside.rename(path)
+        _flush_to_disk(aside)
+        _take_place(aside, path)
     except OSError as error:
         error.filename = error.filename or str(path)
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _flush_to_disk(directory: Path) -> None:
+    for file in directory.rglob("*"):
+        if file.is_file():
+            with open(file, "rb") as handle:
+                os.fsync(handle.fileno())
+
+
+def _take_place(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; what stood there is removed only once the new directory is in its place."""
+    old = Path(f"{new}.old")
+    if path.exists():
+        path.rename(old)
+    try:
+        new.rename(path)
+    except OSError:
+        if old.exists():
+            old.rename(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def write_json(path: Path, content: object) -> None:

@@ -9,6 +9,7 @@ import argparse
 import dataclasses
 import hashlib
 import json
+import re
 import shutil
 import time
 from pathlib import Path
@@ -117,10 +118,7 @@ def set_up(args: argparse.Namespace) -> Run:
         "versions": versions(),
     }
     output = args.output or default_output(args, recipe)
-    if (output / "model").exists() and not (output / "model" / "finetuning.json").is_file():
-        raise InputError(
-            f"{output / 'model'}: not a model of downstream.finetune, and would be replaced; give another --output."
-        )
+    refuse_foreign(output)
     return Run(recipe, protocol, args.model, args.random_init, layout, frame, splits, machine, output, conditions)
 
 
@@ -167,9 +165,21 @@ def finished(run: Run, seed: int) -> dict | None:
     return result if (run.output / "model" / "finetuning.json").is_file() else None
 
 
+def refuse_foreign(output: Path) -> None:
+    """Raise InputError if a folder that would be replaced is not one that this command wrote."""
+    for folder, ours in [(output / "model", "finetuning.json"), *((seed, "metrics.json") for seed in seeds_in(output))]:
+        if folder.exists() and not (folder / ours).is_file():
+            raise InputError(f"{folder}: not from downstream.finetune, and would be replaced; give another --output.")
+
+
+def seeds_in(output: Path) -> list[Path]:
+    """What stands under the names of seeds."""
+    return [path for path in output.glob("seed-*") if re.fullmatch(r"seed-\d+", path.name)]
+
+
 def clear(output: Path) -> None:
     """Remove what earlier runs wrote to the output folder, and nothing else."""
-    for folder in [*output.glob("seed-*"), output / "model"]:
+    for folder in [*seeds_in(output), output / "model"]:
         shutil.rmtree(folder, ignore_errors=True)
     for name in ("metrics.json", "table.md", "scores.png", "curves.png"):
         (output / name).unlink(missing_ok=True)

@@ -42,7 +42,10 @@ def _documents_of(path: Path, log: InputLog, report: Report) -> Iterator[Documen
 def _read_directory(directory: Path, log: InputLog, report: Report) -> Iterator[Document]:
     """One file, one document, as in brat folders; blank lines inside a file do not divide it."""
     count = 0
-    for file in sorted(directory.rglob("*.txt")):
+    for file in sorted(path for path in directory.rglob("*") if path.is_file()):
+        if file.suffix != ".txt":
+            report.drop(f"files that are not .txt ({file.suffix or 'no suffix'})")
+            continue
         lines = [line for _, line in read_lines(file, log) if line.strip()]
         if not lines:
             report.drop("files without text")

@@ -11,7 +11,7 @@ from preprocess.normalizer import TextOptions
 from preprocess.train_tokenizer import train_tokenizer
 
 SAMPLE = Path(__file__).resolve().parent.parent / "recipes" / "sample"
-SIZE = 1200  # pieces; the sample has some 18,000 words
+SIZE = 1200  # pieces: as many as train in a second; the sample has some 80,000 words
 PAPER, AFTER, CASED = TextOptions(), TextOptions(punctuation="after"), TextOptions(cased=True)
 CLINICAL, MOSES = TextOptions("clinical"), TextOptions("moses")
 EVERY_OPTIONS = (

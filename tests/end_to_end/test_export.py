@@ -136,6 +136,8 @@ def test_hub_and_hugging_face_agree_on_a_sentence(models, checkpoints, data_bin)
         assert "patient présente une" in ours[0].text
         features = hub.extract_features(hub.encode(plain))
         assert features.shape == (1, len(hub.encode(plain)), 64)
+        with pytest.raises(ValueError, match="the model reads at most"):
+            hub.fill_mask("fièvre " * hub.model.max_positions() + "<mask>")
 
 
 def refused(*arguments) -> str:

@@ -225,9 +225,17 @@ def test_the_pretrained_model_is_never_replaced(task, tmp_path, monkeypatch):
     shutil.copytree(task / "electra", tmp_path / "run" / "model")
     before = sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "run" / "model").iterdir())
     parts = command(task, tmp_path / "run", "--model", str(tmp_path / "run" / "model"), "--overwrite")
-    with pytest.raises(finetune.InputError, match="not a model of downstream.finetune, and would be replaced"):
+    with pytest.raises(finetune.InputError, match="model: not from downstream.finetune, and would be replaced"):
         run(monkeypatch, *parts)
     assert sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "run" / "model").iterdir()) == before
+
+
+def test_a_folder_that_is_called_like_a_seed_is_never_replaced(task, tmp_path, monkeypatch):
+    (tmp_path / "run" / "seed-1").mkdir(parents=True)
+    (tmp_path / "run" / "seed-1" / "notes.txt").touch()
+    with pytest.raises(finetune.InputError, match="seed-1: not from downstream.finetune, and would be replaced"):
+        run(monkeypatch, *command(task, tmp_path / "run", "--overwrite"))
+    assert (tmp_path / "run" / "seed-1" / "notes.txt").is_file()
 
 
 def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import errno
 import json
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,21 @@ def test_a_directory_that_fails_leaves_the_old_one_and_no_crumbs(tmp_path):
     with pytest.raises(OSError, match="No space left"), directory_written_whole(tmp_path / "d") as folder:
         (folder / "new").touch()
         full_disk()
+    assert [path.name for path in tmp_path.iterdir()] == ["d"]
+    assert [path.name for path in (tmp_path / "d").iterdir()] == ["old"]
+
+
+def test_a_directory_that_cannot_take_the_place_leaves_the_old_one(tmp_path, monkeypatch):
+    def fails_once(self, target, rename=Path.rename):
+        if self.suffix == ".partial":
+            raise OSError(errno.EACCES, "Permission denied")
+        return rename(self, target)
+
+    with directory_written_whole(tmp_path / "d") as folder:
+        (folder / "old").touch()
+    monkeypatch.setattr(Path, "rename", fails_once)
+    with pytest.raises(OSError, match="Permission denied"), directory_written_whole(tmp_path / "d") as folder:
+        (folder / "new").touch()
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
     assert [path.name for path in (tmp_path / "d").iterdir()] == ["old"]
 

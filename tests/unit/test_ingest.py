@@ -28,9 +28,11 @@ def test_in_a_directory_every_file_is_one_document(brat, tmp_path):
     assert report.kept.documents == 3 and report.kept.lines == 4 and len(report.inputs) == 3
 
 
-def test_files_without_text_are_counted(brat, tmp_path):
+def test_files_without_text_and_files_that_are_not_read_are_counted(brat, tmp_path):
     (brat / "vide.txt").write_text("\n \n")
-    assert ingest([brat], tmp_path / "out.jsonl", None, None).dropped == {"files without text": 1}
+    (brat / "dev" / "c.TXT").write_text("Toux.")
+    dropped = ingest([brat], tmp_path / "out.jsonl", None, None).dropped
+    assert dropped == {"files that are not .txt (.ann)": 1, "files that are not .txt (.TXT)": 1, "files without text": 1}
 
 
 def test_what_the_user_says_replaces_what_the_files_say(tmp_path):
