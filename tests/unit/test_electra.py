@@ -26,9 +26,21 @@ def test_samples_follow_the_softmax_at_the_temperature():
         assert torch.allclose(seen, torch.softmax(scores / temperature, -1), atol=2e-5)  # a grid, not random draws
 
 
+def test_samples_over_many_groups_are_those_of_one_cumulative_sum():
+    generator = torch.Generator().manual_seed(3)
+    scores = 3 * torch.randn(500, 8001, generator=generator)  # a vocabulary that no group size divides
+    uniforms = torch.rand(500, generator=generator, dtype=torch.float64)
+    cumulative = torch.softmax(scores / 0.9, -1).double().cumsum(-1)
+    expected = torch.searchsorted(cumulative, uniforms[:, None] * cumulative[:, -1:], right=True).squeeze(1)
+    assert torch.equal(sample_tokens(scores, uniforms, 0.9), expected)
+    assert (expected // 64).unique().numel() > 100
+
+
 def test_a_token_without_probability_is_never_sampled():
     scores = torch.tensor([[float("-inf"), 0.0, float("-inf")]]).expand(2, 3)
     assert sample_tokens(scores, torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64), 1.0).tolist() == [1, 1]
+    alone = torch.full((2, 1000), float("-inf")).index_fill_(1, torch.tensor([700]), 0.0)
+    assert sample_tokens(alone, torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64), 1.0).tolist() == [700, 700]
 
 
 def test_only_drawn_positions_change_and_labels_mark_true_replacements():

@@ -32,7 +32,11 @@ def test_files_without_text_and_files_that_are_not_read_are_counted(brat, tmp_pa
     (brat / "vide.txt").write_text("\n \n")
     (brat / "dev" / "c.TXT").write_text("Toux.")
     dropped = ingest([brat], tmp_path / "out.jsonl", None, None).dropped
-    assert dropped == {"files that are not .txt (.ann)": 1, "files that are not .txt (.TXT)": 1, "files without text": 1}
+    assert dropped == {
+        "files that are not .txt (.ann)": 1,
+        "files that are not .txt (.TXT)": 1,
+        "files without text": 1,
+    }
 
 
 def test_what_the_user_says_replaces_what_the_files_say(tmp_path):
