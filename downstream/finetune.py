@@ -12,12 +12,14 @@ import json
 import re
 import shutil
 import time
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
 from downstream import models
+from downstream.documents import Document
 from downstream.files import InputError, directory_written_whole, exit_with_sentence, write_json
 from downstream.metrics import micro_f1
 from downstream.readers import read_split
@@ -46,7 +48,9 @@ class Run(NamedTuple):
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m downstream.finetune", description=__doc__.split("\n\n")[0])
     parser.add_argument("recipe", type=Path, help="the task's yaml file, for example recipes/finetune/sample.yaml")
-    parser.add_argument("--model", type=Path, required=True, help="a local Hugging Face folder with a fast tokenizer")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--model", type=Path, help="a local Hugging Face folder with a fast tokenizer")
+    source.add_argument("--check", action="store_true", help="only read the recipe and its data; say what they hold")
     parser.add_argument(
         "--random-init",
         action="store_true",
@@ -55,7 +59,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--protocol",
         default="tuned",
-        help="a file of protocols/ beside the recipe; default tuned, alibert has the paper's settings",
+        help="how to train: a file of protocols/ beside the recipe, or one of ours: tuned, made for small encoders and "
+        "corpora (the default), alibert, the paper's settings",
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the protocol"
@@ -67,7 +72,7 @@ def arguments() -> argparse.Namespace:
         help="how many, counted from 1; default 3, the fewest that show a deviation worth the name",
     )
     parser.add_argument("--data", type=Path, help="folder of the recipe's splits; default: the recipe's own")
-    parser.add_argument("--output", type=Path, help="default runs/finetune/TASK-PROTOCOL-MODEL[-random]")
+    parser.add_argument("--output", type=Path, help="default runs/finetune/TASK-PROTOCOL[-SETTING]-MODEL")
     parser.add_argument("--dev-only", action="store_true", help="do not read the test split; to choose settings")
     parser.add_argument("--bf16", action="store_true", help="bf16 autocast: faster on GPUs and on CPUs that have it")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
@@ -79,6 +84,8 @@ def main() -> None:
     args = arguments()
     if args.seeds < 1:
         raise InputError(f"--seeds {args.seeds}: at least one seed is needed.")
+    if args.check:
+        return print(check(args))
     started = time.perf_counter()
     run = set_up(args)
     if args.overwrite:
@@ -93,6 +100,19 @@ def main() -> None:
     summary["model_seed"] = json.loads((run.output / "model" / "finetuning.json").read_text(encoding="utf-8"))["seed"]
     summary["seconds"] = round(time.perf_counter() - started, 1)
     print(write_results(summary, run.output))
+
+
+def check(args: argparse.Namespace) -> str:
+    """What the recipe's splits hold, a line each. Raises InputError where a run would, the model apart."""
+    recipe = load_recipe(args.recipe)
+    load_protocol(args.recipe, args.protocol, args.set)
+    lines = []
+    for name, (documents, passed) in read_documents(args, recipe).items():
+        types = Counter(entity.label for document in documents for entity in document.entities)
+        found = ", ".join(f"{types[label]} {label}" for label in recipe.types)
+        past = "".join(f"; {count} {what}" for what, count in passed.items())
+        lines.append(f"{name}: {len(documents)} documents, {types.total()} entities ({found}){past}")
+    return "\n".join(lines)
 
 
 def set_up(args: argparse.Namespace) -> Run:
@@ -133,20 +153,26 @@ def default_output(args: argparse.Namespace, recipe: Recipe) -> Path:
     return Path("runs/finetune") / "-".join(parts)
 
 
-def read_data(args: argparse.Namespace, recipe: Recipe, tokenizer, layout: Layout) -> tuple[dict[str, Split], dict]:
-    """The prepared splits by name, and the SHA-256 of each one's documents."""
+def read_documents(args: argparse.Namespace, recipe: Recipe) -> dict[str, tuple[list[Document], Counter]]:
+    """The documents of each split, and counts of what was read past."""
     if args.data is None and recipe.data is None:
         raise InputError(f"{args.recipe}: the data are not part of this project; get them from {recipe.source}.")
     root = args.data or args.recipe.parent / recipe.data
+    names = ("train", "dev") if args.dev_only else ("train", "dev", "test")
+    splits = {name: read_split(recipe.format, root / recipe.splits[name], recipe.labels()) for name in names}
+    if not any(document.entities for document in splits["train"][0]):
+        raise InputError(f"{root / recipe.splits['train']}: no entity of the recipe's types to learn from.")
+    return splits
+
+
+def read_data(args: argparse.Namespace, recipe: Recipe, tokenizer, layout: Layout) -> tuple[dict[str, Split], dict]:
+    """The prepared splits by name, and the SHA-256 of each one's documents."""
     splits, digests = {}, {}
-    for name in ("train", "dev") if args.dev_only else ("train", "dev", "test"):
-        documents, passed = read_split(recipe.format, root / recipe.splits[name], recipe.labels())
+    for name, (documents, passed) in read_documents(args, recipe).items():
         split = prepare(documents, tokenizer, layout, training=name == "train")
         split.counts.update(passed)
         digests[name] = hashlib.sha256(repr(documents).encode()).hexdigest()
         splits[name] = split
-    if not any(example.spans for example in splits["train"].examples):
-        raise InputError(f"{root / recipe.splits['train']}: no entity of the recipe's types to learn from.")
     return splits, digests
 
 

@@ -13,6 +13,7 @@ from downstream.readers import READERS
 from downstream.spans import Policy
 
 SPLITS = ("train", "dev", "test")
+PROTOCOLS = Path(__file__).parent / "protocols"  # ours; a recipe's own are in protocols/ beside it
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,12 @@ def load_recipe(file: Path) -> Recipe:
 
 
 def load_protocol(recipe_file: Path, name: str, changes: list[str]) -> Protocol:
-    """Read protocols/NAME.yaml beside the recipe, then apply `changes` of the form KEY=VALUE."""
-    folder = recipe_file.parent / "protocols"
-    file = folder / f"{name}.yaml"
-    if not file.is_file():
-        known = ", ".join(sorted(other.stem for other in folder.glob("*.yaml"))) or "none"
-        raise InputError(f"{file}: no such protocol; beside this recipe there are: {known}.")
+    """Read NAME.yaml, from protocols/ beside the recipe or from ours, then apply `changes` of the form KEY=VALUE."""
+    folders = recipe_file.parent / "protocols", PROTOCOLS
+    files = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.yaml")}
+    if name not in files:
+        raise InputError(f"{folders[0] / name}.yaml: no such protocol; there are: {', '.join(sorted(files))}.")
+    file = files[name]
     values = _mapping(file)
     for change in changes:
         key, equals, value = change.partition("=")

@@ -27,7 +27,7 @@ from preprocess.vocabulary import MASK, SPECIALS, build_tokenizer
 
 MARKER = Marker.of_command("train_tokenizer")
 MODEL_MAX_LENGTH = 512  # AliBERT, section 5: 512 input tokens
-SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 2.5 GB of memory
+SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 3.5 GB of memory
 
 
 def train_tokenizer(
@@ -139,7 +139,7 @@ def _arguments() -> argparse.Namespace:
     both_or_after = "a space on both sides of a mark (AliBERT's text, section 3.3), or after it only (its Figure 1)"
     add("--punctuation", choices=PUNCTUATIONS, default=ALIBERT.punctuation, help=both_or_after)
     add("--cased", action="store_true", help="keep capitals (AliBERT found lower case better, section 6)")
-    lines = f"train on at most so many lines, drawn at random ({SAMPLE_LINES:,}: sentencepiece then needs 2.5 GB)"
+    lines = f"train on at most so many lines, drawn at random ({SAMPLE_LINES:,}: sentencepiece then needs 3.5 GB)"
     add("--sample-lines", type=_positive, default=SAMPLE_LINES, help=lines)
     add("--seed", type=int, default=1, help="of the draw of lines (1: any number serves)")
     twice = "do not count the words that are in the vocabulary twice, which takes half the time (wordpiece never does)"

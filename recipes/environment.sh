@@ -60,6 +60,9 @@ install_packages() {
     has fairseq || check_compiler
     has uv || "$python" -m pip install --quiet --disable-pip-version-check uv
     has torch || "$python" -m pip install --disable-pip-version-check "$TORCH_SPEC"
+    # uv does not read pip's configuration, where a mirror of PyPI may be named.
+    local index="${PIP_INDEX_URL:-$("$python" -m pip config get global.index-url 2>/dev/null || true)}"
+    [ -z "$index" ] || export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$index}"
     local keep="$VENV/constraints.txt"
     echo "torch==$(version_of torch)" >"$keep"
     # transformers 5 runs no model on an older torch, and does not say so in its metadata.

@@ -6,7 +6,7 @@ usage="usage: bash recipes/quickstart.sh [options]
                       may be given several times (default: recipes/sample, its test documents left out)
   --ner PATH          brat annotations with the folders train, dev and test, and the types of recipes/finetune/sample.yaml
                       (default: recipes/sample/brat)
-  --recipe FILE       fine-tuning recipe for other entity types (default: recipes/finetune/sample.yaml)
+  --recipe FILE       fine-tuning recipe for other entity types or formats (default: recipes/finetune/sample.yaml)
   --objective NAME    mlm (masked language modelling, the default: on so little text the discriminator of the other
                       stays idle) or electra (replaced token detection)
   --vocab-size N      pieces of the vocabulary (default 3000, which fits the sample; AliBERT has 40000)
@@ -74,6 +74,8 @@ pretrain() {
     touch pretrained
 }
 
+echo "== annotations"  # before the long work, so that a wrong type or offset costs seconds
+python -m downstream.finetune "$recipe" --data "$ner" --check
 stage "documents" mixed documents
 stage "tokenizer" tokenizer python -m preprocess.train_tokenizer mixed/train.jsonl --output tokenizer --vocab-size "$vocab"
 stage "data-bin" data-bin python -m preprocess.binarize --tokenizer tokenizer \

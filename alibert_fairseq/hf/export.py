@@ -109,7 +109,7 @@ def _config(checkpoint: Checkpoint, cls):
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m alibert_fairseq.hf.export", description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, required=True, help="checkpoint of fairseq-train; our own, a pickle")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="one that you trained: it is a pickle")
     parser.add_argument("--tokenizer", type=Path, required=True, help="output directory of preprocess.train_tokenizer")
     parser.add_argument("--output", type=Path, required=True, help="the Hugging Face folder to write")
     parser.add_argument(

@@ -75,8 +75,8 @@ def parser() -> argparse.ArgumentParser:
     help_executor = "(slurm if --nodes is above 1 or an option for Slurm is given, else local)"
     parser.add_argument("--executor", choices=("local", "slurm"), help=help_executor)
     slurm = parser.add_argument_group("Slurm")
-    slurm.add_argument("--partition")
-    slurm.add_argument("--account")
+    slurm.add_argument("--partition", help="the cluster's default if left out")
+    slurm.add_argument("--account", help="the cluster's default if left out")
     help_time = f"minutes, or [DAYS-]HH:MM:SS ({SLURM_HOURS} hours: AliBERT took 20)"
     slurm.add_argument("--time", metavar="T", help=help_time)
     help_sbatch = "any other option of sbatch, e.g. qos=long; repeatable"

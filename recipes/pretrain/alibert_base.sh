@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# AliBERT-base with Adam: 48 GPUs (12 nodes x 4), 20 hours, 960 sequences of 512 tokens an update.
+# AliBERT-base with Adam: 960 sequences of 512 tokens an update on 48 GPUs (12 nodes x 4), where the paper trained for 20
+# hours; the time of these 125,000 updates was not measured.
 # Reads the data-bin $DATA_BIN, writes checkpoints to $SAVE_DIR. On the paper's cluster:
 #   python -m alibert_fairseq.launch recipes/pretrain/alibert_base.sh --nodes 12 --gpus-per-node 4
 set -euo pipefail

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # AliBERT, tiny: 4 layers of 128, for 2 cores and some megabytes of text. What the quickstart runs.
 # Reads the data-bin $DATA_BIN, writes checkpoints to $SAVE_DIR. Every option can be given again behind the recipe's
-# name, the last one counts: `bash recipes/pretrain/tiny_mlm.sh --max-update 5000 --total-num-update 5000`.
+# name, the last one counts:
+#   DATA_BIN=data-bin SAVE_DIR=checkpoints bash recipes/pretrain/tiny_mlm.sh --max-update 5000 --total-num-update 5000
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 options=(
     --task alibert_mlm --criterion alibert_mlm --arch alibert_tiny
     --tokens-per-sample 32 --batch-size 64       # 2,048 tokens an update. Attention begins as a mean over the block: the
-                                                 # shorter it is, the sooner it tells something (same page as below).
+                                                 # shorter it is, the sooner it tells something (see the page below).
     --max-positions 128                          # With an hour or more, give --tokens-per-sample 128 --batch-size 16.
     --optimizer alibert_adam --alibert-adam-betas 0.9,0.98 --clip-norm 1.0 --lr 1e-3 --weight-decay 0.01
     --mask-prob 0.3 --position-init sinusoidal   # so it leaves the plateau of word frequencies within 500 updates:

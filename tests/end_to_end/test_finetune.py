@@ -238,6 +238,17 @@ def test_a_folder_that_is_called_like_a_seed_is_never_replaced(task, tmp_path, m
     assert (tmp_path / "run" / "seed-1" / "notes.txt").is_file()
 
 
+def test_check_says_what_the_splits_hold_and_writes_nothing(task, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["finetune", str(task / "tiny.yaml"), "--check"])
+    finetune.main()
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split(" entities")[0] for line in printed] == [
+        "train: 16 documents, 256", "dev: 4 documents, 64", "test: 4 documents, 64"
+    ]  # fmt: skip
+    assert "anatomy" in printed[0] and not list(tmp_path.iterdir())
+
+
 def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):
     options = broken(task, tmp_path, "train", "")
     (tmp_path / "data" / "train" / "d1.ann").write_text("")

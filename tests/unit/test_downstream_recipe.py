@@ -37,8 +37,14 @@ def test_every_shipped_recipe_and_protocol_parses(repository):
     assert {file.stem for file in shipped(repository)} >= {"sample", "quaero_emea", "quaero_medline"}
     for file in shipped(repository):
         assert load_recipe(file).task == file.stem
-        for protocol in (file.parent / "protocols").glob("*.yaml"):
-            load_protocol(file, protocol.stem, [])
+    for protocol in (repository / "downstream" / "protocols").glob("*.yaml"):
+        load_protocol(file, protocol.stem, [])
+
+
+def test_a_protocol_beside_the_recipe_comes_before_ours(folder):
+    assert load_protocol(folder / "t.yaml", "alibert", []).batch == 80
+    (folder / "protocols" / "alibert.yaml").write_text(PROTOCOL)
+    assert load_protocol(folder / "t.yaml", "alibert", []).batch == 4
 
 
 def test_alibert_protocol_has_the_papers_numbers(repository):
@@ -112,5 +118,5 @@ def test_a_bad_setting_is_one_sentence(folder, change, complaint):
 
 
 def test_an_unknown_protocol_names_the_known_ones(folder):
-    with pytest.raises(InputError, match="there are: p."):
+    with pytest.raises(InputError, match="there are: alibert, p, tuned."):
         load_protocol(folder / "t.yaml", "q", [])
