@@ -15,11 +15,15 @@ from typing import IO
 REMEDIES = {
     errno.ENOSPC: "free some space and run the command again",
     errno.EDQUOT: "free some of your quota and run the command again",
+    errno.EFBIG: "raise the limit on the size of files (`ulimit -f`) and run the command again",
     errno.EACCES: "check the permissions of this path",
+    errno.EPERM: "check the permissions of this path",
     errno.EROFS: "choose an output on a file system that can be written",
     errno.ENOENT: "check that this path exists",
     errno.ENOTDIR: "check that every parent of this path is a directory",
     errno.EEXIST: "choose an output that is not a file",
+    errno.EISDIR: "give the path of a file, not of a directory",
+    errno.ENAMETOOLONG: "choose a shorter name",
 }
 
 
@@ -73,6 +77,8 @@ def files_of(path: Path, *suffixes: str) -> list[Path]:
 def written_whole(path: Path, mode: str = "w") -> Iterator[IO]:
     """Open a file that appears under `path` only when the block ends without an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; give the path of the file to write.")
     aside = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with open(aside, mode, encoding=None if "b" in mode else "utf-8") as handle:
@@ -81,7 +87,7 @@ def written_whole(path: Path, mode: str = "w") -> Iterator[IO]:
             os.fsync(handle.fileno())
         os.replace(aside, path)
     except OSError as error:
-        error.filename = error.filename or str(path)
+        error.filename = str(path) if error.filename in (None, str(aside)) else error.filename
         raise
     finally:
         aside.unlink(missing_ok=True)

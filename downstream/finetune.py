@@ -173,6 +173,8 @@ def read_data(args: argparse.Namespace, recipe: Recipe, tokenizer, layout: Layou
         split.counts.update(passed)
         digests[name] = hashlib.sha256(repr(documents).encode()).hexdigest()
         splits[name] = split
+    if not any(example.spans for example in splits["train"].examples):
+        raise InputError(f"{args.recipe}: its nested, discontinuous, partial_words leave no entity to learn from.")
     return splits, digests
 
 

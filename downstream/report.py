@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 from downstream.files import InputError, exit_with_sentence, read_text, written_whole
+from downstream.results import cell
 
 # What must be the same in all runs of a table.
 COMPARED = {
@@ -51,14 +52,6 @@ def table(runs: list[dict]) -> str:
     lines.append(f"| parameters | {' | '.join(format(run['num_parameters'], ',') for run in runs)} |")
     lines.append(f"| seconds a seed | {' | '.join(seconds(run) for run in runs)} |")
     return "\n".join(lines) + "\n"
-
-
-def cell(figure: dict) -> str:
-    """`0.512 ± 0.013`; without a deviation when there is one seed."""
-    if figure["mean"] is None:
-        return "-"  # a type that neither the gold annotations nor the predictions have
-    deviation = figure["deviation"]
-    return f"{figure['mean']:.3f}" + (f" ± {deviation:.3f}" if deviation is not None else "")
 
 
 def seconds(run: dict) -> str:

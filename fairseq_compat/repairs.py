@@ -16,6 +16,8 @@ from fairseq_compat import (
     hydra_plugins,
     master_weights,
     numpy_names,
+    resuming,
+    saving,
 )
 
 ALWAYS = (3, 0)
@@ -113,6 +115,24 @@ REPAIRS = [
         ALWAYS,
         ("fairseq.checkpoint_utils",),
         checkpoints.load_only_what_fairseq_saves,
+    ),
+    Repair(
+        "a checkpoint that cannot be written: a traceback, and files half written under final names",
+        "fairseq tries again on the same handle, and copies checkpoint_last.pt in place",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.checkpoint_utils",),
+        saving.whole_or_refused,
+    ),
+    Repair(
+        "resuming from a checkpoint of another tokenizer or model: nothing, or a traceback",
+        "fairseq saves the state of the task and never gives it back",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.trainer",),
+        resuming.the_task_has_its_say,
     ),
     Repair(
         "resuming with two processes: Unsupported global fairseq.distributed.utils._TensorPlaceholder",

@@ -24,6 +24,7 @@ from preprocess.files import InputError, InputLog, Marker, directory_written_who
 from preprocess.indexed_dataset import Writer
 from preprocess.line_encoder import UNKNOWN
 from preprocess.long_lines import Cuts
+from preprocess.options import at_least
 from preprocess.parallel import EncoderPool
 
 MARKER = Marker.of_command("binarize")
@@ -95,12 +96,6 @@ def _write_split(prefix: Path, paths: list[Path], pool: EncoderPool, log: InputL
     return counts
 
 
-def _workers(argument: str) -> int:
-    if (number := int(argument)) < 1:
-        raise argparse.ArgumentTypeError(f"'{argument}': give 1 or more")
-    return number
-
-
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -110,7 +105,10 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path, help="the data-bin to write")
     cores = len(os.sched_getaffinity(0))
     parser.add_argument(
-        "--workers", type=_workers, default=cores, help=f"processes (default {cores}: the cores this process may use)"
+        "--workers",
+        type=at_least(1),
+        default=cores,
+        help=f"processes (default {cores}: the cores this process may use)",
     )
     options = parser.parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the cores are shared out by --workers

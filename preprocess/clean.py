@@ -13,6 +13,7 @@ from pathlib import Path
 
 from preprocess.documents import Document, read_documents, write_document
 from preprocess.files import InputLog, exit_with_sentence, written_whole
+from preprocess.options import at_least
 from preprocess.report import Report
 
 
@@ -68,8 +69,9 @@ LINE_RULES = (
     ),
     Rule(
         "lines of UTF-8 read as Latin-1",
-        re.compile("Ã[\u0080-\u00bf]|Â[\u00a0-\u00bf]|â€"),
-        example="PrÃ©sence d'un Å“dème à 38 Â°C",
+        # Ã and Å, then what a second byte from 80 to BF is in Windows-1252, its signs restored above
+        re.compile("Ã[\u00a0-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|Å[“’]|Â[\u00a0-\u00bf]|â€"),
+        example="Ã‰volution d'un Å“dème",
         unchanged="SÃO PAULO, Âge : 54 ans",
         reason="a second, wrong spelling of every accented word would fill the vocabulary",
     ),
@@ -129,7 +131,7 @@ def main() -> None:
     parser.add_argument("documents", nargs="+", type=Path, metavar="FILE", help="documents, .jsonl or .txt")
     parser.add_argument("--output", required=True, type=Path, help="the .jsonl to write; counts in OUTPUT.report.json")
     parser.add_argument(
-        "--min-words", type=int, default=3,
+        "--min-words", type=at_least(0), default=3,
         help="documents with fewer words are dropped (default 3: one word or two give a "
         "masked word no context; 0 keeps all)",
     )  # fmt: skip

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from preprocess.documents import read_documents, write_document
 from preprocess.files import InputLog, exit_with_sentence, written_whole
+from preprocess.options import at_least
 from preprocess.report import Report
 
 
@@ -72,12 +73,12 @@ def main() -> None:
     parser.add_argument("documents", nargs="+", type=Path, metavar="FILE", help="documents, .jsonl or .txt")
     parser.add_argument("--output", required=True, type=Path, help="the .jsonl to write; counts in OUTPUT.report.json")
     parser.add_argument(
-        "--max-repeats", type=int, default=10,
+        "--max-repeats", type=at_least(0), default=10,
         help="how often a line is kept in the whole corpus (default 10: enough to learn a standard phrase, and a "
         "leaflet keeps its own sentences; 1 keeps no repetition, 0 keeps all lines)",
     )  # fmt: skip
     parser.add_argument(
-        "--min-characters", type=int, default=20,
+        "--min-characters", type=at_least(0), default=20,
         help="shorter lines are never dropped (default 20: headings such as 'Antécédents' recur by right, and a letter "
         "without them is no letter)",
     )  # fmt: skip

@@ -72,6 +72,11 @@ def mix(sources: list[Source], output: Path, share: float, seed: int) -> dict:
                     _write_passage(source, passage, split, train, valid)
         if not any(source.train.documents for source in sources):
             raise InputError(f"{sources[0].path}: no document is left to train on; lower --valid or add documents.")
+        if share and not any(source.valid.documents for source in sources):
+            raise InputError(
+                f"{sources[0].path}: a single document, and none can be set apart for validation; put a blank line "
+                "between documents, or give a folder with a file for each."
+            )
         manifest = {"command": "mix", "seed": seed, "valid": share, "inputs": log.manifest()}
         manifest["sources"] = [asdict(source) | {"path": str(source.path)} for source in sources]
         with _create(directory / "manifest.json") as handle:

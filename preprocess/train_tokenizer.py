@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from preprocess.files import InputError, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
+from preprocess.options import at_least
 from preprocess.sample import Sample, draw_lines, split_words
 from preprocess.subwords import TRAINERS, Words, train, train_plain
 from preprocess.tokenizer import load_tokenizer
@@ -140,17 +141,11 @@ def _arguments() -> argparse.Namespace:
     add("--punctuation", choices=PUNCTUATIONS, default=ALIBERT.punctuation, help=both_or_after)
     add("--cased", action="store_true", help="keep capitals (AliBERT found lower case better, section 6)")
     lines = f"train on at most so many lines, drawn at random ({SAMPLE_LINES:,}: sentencepiece then needs 3.5 GB)"
-    add("--sample-lines", type=_positive, default=SAMPLE_LINES, help=lines)
+    add("--sample-lines", type=at_least(1), default=SAMPLE_LINES, help=lines)
     add("--seed", type=int, default=1, help="of the draw of lines (1: any number serves)")
     twice = "do not count the words that are in the vocabulary twice, which takes half the time (wordpiece never does)"
     add("--no-duplicates", action="store_true", help=twice)
     return parser.parse_args()
-
-
-def _positive(text: str) -> int:
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of lines")
-    return int(text)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ TORCH_SPEC="${TORCH_SPEC:-torch==2.13.0}"
 
 refuse() {
     echo "error: $1" >&2
-    exit 2
+    return 2  # not exit: a sourced file would close its user's shell
 }
 
 # Python's own venv and pip first: nothing but a Python is needed to begin with.
@@ -94,10 +94,10 @@ if [ "${BASH_SOURCE[0]}" = "$0" ]; then
     exit
 fi
 
-[ ! -x "$VENV/bin/pip" ] || check_python
+[ ! -x "$VENV/bin/pip" ] || check_python || return
 if [ "$(cat "$STAMP" 2>/dev/null)" != "$(fingerprint)" ]; then
     # Beside the caller's shell, so that the first failure stops it whatever options that shell has.
-    PYTHON="$PYTHON" VENV="$VENV" TORCH_SPEC="$TORCH_SPEC" WITH_TESTS="${WITH_TESTS:-}" bash "${BASH_SOURCE[0]}" || exit
+    PYTHON="$PYTHON" VENV="$VENV" TORCH_SPEC="$TORCH_SPEC" WITH_TESTS="${WITH_TESTS:-}" bash "${BASH_SOURCE[0]}" || return
 fi
 export VIRTUAL_ENV="$VENV" PATH="$VENV/bin:$PATH"
 [ -z "${WITH_TESTS:-}" ] || export ALIBERT_TRANSFORMERS_4="$VENV/transformers-4"

@@ -43,21 +43,23 @@ def _check_ids(lines, dictionary, path: str) -> None:
 
 
 class LongLinesCut(BaseWrapperDataset):
-    """Cuts each line longer than `limit` tokens into lines of at most `limit`: nothing is lost, no block overflows."""
+    """Cuts each line longer than `limit` tokens into parts of at most `limit`: nothing is lost, no block overflows.
+
+    The parts of a line differ by a token at most: a last part of one token would read as the end of a document.
+    """
 
     def __init__(self, dataset, limit: int):
         super().__init__(dataset)
         sizes = np.asarray(dataset.sizes)
         parts = np.maximum(1, -(-sizes // limit))  # (lines,), rounded up
         self.line = np.repeat(np.arange(len(sizes)), parts)  # (parts,)
-        first = np.repeat(np.cumsum(parts) - parts, parts)
-        self.start = (np.arange(len(self.line)) - first) * limit
-        self.limit = limit
-        self._sizes = np.minimum(limit, sizes[self.line] - self.start)
+        part = np.arange(len(self.line)) - np.repeat(np.cumsum(parts) - parts, parts)
+        self.start, end = (number * sizes[self.line] // parts[self.line] for number in (part, part + 1))
+        self._sizes = end - self.start
 
     def __getitem__(self, index):
         start = int(self.start[index])
-        return self.dataset[int(self.line[index])][start : start + self.limit]
+        return self.dataset[int(self.line[index])][start : start + int(self._sizes[index])]
 
     def __len__(self):
         return len(self.line)
@@ -71,9 +73,6 @@ class LongLinesCut(BaseWrapperDataset):
 
     def num_tokens(self, index):
         return self._sizes[index]
-
-    def prefetch(self, indices):
-        self.dataset.prefetch(sorted({int(self.line[i]) for i in indices}))
 
 
 def pad_together(sequences: list[torch.Tensor], pad: int) -> torch.Tensor:

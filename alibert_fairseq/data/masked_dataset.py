@@ -53,7 +53,6 @@ class MaskedDataset(FairseqDataset):
         lengths = torch.tensor([len(sample["source"]) for sample in samples])
         net_input = {
             "src_tokens": together("source", self.pad),
-            "src_lengths": lengths,
             "has_padding": bool((lengths != lengths.max()).any()),
         }
         target = together("target", self.pad)
@@ -90,7 +89,3 @@ class MaskedDataset(FairseqDataset):
     def set_epoch(self, epoch):
         super().set_epoch(epoch)
         self.epoch = epoch
-
-    @property
-    def supports_prefetch(self):
-        return False

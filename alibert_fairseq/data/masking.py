@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class MaskingRule:
-    """What happens to the positions drawn for prediction. Shares are of the drawn positions and sum to 1."""
+    """What happens to the positions drawn for prediction. Shares are of the drawn positions."""
 
     mask_share: float  # replaced by <mask>
     random_share: float  # replaced by a random piece; the rest stays as it is

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 MADE_BY = "Pretrained with alibert_fairseq by"  # what export knows its own folders by
+TO_COMPLETE = "To be completed by whoever publishes this folder"  # and an untouched card
 
 USES = {
     "RobertaForMaskedLM": ("fill-mask", "masked language modelling", "AutoModelForMaskedLM"),
@@ -35,7 +36,7 @@ def write_card(folder: Path, checkpoint, cls: str, difference: float, licence: s
         f"from transformers import AutoTokenizer, {auto_class}\n\n"
         f'tokenizer = AutoTokenizer.from_pretrained("PATH")\nmodel = {auto_class}.from_pretrained("PATH")\n```\n\n'
         "## Training data, licence and limits\n"
-        "To be completed by whoever publishes this folder: the corpora, their licences, and whether they may hold "
+        f"{TO_COMPLETE}: the corpora, their licences, and whether they may hold "
         "personal data. The model repeats the biases of its corpus; it is no medical device.\n\n"
         f"Largest difference of logits to the training checkpoint: {difference:.1e} (float32).\n",
         encoding="utf-8",

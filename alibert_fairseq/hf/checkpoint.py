@@ -22,6 +22,7 @@ class Checkpoint(NamedTuple):
     model: nn.Module  # in eval mode, float32
     model_cfg: object
     cfg: dict  # the whole training configuration
+    task_state: dict  # what the task recorded: the SHA-256 of dict.txt and tokenizer.json
     updates: int
     best_loss: object  # bits, or None before the first validation
 
@@ -69,7 +70,8 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
         raise InputError(f"{path}: parameters missing {missing[:3]} or unknown {unexpected[:3]}; was it made by us?")
     history = state.get("optimizer_history") or [{}]
     best = (state.get("extra_state") or {}).get("best")
-    return Checkpoint(model_name, model.float().eval(), model_cfg, cfg, history[-1].get("num_updates", 0), best)
+    updates, task_state = history[-1].get("num_updates", 0), state.get("task_state") or {}
+    return Checkpoint(model_name, model.float().eval(), model_cfg, cfg, task_state, updates, best)
 
 
 def _check_vocabulary(path: Path, weights: dict, dictionary: Dictionary) -> None:

@@ -10,12 +10,14 @@ import shutil
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from transformers import ElectraConfig, ElectraForMaskedLM, ElectraForPreTraining, RobertaConfig, RobertaForMaskedLM
 
 from alibert_fairseq.hf import names
-from alibert_fairseq.hf.card import MADE_BY, write_card
+from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
 from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint, read_dictionary
 from alibert_fairseq.hf.parity import check_same_ids, check_same_scores, compare
+from alibert_fairseq.tasks.pretraining import different_tokenizer, digests
 from preprocess.files import InputError, Marker, directory_written_whole, exit_with_sentence
 from preprocess.tokenizer import load_tokenizer
 
@@ -31,12 +33,22 @@ def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = 
     """
     load_tokenizer(tokenizer)  # compares its ids with dict.txt
     checkpoint = read_checkpoint(checkpoint_path, read_dictionary(tokenizer / "dict.txt"))
+    if different := different_tokenizer(checkpoint.task_state, digests(str(tokenizer))):
+        raise InputError(f"{tokenizer / different}: not the one of the training; give the tokenizer of its data-bin.")
+    _keep_completed_card(output)
     differences = {}
     with directory_written_whole(output, MARKER) as aside:
         for folder, convert in _parts(checkpoint):
             differences[convert.__name__] = _write_part(checkpoint, convert, tokenizer, aside / folder)
             write_card(aside / folder, checkpoint, convert.__name__, differences[convert.__name__], licence)
     return differences
+
+
+def _keep_completed_card(output: Path) -> None:
+    """Refuse to replace a model card in which someone has filled in what only they know."""
+    for card in (output / "README.md", output / "generator" / "README.md"):
+        if card.is_file() and TO_COMPLETE not in card.read_text(encoding="utf-8", errors="replace"):
+            raise InputError(f"{card}: was completed by hand and would be replaced; give another --output.")
 
 
 def _parts(checkpoint: Checkpoint):
@@ -47,7 +59,11 @@ def _parts(checkpoint: Checkpoint):
 
 def _write_part(checkpoint: Checkpoint, cls, tokenizer: Path, folder: Path) -> float:
     model = convert(checkpoint, cls)
-    model.save_pretrained(folder)
+    try:
+        model.save_pretrained(folder)
+    except SafetensorError as error:  # its writer names no system error, a full disk's neither
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{folder}: {reason}; free some space and run the command again.") from None
     for name in TOKENIZER_FILES:  # copied, not saved by transformers: version 5 would rename the class
         shutil.copyfile(tokenizer / name, folder / name)
     _limit_length(folder / "tokenizer_config.json", checkpoint.model_cfg.max_positions)

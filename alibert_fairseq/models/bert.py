@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 import torch.nn as nn
-from fairseq.models import BaseFairseqModel, register_model, register_model_architecture
+from fairseq.models import register_model, register_model_architecture
 from torch import Tensor
 
 from alibert_fairseq.hub import AliBertHubInterface
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
 from alibert_fairseq.models.encoder import MaskedLMHead, SentenceEncoder, initialise, start_from_sinusoids
+from alibert_fairseq.models.pretraining import PretrainingModel
 
 
 @dataclass
@@ -26,12 +27,12 @@ class _Encoder(nn.Module):
 
 
 @register_model("alibert", dataclass=AliBertConfig)
-class AliBertModel(BaseFairseqModel):
+class AliBertModel(PretrainingModel):
     """BERT trained by masked language modelling (AliBERT section 3.3.1, Figure 2)."""
 
     def __init__(self, cfg: AliBertConfig, dictionary):
         super().__init__()
-        if cfg.embedding_dim != cfg.encoder_embed_dim:
+        if cfg.embedding_dim not in (None, cfg.encoder_embed_dim):
             raise ValueError(
                 f"--embedding-dim {cfg.embedding_dim} differs from --encoder-embed-dim {cfg.encoder_embed_dim}, "
                 f"which no RobertaForMaskedLM can hold; leave --embedding-dim out."
@@ -42,18 +43,9 @@ class AliBertModel(BaseFairseqModel):
         if cfg.position_init == "sinusoidal":
             start_from_sinusoids(self.encoder.sentence_encoder.embed_positions)
 
-    @classmethod
-    def build_model(cls, cfg, task):
-        """Build for the task's dictionary; sizes that do not fit each other end the run in one sentence."""
-        try:
-            return cls(cfg, task.source_dictionary)
-        except ValueError as error:
-            raise SystemExit(f"error: {error}") from None
-
     def forward(
         self,
         src_tokens: Tensor,
-        src_lengths: Tensor | None = None,
         has_padding: bool | None = None,
         masked: Tensor | None = None,
     ) -> Tensor:
@@ -61,10 +53,6 @@ class AliBertModel(BaseFairseqModel):
         with precision(self.cfg, src_tokens.device):
             features = self.encoder.sentence_encoder(src_tokens, has_padding)
             return self.encoder.lm_head(features if masked is None else features[masked])
-
-    def max_positions(self) -> int:
-        """Longest sequence, special tokens included."""
-        return self.cfg.max_positions
 
     @classmethod
     def from_pretrained(cls, model_name_or_path, checkpoint_file="checkpoint_best.pt", data_name_or_path=".", **kwargs):

@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from typing import Optional
 
 import torch
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
@@ -25,7 +26,9 @@ class EncoderConfig(FairseqDataclass):
     encoder_embed_dim: int = field(default=768, metadata={"help": "width of the encoder"})
     encoder_ffn_embed_dim: int = field(default=3072, metadata={"help": "width inside the feed-forward blocks"})
     encoder_attention_heads: int = field(default=12, metadata={"help": "attention heads; they divide the width"})
-    embedding_dim: int = field(default=768, metadata={"help": "width of the embeddings (128 in ELECTRA-Small)"})
+    embedding_dim: Optional[int] = field(  # noqa: UP045 (fairseq does not know the other spelling)
+        default=None, metadata={"help": "width of the embeddings (128 in ELECTRA-Small); left out: the encoder's"}
+    )
     max_positions: int = field(default=512, metadata={"help": "longest sequence, <s> and </s> included (AliBERT: 512)"})
     layer_norm_eps: float = field(
         default=1e-12,
@@ -67,7 +70,7 @@ def encoder_size(cfg: EncoderConfig, dictionary) -> EncoderSize:
         width=cfg.encoder_embed_dim,
         ffn_width=cfg.encoder_ffn_embed_dim,
         heads=cfg.encoder_attention_heads,
-        embedding_dim=cfg.embedding_dim,
+        embedding_dim=cfg.embedding_dim or cfg.encoder_embed_dim,
         vocabulary=len(dictionary),
         max_positions=cfg.max_positions,
         padding_id=dictionary.pad(),

@@ -109,9 +109,12 @@ class SentenceEncoder(nn.Module):
         x = self.dropout(self.layernorm_embedding(x))
         return self.embed_project(x) if hasattr(self, "embed_project") else x
 
-    def forward(self, tokens: Tensor, has_padding: bool | None = None) -> Tensor:
-        """(B, T) ids to (B, T, C). has_padding: what the caller knows of it, to save a look at the device."""
-        real = tokens.ne(self.size.padding_id)
+    def forward(self, tokens: Tensor, has_padding: bool | None = None, real: Tensor | None = None) -> Tensor:
+        """(B, T) ids to (B, T, C). has_padding: what the caller knows of it, to save a look at the device.
+
+        real: (B, T) bool, which tokens are not padding, where the ids do not say it: ELECTRA may sample the padding id.
+        """
+        real = tokens.ne(self.size.padding_id) if real is None else real
         if has_padding is None:
             has_padding = not bool(real.all())
         may_attend = real[:, None, None, :] if has_padding else None

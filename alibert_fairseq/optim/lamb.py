@@ -22,8 +22,9 @@ class LambConfig(FairseqDataclass):
 
     lamb_betas: str = field(default="0.9,0.999", metadata={"help": "decay of the two moments (You et al. 2020; apex)"})
     lamb_eps: float = field(default=1e-6, metadata={"help": "epsilon outside the square root (You et al. 2020; apex)"})
-    lamb_bias_correction: bool = field(
-        default=True, metadata={"help": "divide the moments by 1 - beta^t (the paper, apex); ALBERT's form does not"}
+    lamb_no_bias_correction: bool = field(
+        default=False,
+        metadata={"help": "do not divide the moments by 1 - beta^t: ALBERT's form; the paper and apex divide"},
     )
     lamb_max_grad_norm: float = field(
         default=1.0,
@@ -55,7 +56,7 @@ def build_lamb(params: list, cfg: LambConfig, clip):
         "lr": cfg.lr[0],
         "betas": parse_betas(cfg.lamb_betas),
         "eps": cfg.lamb_eps,
-        "bias_correction": cfg.lamb_bias_correction,
+        "bias_correction": not cfg.lamb_no_bias_correction,
     }
     fused = _fused_lamb() if cfg.weight_decay and all(p.is_cuda for p in params) else None
     if fused is None:

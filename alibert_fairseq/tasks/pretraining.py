@@ -1,9 +1,11 @@
 """What the pretraining tasks share: the dictionary, the tokenizer beside the data, the blocks."""
 
 import filecmp
+import hashlib
 import logging
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fairseq import utils
 from fairseq.data import Dictionary
@@ -18,6 +20,8 @@ from preprocess.files import InputError
 from preprocess.tokenizer import load_tokenizer
 
 logger = logging.getLogger(__name__)
+
+TOKENIZER_FILES = ("dict.txt", "tokenizer.json")  # what a model's ids mean
 
 
 @dataclass
@@ -54,6 +58,7 @@ class PretrainingTask(FairseqTask):
         pieces = [i for i in range(len(dictionary)) if not dictionary[i].startswith("<unused")]
         self.random_ids = (dictionary.nspecial, pieces[-1] + 1)
         self.mask_id = dictionary.add_symbol("<mask>")
+        self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
 
     @classmethod
     def setup_task(cls, cfg: PretrainingConfig, **kwargs):
@@ -102,6 +107,31 @@ class PretrainingTask(FairseqTask):
     def max_positions(self):
         """Longest sequence the samples have."""
         return self.cfg.tokens_per_sample
+
+    def state_dict(self):
+        """What the checkpoint holds of the task: the SHA-256 of dict.txt and tokenizer.json."""
+        return {"tokenizer": self.tokenizer_digests}
+
+    def load_state_dict(self, state_dict):
+        """Raise InputError for the checkpoint of another tokenizer, though its vocabulary be as large."""
+        if different := different_tokenizer(state_dict, self.tokenizer_digests):
+            raise InputError(
+                f"{utils.split_paths(self.cfg.data)[0]}: its {different} is not the one of the checkpoint's training; "
+                "give that data-bin, or another --save-dir."
+            )
+
+
+def digests(directory: str) -> dict[str, str]:
+    """SHA-256 of those of TOKENIZER_FILES that the directory has."""
+    files = {name: Path(directory, name) for name in TOKENIZER_FILES}
+    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file.is_file()}
+
+
+def different_tokenizer(task_state: dict, here: dict[str, str]) -> str | None:
+    """The first file of which a checkpoint has another digest than here, or None; unknown ones are passed over."""
+    known = task_state.get("tokenizer", {})
+    both = [name for name in TOKENIZER_FILES if name in known and name in here]
+    return next((name for name in both if known[name] != here[name]), None)
 
 
 def check_data_bin(path: str, first: str) -> None:

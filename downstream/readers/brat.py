@@ -8,11 +8,13 @@ from downstream.files import InputError, files_of, read_text
 
 
 def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:
-    """One document a .txt file, at any depth of the folder.
+    """One document a .txt file, at any depth of the folder; `path` may also be one .txt file.
 
     A .txt without .ann was never annotated: it is left out and counted. Lines of other kinds than T (notes,
     relations, events, attributes) are counted. Raises InputError as `_parse` does, and for a .ann without its text.
     """
+    if path.is_file() and path.suffix != ".txt":
+        raise InputError(f"{path}: a single file of brat is given as its .txt, which lies beside the .ann.")
     for annotation in files_of(path, ".ann"):
         if not annotation.with_suffix(".txt").is_file():
             raise InputError(f"{annotation}: there is no {annotation.stem}.txt beside it; put the text there.")
@@ -23,7 +25,7 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:
             counts["documents without .ann left out"] += 1
             continue
         text = read_text(file)
-        name = file.relative_to(path).with_suffix("").as_posix()
+        name = file.stem if file == path else file.relative_to(path).with_suffix("").as_posix()
         documents.append(Document(name, text, _entities(annotation, text, labels, counts)))
     return documents
 

@@ -11,6 +11,7 @@ options=(
     --mask-prob 0.15                            # google-research/electra, base
     --tokens-per-sample 512                     # section 5: 512 input tokens
     --batch-size 20                             # section 5: 20 a GPU; x 48 GPUs = 960
+    --required-batch-size-multiple 4            # fairseq asks for multiples of 8, and would make 16 of 20
     --optimizer alibert_adam                    # section 3.3.1: "ADAM as used in BERT"
     --alibert-adam-betas 0.9,0.999 --alibert-adam-eps 1e-6 --weight-decay 0.01 --clip-norm 1.0  # BERT's code
     --lr 4e-4                                   # not in the paper; ELECTRA-base has 2e-4 at batch 256

@@ -4,6 +4,8 @@ import shutil
 import subprocess
 
 import pytest
+from commands import run
+from fairseq import checkpoint_utils
 from test_pretraining import ENVIRONMENT, command
 
 
@@ -52,9 +54,67 @@ def test_a_second_data_bin_of_another_dictionary(broken, data_bin, repository, t
     assert f"not the dict.txt of {data_bin}" in refused(f"{data_bin}:{broken}", repository, tmp_path)
 
 
-@pytest.mark.parametrize("options", [["--mask-prob", "0"], ["--encoder-attention-heads", "3"]])
-def test_settings_that_cannot_be(options, data_bin, repository, tmp_path):
-    assert "must" in refused(data_bin, repository, tmp_path, *options)
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--mask-prob", "0"], "must"),
+        (["--encoder-attention-heads", "3"], "must"),
+        (["--tokens-per-sample", "600"], "--tokens-per-sample 600 is more than --max-positions 512"),
+    ],
+)
+def test_settings_that_cannot_be(options, complaint, data_bin, repository, tmp_path):
+    assert complaint in refused(data_bin, repository, tmp_path, *options)
+
+
+@pytest.fixture(scope="module")
+def trained(data_bin, repository, tmp_path_factory):
+    """A run of one update."""
+    save = tmp_path_factory.mktemp("trained") / "save"
+    run(*command("electra", data_bin, save, repository, "--max-update", "1"), cwd=save.parent, env=ENVIRONMENT)
+    return save
+
+
+def said(arguments, cwd, **options) -> str:
+    """The sentence of a command that must fail."""
+    done = subprocess.run(arguments, text=True, capture_output=True, env=ENVIRONMENT, cwd=cwd, **options)
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr[-2000:]
+    return next(line for line in done.stderr.splitlines() if line.startswith("error: "))
+
+
+def test_the_checkpoint_of_another_objective(trained, data_bin, repository, tmp_path):
+    shutil.copytree(trained, tmp_path / "save")
+    sentence = said(command("mlm", data_bin, tmp_path / "save", repository, "--max-update", "2"), tmp_path)
+    assert "checkpoint_last.pt: its parameters are not those of this model" in sentence
+
+
+def test_the_checkpoint_of_another_tokenizer_with_a_vocabulary_as_large(trained, broken, repository, tmp_path):
+    shutil.copytree(trained, tmp_path / "save")
+    lines = (broken / "dict.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    (broken / "dict.txt").write_text("".join(reversed(lines)), encoding="utf-8")
+    (broken / "tokenizer.json").unlink()
+    sentence = said(command("electra", broken, tmp_path / "save", repository, "--max-update", "2"), tmp_path)
+    assert "its dict.txt is not the one of the checkpoint's training" in sentence
+
+
+@pytest.mark.parametrize("share", [0.5, 1.5], ids=["the checkpoint", "its copy"])
+def test_a_full_disk_leaves_the_checkpoints_whole(share, trained, data_bin, repository, tmp_path):
+    """A disk of so many checkpoints, already holding none, gets a checkpoint and its copy."""
+    size = int(share * (trained / "checkpoint_last.pt").stat().st_size)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no disk of a given size can be mounted here ({mounted.stderr.decode().strip()})")
+    try:
+        options = ["--max-update", "2", "--save-interval-updates", "1"]
+        sentence = said(command("electra", data_bin, disk, repository, *options), tmp_path)
+        left = [path.name for path in disk.iterdir()]
+        for path in disk.iterdir():
+            checkpoint_utils.load_checkpoint_to_cpu(str(path))
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    assert "not written (No space left on device); make room" in sentence
+    assert len(left) == int(share) and not any(name.endswith(".tmp") for name in left)
 
 
 def test_no_dictionary(broken, repository, tmp_path):

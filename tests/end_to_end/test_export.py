@@ -12,6 +12,7 @@ import torch
 from commands import run
 from fairseq import checkpoint_utils
 from omegaconf import OmegaConf
+from safetensors import SafetensorError
 from test_pretraining import ENVIRONMENT, OBJECTIVES, command
 from transformers import AutoModelForMaskedLM, AutoTokenizer, ElectraForPreTraining, pipeline
 
@@ -195,6 +196,34 @@ def test_a_folder_of_another_maker_is_never_replaced(checkpoints, models, tokeni
     with pytest.raises(InputError, match="holds other files"):
         export_module.export(checkpoints["mlm"], tokenizer_directory, tmp_path / "camembert")
     assert (tmp_path / "camembert" / "README.md").read_text() == "# CamemBERT"
+
+
+def test_a_completed_model_card_is_never_replaced(checkpoints, models, tokenizer_directory, tmp_path):
+    card = shutil.copytree(models["mlm"], tmp_path / "model") / "README.md"
+    export_module.export(checkpoints["mlm"], tokenizer_directory, tmp_path / "model")  # untouched: replaced
+    completed = card.read_text(encoding="utf-8").replace("To be completed by whoever publishes this folder", "Letters")
+    card.write_text(completed, encoding="utf-8")
+    with pytest.raises(InputError, match="README.md: was completed by hand"):
+        export_module.export(checkpoints["mlm"], tokenizer_directory, tmp_path / "model")
+    assert card.read_text(encoding="utf-8") == completed
+
+
+def test_a_full_disk_is_one_sentence(checkpoints, tokenizer_directory, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("transformers.PreTrainedModel.save_pretrained", full)
+    with pytest.raises(InputError, match="No space left on device .*; free some space"):
+        export_module.export(checkpoints["mlm"], tokenizer_directory, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_tokenizer_of_the_same_size_is_refused(checkpoints, tokenizer_directory, tmp_path):
+    other = shutil.copytree(tokenizer_directory, tmp_path / "tokenizer")
+    text = (other / "tokenizer.json").read_text(encoding="utf-8")
+    (other / "tokenizer.json").write_text(text + "\n", encoding="utf-8")  # the same ids, but other bytes
+    with pytest.raises(InputError, match="tokenizer.json: not the one of the training"):
+        export_module.export(checkpoints["mlm"], other, tmp_path / "model")
 
 
 def test_another_tokenizer_is_refused(checkpoints, tokenizer_directory, tmp_path):

@@ -94,7 +94,7 @@ def test_a_run_learns_and_a_killed_one_ends_with_the_same_bits(objective, data_b
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_two_processes_learn(objective, data_bin, repository, tmp_path):
+def test_two_processes_learn_and_resume(objective, data_bin, repository, tmp_path):
     torchrun = [
         sys.executable,
         "-m",
@@ -105,13 +105,18 @@ def test_two_processes_learn(objective, data_bin, repository, tmp_path):
         str(free_port()),
     ]
     distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
-    log = run(
-        *torchrun, *command(objective, data_bin, tmp_path / "two", repository, "--max-update", "30", *distributed),
-        cwd=tmp_path, env=ENVIRONMENT,
-    )  # fmt: skip
+
+    def train(save, updates):
+        arguments = command(objective, data_bin, tmp_path / save, repository, "--max-update", updates, *distributed)
+        return run(*torchrun, *arguments, cwd=tmp_path, env=ENVIRONMENT)
+
+    log = train("two", "30")
     curve = losses(log)
     assert "training on 2 devices" in log
     assert len(curve) == 30 and sum(curve[-3:]) < 0.9 * sum(curve[:3])
+    train("broken", "13")  # in the middle of an epoch
+    assert len(losses(train("broken", "30"))) == 17
+    assert_same(tmp_path / "two" / "checkpoint_last.pt", tmp_path / "broken" / "checkpoint_last.pt")
 
 
 def free_port() -> int:

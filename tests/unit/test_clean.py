@@ -31,6 +31,14 @@ def test_a_rule_leaves_its_look_alike_alone(rule):
     assert clean_line(rule.unchanged, report) == rule.unchanged and not any(report.dropped.values())
 
 
+@pytest.mark.parametrize("text", ["ÉVOLUTION", "À J1, le patient va bien", "cœur sain", "fièvre à 38 °C", "l’ictère"])
+def test_utf8_read_as_latin1_or_windows1252_is_found(text):
+    for encoding in ("latin-1", "windows-1252"):
+        report = Report("clean")
+        assert clean_line(text, report) == text
+        assert clean_line(text.encode().decode(encoding, "replace"), report) is None
+
+
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\r\n")))
 def test_no_letter_or_digit_of_a_kept_line_changes(line):
     kept = clean_line(line, Report("clean"))

@@ -52,3 +52,5 @@ def test_the_command_reports_and_refuses(tmp_path):
     assert (tmp_path / "out.jsonl.report.json").exists()
     missing = run("preprocess.deduplicate", tmp_path / "no.jsonl", "--output", tmp_path / "o.jsonl")
     assert "no such file" in one_sentence(missing)
+    negative = run("preprocess.deduplicate", tmp_path / "in.txt", "--output", tmp_path / "o", "--max-repeats", "-1")
+    assert negative.returncode != 0 and "give 0 or more" in negative.stderr

@@ -65,6 +65,13 @@ def test_brat_names_file_and_line_of_a_bad_entity(tmp_path, line, complaint):
     assert "one.ann, line 2" in sentence and complaint in sentence
 
 
+def test_brat_reads_a_single_text_and_wants_its_name(tmp_path):
+    folder = brat(tmp_path / "a", "foie", "T1\tanatomy 0 4\tfoie")
+    [document], _ = read_split("brat", folder / "one.txt", TYPES)
+    assert document.id == "one" and document.entities == [Entity("anatomy", ((0, 4),))]
+    assert "given as its .txt" in refused("brat", folder / "one.ann")
+
+
 def test_brat_annotations_without_their_text_are_refused(tmp_path):
     folder = brat(tmp_path / "a", "foie")
     (folder / "two.ann").write_text("")

@@ -56,6 +56,17 @@ def test_only_drawn_positions_change_and_labels_mark_true_replacements():
     assert output.replaced.any() and not output.replaced[~masked].any()
 
 
+def test_a_sampled_padding_id_is_a_token_like_any_other(monkeypatch):
+    model, batch = electra_model().eval(), electra_batch()
+    inputs, positions = batch["net_input"], []
+    monkeypatch.setattr(electra, "sample_tokens", lambda *_: torch.ones(int(inputs["masked"].sum()), dtype=torch.long))
+    encoder = model.discriminator.sentence_encoder
+    encoder.embed_positions.register_forward_pre_hook(lambda _, args: positions.append(args[0]))
+    model(**inputs)
+    expected = inputs["original"].ne(1).cumsum(1) * inputs["original"].ne(1) + 1
+    assert torch.equal(positions[-1], expected)
+
+
 def test_a_generator_that_is_right_leaves_nothing_replaced(monkeypatch):
     model, batch = electra_model().eval(), electra_batch()
     inputs = batch["net_input"]

@@ -68,11 +68,17 @@ def test_the_seed_decides(tmp_path):
     assert outputs[1][0] != outputs[2][0] and json.loads(outputs[2][1])["seed"] == 2
 
 
-def test_a_small_file_still_gives_validation_a_document_and_a_single_document_is_trained_on(tmp_path):
+def test_a_small_file_still_gives_validation_a_document(tmp_path):
     train, valid, _ = mixed(tmp_path, {"petit": 1}, share=0.0001, count=5)
     assert len(train) == 4 and len(valid) == 1
-    sources = [Source(write(tmp_path / "un.jsonl", 1, "un"), 1)]
-    assert mix(sources, tmp_path / "un", 0.0001, 1)["sources"][0]["train"]["documents"] == 1
+
+
+def test_a_single_document_is_refused_unless_nothing_is_to_be_set_apart(tmp_path):
+    single = write(tmp_path / "un.jsonl", 1, "un")
+    with pytest.raises(InputError, match="a single document, and none can be set apart for validation"):
+        mix([Source(single, 1)], tmp_path / "out", 0.0001, 1)
+    assert not (tmp_path / "out").exists()
+    assert mix([Source(single, 1)], tmp_path / "out", 0.0, 1)["sources"][0]["train"]["documents"] == 1
 
 
 def test_no_share_sets_nothing_apart(tmp_path):

@@ -1,8 +1,12 @@
 """LAMB and Adam against vectors worked out in double precision, and their invariants."""
 
+import argparse
+
 import pytest
 import torch
+from fairseq.dataclass.utils import gen_parser_from_dataclass
 
+from alibert_fairseq.optim import lamb
 from alibert_fairseq.optim.adam import parse_betas
 from alibert_fairseq.optim.lamb import AliBertLamb, LambConfig
 from alibert_fairseq.optim.moments import AdamLamb, decay_groups
@@ -163,6 +167,33 @@ def build_optimizer(params, **options):
     cfg = LambConfig(**options)
     cfg.lr, cfg.clip_norm = [0.01], 0.0
     return AliBertLamb(cfg, params)._optimizer
+
+
+def test_the_command_line_switches_bias_correction_off():
+    parser = argparse.ArgumentParser()
+    gen_parser_from_dataclass(parser, LambConfig())
+    for words, corrects in ([], True), (["--lamb-no-bias-correction"], False):
+        options = parser.parse_args(words)
+        optimizer = build_optimizer([torch.nn.Parameter(torch.ones(2, 2))], **vars(options))
+        assert optimizer.bias_correction is corrects
+
+
+def test_apex_gets_the_groups_and_settings_it_understands(monkeypatch):
+    class Fused(torch.optim.SGD):  # what apex.optimizers.FusedLAMB accepts
+        def __init__(self, params, lr, betas, eps, bias_correction, max_grad_norm, use_nvlamb):
+            self.seen = {"bias_correction": bias_correction, "max_grad_norm": max_grad_norm, "use_nvlamb": use_nvlamb}
+            super().__init__(params, lr=lr)
+
+    class OnGpu(torch.nn.Parameter):
+        is_cuda = True
+
+    monkeypatch.setattr(lamb, "_fused_lamb", lambda: Fused)
+    params = [OnGpu(torch.ones(2, 2)), OnGpu(torch.ones(2))]
+    fused = build_optimizer(params, lamb_max_grad_norm=0.0)
+    assert fused.seen == {"bias_correction": True, "max_grad_norm": float("inf"), "use_nvlamb": False}
+    assert [group["weight_decay"] for group in fused.param_groups] == [0.01, 0.0]
+    assert not any("adapt" in group for group in fused.param_groups)
+    assert not isinstance(build_optimizer(params, weight_decay=0.0), Fused)  # there apex is plain Adam
 
 
 def test_betas_are_read_in_both_spellings():
