@@ -48,16 +48,19 @@ export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=true
 mkdir -p "$output"
 cd "$output"
 
-settings="corpus=${corpus[*]} ner=$ner recipe=$recipe objective=$objective vocab=$vocab updates=$updates"
-[ ! -e settings ] || [ "$(cat settings)" = "$settings" ] ||
-    die "$output holds a run with other settings ($(cat settings)); give another --output, or delete it."
-echo "$settings" > settings
-
-# stage NAME RESULT COMMAND...: run the command unless its result is there
+# stage NAME RESULT SETTINGS COMMAND...: run the command unless its result is there; RESULT may be followed by what an
+# unfinished run leaves. settings/NAME holds what the result was made with.
 stage() {
-    local name=$1 result=$2 start=$SECONDS
-    shift 2
-    if [ -e "$result" ]; then echo "== $name: done before"; return; fi
+    local name=$1 results=($2) settings=$3 note="settings/${1// /_}" start=$SECONDS one before
+    shift 3
+    before=$(cat "$note" 2>/dev/null || :)
+    for one in "${results[@]}"; do
+        [ ! -e "$one" ] || [ "$before" = "$settings" ] || die "$output/$one was made with other settings ($before);" \
+            "give another --output, or delete it and what was made after it."
+    done
+    if [ -e "${results[0]}" ]; then echo "== $name: done before"; return; fi
+    mkdir -p settings
+    echo "$settings" >"$note"
     echo "== $name"
     "$@"
     echo "== $name: $((SECONDS - start)) s"
@@ -76,18 +79,20 @@ pretrain() {
 
 echo "== annotations"  # before the long work, so that a wrong type or offset costs seconds
 python -m downstream.finetune "$recipe" --data "$ner" --check
-stage "documents" mixed documents
-stage "tokenizer" tokenizer python -m preprocess.train_tokenizer mixed/train.jsonl --output tokenizer --vocab-size "$vocab"
-stage "data-bin" data-bin python -m preprocess.binarize --tokenizer tokenizer \
+stage "documents" mixed "${corpus[*]}" documents
+stage "tokenizer" tokenizer "$vocab pieces" \
+    python -m preprocess.train_tokenizer mixed/train.jsonl --output tokenizer --vocab-size "$vocab"
+stage "data-bin" data-bin "" python -m preprocess.binarize --tokenizer tokenizer \
     --train mixed/train.jsonl --valid mixed/valid.jsonl --output data-bin
-stage "pretraining" pretrained pretrain
-stage "Hugging Face model" model python -m alibert_fairseq.hf.export \
+stage "pretraining" "pretrained checkpoints" "$objective, $updates updates" pretrain
+stage "Hugging Face model" model "" python -m alibert_fairseq.hf.export \
     --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
-stage "masked words" masked_words python -m downstream.masked_words \
+stage "masked words" masked_words "" python -m downstream.masked_words \
     --model model --sentences "$sample/masked.txt" --output masked_words
 finetune=(python -m downstream.finetune "$recipe" --data "$ner" --model model --set epochs=8)  # best by epoch 7 here
-stage "named entities" ner/metrics.json "${finetune[@]}" --output ner
-stage "named entities, random weights" ner-random/metrics.json "${finetune[@]}" --random-init --output ner-random
+stage "named entities" ner/metrics.json "$ner, $recipe" "${finetune[@]}" --output ner
+stage "named entities, random weights" ner-random/metrics.json "$ner, $recipe" \
+    "${finetune[@]}" --random-init --output ner-random
 echo
 python -m downstream.report ner ner-random --output table.md
 cat <<END
