@@ -1,6 +1,6 @@
 """Take out one check of bad input after the other and see its test fail: docs/results/bad_input.md.
 
-    python tests/campaigns/bad_input_mutations.py
+    python tests/campaigns/bad_input_mutations.py [WORD]      # only the rows whose first column holds WORD
 
 Works on a copy of the checkout. A row of MUTATIONS is: what is bad, the file that checks it, a piece of that file's
 text that occurs once, what takes its place, and the test that must fail then. Prints a Markdown table; the exit status
@@ -118,6 +118,31 @@ MUTATIONS = [
         "tests/end_to_end/test_export.py::test_bad_checkpoints_are_refused_in_one_sentence",
     ),
     Mutation(
+        "tokenizer of another training, to export", "alibert_fairseq/hf/export.py",
+        "if different := different_tokenizer(checkpoint.task_state, digests(str(tokenizer))):", "if different := None:",
+        "tests/end_to_end/test_export.py::test_another_tokenizer_of_the_same_size_is_refused",
+    ),
+    Mutation(
+        "data-bin of another tokenizer, resuming", "alibert_fairseq/tasks/pretraining.py",
+        "if different := different_tokenizer(state_dict, self.tokenizer_digests):", "if different := None:",
+        "tests/end_to_end/test_bad_training_input.py::"
+        "test_the_checkpoint_of_another_tokenizer_with_a_vocabulary_as_large",
+    ),
+    Mutation(
+        "checkpoint of another objective, resuming", "fairseq_compat/resuming.py",
+        "if not str(error).startswith(NO_FIT):", "if True:",
+        "tests/end_to_end/test_bad_training_input.py::test_the_checkpoint_of_another_objective",
+    ),
+    Mutation(
+        "disk full, training", "fairseq_compat/saving.py", "            os.unlink(aside)", "            pass",
+        "tests/end_to_end/test_bad_training_input.py::test_a_full_disk_leaves_the_checkpoints_whole",
+    ),
+    Mutation(
+        "a single document", "preprocess/mix.py",
+        "if share and not any(source.valid.documents for source in sources):", "if False:",
+        "tests/unit/test_mix.py::test_a_single_document_is_refused_unless_nothing_is_to_be_set_apart",
+    ),
+    Mutation(
         "disk full, a file", "preprocess/files.py", "        aside.unlink(missing_ok=True)\n", "        pass\n",
         "tests/unit/test_tokenizer_training.py::test_a_full_disk_is_one_sentence_and_leaves_nothing "
         "tests/unit/test_files.py",
@@ -157,7 +182,7 @@ def main() -> int:
         checkout = shutil.copytree(
             ROOT, Path(place) / "checkout", ignore=shutil.ignore_patterns(".git", ".venv", "runs"), symlinks=True
         )
-        for one in MUTATIONS:
+        for one in (one for one in MUTATIONS if all(word in one.bad for word in sys.argv[1:])):
             file = checkout / one.file
             before = file.read_text(encoding="utf-8")
             assert before.count(one.text) == 1, f"{one.file}: {one.text!r} occurs {before.count(one.text)} times"
