@@ -38,6 +38,14 @@ def whole_or_refused(module):
     module.PathManager = StandIn(module.PathManager, copy=copy)
 
 
+def _reason(error: BaseException) -> str:
+    """The system's own words, which torch's writer covers with a complaint about its file position."""
+    known: BaseException | None = error
+    while known is not None and not isinstance(known, OSError):
+        known = known.__context__
+    return getattr(known, "strerror", None) or str(error).partition("\n")[0]
+
+
 @contextmanager
 def _in_one_sentence(path: str, aside: str):
     try:
@@ -45,8 +53,7 @@ def _in_one_sentence(path: str, aside: str):
     except (OSError, RuntimeError) as error:
         with contextlib.suppress(OSError):
             os.unlink(aside)
-        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         raise Refusal(
-            f"{path}: not written ({reason}); make room and start the same command again, which goes on from the last "
-            "whole checkpoint."
+            f"{path}: not written ({_reason(error)}); make room and start the same command again, which goes on from "
+            "the last whole checkpoint."
         ) from None

@@ -47,7 +47,8 @@ def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = 
 def _keep_completed_card(output: Path) -> None:
     """Refuse to replace a model card in which someone has filled in what only they know."""
     for card in (output / "README.md", output / "generator" / "README.md"):
-        if card.is_file() and TO_COMPLETE not in card.read_text(encoding="utf-8", errors="replace"):
+        text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+        if MADE_BY in text and TO_COMPLETE not in text:
             raise InputError(f"{card}: was completed by hand and would be replaced; give another --output.")
 
 
