@@ -7,7 +7,7 @@
 # the corpus' folder with train, dev and test; OUTPUT: where everything goes. A second call reuses what is done. Both
 # objectives train at the same time, on a core each (0 and 1), and stop after the same time.
 set -euo pipefail
-hours=${HOURS:-0.767} mlm_updates=${MLM_UPDATES:-9500} electra_updates=${ELECTRA_UPDATES:-6500}  # ends of the schedules
+hours=${HOURS:-1.05} mlm_updates=${MLM_UPDATES:-10000} electra_updates=${ELECTRA_UPDATES:-8600}  # ends of the schedules
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 raw=$(realpath "$1") quaero=$(realpath "$2")
 mkdir -p "$3" && cd "$3"
