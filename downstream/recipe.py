@@ -59,6 +59,7 @@ class Protocol:
     learning_rate: float
     epochs: int  # at most; the one with the best micro F1 on dev is kept
     source: str  # who chose these numbers, or how they were chosen
+    head_learning_rate: float | None = None  # of the new layer, which begins as noise; left out: the encoder's
     weight_decay: float = 0.01  # BERT's, and AliBERT's
     warmup: float = 0.1  # share of all updates, as BERT's and ELECTRA's fine-tuning
     clip: float = 1.0  # largest gradient norm, as BERT's and ELECTRA's fine-tuning
@@ -106,6 +107,8 @@ def load_protocol(recipe_file: Path, name: str, changes: list[str]) -> Protocol:
     protocol = _build(Protocol, values, file)
     if protocol.batch < 1 or protocol.epochs < 1 or not 0 <= protocol.warmup <= 1 or (protocol.patience or 1) < 1:
         raise InputError(f"{file}: batch, epochs, patience start at 1, warmup is a share (0 to 1); got {protocol}.")
+    if any(rate is not None and rate <= 0 for rate in (protocol.learning_rate, protocol.head_learning_rate)):
+        raise InputError(f"{file}: learning rates are above 0; got {protocol}.")
     if not 0 <= (protocol.dropout or 0) < 1:
         raise InputError(f"{file}: dropout is a share, at least 0 and below 1; got {protocol.dropout}.")
     return protocol

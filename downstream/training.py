@@ -65,10 +65,14 @@ def batches(sequences: list[Sequence], size: int, draw: random.Random) -> Iterat
 
 def optimizer_of(model, protocol: Protocol, num_updates: int):
     """AdamW (torch's betas and epsilon, which are BERT's up to 0.01 of epsilon) and its schedule."""
-    plain = [parameter for parameter in model.parameters() if parameter.ndim < 2]  # biases and LayerNorm
-    decayed = [parameter for parameter in model.parameters() if parameter.ndim >= 2]
-    groups = [{"params": decayed, "weight_decay": protocol.weight_decay}, {"params": plain, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=protocol.learning_rate, fused=True)
+    head_rate = protocol.learning_rate if protocol.head_learning_rate is None else protocol.head_learning_rate
+    groups: dict[tuple[float, float], dict] = {}
+    for name, parameter in model.named_parameters():
+        rate = head_rate if name.startswith("classifier.") else protocol.learning_rate
+        decay = protocol.weight_decay if parameter.ndim >= 2 else 0.0  # not on biases and LayerNorm
+        group = groups.setdefault((rate, decay), {"params": [], "lr": rate, "weight_decay": decay})
+        group["params"].append(parameter)
+    optimizer = torch.optim.AdamW(list(groups.values()), fused=True)
     warmup = max(1, round(protocol.warmup * num_updates))
 
     def share(update: int) -> float:

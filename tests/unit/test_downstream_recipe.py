@@ -108,6 +108,8 @@ def test_settings_change_by_name_and_2e_5_is_a_number(folder):
         ("epochs=1.5", "int is needed"),
         ("epochs=true", "int is needed"),
         ("learning_rate=fast", "float is needed"),
+        ("learning_rate=0", "learning rates are above 0"),
+        ("head_learning_rate=0.0", "learning rates are above 0"),
         ("warmup=10", "a share"),
     ],
 )

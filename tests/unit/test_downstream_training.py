@@ -74,6 +74,16 @@ def test_schedule_warms_up_then_falls_to_zero_and_biases_do_not_decay(model):
     assert plain["weight_decay"] == 0.0 and {one.ndim for one in plain["params"]} == {1}
 
 
+def test_the_head_has_its_own_rate(model):
+    optimizer, _ = optimizer_of(model, protocol(learning_rate=1e-3, head_learning_rate=1e-2, warmup=0.0), 10)
+    rates = {id(one): group["initial_lr"] for group in optimizer.param_groups for one in group["params"]}
+    assert len(rates) == len(list(model.parameters()))
+    for name, parameter in model.named_parameters():
+        assert rates[id(parameter)] == (1e-2 if name.startswith("classifier.") else 1e-3), name
+    shared, _ = optimizer_of(model, protocol(learning_rate=1e-3), 10)
+    assert {group["initial_lr"] for group in shared.param_groups} == {1e-3}
+
+
 def test_predictions_do_not_depend_on_the_company_of_a_sequence(model):
     with torch.no_grad():
         for parameter in model.parameters():
