@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # AliBERT, tiny: 4 layers of 128, for 2 cores and some megabytes of text. What the quickstart runs.
 # Reads the data-bin $DATA_BIN, writes checkpoints to $SAVE_DIR. Every option can be given again behind the recipe's
-# name, the last one counts:
+# name, the last one counts (for another --optimizer, copy the recipe: --alibert-adam-betas belongs to this one):
 #   DATA_BIN=data-bin SAVE_DIR=checkpoints bash recipes/pretrain/tiny_mlm.sh --max-update 5000 --total-num-update 5000
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

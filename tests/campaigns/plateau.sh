@@ -29,7 +29,5 @@ wait $pid
 variant 0 mask-0.15 --mask-prob 0.15 & pid=$!
 variant 1 128-tokens --tokens-per-sample 128 --batch-size 16
 wait $pid
-variant 0 lamb --optimizer lamb --lr 1e-2 --clip-norm 0 & pid=$!
-variant 1 lr-3e-3 --lr 3e-3
-wait $pid
+variant 0 lr-3e-3 --lr 3e-3
 grep -H "| train_inner |" ./*.log | sed -E 's/^\.\/(.*)\.log:.* loss=([0-9.]+),.*num_updates=([0-9]+),.*/\1 \3 \2/'
