@@ -20,6 +20,8 @@ class Guess(NamedTuple):
 class HubInterface(nn.Module):
     """`encode`, `decode`, `fill_mask` and `extract_features`, for one model of this plugin."""
 
+    part: str  # a part that only the models of this interface have
+
     def __init__(self, cfg, task, model):
         super().__init__()
         self.cfg, self.task, self.model = cfg, task, model
@@ -33,7 +35,10 @@ class HubInterface(nn.Module):
     def load(cls, model_name_or_path, checkpoint_file, data_name_or_path, **overrides):
         """Load a checkpoint of our own: it is a pickle, so never one that a stranger sent."""
         loaded = hub_utils.from_pretrained(model_name_or_path, checkpoint_file, data_name_or_path, **overrides)
-        return cls(loaded["args"], loaded["task"], loaded["models"][0])
+        model = loaded["models"][0]
+        if not hasattr(model, cls.part):
+            raise ValueError(f"{checkpoint_file}: of {type(model).__name__}; use that class's from_pretrained")
+        return cls(loaded["args"], loaded["task"], model)
 
     @property
     def device(self) -> torch.device:
@@ -96,6 +101,8 @@ class HubInterface(nn.Module):
 class AliBertHubInterface(HubInterface):
     """Over a masked language model."""
 
+    part = "encoder"
+
     def scores(self, tokens, masked):
         return self.model(tokens, masked=masked)
 
@@ -105,6 +112,8 @@ class AliBertHubInterface(HubInterface):
 
 class ElectraHubInterface(HubInterface):
     """Over ELECTRA: masks are filled by the generator, features come from the discriminator."""
+
+    part = "discriminator"
 
     def scores(self, tokens, masked):
         return self.model.generator.lm_head(self.model.generator.sentence_encoder(tokens)[masked])

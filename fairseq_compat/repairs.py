@@ -135,6 +135,15 @@ REPAIRS = [
         resuming.the_task_has_its_say,
     ),
     Repair(
+        "a finished training that is started again: one more update each time, written over its checkpoint",
+        "fairseq compares with --max-update after an update only",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq_cli.train",),
+        resuming.finished_is_finished,
+    ),
+    Repair(
         "resuming with two processes: Unsupported global fairseq.distributed.utils._TensorPlaceholder",
         "fairseq sends the checkpoint from rank to rank as a pickle, which torch 2.6 no longer opens by default",
         "fairseq",

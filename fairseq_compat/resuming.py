@@ -1,10 +1,13 @@
-"""What a checkpoint that does not fit the run says when training resumes."""
+"""Resuming: what a checkpoint that does not fit the run says, and that a finished run is not trained further."""
 
 import functools
+import logging
 from contextlib import contextmanager
 
 from fairseq_compat.refusal import Refusal
 from fairseq_compat.stand_in import StandIn
+
+logger = logging.getLogger(__name__)
 
 NO_FIT = "Cannot load model parameters from checkpoint"  # how fairseq's own message begins
 
@@ -45,3 +48,23 @@ def the_task_has_its_say(module):
 
     module.checkpoint_utils = StandIn(utils, load_checkpoint_to_cpu=load_checkpoint_to_cpu)
     module.Trainer.load_checkpoint = load_checkpoint
+
+
+@contextmanager
+def finished_is_finished(module):
+    """After `fairseq_cli.train` ran: a run that has reached --max-update does nothing more when it is started again.
+
+    Stock fairseq compares after an update only, so that every such start would add one to the checkpoint.
+    """
+    yield
+    original = module.train
+
+    @functools.wraps(original)
+    def train(cfg, trainer, task, epoch_itr):
+        updates, most = trainer.get_num_updates(), cfg.optimization.max_update
+        if most and updates >= most:
+            logger.info(f"nothing left to train: {updates} updates were done, --max-update is {most}")
+            return [None], True
+        return original(cfg, trainer, task, epoch_itr)
+
+    module.train = train

@@ -21,6 +21,7 @@ sample=$root/recipes/sample
 corpus=() ner=$sample/brat recipe=$root/recipes/finetune/sample.yaml objective=mlm vocab=3000 updates=1200 output=
 die() { echo "error: $*" >&2; exit 2; }
 absolute() { [ -e "$1" ] || die "$1: no such file or directory; check the path."; echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; }
+number() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 $2: give a whole number above 0."; echo "$2"; }
 while [ $# -gt 0 ]; do
     case $1 in
         --help|-h) echo "$usage"; exit 0 ;;
@@ -32,8 +33,8 @@ while [ $# -gt 0 ]; do
         --ner) ner=$(absolute "$2") ;;
         --recipe) recipe=$(absolute "$2") ;;
         --objective) objective=$2 ;;
-        --vocab-size) vocab=$2 ;;
-        --updates) updates=$2 ;;
+        --vocab-size) vocab=$(number "$1" "$2") ;;
+        --updates) updates=$(number "$1" "$2") ;;
         --output) mkdir -p "$2"; output=$(absolute "$2") ;;
     esac
     shift 2
@@ -49,21 +50,35 @@ mkdir -p "$output"
 cd "$output"
 
 # stage NAME RESULT SETTINGS COMMAND...: run the command unless its result is there; RESULT may be followed by what an
-# unfinished run leaves. settings/NAME holds what the result was made with.
+# unfinished run leaves. settings/NAME holds what the result was made with, and a checksum of that and all before it.
+everything=(mixed tokenizer data-bin pretrained checkpoints model masked_words ner ner-random)  # in the order of making
+chain=
 stage() {
-    local name=$1 results=($2) settings=$3 note="settings/${1// /_}" start=$SECONDS one before
+    local name=$1 results=($2) settings=$3 note="settings/${1// /_}" start=$SECONDS one before now
     shift 3
+    chain=$(echo "$chain, $settings" | cksum)
+    now="$settings"$'\n'"$chain"
     before=$(cat "$note" 2>/dev/null || :)
     for one in "${results[@]}"; do
-        [ ! -e "$one" ] || [ "$before" = "$settings" ] || die "$output/$one was made with other settings ($before);" \
-            "give another --output, or delete it and what was made after it."
+        [ ! -e "$one" ] || [ "$before" = "$now" ] || refuse_to_reuse "$one" "${before%$'\n'*}"
     done
     if [ -e "${results[0]}" ]; then echo "== $name: done before"; return; fi
     mkdir -p settings
-    echo "$settings" >"$note"
+    echo "$now" >"$note"
     echo "== $name"
     "$@"
     echo "== $name: $((SECONDS - start)) s"
+}
+refuse_to_reuse() {  # RESULT SETTINGS: name all that was made of it, too
+    local one outdated=()
+    for one in "${everything[@]}"; do
+        if [ "$one" = "${1%%/*}" ] || [ ${#outdated[@]} -gt 0 ]; then [ ! -e "$one" ] || outdated+=("$one"); fi
+    done
+    die "$output/$1 was made with other settings or of other files (${2:-unknown}); give another --output, or make it" \
+        "anew after: cd $output && rm -r ${outdated[*]}"
+}
+checksum() {  # PATTERN PATH...: of all files below the paths whose name matches
+    find -L "${@:2}" -type f -regex "$1" -print0 | sort -z | xargs -0 cat | cksum | cut -d" " -f1
 }
 documents() {
     python -m preprocess.ingest "${corpus[@]}" --output ingested.jsonl
@@ -79,7 +94,7 @@ pretrain() {
 
 echo "== annotations"  # before the long work, so that a wrong type or offset costs seconds
 python -m downstream.finetune "$recipe" --data "$ner" --check
-stage "documents" mixed "${corpus[*]}" documents
+stage "documents" mixed "${corpus[*]}, checksum $(checksum '.*\.\(txt\|jsonl\)' "${corpus[@]}")" documents
 stage "tokenizer" tokenizer "$vocab pieces" \
     python -m preprocess.train_tokenizer mixed/train.jsonl --output tokenizer --vocab-size "$vocab"
 stage "data-bin" data-bin "" python -m preprocess.binarize --tokenizer tokenizer \
@@ -89,9 +104,10 @@ stage "Hugging Face model" model "" python -m alibert_fairseq.hf.export \
     --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
 stage "masked words" masked_words "" python -m downstream.masked_words \
     --model model --sentences "$sample/masked.txt" --output masked_words
+annotated="$ner, $recipe, checksum $(checksum '.*' "$ner" "$recipe")"
 finetune=(python -m downstream.finetune "$recipe" --data "$ner" --model model --set epochs=8)  # best by epoch 7 here
-stage "named entities" ner/metrics.json "$ner, $recipe" "${finetune[@]}" --output ner
-stage "named entities, random weights" ner-random/metrics.json "$ner, $recipe" \
+stage "named entities" "ner/metrics.json ner" "$annotated" "${finetune[@]}" --output ner
+stage "named entities, random weights" "ner-random/metrics.json ner-random" "$annotated" \
     "${finetune[@]}" --random-init --output ner-random
 echo
 python -m downstream.report ner ner-random --output table.md

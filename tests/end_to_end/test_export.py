@@ -141,6 +141,13 @@ def test_hub_and_hugging_face_agree_on_a_sentence(models, checkpoints, data_bin)
             hub.fill_mask("fièvre " * hub.model.max_positions() + "<mask>")
 
 
+def test_the_class_of_another_objective_is_refused(checkpoints, data_bin):
+    for objective, wrong, right in (("mlm", ElectraModel, "AliBertModel"), ("electra", AliBertModel, "ElectraModel")):
+        path = checkpoints[objective]
+        with pytest.raises(ValueError, match=f"of {right}; use that class's from_pretrained"):
+            wrong.from_pretrained(str(path.parent), path.name, str(data_bin))
+
+
 def refused(*arguments) -> str:
     """The one sentence of a command that must fail."""
     done = subprocess.run([sys.executable, "-m", *map(str, arguments)], text=True, capture_output=True, env=ENVIRONMENT)

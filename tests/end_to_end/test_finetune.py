@@ -11,7 +11,7 @@ import pytest
 from tiny_models import write_electra, write_roberta
 from transformers import pipeline
 
-from downstream import finetune
+from downstream import finetune, tag
 
 WORDS = {"foie": "anatomy", "rein": "anatomy", "aspirine": "substance", "fièvre": "symptom", "hépatite": "symptom"}
 RECIPE = """
@@ -116,6 +116,21 @@ def test_a_pipeline_with_the_saved_model_finds_the_scored_entities_in_raw_text(d
             start += len(line)
         assert found == [(one["start"], one["end"], one["label"]) for one in record["predicted"]]
         assert {raw[start:end].lower() for start, end, _ in found} <= WORDS.keys()
+
+
+def test_tagging_raw_text_finds_the_scored_entities(done, task, tmp_path, monkeypatch, capsys):
+    output, _ = done
+    parts = ["tag", task / "data" / "test", "--model", output / "model", "--output", tmp_path / "out.jsonl"]
+    monkeypatch.setattr(sys, "argv", [str(part) for part in parts])
+    tag.main()
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    scored = predictions(output, json.loads((output / "metrics.json").read_text())["model_seed"])
+    assert [one["id"] for one in found] == [one["id"] for one in scored]
+    for mine, theirs in zip(found, scored, strict=True):
+        assert mine["text"] == (task / "data" / "test" / f"{mine['id']}.txt").read_text(encoding="utf-8")
+        told = [{name: span[name] for name in ("start", "end", "label")} for span in theirs["predicted"]]
+        assert mine["entities"] == told and told
+    assert f"4 documents, {sum(len(one['entities']) for one in found)} entities" in capsys.readouterr().out
 
 
 def test_predictions_of_a_seed_are_readable_and_match_its_score(done, task):

@@ -78,6 +78,12 @@ def test_a_run_stopped_in_an_epoch_goes_on_bit_by_bit(precision, train, tmp_path
     assert [name for name in whole if not torch.equal(whole[name], parts[name])] == []
 
 
+def test_a_finished_run_that_is_started_again_stays_as_it_is(train, tmp_path):
+    before = train(tmp_path, "--max-update", "3").read_bytes()
+    assert train(tmp_path, "--max-update", "3").read_bytes() == before
+    assert train(tmp_path, "--max-update", "4").read_bytes() != before
+
+
 def test_bf16_trains_in_bf16_with_master_weights_in_fp32(train, tmp_path, monkeypatch):
     seen, step = [], trainer.Trainer.train_step
 

@@ -1,0 +1,98 @@
+"""What the quickstart reuses and what it refuses to reuse, with stages that only leave their outputs behind."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+STAGE = """#!/usr/bin/env bash
+# Stands for `python -m STAGE ... --output RESULT`.
+echo "$2" >>"$CALLS"
+while [ $# -gt 0 ]; do case $1 in --check) exit 0 ;; --output) result=$2 ;; esac; shift; done
+case $result in *.*) touch "$result" ;; *) mkdir -p "$result"; touch "$result/metrics.json" ;; esac
+"""
+PRETRAINING = 'mkdir -p "$SAVE_DIR"; echo pretraining >>"$CALLS"\n'
+ALL = [
+    "downstream.finetune", "preprocess.ingest", "preprocess.clean", "preprocess.deduplicate", "preprocess.mix",
+    "preprocess.train_tokenizer", "preprocess.binarize", "pretraining", "alibert_fairseq.hf.export",
+    "downstream.masked_words", "downstream.finetune", "downstream.finetune", "downstream.report",
+]  # fmt: skip
+NOTHING = [ALL[0], ALL[-1]]  # the annotations are looked at, the table is made
+
+
+class Project:
+    """A copy of the quickstart among stages that do nothing."""
+
+    def __init__(self, root: Path, repository: Path):
+        self.root, self.output, self.calls = root, root / "out", root / "calls"
+        recipes = root / "recipes"
+        for folder in ("pretrain", "finetune", "sample/text", "sample/brat/train", "sample/brat/dev", "bin"):
+            (recipes / folder).mkdir(parents=True)
+        shutil.copy(repository / "recipes" / "quickstart.sh", recipes)
+        (recipes / "environment.sh").write_text(f'PATH="{recipes}/bin:$PATH"\n')
+        (recipes / "pretrain" / "tiny_mlm.sh").write_text(PRETRAINING)
+        (recipes / "bin" / "python").write_text(STAGE)
+        (recipes / "bin" / "python").chmod(0o755)
+        self.recipe, self.text = recipes / "finetune" / "sample.yaml", recipes / "sample" / "text" / "a.txt"
+        self.annotation = recipes / "sample" / "brat" / "train" / "a.ann"
+        for file in (self.recipe, self.text, self.annotation):
+            file.write_text("before\n")
+
+    def run(self, *options) -> tuple[list[str], str]:
+        """(the stages that ran, the error or nothing)."""
+        self.calls.write_text("")
+        command = ["bash", self.root / "recipes" / "quickstart.sh", "--output", self.output, *options]
+        environment = os.environ | {"CALLS": str(self.calls)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == (2 if done.stderr else 0), done.stderr
+        return self.calls.read_text().split(), done.stderr
+
+
+@pytest.fixture
+def project(tmp_path, repository) -> Project:
+    made = Project(tmp_path, repository)
+    assert made.run() == (ALL, "")
+    return made
+
+
+def test_a_second_call_reuses_everything(project):
+    assert project.run() == (NOTHING, "")
+
+
+@pytest.mark.parametrize(
+    "changed, outdated",
+    [
+        ("recipe", "ner ner-random"),
+        ("annotation", "ner ner-random"),
+        ("text", "mixed tokenizer data-bin pretrained checkpoints model masked_words ner ner-random"),
+    ],
+)
+def test_a_changed_file_is_noticed_and_what_was_made_of_it_is_named(project, changed, outdated):
+    getattr(project, changed).write_text("after\n")
+    ran, error = project.run()
+    assert ran == NOTHING[:1] and error.count("\n") == 1
+    assert error.endswith(f"cd {project.output} && rm -r {outdated}\n")
+    subprocess.run(error.partition("anew after: ")[2], shell=True, check=True)
+    assert project.run()[1] == "" and project.run() == (NOTHING, "")
+
+
+def test_a_model_of_a_pretraining_that_was_removed_is_not_reused(project):
+    (project.output / "pretrained").unlink()
+    shutil.rmtree(project.output / "checkpoints")
+    ran, error = project.run("--updates", "7")
+    assert ran == [ALL[0], "pretraining"] and "rm -r model masked_words ner ner-random" in error
+
+
+def test_an_unfinished_stage_goes_on_with_its_own_settings_only(project):
+    (project.output / "pretrained").unlink()  # the last thing that pretraining leaves
+    _, error = project.run("--updates", "7")
+    assert "checkpoints was made with other settings or of other files (mlm, 1200 updates)" in error
+    assert project.run() == ([ALL[0], "pretraining", ALL[-1]], "")
+
+
+@pytest.mark.parametrize("option, value", [("--updates", "soixante"), ("--updates", "0"), ("--vocab-size", "3e3")])
+def test_numbers_are_checked_before_anything_runs(project, option, value):
+    ran, error = project.run(option, value)
+    assert not ran and error == f"error: {option} {value}: give a whole number above 0.\n"
