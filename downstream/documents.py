@@ -47,7 +47,7 @@ class Labels:
         if label not in self.ignore:
             raise InputError(
                 f"{place}: entity type {label!r} is not known to the recipe, whose types are {', '.join(self.types)}; "
-                "add it there under types, rename or ignore."
+                "correct the annotation, or add the type there under types, rename or ignore."
             )
         counts["entities of an ignored type"] += 1
         return None

@@ -140,7 +140,8 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path, help="directory to write")
     parser.add_argument(
         "--valid", type=_share, default=0.02,
-        help="share of the documents of every file set apart for validation, at least one of each file with two "
+        help="share of the documents of every file set apart for validation: drawn by their texts, so that "
+        "each stays on its side when others come; at least one of each file with two "
         "(default 0.02: some 100,000 words of a corpus of 5 million, whose masked words give the loss to some 0.02)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=1, help="of all draws (default 1: any will do, it is recorded)")
