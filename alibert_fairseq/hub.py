@@ -20,7 +20,7 @@ class Guess(NamedTuple):
 class HubInterface(nn.Module):
     """`encode`, `decode`, `fill_mask` and `extract_features`, for one model of this plugin."""
 
-    part: str  # a part that only the models of this interface have
+    part: str  # a part that the models of the other objective lack
 
     def __init__(self, cfg, task, model):
         super().__init__()

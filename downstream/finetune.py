@@ -103,16 +103,21 @@ def main() -> None:
 
 
 def check(args: argparse.Namespace) -> str:
-    """What the recipe's splits hold, a line each. Raises InputError where a run would, the model apart."""
+    """What the recipe's splits hold, a line each, and a digest of all that scores depend on but the model.
+
+    Raises InputError where a run would, the model apart.
+    """
     recipe = load_recipe(args.recipe)
-    load_protocol(args.recipe, args.protocol, args.set)
+    protocol = load_protocol(args.recipe, args.protocol, args.set)
+    splits = read_documents(args, recipe)
     lines = []
-    for name, (documents, passed) in read_documents(args, recipe).items():
+    for name, (documents, passed) in splits.items():
         types = Counter(entity.label for document in documents for entity in document.entities)
         found = ", ".join(f"{types[label]} {label}" for label in recipe.types)
         past = "".join(f"; {count} {what}" for what, count in passed.items())
         lines.append(f"{name}: {len(documents)} documents, {types.total()} entities ({found}){past}")
-    return "\n".join(lines)
+    digest = hashlib.sha256(repr((recipe, protocol, splits)).encode()).hexdigest()
+    return "\n".join([*lines, f"sha256 of recipe, protocol and documents: {digest}"])
 
 
 def set_up(args: argparse.Namespace) -> Run:

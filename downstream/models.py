@@ -39,14 +39,19 @@ class Frame(NamedTuple):
     longest: int
 
 
-def load_config(folder: Path, **changes):
-    """The model's configuration. Raises InputError if the folder is not a pretrained Hugging Face model."""
+def read_config(folder: Path, **changes):
+    """The model's configuration. Raises InputError if the folder is not a Hugging Face model."""
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no config.json in it; give the folder of an exported Hugging Face model.")
     try:
-        config = AutoConfig.from_pretrained(folder, **changes)
+        return AutoConfig.from_pretrained(folder, **changes)
     except (OSError, ValueError) as error:
         raise InputError(f"{folder}/config.json: {first_line(error)}; export the folder again.") from None
+
+
+def load_config(folder: Path, **changes):
+    """The same of a pretrained model. Raises InputError for one that was fine-tuned already, too."""
+    config = read_config(folder, **changes)
     if any(name.endswith("ForTokenClassification") for name in config.architectures or ()):
         raise InputError(f"{folder}: this model was fine-tuned already; give the folder of the pretrained encoder.")
     return config

@@ -29,44 +29,62 @@ TOGETHER = 64  # documents tagged at a time: enough to sort their lines by lengt
 class Tagger:
     """A model that `downstream.finetune` wrote, with what its scores depend on."""
 
-    def __init__(self, folder: Path, device: str = "auto"):
-        """Raises InputError for a folder that is not from downstream.finetune."""
-        notes = Path(folder) / "finetuning.json"
-        if not notes.is_file():
-            raise InputError(
-                f"{folder}: no finetuning.json in it; give the folder `model` of a downstream.finetune run."
-            )
-        conditions = json.loads(read_text(notes))["conditions"]
-        recipe = Recipe(**conditions["recipe"])
-        self.machine = Machine(models.device_of(device), bf16=False)
-        self.tokenizer = models.load_tokenizer(Path(folder))
-        model, missing = models.load_weights(AutoModelForTokenClassification, Path(folder))
+    def __init__(self, folder: str | Path, device: str = "auto"):
+        """Raises InputError for a folder that is not from downstream.finetune, or damaged."""
+        folder = Path(folder)
+        recipe, longest, bf16 = read_notes(folder)
+        config = models.read_config(folder)
+        self.machine = Machine(models.device_of(device), bf16)
+        self.tokenizer = models.load_tokenizer(folder)
+        model, missing = models.load_weights(AutoModelForTokenClassification, folder, config=config)
         if missing:
             raise InputError(f"{folder}: it lacks {len(missing)} weights (first: {missing[0]}); copy the folder again.")
         self.model = model.to(self.machine.device)
-        self.frame = models.frame_of(self.tokenizer, model.config)
-        size = conditions["max_tokens"] - len(self.frame.prefix) - len(self.frame.suffix)
+        self.frame = models.frame_of(self.tokenizer, config)
+        size = longest - len(self.frame.prefix) - len(self.frame.suffix)
         self.layout = Layout(label_names(recipe.types), recipe.policy(), size, recipe.sequence == "line")
 
     def __call__(self, texts: list[str]) -> list[list[Span]]:
         """The entities of each text, in the order of the text: (start, end, label), in characters, end excluded."""
+        if not texts:
+            return []
         documents = [Document(str(number), text, []) for number, text in enumerate(texts)]
         split = prepare(documents, self.tokenizer, self.layout, training=False)
         tags = stitch(split, predict(self.model, split.sequences, self.frame, self.machine), self.layout.names)
         return [predicted_spans(example, mine) for example, mine in zip(split.examples, tags, strict=True)]
 
 
+def read_notes(folder: Path) -> tuple[Recipe, int, bool]:
+    """The recipe, the longest sequence in tokens and whether to use bf16: what finetuning.json says of the scoring."""
+    notes = folder / "finetuning.json"
+    if not notes.is_file():
+        raise InputError(f"{folder}: no finetuning.json in it; give the folder `model` of a downstream.finetune run.")
+    text = read_text(notes)
+    try:
+        conditions = json.loads(text)["conditions"]
+        return Recipe(**conditions["recipe"]), conditions["max_tokens"], conditions["precision"] == "bf16 autocast"
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{notes}: not as downstream.finetune wrote it; copy the folder again.") from None
+
+
 def read_texts(paths: list[Path]) -> list[tuple[str, str]]:
-    """(id, text) of every .txt file, those of folders at any depth; the id is the path inside the folder."""
-    found = []
+    """(id, text) of every .txt file, those of folders at any depth; the id is the path inside the folder.
+
+    Raises InputError for a path without .txt and for two files of one id.
+    """
+    found: dict[str, Path] = {}
     for path in paths:
         if not path.exists() or (path.is_file() and path.suffix != ".txt"):
             raise InputError(f"{path}: no such .txt file or folder of them; check the path.")
-        root = path if path.is_dir() else path.parent
-        found += [(str(file.relative_to(root).with_suffix("")), read_text(file)) for file in files_of(path, ".txt")]
-    if not found:
-        raise InputError(f"{paths[0]}: no .txt file in it; give the folder that holds the texts.")
-    return found
+        files = files_of(path, ".txt")
+        if not files:
+            raise InputError(f"{path}: no .txt file in it; give the folder that holds the texts.")
+        for file in files:
+            name = str(file.relative_to(path if path.is_dir() else path.parent).with_suffix(""))
+            if name in found:
+                raise InputError(f"{file}: would have the id of {found[name]}; give the folder that holds both.")
+            found[name] = file
+    return [(name, read_text(file)) for name, file in found.items()]
 
 
 def records(tagger: Tagger, texts: list[tuple[str, str]]) -> Iterator[dict]:

@@ -42,6 +42,9 @@ done
 case $objective in electra|mlm) ;; *) die "--objective $objective: it is electra or mlm." ;; esac
 [ ${#corpus[@]} -gt 0 ] || corpus=("$sample/text" "$sample/brat/train" "$sample/brat/dev")  # never the documents the score is of
 output=${output:-$root/runs/quickstart-$objective}
+for path in "${corpus[@]}"; do
+    case $output/ in "$path"/*) die "$output: lies in the corpus $path, where it would be read as text; give another --output." ;; esac
+done
 
 begin=$SECONDS
 . "$root/recipes/environment.sh"
@@ -74,11 +77,11 @@ refuse_to_reuse() {  # RESULT SETTINGS: name all that was made of it, too
     for one in "${everything[@]}"; do
         if [ "$one" = "${1%%/*}" ] || [ ${#outdated[@]} -gt 0 ]; then [ ! -e "$one" ] || outdated+=("$one"); fi
     done
-    die "$output/$1 was made with other settings or of other files (${2:-unknown}); give another --output, or make it" \
-        "anew after: cd $output && rm -r ${outdated[*]}"
+    die "$output/$1 was made with other settings or of other files${2:+ ($2)}; give another --output, or make it anew" \
+        "after: cd $(printf %q "$output") && rm -r ${outdated[*]}"
 }
-checksum() {  # PATTERN PATH...: of all files below the paths whose name matches
-    find -L "${@:2}" -type f -regex "$1" -print0 | sort -z | xargs -0 cat | cksum | cut -d" " -f1
+checksum() {  # of the names and contents of the texts
+    LC_ALL=C find -L "${corpus[@]}" -type f \( -name "*.txt" -o -name "*.jsonl" \) -exec cksum {} + | LC_ALL=C sort | cksum
 }
 documents() {
     python -m preprocess.ingest "${corpus[@]}" --output ingested.jsonl
@@ -93,8 +96,11 @@ pretrain() {
 }
 
 echo "== annotations"  # before the long work, so that a wrong type or offset costs seconds
-python -m downstream.finetune "$recipe" --data "$ner" --check
-stage "documents" mixed "${corpus[*]}, checksum $(checksum '.*\.\(txt\|jsonl\)' "${corpus[@]}")" documents
+annotated=$(python -m downstream.finetune "$recipe" --data "$ner" --check)
+echo "$annotated"
+annotated="$ner, $recipe, ${annotated##*$'\n'}"  # the last line has their SHA-256
+texts=$(checksum 2>&1) || die "${corpus[*]}: not all of it can be read; check the permissions ($texts)."
+stage "documents" mixed "${corpus[*]}, checksum $texts" documents
 stage "tokenizer" tokenizer "$vocab pieces" \
     python -m preprocess.train_tokenizer mixed/train.jsonl --output tokenizer --vocab-size "$vocab"
 stage "data-bin" data-bin "" python -m preprocess.binarize --tokenizer tokenizer \
@@ -104,7 +110,6 @@ stage "Hugging Face model" model "" python -m alibert_fairseq.hf.export \
     --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
 stage "masked words" masked_words "" python -m downstream.masked_words \
     --model model --sentences "$sample/masked.txt" --output masked_words
-annotated="$ner, $recipe, checksum $(checksum '.*' "$ner" "$recipe")"
 finetune=(python -m downstream.finetune "$recipe" --data "$ner" --model model --set epochs=8)  # best by epoch 7 here
 stage "named entities" "ner/metrics.json ner" "$annotated" "${finetune[@]}" --output ner
 stage "named entities, random weights" "ner-random/metrics.json ner-random" "$annotated" \

@@ -118,19 +118,58 @@ def test_a_pipeline_with_the_saved_model_finds_the_scored_entities_in_raw_text(d
         assert {raw[start:end].lower() for start, end, _ in found} <= WORDS.keys()
 
 
-def test_tagging_raw_text_finds_the_scored_entities(done, task, tmp_path, monkeypatch, capsys):
-    output, _ = done
-    parts = ["tag", task / "data" / "test", "--model", output / "model", "--output", tmp_path / "out.jsonl"]
-    monkeypatch.setattr(sys, "argv", [str(part) for part in parts])
+def tagged(monkeypatch, texts: Path, model: Path, output: Path) -> list[dict]:
+    monkeypatch.setattr(sys, "argv", ["tag", str(texts), "--model", str(model), "--output", str(output)])
     tag.main()
-    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    scored = predictions(output, json.loads((output / "metrics.json").read_text())["model_seed"])
+    return [json.loads(line) for line in output.read_text().splitlines()]
+
+
+def assert_as_scored(found: list[dict], scored: list[dict], texts: Path) -> None:
     assert [one["id"] for one in found] == [one["id"] for one in scored]
     for mine, theirs in zip(found, scored, strict=True):
-        assert mine["text"] == (task / "data" / "test" / f"{mine['id']}.txt").read_text(encoding="utf-8")
+        assert mine["text"] == (texts / f"{mine['id']}.txt").read_text(encoding="utf-8")
         told = [{name: span[name] for name in ("start", "end", "label")} for span in theirs["predicted"]]
         assert mine["entities"] == told and told
+
+
+def test_tagging_raw_text_finds_the_scored_entities(done, task, tmp_path, monkeypatch, capsys):
+    output, _ = done
+    texts = task / "data" / "test"
+    found = tagged(monkeypatch, texts, output / "model", tmp_path / "out.jsonl")
+    seed = json.loads((output / "metrics.json").read_text())["model_seed"]
+    assert_as_scored(found, predictions(output, seed), texts)
     assert f"4 documents, {sum(len(one['entities']) for one in found)} entities" in capsys.readouterr().out
+    assert tag.Tagger(output / "model", "cpu")([]) == []
+
+
+def test_tagging_cuts_long_lines_where_the_scoring_cut_them(task, tmp_path, monkeypatch):
+    shutil.copytree(task / "data", tmp_path / "data")
+    texts = tmp_path / "data" / "test"
+    for file in texts.glob("*.txt"):  # one line of some 80 tokens a document, sequences of 16
+        file.write_text(file.read_text(encoding="utf-8").replace("\n", " "), encoding="utf-8")
+    (tmp_path / "long.yaml").write_text(RECIPE + "sequence: window\nmax_tokens: 16\n")
+    shutil.copytree(task / "protocols", tmp_path / "protocols")
+    output = tmp_path / "run"
+    parts = [tmp_path / "long.yaml", "--model", task / "roberta", "--output", output, "--device", "cpu", "--seeds", "1"]
+    assert run(monkeypatch, *map(str, parts))["max_tokens"] == 16
+    found = tagged(monkeypatch, texts, output / "model", tmp_path / "out.jsonl")
+    assert_as_scored(found, predictions(output, 1), texts)
+
+
+@pytest.mark.parametrize(
+    "file, content, complaint",
+    [
+        ("finetuning.json", "{", "not as downstream.finetune wrote it"),
+        ("finetuning.json", '{"conditions": {"recipe": {"colour": 1}}}', "not as downstream.finetune wrote it"),
+        ("config.json", "{", "config.json"),
+        ("model.safetensors", "{", "export"),
+    ],
+)
+def test_a_damaged_fine_tuned_model_is_one_sentence(done, tmp_path, file, content, complaint):
+    shutil.copytree(done[0] / "model", tmp_path / "model")
+    (tmp_path / "model" / file).write_text(content)
+    with pytest.raises(finetune.InputError, match=complaint):
+        tag.Tagger(tmp_path / "model", "cpu")
 
 
 def test_predictions_of_a_seed_are_readable_and_match_its_score(done, task):
@@ -258,6 +297,7 @@ def test_check_says_what_the_splits_hold_and_writes_nothing(task, tmp_path, monk
     monkeypatch.setattr(sys, "argv", ["finetune", str(task / "tiny.yaml"), "--check"])
     finetune.main()
     printed = capsys.readouterr().out.splitlines()
+    assert printed.pop().startswith("sha256 of recipe, protocol and documents: ")
     assert [line.split(" entities")[0] for line in printed] == [
         "train: 16 documents, 256", "dev: 4 documents, 64", "test: 4 documents, 64"
     ]  # fmt: skip

@@ -18,12 +18,21 @@ def test_texts_are_read_from_files_and_folders(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "path, complaint", [("none", "no such .txt file"), ("a.jsonl", "no such .txt"), (".", "no .txt")]
+    "paths, complaint",
+    [
+        (["none"], "no such .txt file"),
+        (["a.jsonl"], "no such .txt file"),
+        (["a.txt", "empty"], "empty: no .txt file in it"),
+        (["a.txt", "other"], "would have the id of .*/a.txt"),
+    ],
 )
-def test_what_holds_no_text_is_refused(tmp_path, path, complaint):
-    (tmp_path / "a.jsonl").touch()
+def test_what_holds_no_text_or_no_name_of_its_own_is_refused(tmp_path, paths, complaint):
+    for folder in ("empty", "other"):
+        (tmp_path / folder).mkdir()
+    for name in ("a.jsonl", "a.txt", "other/a.txt"):
+        (tmp_path / name).touch()
     with pytest.raises(InputError, match=complaint):
-        tag.read_texts([tmp_path / path])
+        tag.read_texts([tmp_path / path for path in paths])
 
 
 def test_a_model_that_was_not_fine_tuned_here_is_refused_and_nothing_is_written(tmp_path, monkeypatch, capsys):

@@ -10,7 +10,14 @@ import pytest
 STAGE = """#!/usr/bin/env bash
 # Stands for `python -m STAGE ... --output RESULT`.
 echo "$2" >>"$CALLS"
-while [ $# -gt 0 ]; do case $1 in --check) exit 0 ;; --output) result=$2 ;; esac; shift; done
+recipe=$3 data=$5
+while [ $# -gt 0 ]; do
+    case $1 in
+        --check) echo "dev: 1"; cat "$recipe" "$data"/*/*.ann | cksum; exit 0 ;;
+        --output) result=$2 ;;
+    esac
+    shift
+done
 case $result in *.*) touch "$result" ;; *) mkdir -p "$result"; touch "$result/metrics.json" ;; esac
 """
 PRETRAINING = 'mkdir -p "$SAVE_DIR"; echo pretraining >>"$CALLS"\n'
@@ -26,7 +33,7 @@ class Project:
     """A copy of the quickstart among stages that do nothing."""
 
     def __init__(self, root: Path, repository: Path):
-        self.root, self.output, self.calls = root, root / "out", root / "calls"
+        self.root, self.output, self.calls = root, root / "my out", root / "calls"
         recipes = root / "recipes"
         for folder in ("pretrain", "finetune", "sample/text", "sample/brat/train", "sample/brat/dev", "bin"):
             (recipes / folder).mkdir(parents=True)
@@ -73,9 +80,26 @@ def test_a_changed_file_is_noticed_and_what_was_made_of_it_is_named(project, cha
     getattr(project, changed).write_text("after\n")
     ran, error = project.run()
     assert ran == NOTHING[:1] and error.count("\n") == 1
-    assert error.endswith(f"cd {project.output} && rm -r {outdated}\n")
+    assert error.endswith(f"my\\ out && rm -r {outdated}\n")
     subprocess.run(error.partition("anew after: ")[2], shell=True, check=True)
     assert project.run()[1] == "" and project.run() == (NOTHING, "")
+
+
+def test_a_text_that_was_renamed_is_noticed(project):
+    project.text.rename(project.text.with_name("b.txt"))
+    assert project.run()[1].count("mixed was made with other settings or of other files") == 1
+
+
+def test_a_text_that_cannot_be_read_is_one_sentence(project):
+    (project.text.parent / "loop.txt").symlink_to("loop.txt")
+    ran, error = project.run()
+    assert ran == ALL[:1] and "not all of it can be read" in error
+
+
+def test_an_output_inside_the_corpus_is_refused(project, tmp_path):
+    (tmp_path / "letters").mkdir()
+    ran, error = project.run("--corpus", tmp_path / "letters", "--output", tmp_path / "letters" / "out")
+    assert not ran and "lies in the corpus" in error
 
 
 def test_a_model_of_a_pretraining_that_was_removed_is_not_reused(project):
