@@ -6,6 +6,8 @@ fairseq itself imports only the `tasks` and `models` of a plugin, so each regist
 from alibert_fairseq import text  # noqa: F401  --tokenizer, --bpe
 from alibert_fairseq.criterions import electra as electra_criterion  # noqa: F401
 from alibert_fairseq.criterions import masked_lm as masked_lm_criterion  # noqa: F401
+from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion  # noqa: F401
+from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
 from alibert_fairseq.models import electra as electra_model  # noqa: F401
 from alibert_fairseq.optim import adam, lamb  # noqa: F401

@@ -104,7 +104,7 @@ class AliBertHubInterface(HubInterface):
     part = "encoder"
 
     def scores(self, tokens, masked):
-        return self.model(tokens, masked=masked)
+        return self.model(tokens, masked=masked).token_scores
 
     def _encoder(self):
         return self.model.encoder.sentence_encoder

@@ -9,6 +9,8 @@ from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 from torch import Tensor
 
+from alibert_fairseq.criterions.precision import at_least_float32
+
 
 @dataclass
 class ElectraCriterionConfig(FairseqDataclass):
@@ -42,10 +44,11 @@ class ElectraLoss(FairseqCriterion):
         output = model(**inputs)
         drawn = target.numel()
 
-        generator_scores = output.generator_scores.float()  # (M, V)
+        generator_scores = at_least_float32(output.generator_scores)  # (M, V)
         generator_loss = F.cross_entropy(generator_scores, target, reduction="sum")
-        detection, replaced = output.discriminator_scores[real].float(), output.replaced[real]  # (tokens,)
-        discriminator_loss = F.binary_cross_entropy_with_logits(detection, replaced.float(), reduction="mean")
+        detection, replaced = at_least_float32(output.discriminator_scores[real]), output.replaced[real]  # (tokens,)
+        labels = replaced.to(detection.dtype)
+        discriminator_loss = F.binary_cross_entropy_with_logits(detection, labels, reduction="mean")
         loss = self.cfg.generator_weight * generator_loss + self.cfg.discriminator_weight * discriminator_loss * drawn
 
         logged = {

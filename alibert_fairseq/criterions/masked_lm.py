@@ -9,6 +9,8 @@ from fairseq.criterions import FairseqCriterion, register_criterion
 from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 
+from alibert_fairseq.criterions.precision import at_least_float32
+
 
 @register_criterion("alibert_mlm", dataclass=FairseqDataclass)
 class AliBertMaskedLMLoss(FairseqCriterion):
@@ -19,10 +21,16 @@ class AliBertMaskedLMLoss(FairseqCriterion):
 
     def forward(self, model, sample, reduce=True):
         """Loss (nats, summed), sample_size (drawn tokens), figures to log."""
+        _, loss, logged = self.masked_lm(model, sample)
+        return loss, logged["sample_size"], logged
+
+    def masked_lm(self, model, sample):
+        """(the model's output, loss in nats summed over the drawn tokens, figures to log)."""
         target = sample["target"]  # (B, T), padding where nothing is to be predicted
         masked = target.ne(self.padding_idx)
         target = target[masked]  # (M,)
-        scores = model(**sample["net_input"], masked=masked).float()  # (M, V)
+        output = model(**sample["net_input"], masked=masked)
+        scores = at_least_float32(output.token_scores)  # (M, V)
         loss = F.cross_entropy(scores, target, reduction="sum")
         logged = {
             "loss": loss.detach(),
@@ -31,7 +39,7 @@ class AliBertMaskedLMLoss(FairseqCriterion):
             "nsentences": sample["nsentences"],
             "sample_size": target.numel(),
         }
-        return loss, target.numel(), logged
+        return output, loss, logged
 
     @staticmethod
     def reduce_metrics(logging_outputs) -> None:

@@ -7,14 +7,16 @@ from typing import Optional
 import torch
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
-from alibert_fairseq.models.encoder import EncoderSize
+from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize
 
 SIZES = {
     # layers, width, feed-forward width, heads
     "tiny": (4, 128, 512, 2),  # one of BERT's miniatures (Turc et al. 2019); learns on 2 cores in an hour
     "small": (12, 256, 1024, 4),  # ELECTRA-Small, google-research/electra `configure_pretraining.py`
     "base": (12, 768, 3072, 12),  # BERT-base; AliBERT's "H = 512" with 12 heads cannot be: 512 is its length in tokens
-    "large": (24, 1024, 4096, 16),  # BERT-large, ELECTRA-Large
+    "large": (24, 1024, 4096, 16),  # BERT-large, ELECTRA-Large, ALBERT-large
+    "xlarge": (24, 2048, 8192, 16),  # ALBERT-xlarge (its published configuration; Lan et al. 2020, Table 1)
+    "xxlarge": (12, 4096, 16384, 64),  # ALBERT-xxlarge, with the 12 layers that Lan et al. recommend
 }
 
 
@@ -30,6 +32,21 @@ class EncoderConfig(FairseqDataclass):
         default=None, metadata={"help": "width of the embeddings (128 in ELECTRA-Small); left out: the encoder's"}
     )
     max_positions: int = field(default=512, metadata={"help": "longest sequence, <s> and </s> included (AliBERT: 512)"})
+    segments: int = field(
+        default=0,
+        metadata={
+            "help": "kinds of segment embeddings (BERT, ALBERT: 2; 0: none, as RoBERTa); the default is --arch's"
+        },
+    )
+    layer_groups: Optional[int] = field(  # noqa: UP045
+        default=None,
+        metadata={
+            "help": "layers with weights of their own, each used --encoder-layers / N times; left out: all (ALBERT: 1)"
+        },
+    )
+    activation_fn: ChoiceEnum(list(ACTIVATIONS)) = field(
+        default="gelu", metadata={"help": "gelu by the error function (BERT, ELECTRA), gelu_tanh (ALBERT)"}
+    )
     layer_norm_eps: float = field(
         default=1e-12,
         metadata={"help": "epsilon of every LayerNorm (BERT, ELECTRA, AliBERT's config.json: 1e-12; RoBERTa: 1e-5)"},
@@ -75,6 +92,9 @@ def encoder_size(cfg: EncoderConfig, dictionary) -> EncoderSize:
         max_positions=cfg.max_positions,
         padding_id=dictionary.pad(),
         layer_norm_eps=cfg.layer_norm_eps,
+        segments=cfg.segments,
+        layer_groups=cfg.layer_groups,
+        activation=str(cfg.activation_fn),
         dropout=cfg.dropout,
         attention_dropout=cfg.attention_dropout,
         activation_dropout=cfg.activation_dropout,

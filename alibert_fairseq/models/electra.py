@@ -1,20 +1,22 @@
 """AliBERT-ELECTRA: a small generator fills the masks, a discriminator tells which tokens were replaced."""
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, Optional
 
-import torch
 import torch.nn as nn
-import torch.nn.functional as F
+from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 from torch import Tensor
 
 from alibert_fairseq.hub import ElectraHubInterface
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
-from alibert_fairseq.models.encoder import EncoderSize, MaskedLMHead, SentenceEncoder, initialise, start_from_sinusoids
+from alibert_fairseq.models.embedding_sharing import SHARING, shift_embeddings
+from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
+from alibert_fairseq.models.heads import DiscriminatorHead, MaskedLMHead
+from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids
 from alibert_fairseq.models.pretraining import PretrainingModel
-
-GROUP = 64  # ids whose probabilities are summed before sampling: 625 groups of a vocabulary of 40,000, a balance
+from alibert_fairseq.models.sampling import sample_tokens
 
 
 @dataclass
@@ -26,6 +28,33 @@ class ElectraConfig(EncoderConfig):
         metadata={
             "help": "generator's width, heads and feed-forward width over the discriminator's; the depth is the "
             "same (google-research/electra: 1/4 for small and large, 1/3 for base)"
+        },
+    )
+    generator_layers: Optional[int] = field(  # noqa: UP045 (fairseq does not know the other spelling)
+        default=None, metadata={"help": "generator's depth; left out: the discriminator's (DeBERTaV3: half)"}
+    )
+    generator_embed_dim: Optional[int] = field(  # noqa: UP045
+        default=None, metadata={"help": "generator's width, where --generator-width-fraction does not give it"}
+    )
+    generator_ffn_embed_dim: Optional[int] = field(  # noqa: UP045
+        default=None, metadata={"help": "generator's feed-forward width, where the fraction does not give it"}
+    )
+    generator_attention_heads: Optional[int] = field(  # noqa: UP045
+        default=None, metadata={"help": "generator's heads; left out: its width / 64, as google-research/electra"}
+    )
+    embedding_sharing: ChoiceEnum(list(SHARING)) = field(
+        default="all",
+        metadata={
+            "help": "all: generator and discriminator have one embedding layer: words, positions, segments, LayerNorm "
+            "(ELECTRA); none: two; gradient_disentangled: the discriminator's tables are the generator's plus a "
+            "difference that alone gets the discriminator's gradient (DeBERTaV3)"
+        },
+    )
+    generator_embedding_dim: Optional[int] = field(  # noqa: UP045
+        default=None,
+        metadata={
+            "help": "width of the generator's embeddings with --embedding-sharing none; left out: the generator's "
+            "width (google-research/electra, `untied_generator_embeddings`)"
         },
     )
     generator_temperature: float = field(
@@ -42,85 +71,57 @@ class ElectraOutput(NamedTuple):
 
 
 class _Generator(nn.Module):
-    def __init__(self, size: EncoderSize, share_embeddings_of: SentenceEncoder):
+    def __init__(self, size: EncoderSize, share_embeddings_of: SentenceEncoder | None):
         super().__init__()
         self.sentence_encoder = SentenceEncoder(size, share_embeddings_of)
         self.lm_head = MaskedLMHead(size, self.sentence_encoder.embed_tokens.weight)
-
-
-class _DiscriminatorHead(nn.Module):
-    """Dense, GELU, one score a token; no LayerNorm, no dropout (`_get_discriminator_output`)."""
-
-    def __init__(self, width: int):
-        super().__init__()
-        self.dense = nn.Linear(width, width)
-        self.out_proj = nn.Linear(width, 1)
-
-    def forward(self, features: Tensor) -> Tensor:
-        return self.out_proj(F.gelu(self.dense(features))).squeeze(-1)  # (B, T)
 
 
 class _Discriminator(nn.Module):
     def __init__(self, size: EncoderSize):
         super().__init__()
         self.sentence_encoder = SentenceEncoder(size)
-        self.head = _DiscriminatorHead(size.width)
+        self.head = DiscriminatorHead(size)
 
 
-def generator_size(discriminator: EncoderSize, fraction: float) -> EncoderSize:
-    """Width, feed-forward width and heads shrink by `fraction`, depth does not (`get_generator_config`)."""
-    width = round(discriminator.width * fraction)
+def generator_size(discriminator: EncoderSize, cfg: ElectraConfig) -> EncoderSize:
+    """Width, feed-forward width and heads shrink by the fraction, depth does not (`get_generator_config`)."""
+    width = cfg.generator_embed_dim or round(discriminator.width * cfg.generator_width_fraction)
+    own_embeddings = cfg.embedding_sharing == "none"
+    if cfg.generator_embedding_dim and not own_embeddings:
+        raise ValueError("--generator-embedding-dim needs --embedding-sharing none: shared embeddings have one width")
     return replace(
-        discriminator, width=width, ffn_width=round(discriminator.ffn_width * fraction), heads=max(1, width // 64)
+        discriminator,
+        width=width,
+        layers=cfg.generator_layers or discriminator.layers,
+        ffn_width=cfg.generator_ffn_embed_dim or round(discriminator.ffn_width * cfg.generator_width_fraction),
+        heads=cfg.generator_attention_heads or max(1, width // 64),
+        embedding_dim=(cfg.generator_embedding_dim or width) if own_embeddings else discriminator.embedding_dim,
     )
-
-
-def sample_tokens(scores: Tensor, uniforms: Tensor, temperature: float) -> Tensor:
-    """One id a row from softmax(scores / temperature): the first whose cumulative probability exceeds the uniform.
-
-    scores: (M, V); uniforms: (M,) float64 in [0, 1). Inverse-transform sampling has the law of ELECTRA's Gumbel
-    argmax, but needs one number a position instead of V, so the draw can come with the sample and be the same on any
-    device, rank or batch shape. Cumulative sums run in float64: float32 would round the tail of the vocabulary. First
-    a group of ids is drawn, then the id in it: a third of the time of one cumulative sum over V = 8,000 on a CPU.
-    """
-    probabilities = torch.softmax(scores.detach().float() / temperature, dim=-1)
-    groups = F.pad(probabilities, (0, -scores.size(-1) % GROUP)).unflatten(-1, (-1, GROUP))  # (M, V / GROUP, GROUP)
-    group, rest = _draw(groups.sum(dim=-1), uniforms[:, None])
-    place, _ = _draw(groups.take_along_dim(group[:, :, None], dim=1).squeeze(1), rest)
-    return (group * GROUP + place).squeeze(1).clamp_(max=scores.size(-1) - 1)
-
-
-def _draw(masses: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
-    """An index in proportion to its mass, (M, 1), and what is left of the uniform, a uniform again, (M, 1).
-
-    masses: (M, N); uniforms: (M, 1) float64.
-    """
-    cumulative = masses.cumsum(dim=-1, dtype=torch.float64)
-    threshold = uniforms * cumulative[:, -1:]
-    index = torch.searchsorted(cumulative, threshold, right=True).clamp_(max=masses.size(-1) - 1)
-    mass = masses.gather(1, index)
-    return index, ((threshold - cumulative.gather(1, index) + mass) / mass).clamp_(min=0)
 
 
 @register_model("electra", dataclass=ElectraConfig)
 class ElectraModel(PretrainingModel):
-    """Generator and discriminator over one embedding layer (AliBERT section 3.3.1, Figure 3; ELECTRA section 3)."""
+    """Generator and discriminator (AliBERT section 3.3.1, Figure 3; ELECTRA section 3)."""
 
     def __init__(self, cfg: ElectraConfig, dictionary):
         super().__init__()
         self.cfg = cfg
         size = encoder_size(cfg, dictionary)
         self.discriminator = _Discriminator(size)
-        self.generator = _Generator(
-            generator_size(size, cfg.generator_width_fraction), self.discriminator.sentence_encoder
-        )
+        discriminator = self.discriminator.sentence_encoder
+        shared = discriminator if cfg.embedding_sharing == "all" else None
+        self.generator = _Generator(generator_size(size, cfg), shared)
         self.apply(initialise)
-        if cfg.position_init == "sinusoidal":
-            start_from_sinusoids(self.discriminator.sentence_encoder.embed_positions)  # the generator's too
+        encoders = (discriminator, self.generator.sentence_encoder)
         self._glorot(self.discriminator.head.out_proj)
-        for encoder in (self.discriminator.sentence_encoder, self.generator.sentence_encoder):
+        for encoder in encoders:
+            if cfg.position_init == "sinusoidal":
+                start_from_sinusoids(encoder.embed_positions)
             if hasattr(encoder, "embed_project"):
                 self._glorot(encoder.embed_project)
+        if cfg.embedding_sharing == "gradient_disentangled":
+            shift_embeddings(discriminator, self.generator.sentence_encoder)
 
     @staticmethod
     def _glorot(layer: nn.Linear) -> None:
@@ -134,21 +135,32 @@ class ElectraModel(PretrainingModel):
         masked: Tensor,
         uniforms: Tensor,
         has_padding: bool | None = None,
+        segments: Tensor | None = None,
     ) -> ElectraOutput:
         """Fill the drawn positions with samples of the generator, then judge every token.
 
-        src_tokens: (B, T) masked ids, original: (B, T), masked: (B, T) bool of drawn positions, uniforms: (B, T).
+        src_tokens: (B, T) masked ids, original: (B, T), masked: (B, T) bool of drawn positions, uniforms: (B, T),
+        segments: (B, T).
         Every drawn position is filled, also those the masking left visible; a sample that equals the original is
         not replaced. No gradient flows from the discriminator through the samples.
         """
         with precision(self.cfg, src_tokens.device):
-            features = self.generator.sentence_encoder(src_tokens, has_padding)
+            features = self.generator.sentence_encoder(src_tokens, has_padding, segments=segments)
             scores = self.generator.lm_head(features[masked])
             fake = original.clone()
             fake[masked] = sample_tokens(scores, uniforms[masked], self.cfg.generator_temperature)
             real = original.ne(self.discriminator.sentence_encoder.size.padding_id)
-            judged = self.discriminator.head(self.discriminator.sentence_encoder(fake, has_padding, real))
+            judged = self.discriminator.head(self.discriminator.sentence_encoder(fake, has_padding, real, segments))
         return ElectraOutput(scores, judged, fake.ne(original))
+
+    def weights(self) -> dict[str, Tensor]:
+        """The state with whole tables in the place of differences: what an encoder that stands alone has."""
+        whole = self.state_dict()
+        for name in [name for name in whole if name.endswith(".difference")]:
+            table = name.removesuffix(".difference")
+            base = table.replace("discriminator", "generator")
+            whole[f"{table}.weight"] = whole[f"{base}.weight"] + whole.pop(name)
+        return whole
 
     @classmethod
     def from_pretrained(cls, model_name_or_path, checkpoint_file="checkpoint_best.pt", data_name_or_path=".", **kwargs):
@@ -161,21 +173,12 @@ def _fill(args, size: str, embedding_dim: int | None, fraction: float) -> None:
     args.generator_width_fraction = getattr(args, "generator_width_fraction", fraction)
 
 
-@register_model_architecture("electra", "electra_tiny")
-def electra_tiny(args):
-    _fill(args, "tiny", None, 1 / 2)  # 1/4, as of small, would be 32 wide: half a head
-
-
-@register_model_architecture("electra", "electra_small")
-def electra_small(args):
-    _fill(args, "small", 128, 1 / 4)
-
-
-@register_model_architecture("electra", "electra_base")
-def electra_base(args):
-    _fill(args, "base", None, 1 / 3)
-
-
-@register_model_architecture("electra", "electra_large")
-def electra_large(args):
-    _fill(args, "large", None, 1 / 4)
+for _size, _embedding_dim, _fraction in (
+    ("tiny", None, 1 / 2),  # 1/4, as of small, would be 32 wide: half a head
+    ("small", 128, 1 / 4),
+    ("base", None, 1 / 3),
+    ("large", None, 1 / 4),
+):
+    register_model_architecture("electra", f"electra_{_size}")(
+        partial(_fill, size=_size, embedding_dim=_embedding_dim, fraction=_fraction)
+    )

@@ -1,11 +1,13 @@
 """The one encoder: BERT's post-LN transformer under the parameter names of fairseq's RoBERTa.
 
+What the papers' models change in it are numbers: segment embeddings, narrower embeddings, layers used several times.
+
 Shape legend: B = sequences, T = tokens, C = width, E = embedding size, N = heads, H = C / N, V = vocabulary,
 M = masked positions of the batch.
 """
 
-import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Optional
 
 import torch
@@ -13,7 +15,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
 
-INIT_STD = 0.02  # truncated normal, BERT and ELECTRA (`initializer_range`)
+# BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
+ACTIVATIONS = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,9 @@ class EncoderSize:
     max_positions: int  # longest sequence, special tokens included
     padding_id: int
     layer_norm_eps: float
+    segments: int = 0  # kinds of segment embeddings; 0: none, as RoBERTa
+    layer_groups: int | None = None  # layers with weights of their own; ALBERT has 1, used `layers` times
+    activation: str = "gelu"
     dropout: float = 0.0  # after the embeddings, the attention block and the feed-forward block
     attention_dropout: float = 0.0
     activation_dropout: float = 0.0  # inside the feed-forward block
@@ -36,6 +42,20 @@ class EncoderSize:
     def __post_init__(self):
         if self.width % self.heads:
             raise ValueError(f"the width ({self.width}) must be a multiple of the number of heads ({self.heads})")
+        if not 1 <= self.groups <= self.layers:
+            raise ValueError(f"{self.layers} layers cannot share the weights of {self.groups}; give 1 to {self.layers}")
+
+    @property
+    def groups(self) -> int:
+        """Layers with weights of their own."""
+        return self.layers if self.layer_groups is None else self.layer_groups
+
+    def group_of(self, layer: int) -> int:
+        """Which weights a layer uses (google-research/albert `modeling.py`: runs of equal length)."""
+        return layer * self.groups // self.layers
+
+
+EMBEDDINGS = ("embed_tokens", "embed_positions", "embed_segments", "layernorm_embedding")  # of a SentenceEncoder
 
 
 class SelfAttention(nn.Module):
@@ -70,100 +90,74 @@ class EncoderLayer(nn.Module):
         self.fc2 = nn.Linear(size.ffn_width, size.width)
         self.final_layer_norm = nn.LayerNorm(size.width, eps=size.layer_norm_eps)
         self.dropout = nn.Dropout(size.dropout)
+        self.activation = ACTIVATIONS[size.activation]
         self.activation_dropout = nn.Dropout(size.activation_dropout)
 
     def forward(self, x: Tensor, may_attend: Tensor | None) -> Tensor:
         """(B, T, C) to (B, T, C)."""
         x = self.self_attn_layer_norm(x + self.dropout(self.self_attn(x, may_attend)))
-        inner = self.activation_dropout(F.gelu(self.fc1(x)))  # the erf form, as BERT and ELECTRA
+        inner = self.activation_dropout(self.activation(self.fc1(x)))
         return self.final_layer_norm(x + self.dropout(self.fc2(inner)))
 
 
 class SentenceEncoder(nn.Module):
-    """Token ids to features. `share_embeddings_of`: use that encoder's whole embedding layer, not one's own.
+    """Token ids to features.
 
-    What ELECTRA shares is word table, positions and LayerNorm (google-research/electra, scope `electra/embeddings`).
+    share_embeddings_of: use that encoder's whole embedding layer, not one's own. What ELECTRA shares is word table,
+    positions, segments and LayerNorm (google-research/electra, scope `electra/embeddings`).
     """
 
     def __init__(self, size: EncoderSize, share_embeddings_of: Optional["SentenceEncoder"] = None):
         super().__init__()
         self.size = size
         if share_embeddings_of is None:
-            pad = size.padding_id
-            self.embed_tokens = nn.Embedding(size.vocabulary, size.embedding_dim, padding_idx=pad)
-            self.embed_positions = nn.Embedding(size.max_positions + pad + 1, size.embedding_dim, padding_idx=pad)
-            self.layernorm_embedding = nn.LayerNorm(size.embedding_dim, eps=size.layer_norm_eps)
+            self._new_embeddings(size)
         else:
-            self.embed_tokens = share_embeddings_of.embed_tokens
-            self.embed_positions = share_embeddings_of.embed_positions
-            self.layernorm_embedding = share_embeddings_of.layernorm_embedding
+            for name in EMBEDDINGS:
+                if hasattr(share_embeddings_of, name):
+                    setattr(self, name, getattr(share_embeddings_of, name))
         if size.embedding_dim != size.width:
             self.embed_project = nn.Linear(size.embedding_dim, size.width)
-        self.layers = nn.ModuleList(EncoderLayer(size) for _ in range(size.layers))
+        self.layers = nn.ModuleList(EncoderLayer(size) for _ in range(size.groups))
         self.dropout = nn.Dropout(size.dropout)
 
-    def embed(self, tokens: Tensor, real: Tensor) -> Tensor:
-        """(B, T) ids and which of them are not padding, to (B, T, C). Positions count from padding_id + 1 (fairseq)."""
+    def _new_embeddings(self, size: EncoderSize) -> None:
+        pad = size.padding_id
+        self.embed_tokens = nn.Embedding(size.vocabulary, size.embedding_dim, padding_idx=pad)
+        self.embed_positions = nn.Embedding(size.max_positions + pad + 1, size.embedding_dim, padding_idx=pad)
+        if size.segments:
+            self.embed_segments = nn.Embedding(size.segments, size.embedding_dim)
+        self.layernorm_embedding = nn.LayerNorm(size.embedding_dim, eps=size.layer_norm_eps)
+
+    def embed(self, tokens: Tensor, real: Tensor, segments: Tensor | None = None) -> Tensor:
+        """(B, T) ids, which of them are not padding, and their segments (None: all 0), to (B, T, C).
+
+        Positions count from padding_id + 1, as in fairseq.
+        """
         positions = torch.cumsum(real, dim=1) * real + self.size.padding_id
         x = self.embed_tokens(tokens) + self.embed_positions(positions)
+        if self.size.segments:
+            x = x + self.embed_segments(torch.zeros_like(tokens) if segments is None else segments)
         x = self.dropout(self.layernorm_embedding(x))
         return self.embed_project(x) if hasattr(self, "embed_project") else x
 
-    def forward(self, tokens: Tensor, has_padding: bool | None = None, real: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        tokens: Tensor,
+        has_padding: bool | None = None,
+        real: Tensor | None = None,
+        segments: Tensor | None = None,
+    ) -> Tensor:
         """(B, T) ids to (B, T, C). has_padding: what the caller knows of it, to save a look at the device.
 
         real: (B, T) bool, which tokens are not padding, where the ids do not say it: ELECTRA may sample the padding id.
+        segments: (B, T) ids of segments, where the encoder has segment embeddings; left out: all 0.
         """
         real = tokens.ne(self.size.padding_id) if real is None else real
         if has_padding is None:
             has_padding = not bool(real.all())
         may_attend = real[:, None, None, :] if has_padding else None
-        x = self.embed(tokens, real)
-        for layer in self.layers:
-            x = layer(x, may_attend)
+        x = self.embed(tokens, real, segments)
+        for layer in range(self.size.layers):
+            x = self.layers[self.size.group_of(layer)](x, may_attend)
         return x
-
-
-class MaskedLMHead(nn.Module):
-    """Features of masked positions to scores over the vocabulary: dense, GELU, LayerNorm, the tied word table, a bias.
-
-    The dense layer maps to the embedding size, as ELECTRA's generator does; for BERT the two sizes are equal.
-    """
-
-    def __init__(self, size: EncoderSize, word_table: nn.Parameter):
-        super().__init__()
-        self.dense = nn.Linear(size.width, size.embedding_dim)
-        self.layer_norm = nn.LayerNorm(size.embedding_dim, eps=size.layer_norm_eps)
-        self.weight = word_table  # (V, E)
-        self.bias = nn.Parameter(torch.zeros(size.vocabulary))
-
-    def forward(self, features: Tensor) -> Tensor:
-        """(M, C) to (M, V), or (B, T, C) to (B, T, V)."""
-        return F.linear(self.layer_norm(F.gelu(self.dense(features))), self.weight, self.bias)
-
-
-def initialise(module: nn.Module) -> None:
-    """BERT's start for one module (use with `apply`): truncated normal weights, zero biases and padding rows."""
-    if isinstance(module, (nn.Linear, nn.Embedding)):
-        nn.init.trunc_normal_(module.weight, std=INIT_STD, a=-2 * INIT_STD, b=2 * INIT_STD)
-    if isinstance(module, nn.Linear):
-        nn.init.zeros_(module.bias)
-    if isinstance(module, nn.Embedding) and module.padding_idx is not None:
-        with torch.no_grad():
-            module.weight[module.padding_idx].zero_()
-
-
-@torch.no_grad()
-def start_from_sinusoids(positions: nn.Embedding) -> None:
-    """Fill a table of learned positions with sines and cosines (Vaswani et al. 2017, section 3.5), INIT_STD on average.
-
-    Neighbouring positions then begin alike, so that attention to a neighbour is learned once and not position by
-    position. The table stays learned; rows up to the padding id stay zero.
-    """
-    first, width = positions.padding_idx + 1, positions.embedding_dim
-    places = torch.arange(positions.num_embeddings - first, dtype=torch.float32)  # (positions,)
-    waves = torch.exp(torch.arange(0, width, 2) * (-math.log(10000) / width))  # (ceil(width / 2),)
-    angles = places[:, None] * waves
-    table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :width]
-    positions.weight.zero_()
-    positions.weight[first:] = table * (INIT_STD * math.sqrt(2))  # a sine's mean square is one half

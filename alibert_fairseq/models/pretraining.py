@@ -1,6 +1,12 @@
 """What the models of every objective share as fairseq models."""
 
+import logging
+
+import torch
 from fairseq.models import BaseFairseqModel
+from torch import Tensor
+
+logger = logging.getLogger(__name__)
 
 
 class PretrainingModel(BaseFairseqModel):
@@ -8,17 +14,44 @@ class PretrainingModel(BaseFairseqModel):
 
     @classmethod
     def build_model(cls, cfg, task):
-        """Build for the task; sizes that do not fit each other end the run in one sentence."""
+        """Build for the task; what does not fit ends the run in one sentence."""
         try:
             if task.max_positions() > cfg.max_positions:
                 raise ValueError(
                     f"--tokens-per-sample {task.max_positions()} is more than --max-positions {cfg.max_positions}; "
                     f"raise the one or lower the other."
                 )
-            return cls(cfg, task.source_dictionary)
+            model = cls(cfg, task.source_dictionary)
+            model.fit(task)
         except ValueError as error:
             raise SystemExit(f"error: {error}") from None
+        return model
+
+    def fit(self, task) -> None:
+        """Raise ValueError where the task needs what the model has not; leave out of training what it does not use."""
+        if task.segment_types > max(1, self.cfg.segments):
+            raise ValueError(
+                f"the samples have {task.segment_types} segments and the model no embeddings for them; give "
+                f"--segments {task.segment_types}, or an --arch that has them (segment_bert_base, albert_base)."
+            )
 
     def max_positions(self) -> int:
         """Longest sequence, special tokens included."""
         return self.cfg.max_positions
+
+    def weights(self) -> dict[str, Tensor]:
+        """The state of the model as encoders that stand alone have it."""
+        return self.state_dict()
+
+    def upgrade_state_dict_named(self, state_dict, name) -> None:
+        """Take the checkpoint of a training with fewer positions: the others stay as they were initialised.
+
+        BERT trains most updates on sequences of 128 tokens, then some on 512.
+        """
+        super().upgrade_state_dict_named(state_dict, name)
+        for key, ours in self.state_dict().items():
+            theirs = state_dict.get(key)
+            if key.rsplit(".", 2)[-2:-1] != ["embed_positions"] or theirs is None or len(theirs) >= len(ours):
+                continue
+            logger.info("%s: %d positions of the checkpoint, %d new ones", key, len(theirs), len(ours) - len(theirs))
+            state_dict[key] = torch.cat([theirs, ours[len(theirs) :].to(theirs)])

@@ -50,6 +50,8 @@ class PretrainingTask(FairseqTask):
     """Blocks of a data-bin with masks. A subclass says which masks: `masking_rule()`, and whether samples are drawn."""
 
     draw_uniforms = False
+    segment_types = 1  # that samples have
+    sentence_objective: str | None = None  # "nsp" or "sop"
 
     def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
         super().__init__(cfg)

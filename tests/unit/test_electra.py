@@ -6,7 +6,8 @@ from model_helpers import dictionary, electra_batch, electra_model
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss, detection_figures
 from alibert_fairseq.models import electra
-from alibert_fairseq.models.electra import generator_size, sample_tokens
+from alibert_fairseq.models.electra import ElectraConfig, generator_size
+from alibert_fairseq.models.sampling import sample_tokens
 
 
 class Task:
@@ -123,7 +124,7 @@ def test_padding_changes_nothing():
 
 def test_widths_shrink_and_depth_does_not():
     size = electra_model().discriminator.sentence_encoder.size
-    small = generator_size(size, 0.5)
+    small = generator_size(size, ElectraConfig(generator_width_fraction=0.5))
     assert (small.layers, small.width, small.ffn_width) == (size.layers, size.width // 2, size.ffn_width // 2)
     assert small.heads == 1 and small.embedding_dim == size.embedding_dim
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from model_helpers import electra_model, mlm_model
 
-from alibert_fairseq.models.encoder import INIT_STD
+from alibert_fairseq.models.initialisation import INIT_STD
 
 PADDING = 1
 

@@ -1,0 +1,60 @@
+"""`--criterion segment_pairs`: masked language modelling plus next sentence or sentence order prediction."""
+
+import math
+
+import torch.nn.functional as F
+from fairseq.criterions import register_criterion
+from fairseq.dataclass import FairseqDataclass
+from fairseq.logging import metrics
+
+from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
+from alibert_fairseq.criterions.precision import at_least_float32
+
+NO_LABEL = -100  # of a sequence that the sentence objective leaves out
+
+
+@register_criterion("segment_pairs", dataclass=FairseqDataclass)
+class SegmentPairsLoss(AliBertMaskedLMLoss):
+    """Mean over the drawn tokens + mean over the labelled pairs, in nats (BERT, ALBERT: both with weight 1).
+
+    Reduction: both means are multiplied by the number of drawn tokens M, which is `sample_size`. fairseq sums over
+    ranks and micro-batches and divides by the sum of M: exact for the tokens; the pairs of a micro-batch count in
+    proportion to its M, which is exact where micro-batches drew equally many. google-research/bert and albert average
+    the means of their TPU shards instead.
+    """
+
+    def forward(self, model, sample, reduce=True):
+        """Loss (nats times drawn tokens), sample_size (drawn tokens), figures to log."""
+        output, loss, logged = self.masked_lm(model, sample)
+        labels = sample["sentence_target"]  # (B,)
+        scores = at_least_float32(output.sentence_scores)  # (B, 2)
+        labelled = labels.ne(NO_LABEL)
+        pairs = labelled.sum()
+        sentence_loss = F.cross_entropy(scores, labels, ignore_index=NO_LABEL, reduction="sum")
+        loss = loss + logged["sample_size"] * sentence_loss / pairs.clamp(min=1)
+        logged |= {
+            "masked_lm_loss": logged["loss"],
+            "loss": loss.detach(),
+            "sentence_loss": sentence_loss.detach(),
+            "sentence_correct": ((scores.argmax(-1) == labels) & labelled).sum(),
+            "labelled": pairs,
+        }
+        return loss, logged["sample_size"], logged
+
+    @staticmethod
+    def reduce_metrics(logging_outputs) -> None:
+        """`loss` is the whole loss in bits, fairseq's unit; the others have their unit in their name."""
+        keys = {key for log in logging_outputs for key in log}
+        total = {key: sum(float(log.get(key, 0)) for log in logging_outputs) for key in keys}
+        drawn, pairs = total["sample_size"], total["labelled"]
+
+        def log(name, value, weight):
+            metrics.log_scalar(name, value, weight, round=3)
+
+        if drawn:  # a batch of one short block may have none
+            log("loss", total["loss"] / drawn / math.log(2), drawn)
+            log("masked_lm_loss_nats", total["masked_lm_loss"] / drawn, drawn)
+            log("accuracy_pct", 100 * total["correct"] / drawn, drawn)
+        if pairs:
+            log("sentence_loss_nats", total["sentence_loss"] / pairs, pairs)
+            log("sentence_accuracy_pct", 100 * total["sentence_correct"] / pairs, pairs)

@@ -1,0 +1,36 @@
+"""ALBERT: BERT with narrow embeddings and one layer's weights used by all."""
+
+from functools import partial
+
+from fairseq.models import register_model, register_model_architecture
+
+from alibert_fairseq.models.bert import MaskedLMModel, SentenceModelConfig
+from alibert_fairseq.models.config import SIZES, fill_size
+
+EMBEDDING_DIM = 128  # of every size (Lan et al. 2020, Table 1; BioALBERT Table 3)
+
+
+@register_model("albert", dataclass=SentenceModelConfig)
+class AlbertModel(MaskedLMModel):
+    """Factorised embeddings, shared layers, tanh GELU (Lan et al. 2020 section 3.1; BioALBERT Table 3)."""
+
+    def __init__(self, cfg: SentenceModelConfig, dictionary):
+        if cfg.embedding_dim in (None, cfg.encoder_embed_dim):
+            raise ValueError(
+                f"--embedding-dim and --encoder-embed-dim are both {cfg.encoder_embed_dim}, but ALBERT's embeddings "
+                "are narrower than its layers; give a smaller --embedding-dim (ALBERT: 128)."
+            )
+        super().__init__(cfg, dictionary)
+
+
+def _fill(args, size: str) -> None:
+    fill_size(args, size, embedding_dim=min(EMBEDDING_DIM, SIZES[size][1] // 2))
+    args.segments = getattr(args, "segments", 2)
+    args.layer_groups = getattr(args, "layer_groups", 1)
+    args.activation_fn = getattr(args, "activation_fn", "gelu_tanh")
+    args.dropout = getattr(args, "dropout", 0.0)  # google-research/albert `modeling.py`: 0, as all its version 2
+    args.attention_dropout = getattr(args, "attention_dropout", 0.0)
+
+
+for _size in ("tiny", "base", "large", "xlarge", "xxlarge"):
+    register_model_architecture("albert", f"albert_{_size}")(partial(_fill, size=_size))

@@ -1,0 +1,61 @@
+"""What stands on the encoder: words at drawn positions, the relation of two segments, replaced tokens.
+
+Shapes as in `encoder.py`.
+"""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch import Tensor
+
+from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize
+
+
+class MaskedLMHead(nn.Module):
+    """Features of drawn positions to scores over the vocabulary: dense, GELU, LayerNorm, the tied word table, a bias.
+
+    The dense layer maps to the embedding size, as ALBERT's and ELECTRA's generator's; for BERT the two sizes are equal.
+    """
+
+    def __init__(self, size: EncoderSize, word_table: nn.Parameter):
+        super().__init__()
+        self.dense = nn.Linear(size.width, size.embedding_dim)
+        self.activation = ACTIVATIONS[size.activation]
+        self.layer_norm = nn.LayerNorm(size.embedding_dim, eps=size.layer_norm_eps)
+        self.weight = word_table  # (V, E)
+        self.bias = nn.Parameter(torch.zeros(size.vocabulary))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(M, C) to (M, V), or (B, T, C) to (B, T, V)."""
+        return F.linear(self.layer_norm(self.activation(self.dense(features))), self.weight, self.bias)
+
+
+class SentenceHead(nn.Module):
+    """Features to two scores a sequence: BERT's pooler (dense and tanh over the first token), then a dense layer.
+
+    Class 0: the segments are as in the text; class 1: the second is another document's (next sentence prediction) or
+    the two are swapped (sentence order prediction).
+    """
+
+    def __init__(self, size: EncoderSize):
+        super().__init__()
+        self.pooler = nn.Linear(size.width, size.width)
+        self.out_proj = nn.Linear(size.width, 2)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(B, T, C) to (B, 2)."""
+        return self.out_proj(torch.tanh(self.pooler(features[:, 0])))
+
+
+class DiscriminatorHead(nn.Module):
+    """Dense, GELU, one score a token; no LayerNorm, no dropout (electra `_get_discriminator_output`)."""
+
+    def __init__(self, size: EncoderSize):
+        super().__init__()
+        self.dense = nn.Linear(size.width, size.width)
+        self.activation = ACTIVATIONS[size.activation]
+        self.out_proj = nn.Linear(size.width, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(B, T, C) to (B, T)."""
+        return self.out_proj(self.activation(self.dense(features))).squeeze(-1)

@@ -1,0 +1,35 @@
+"""What weights start from."""
+
+import math
+
+import torch
+import torch.nn as nn
+
+INIT_STD = 0.02  # truncated normal, BERT, ALBERT and ELECTRA (`initializer_range`)
+
+
+def initialise(module: nn.Module) -> None:
+    """BERT's start for one module (use with `apply`): truncated normal weights, zero biases and padding rows."""
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.trunc_normal_(module.weight, std=INIT_STD, a=-2 * INIT_STD, b=2 * INIT_STD)
+    if isinstance(module, nn.Linear):
+        nn.init.zeros_(module.bias)
+    if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+        with torch.no_grad():
+            module.weight[module.padding_idx].zero_()
+
+
+@torch.no_grad()
+def start_from_sinusoids(positions: nn.Embedding) -> None:
+    """Fill a table of learned positions with sines and cosines (Vaswani et al. 2017, section 3.5), INIT_STD on average.
+
+    Neighbouring positions then begin alike, so that attention to a neighbour is learned once and not position by
+    position. The table stays learned; rows up to the padding id stay zero.
+    """
+    first, width = positions.padding_idx + 1, positions.embedding_dim
+    places = torch.arange(positions.num_embeddings - first, dtype=torch.float32)  # (positions,)
+    waves = torch.exp(torch.arange(0, width, 2) * (-math.log(10000) / width))  # (ceil(width / 2),)
+    angles = places[:, None] * waves
+    table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :width]
+    positions.weight.zero_()
+    positions.weight[first:] = table * (INIT_STD * math.sqrt(2))  # a sine's mean square is one half
