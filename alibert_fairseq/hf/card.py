@@ -8,14 +8,23 @@ TO_COMPLETE = "To be completed by whoever publishes this folder"  # and an untou
 
 USES = {
     "RobertaForMaskedLM": ("fill-mask", "masked language modelling", "AutoModelForMaskedLM"),
+    "BertForMaskedLM": ("fill-mask", "masked language modelling", "AutoModelForMaskedLM"),
+    "BertForPreTraining": ("fill-mask", "masked language modelling and a sentence objective", "AutoModelForMaskedLM"),
+    "AlbertForMaskedLM": ("fill-mask", "masked language modelling", "AutoModelForMaskedLM"),
+    "AlbertForPreTraining": ("fill-mask", "masked language modelling and a sentence objective", "AutoModelForMaskedLM"),
     "ElectraForPreTraining": (None, "replaced token detection (the discriminator)", "AutoModelForTokenClassification"),
     "ElectraForMaskedLM": ("fill-mask", "replaced token detection (the generator)", "AutoModelForMaskedLM"),
 }
+LOSSES = {
+    "alibert_mlm": "masked tokens",
+    "segment_pairs": "masked tokens + sentence pairs",
+    "electra": "generator + weighted discriminator",
+}
 
 
-def write_card(folder: Path, checkpoint, cls: str, difference: float, licence: str) -> None:
+def write_card(folder: Path, checkpoint, part, difference: float, licence: str) -> None:
     """Write README.md with the metadata block of the Hugging Face hub."""
-    pipeline_tag, objective, auto_class = USES[cls]
+    pipeline_tag, objective, auto_class = USES[part.cls]
     mask = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["mask_token"]
     front = [
         "language: fr",
@@ -26,10 +35,10 @@ def write_card(folder: Path, checkpoint, cls: str, difference: float, licence: s
     if pipeline_tag:
         front += [f"pipeline_tag: {pipeline_tag}", f'mask_token: "{mask}"']
         front += ["widget:", f'  - text: "Le patient présente une {mask} à 38,5 °C."']
-    rows = "\n".join(f"| {name} | {value} |" for name, value in _figures(checkpoint, cls).items())
+    rows = "\n".join(f"| {name} | {value} |" for name, value in _figures(checkpoint, part).items())
     (folder / "README.md").write_text(
         "---\n" + "\n".join(front) + "\n---\n"
-        f"# French biomedical encoder, {cls}\n\n"
+        f"# French biomedical encoder, {part.cls}\n\n"
         f"{MADE_BY} {objective}.\n\n"
         f"| | |\n|---|---|\n{rows}\n\n"
         "## Use\n```python\n"
@@ -43,9 +52,9 @@ def write_card(folder: Path, checkpoint, cls: str, difference: float, licence: s
     )
 
 
-def _figures(checkpoint, cls: str) -> dict:
+def _figures(checkpoint, part) -> dict:
     cfg = checkpoint.cfg
-    size = checkpoint.part_for(cls).sentence_encoder.size
+    size = checkpoint.size(part)
     figures = {
         "layers, width, heads": f"{size.layers}, {size.width}, {size.heads}",
         "vocabulary": size.vocabulary,
@@ -56,6 +65,6 @@ def _figures(checkpoint, cls: str) -> dict:
         "seed": cfg["common"]["seed"],
     }
     if checkpoint.best_loss is not None:
-        loss = "masked tokens" if cls == "RobertaForMaskedLM" else "generator + weighted discriminator"
+        loss = LOSSES.get(cfg["criterion"]["_name"], "all objectives")
         figures[f"best validation loss (bits a drawn token, {loss})"] = f"{float(checkpoint.best_loss):.3f}"
     return figures

@@ -8,28 +8,40 @@ import torch.nn as nn
 from fairseq import checkpoint_utils
 from fairseq.data import Dictionary
 
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel
+from alibert_fairseq.hf.families import Part, parts_of
+from alibert_fairseq.models.albert import AlbertModel
+from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertModel, SentenceModelConfig
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+from alibert_fairseq.models.encoder import EncoderSize
 from preprocess.files import InputError
 
-MODELS = {"alibert": (AliBertConfig, AliBertModel), "electra": (ElectraConfig, ElectraModel)}
+MODELS = {
+    "alibert": (AliBertConfig, AliBertModel),
+    "segment_bert": (SentenceModelConfig, SegmentBertModel),
+    "albert": (SentenceModelConfig, AlbertModel),
+    "electra": (ElectraConfig, ElectraModel),
+}
 
 
 class Checkpoint(NamedTuple):
     """A model ready to compare with, and what is known of its training."""
 
-    objective: str  # "alibert" or "electra"
+    model_name: str  # a key of MODELS
     model: nn.Module  # in eval mode, float32
     model_cfg: object
     cfg: dict  # the whole training configuration
     task_state: dict  # what the task recorded: the SHA-256 of dict.txt and tokenizer.json
     updates: int
     best_loss: object  # bits, or None before the first validation
+    dictionary: Dictionary
 
-    def part_for(self, cls: str) -> nn.Module:
-        """The part of the model that becomes the Hugging Face class of that name."""
-        parts = {"RobertaForMaskedLM": "encoder", "ElectraForPreTraining": "discriminator"}
-        return getattr(self.model, parts.get(cls, "generator"))
+    def parts(self) -> list[Part]:
+        """The Hugging Face classes that the model becomes."""
+        return parts_of(self.model_name, self.model_cfg)
+
+    def size(self, part: Part) -> EncoderSize:
+        """The size of a part's encoder."""
+        return getattr(self.model, part.name).sentence_encoder.size
 
 
 def read_dictionary(path: Path) -> Dictionary:
@@ -42,7 +54,7 @@ def read_dictionary(path: Path) -> Dictionary:
 
 
 def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
-    """Load a checkpoint of `--task electra` or `--task alibert_mlm`.
+    """Load a checkpoint of one of MODELS.
 
     Raises InputError for a missing, damaged or foreign file, another objective, or another dictionary.
     """
@@ -58,7 +70,7 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
     model_name = next((known for known in MODELS if name == known or name.startswith(f"{known}_")), None)
     if model_name is None:
         raise InputError(
-            f"{path}: a checkpoint of the model {name!r}, not of alibert or electra; only these can be exported."
+            f"{path}: a checkpoint of the model {name!r}; only those of {', '.join(MODELS)} can be exported."
         )
     config, model_class = MODELS[model_name]
     model_cfg = config(**{f.name: settings[f.name] for f in fields(config) if f.name in settings})
@@ -71,7 +83,7 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
     history = state.get("optimizer_history") or [{}]
     best = (state.get("extra_state") or {}).get("best")
     updates, task_state = history[-1].get("num_updates", 0), state.get("task_state") or {}
-    return Checkpoint(model_name, model.float().eval(), model_cfg, cfg, task_state, updates, best)
+    return Checkpoint(model_name, model.float().eval(), model_cfg, cfg, task_state, updates, best, dictionary)
 
 
 def _check_vocabulary(path: Path, weights: dict, dictionary: Dictionary) -> None:

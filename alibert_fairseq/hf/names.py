@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-FIRST_POSITION = 2  # fairseq counts positions from padding_id + 1; RobertaForMaskedLM too, Electra from 0
-
 
 class NamesError(ValueError):
     """A parameter has no counterpart, or its shape differs."""
@@ -17,14 +15,26 @@ class NamesError(ValueError):
 
 @dataclass(frozen=True)
 class Row:
-    """One pair of names. `ours` is None where Hugging Face has a parameter this plugin does not (filled with zeros).
+    """One pair of names. `ours` is None where Hugging Face has a parameter this model does not: there it is zero.
 
-    positions: Electra's table lacks the rows below the first position.
+    skipped: rows at the top of our table that theirs lacks, zero in ours: fairseq counts positions from
+    padding_id + 1, as RobertaForMaskedLM does; the others count from 0.
     """
 
     ours: str | None
     theirs: str
-    positions: bool = False
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What of an encoder decides which parameters it has."""
+
+    layers: int  # with weights of their own
+    projected: bool  # embeddings narrower than the layers
+    segments: bool
+    padding_id: int
+    sentence_head: bool = False
 
 
 _LAYER = (
@@ -37,57 +47,112 @@ _LAYER = (
     ("fc2", "output.dense"),
     ("final_layer_norm", "output.LayerNorm"),
 )
+_ALBERT_LAYER = (
+    ("self_attn.q_proj", "attention.query"),
+    ("self_attn.k_proj", "attention.key"),
+    ("self_attn.v_proj", "attention.value"),
+    ("self_attn.out_proj", "attention.dense"),
+    ("self_attn_layer_norm", "attention.LayerNorm"),
+    ("fc1", "ffn"),
+    ("fc2", "ffn_output"),
+    ("final_layer_norm", "full_layer_layer_norm"),
+)
 
 
 def _both(ours: str, theirs: str) -> list[Row]:
     return [Row(f"{ours}.{part}", f"{theirs}.{part}") for part in ("weight", "bias")]
 
 
-def _encoder(ours: str, theirs: str, layers: int, projected: bool, electra: bool) -> list[Row]:
-    ours = f"{ours}.sentence_encoder"
+def _embeddings(ours: str, theirs: str, layout: Layout, project: str, skips: bool) -> list[Row]:
+    segments = f"{ours}.embed_segments.weight" if layout.segments else None
     rows = [
         Row(f"{ours}.embed_tokens.weight", f"{theirs}.embeddings.word_embeddings.weight"),
-        Row(f"{ours}.embed_positions.weight", f"{theirs}.embeddings.position_embeddings.weight", positions=electra),
-        Row(None, f"{theirs}.embeddings.token_type_embeddings.weight"),  # one type, all zeros: we have no segments
+        Row(
+            f"{ours}.embed_positions.weight", f"{theirs}.embeddings.position_embeddings.weight",
+            skipped=layout.padding_id + 1 if skips else 0,
+        ),
+        Row(segments, f"{theirs}.embeddings.token_type_embeddings.weight"),
         *_both(f"{ours}.layernorm_embedding", f"{theirs}.embeddings.LayerNorm"),
-    ]
-    if projected:
-        rows += _both(f"{ours}.embed_project", f"{theirs}.embeddings_project")
-    for n in range(layers):
+    ]  # fmt: skip
+    return rows + (_both(f"{ours}.embed_project", f"{theirs}.{project}") if layout.projected else [])
+
+
+def _encoder(ours: str, theirs: str, layout: Layout, skips: bool = True) -> list[Row]:
+    ours = f"{ours}.sentence_encoder"
+    rows = _embeddings(ours, theirs, layout, "embeddings_project", skips)
+    for n in range(layout.layers):
         for mine, other in _LAYER:
             rows += _both(f"{ours}.layers.{n}.{mine}", f"{theirs}.encoder.layer.{n}.{other}")
     return rows
 
 
-def roberta_rows(layers: int) -> list[Row]:
-    """AliBERT and `RobertaForMaskedLM`."""
+def _albert_encoder(layout: Layout) -> list[Row]:
+    ours = "encoder.sentence_encoder"
+    rows = _embeddings(ours, "albert", layout, "encoder.embedding_hidden_mapping_in", skips=True)
+    for n in range(layout.layers):
+        group = f"albert.encoder.albert_layer_groups.{n}.albert_layers.0"
+        for mine, other in _ALBERT_LAYER:
+            rows += _both(f"{ours}.layers.{n}.{mine}", f"{group}.{other}")
+    return rows
+
+
+def _head(ours: str, dense: str, norm: str, table: str, *biases: str) -> list[Row]:
+    """A masked language model's head. Hugging Face lists its bias under two names where `biases` has two."""
     return [
-        *_encoder("encoder", "roberta", layers, projected=False, electra=False),
-        *_both("encoder.lm_head.dense", "lm_head.dense"),
-        *_both("encoder.lm_head.layer_norm", "lm_head.layer_norm"),
-        Row("encoder.lm_head.weight", "lm_head.decoder.weight"),
-        Row("encoder.lm_head.bias", "lm_head.bias"),
-        Row("encoder.lm_head.bias", "lm_head.decoder.bias"),
+        *_both(f"{ours}.dense", dense),
+        *_both(f"{ours}.layer_norm", norm),
+        Row(f"{ours}.weight", table),
+        *(Row(f"{ours}.bias", bias) for bias in biases),
     ]
 
 
-def discriminator_rows(layers: int, projected: bool) -> list[Row]:
+def _sentence_head(layout: Layout, pooler: str, classifier: str) -> list[Row]:
+    ours = "encoder.sentence_head"
+    return [*_both(f"{ours}.pooler", pooler), *_both(f"{ours}.out_proj", classifier)] if layout.sentence_head else []
+
+
+def roberta(layout: Layout) -> list[Row]:
+    """AliBERT and `RobertaForMaskedLM`, CamemBERT's too."""
+    head = ("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder.weight", "lm_head.bias", "lm_head.decoder.bias")
+    return [*_encoder("encoder", "roberta", layout, skips=False), *_head("encoder.lm_head", *head)]
+
+
+def bert(layout: Layout) -> list[Row]:
+    """BERT with segments and `BertForPreTraining`, or `BertForMaskedLM` without a sentence head."""
+    theirs = "cls.predictions"
+    head = (f"{theirs}.transform.dense", f"{theirs}.transform.LayerNorm", f"{theirs}.decoder.weight")
+    return [
+        *_encoder("encoder", "bert", layout),
+        *_head("encoder.lm_head", *head, f"{theirs}.bias", f"{theirs}.decoder.bias"),
+        *_sentence_head(layout, "bert.pooler.dense", "cls.seq_relationship"),
+    ]
+
+
+def albert(layout: Layout) -> list[Row]:
+    """ALBERT and `AlbertForPreTraining`, or `AlbertForMaskedLM` without a sentence head."""
+    head = ("dense", "LayerNorm", "decoder.weight", "bias", "decoder.bias")
+    return [
+        *_albert_encoder(layout),
+        *_head("encoder.lm_head", *(f"predictions.{part}" for part in head)),
+        *_sentence_head(layout, "albert.pooler", "sop_classifier.classifier"),
+    ]
+
+
+def discriminator(layout: Layout) -> list[Row]:
     """The discriminator and `ElectraForPreTraining`."""
     return [
-        *_encoder("discriminator", "electra", layers, projected, electra=True),
+        *_encoder("discriminator", "electra", layout),
         *_both("discriminator.head.dense", "discriminator_predictions.dense"),
         *_both("discriminator.head.out_proj", "discriminator_predictions.dense_prediction"),
     ]
 
 
-def generator_rows(layers: int, projected: bool) -> list[Row]:
+def generator(layout: Layout) -> list[Row]:
     """The generator and `ElectraForMaskedLM`."""
+    head = ("generator_predictions.dense", "generator_predictions.LayerNorm")
     return [
-        *_encoder("generator", "electra", layers, projected, electra=True),
-        *_both("generator.lm_head.dense", "generator_predictions.dense"),
-        *_both("generator.lm_head.layer_norm", "generator_predictions.LayerNorm"),
-        Row("generator.lm_head.weight", "generator_lm_head.weight"),
-        Row("generator.lm_head.bias", "generator_lm_head.bias"),
+        *_encoder("generator", "electra", layout),
+        *_head("generator.lm_head", *head, "generator_lm_head.weight", "generator_lm_head.bias"),
     ]
 
 
@@ -100,17 +165,37 @@ def to_hugging_face(rows: list[Row], ours: dict[str, Tensor], theirs: dict[str, 
     _every_key_has_a_row("Hugging Face's", set(theirs), {row.theirs for row in rows})
     converted = {}
     for row in rows:
-        if row.ours is None:
-            value = torch.zeros_like(theirs[row.theirs], dtype=torch.float32)
-        else:
-            value = ours[row.ours].float()
-            value = value[FIRST_POSITION:] if row.positions else value
-        if value.shape != theirs[row.theirs].shape:
-            raise NamesError(
-                f"{row.ours} has shape {tuple(value.shape)}, {row.theirs} {tuple(theirs[row.theirs].shape)}"
-            )
+        value = torch.zeros_like(theirs[row.theirs]) if row.ours is None else ours[row.ours][row.skipped :]
+        _same_shape(row, value, theirs[row.theirs])
         converted[row.theirs] = value.contiguous()
     return converted
+
+
+def from_hugging_face(rows: list[Row], theirs: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Values for every key of `ours` (a fresh model's state dict, for its shapes) out of `theirs`.
+
+    Raises NamesError when a key of either side has no row, a shape differs, two names of one parameter of ours
+    have different values, or one that we have not is not zero.
+    """
+    _every_key_has_a_row("ours", set(ours), {row.ours for row in rows if row.ours})
+    _every_key_has_a_row("Hugging Face's", set(theirs), {row.theirs for row in rows})
+    converted: dict[str, Tensor] = {}
+    for row in rows:
+        value = theirs[row.theirs]
+        if row.ours is None:
+            if value.any():
+                raise NamesError(f"{row.theirs} is not zero, and this model has no parameter for it")
+            continue
+        value = torch.cat([value.new_zeros(row.skipped, *value.shape[1:]), value]) if row.skipped else value
+        _same_shape(row, ours[row.ours], value)
+        if not torch.equal(converted.setdefault(row.ours, value), value):
+            raise NamesError(f"{row.theirs} differs from what it is tied to in this model, {row.ours}")
+    return converted
+
+
+def _same_shape(row: Row, ours: Tensor, theirs: Tensor) -> None:
+    if ours.shape != theirs.shape:
+        raise NamesError(f"{row.ours} has shape {tuple(ours.shape)}, {row.theirs} {tuple(theirs.shape)}")
 
 
 def _every_key_has_a_row(side: str, keys: set[str], named: set[str]) -> None:

@@ -1,0 +1,119 @@
+"""Which Hugging Face classes our models become, and how their configurations say the same thing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch.nn as nn
+import transformers
+from transformers import PretrainedConfig
+
+from alibert_fairseq.hf import names
+from alibert_fairseq.models.encoder import EncoderSize
+
+# Hugging Face's configuration and EncoderSize.
+FIELDS = (
+    ("vocab_size", "vocabulary"),
+    ("hidden_size", "width"),
+    ("num_hidden_layers", "layers"),
+    ("num_attention_heads", "heads"),
+    ("intermediate_size", "ffn_width"),
+    ("hidden_dropout_prob", "dropout"),
+    ("attention_probs_dropout_prob", "attention_dropout"),
+    ("layer_norm_eps", "layer_norm_eps"),
+    ("pad_token_id", "padding_id"),
+)
+# The first name is what is written. gelu_new and gelu_pytorch_tanh are one function, computed in another order.
+ACTIVATIONS = {"gelu": ("gelu",), "gelu_tanh": ("gelu_new", "gelu_pytorch_tanh")}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of one of our models and the Hugging Face class that it becomes."""
+
+    cls: str
+    name: str  # of the part in our model
+    rows: Callable[[names.Layout], list[names.Row]]
+    counts_from_padding: bool = False  # positions begin at padding_id + 1, as fairseq's
+    factorised: bool = False  # has a width of embeddings of its own
+    grouped: bool = False  # has layers that share weights
+    folder: str = "."
+
+    @property
+    def hugging_face_class(self) -> type:
+        """The class itself."""
+        return getattr(transformers, self.cls)
+
+    def layout(self, model: nn.Module) -> names.Layout:
+        """What the part of this model has."""
+        part = getattr(model, self.name)
+        size = part.sentence_encoder.size
+        return names.Layout(
+            layers=size.groups,
+            projected=hasattr(part.sentence_encoder, "embed_project"),
+            segments=size.segments > 0,
+            padding_id=size.padding_id,
+            sentence_head=hasattr(part, "sentence_head"),
+        )
+
+    def config(self, size: EncoderSize, dictionary) -> PretrainedConfig:
+        """The Hugging Face configuration of an encoder of this size."""
+        settings = {theirs: getattr(size, ours) for theirs, ours in FIELDS}
+        settings |= {
+            "hidden_act": ACTIVATIONS[size.activation][0],
+            "type_vocab_size": max(1, size.segments),
+            "max_position_embeddings": size.max_positions + self.skipped(size.padding_id),
+            "initializer_range": 0.02,
+            "bos_token_id": dictionary.bos(),
+            "eos_token_id": dictionary.eos(),
+            "tie_word_embeddings": True,
+        }
+        if self.factorised:
+            settings["embedding_size"] = size.embedding_dim
+        if self.grouped:
+            settings |= {"num_hidden_groups": size.groups, "inner_group_num": 1}
+        return self.hugging_face_class.config_class(**settings)
+
+    def size(self, config: PretrainedConfig) -> dict:
+        """The fields of EncoderSize that a Hugging Face configuration says.
+
+        Raises ValueError for what our encoder cannot be.
+        """
+        fields = {ours: getattr(config, theirs) for theirs, ours in FIELDS}
+        activation = next((ours for ours, theirs in ACTIVATIONS.items() if config.hidden_act in theirs), None)
+        if activation is None:
+            raise ValueError(f"the activation is {config.hidden_act!r}, ours are gelu and gelu_new")
+        if getattr(config, "position_embedding_type", "absolute") != "absolute":
+            raise ValueError(f"positions are {config.position_embedding_type!r}, ours are learned and absolute")
+        if getattr(config, "inner_group_num", 1) != 1:
+            raise ValueError(f"inner_group_num is {config.inner_group_num}; ours is 1")
+        return fields | {
+            "activation": activation,
+            "segments": config.type_vocab_size,
+            "max_positions": config.max_position_embeddings - self.skipped(config.pad_token_id),
+            "embedding_dim": config.embedding_size if self.factorised else config.hidden_size,
+            "layer_groups": config.num_hidden_groups if self.grouped else None,
+        }
+
+    def skipped(self, padding_id: int) -> int:
+        """Rows of their position table that no token has."""
+        return padding_id + 1 if self.counts_from_padding else 0
+
+
+ROBERTA = Part("RobertaForMaskedLM", "encoder", names.roberta, counts_from_padding=True)
+BERT = Part("BertForPreTraining", "encoder", names.bert)
+BERT_WORDS = Part("BertForMaskedLM", "encoder", names.bert)
+ALBERT = Part("AlbertForPreTraining", "encoder", names.albert, factorised=True, grouped=True)
+ALBERT_WORDS = Part("AlbertForMaskedLM", "encoder", names.albert, factorised=True, grouped=True)
+DISCRIMINATOR = Part("ElectraForPreTraining", "discriminator", names.discriminator, factorised=True)
+GENERATOR = Part("ElectraForMaskedLM", "generator", names.generator, factorised=True, folder="generator")
+
+
+def parts_of(model_name: str, model_cfg) -> list[Part]:
+    """What a model of this plugin becomes. Of ELECTRA the discriminator stands first: it is what one fine-tunes."""
+    words_only = not getattr(model_cfg, "sentence_head", False)
+    return {
+        "alibert": [ROBERTA],
+        "segment_bert": [BERT_WORDS if words_only else BERT],
+        "albert": [ALBERT_WORDS if words_only else ALBERT],
+        "electra": [DISCRIMINATOR, GENERATOR],
+    }[model_name]
