@@ -33,12 +33,14 @@ def load_blocks(data: str, split: str, epoch: int, dictionary, tokens_per_sample
 
 
 def _check_ids(lines, dictionary, path: str) -> None:
-    """Look at a spread of 1,000 lines: an id outside the dictionary means that the data-bin is of another one."""
+    """Look at a spread of 1,000 lines: an id that dict.txt has not means that the data-bin is of another one."""
+    mask = dictionary.index("<mask>")
+    entries = mask if mask == len(dictionary) - 1 else len(dictionary)  # a published model's may stand anywhere
     for index in np.linspace(0, len(lines) - 1, num=min(len(lines), 1000), dtype=int):
-        if len(lines[index]) and int(lines[index].max()) >= dictionary.index("<mask>"):
+        if len(lines[index]) and int(lines[index].max()) >= entries:
             raise InputError(
                 f"{path}.bin, line {index + 1}: token id {int(lines[index].max())} is not in dict.txt "
-                f"({dictionary.index('<mask>')} entries); binarize the text again with the tokenizer of this dict.txt."
+                f"({entries} entries); binarize the text again with the tokenizer of this dict.txt."
             )
 
 

@@ -14,6 +14,7 @@ from fairseq.tasks import FairseqTask
 from omegaconf import II, MISSING
 
 from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
+from alibert_fairseq.data.dictionary import load_dictionary, longest_run, text_ids
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
 from preprocess.files import InputError
@@ -56,10 +57,8 @@ class PretrainingTask(FairseqTask):
     def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
         super().__init__(cfg)
         self.dictionary = dictionary
-        # the pieces: after <s> <pad> </s> <unk>, before the fillers <unusedN> that round the size up, and <mask>
-        pieces = [i for i in range(len(dictionary)) if not dictionary[i].startswith("<unused")]
-        self.random_ids = (dictionary.nspecial, pieces[-1] + 1)
-        self.mask_id = dictionary.add_symbol("<mask>")
+        self.mask_id = dictionary.index("<mask>")
+        self.random_ids = longest_run(text_ids(dictionary))
         self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
 
     @classmethod
@@ -69,9 +68,9 @@ class PretrainingTask(FairseqTask):
         try:
             for path in paths:
                 check_data_bin(path, paths[0])
+            dictionary = load_dictionary(paths[0])
         except InputError as error:
             raise SystemExit(f"error: {error}") from None
-        dictionary = Dictionary.load(os.path.join(paths[0], "dict.txt"))
         task = cls(cfg, dictionary)
         logger.info("dictionary: %d types, <mask> included", len(dictionary))
         return task
