@@ -46,7 +46,8 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
         f'tokenizer = AutoTokenizer.from_pretrained("PATH")\nmodel = {auto_class}.from_pretrained("PATH")\n```\n\n'
         "## Training data, licence and limits\n"
         f"{TO_COMPLETE}: the corpora, their licences, and whether they may hold "
-        "personal data; of a continued model, the terms of the one it began as. The model repeats the biases of its corpus; it is no medical device.\n\n"
+        "personal data; of a continued model also the terms of the one it began as. "
+        "The model repeats the biases of its corpus; it is no medical device.\n\n"
         f"Largest difference of logits to the training checkpoint: {difference:.1e} (float32).\n",
         encoding="utf-8",
     )
