@@ -139,9 +139,7 @@ def describe(manifest: dict) -> str:
     """What was read, what became of it, and how well it agrees."""
     lines = []
     for cls, size in manifest["models"].items():
-        numbers = (
-            f"{size['layers']} layers of {size['width']}, {size['heads']} heads, {size['max_positions']} positions"
-        )
+        numbers = f"{size['layers']} layers of {size['width']}, {size['max_positions']} positions"
         difference = manifest["largest_difference_of_logits"][cls]
         lines.append(("read", f"{cls}, {numbers}, {size['vocabulary']:,} words; logits within {difference:.1e}"))
     if left_out := manifest["left_out"]:
@@ -165,8 +163,8 @@ def _arguments() -> argparse.Namespace:
     vocabulary.add_argument(
         "--tokenizer",
         type=Path,
-        help="a tokenizer of preprocess.train_tokenizer, to take the place of the published one; left out: the published "
-        "one, which the model knows best",
+        help="a tokenizer of preprocess.train_tokenizer to take the place of the published one (left out: the published "
+        "one, which the model knows)",
     )
     vocabulary.add_argument(
         "--add-tokens",

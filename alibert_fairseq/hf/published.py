@@ -98,8 +98,8 @@ def _read_generator(folder: Path, given: Path | None, discriminator: PublishedPa
     place = given or folder / GENERATOR.folder
     if not (place / "config.json").is_file():
         raise InputError(
-            f"{place}: no generator there, and ELECTRA's training needs one that fits its discriminator (a new one would "
-            "replace words by noise, from which nothing is learned); give the published one with --generator."
+            f"{place}: no generator there, and ELECTRA's training needs one that fits its discriminator (a new one "
+            "would replace words by noise, which teaches nothing); give the published one with --generator."
         )
     if _kind(place) != "electra":
         raise InputError(f"{place}: a model of the type {_kind(place)!r}, no generator of ELECTRA.")
@@ -122,8 +122,8 @@ def _read_part(folder: Path, candidates: tuple[Part, ...]) -> PublishedPart:
         if not missing:
             return PublishedPart(part, folder, model, left_out)
     raise InputError(
-        f"{folder}: holds no {missing[0]}{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}, so it is no whole "
-        f"{part.cls}, and no value would be sensible there; give a model published with the head of its pretraining."
+        f"{folder}: no whole {part.cls}: {', '.join(missing[:2])}{' and more' if missing[2:] else ''} missing, where no "
+        f"value would be sensible; give a model published with the head of its pretraining."
     )
 
 
@@ -150,5 +150,5 @@ def _refuse_untied(folder: Path, model: PreTrainedModel) -> None:
     output = model.get_output_embeddings()
     if output is not None and not torch.equal(output.weight, model.get_input_embeddings().weight):
         raise InputError(
-            f"{folder}: its output words are another table than its input words, and ours are one (tie_word_embeddings)."
+            f"{folder}: its table of output words differs from that of input words, and ours are one table."
         )

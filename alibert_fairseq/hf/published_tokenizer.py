@@ -1,8 +1,8 @@
 """The tokenizer of a published folder, as files that binarize, training and AutoTokenizer read alike.
 
-tokenizer.json is AutoTokenizer's own, saved. tokenizer_config.json names the class PreTrainedTokenizerFast, the only one
-that transformers 4 and 5 both take as it stands: version 5 builds every specialised class (CamembertTokenizer, ...) anew
-from the vocabulary alone, with rules that may not be the published ones.
+tokenizer.json is AutoTokenizer's own, saved. tokenizer_config.json names the class PreTrainedTokenizerFast, the only
+one that transformers 4 and 5 both take as it stands: version 5 builds every specialised class (CamembertTokenizer, ...)
+anew from the vocabulary alone, with rules that may not be the published ones.
 """
 
 import json
@@ -28,8 +28,8 @@ TRICKY = (
     "",
 )
 REMEDY = (
-    'if its tokenizer.json is right, write "tokenizer_class": "PreTrainedTokenizerFast" into the tokenizer_config.json of '
-    "a copy; if the class is, remove tokenizer.json from the copy"
+    'if its tokenizer.json is right, write "tokenizer_class": "PreTrainedTokenizerFast" into the tokenizer_config.json '
+    "of a copy; if the class is, remove tokenizer.json from the copy"
 )
 
 
@@ -85,8 +85,8 @@ class PublishedTokenizer:
         for text, ids, encoding in zip(self.texts, self._encode(self.auto), own.encode_batch(self.texts), strict=True):
             if ids != encoding.ids:
                 raise InputError(
-                    f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and tokenizer.json differ, "
-                    f"for {text!r} {self.auto.convert_ids_to_tokens(ids)} and {encoding.tokens}; {REMEDY}."
+                    f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and tokenizer.json "
+                    f"differ, for {text!r} {self.auto.convert_ids_to_tokens(ids)} and {encoding.tokens}; {REMEDY}."
                 )
 
     def _encode(self, tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
