@@ -104,7 +104,7 @@ def _write_vocabulary(
     if add_tokens:
         more = MorePieces(source.backend, source.ids["unknown"], add_tokens)
         rows = extended(size, more.added, source.ids["pad"])
-        rows.counts["words that were pieces"] = more.known
+        rows.counts["words"] = len(more.words)
     source.write(aside, more.tokenizer if more else source.backend, published.parts[0].size()["max_positions"])
     write_symbols(aside / "dict.txt", symbols_of(source.written, len(rows.sources) if rows else size))
     source.check_written(aside)
@@ -163,8 +163,8 @@ def _arguments() -> argparse.Namespace:
     vocabulary.add_argument(
         "--tokenizer",
         type=Path,
-        help="a tokenizer of preprocess.train_tokenizer to take the place of the published one (left out: the published "
-        "one, which the model knows)",
+        help="a tokenizer of preprocess.train_tokenizer that takes the place of the published one (left out: the "
+        "published one, which the model knows)",
     )
     vocabulary.add_argument(
         "--add-tokens",

@@ -64,7 +64,7 @@ def _source(number, roles, spelled, known, speller) -> tuple[str, list[int]]:
 def extended(size: int, added: dict[int, list[int]], padding: int) -> NewRows:
     """The rows of a vocabulary of `size` with more pieces: `added` has their old pieces by their ids."""
     last = max([size - 1, *added])
-    return NewRows([added.get(number, [number]) for number in range(last + 1)], padding, {"means": len(added)})
+    return NewRows([added.get(number, [number]) for number in range(last + 1)], padding, {"new pieces": len(added)})
 
 
 def with_rows(published: PublishedPart, rows: NewRows) -> PublishedPart:

@@ -122,8 +122,8 @@ def _read_part(folder: Path, candidates: tuple[Part, ...]) -> PublishedPart:
         if not missing:
             return PublishedPart(part, folder, model, left_out)
     raise InputError(
-        f"{folder}: no whole {part.cls}: {', '.join(missing[:2])}{' and more' if missing[2:] else ''} missing, where no "
-        f"value would be sensible; give a model published with the head of its pretraining."
+        f"{folder}: no whole {part.cls}: {', '.join(missing[:2])}{' and more' if missing[2:] else ''} missing, where "
+        f"no value would be sensible; give a model published with the head of its pretraining."
     )
 
 
