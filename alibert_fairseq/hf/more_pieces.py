@@ -105,6 +105,8 @@ class MorePieces:
             raise InputError(f"{self.file}: the ids of this tokenizer have gaps, so none is free behind its last.")
         around = old.encode("le de", add_special_tokens=False).ids
         for word, forms in self.words.items():
+            if new.token_to_id(forms[0]) not in self.added:
+                continue
             number, ids = new.token_to_id(forms[0]), new.encode(f"le {word} de", add_special_tokens=False).ids
             alone = all([token.id for token in new.model.tokenize(form)] == [new.token_to_id(form)] for form in forms)
             if not alone or [i for i in ids if i != number] != around or ids.count(number) != 1:

@@ -52,9 +52,13 @@ class Speller:
         return self._word(spelled.text) if spelled.starts_word else self._inside(spelled.text)
 
     def _word(self, text: str) -> list[int]:
-        """With and without a space before: where the rules put a mark in front, a space would add another."""
+        """With the space before that some rules need, or without it where others add a mark of their own."""
         both = [self.tokenizer.encode(start + text, add_special_tokens=False).ids for start in (" ", "")]
-        return min(both, key=len)
+        marked = [ids for ids in both if ids and self._starts_word(ids[0])]
+        return min(marked or both, key=len)
+
+    def _starts_word(self, number: int) -> bool:
+        return self._spelled(self.tokenizer.id_to_token(number)).starts_word
 
     def _inside(self, text: str) -> list[int]:
         normalizer = self.tokenizer.normalizer
