@@ -621,7 +621,7 @@ def test_the_remedy_for_a_folder_given_to_binarize(published, tmp_path):
     not os.environ.get("ALIBERT_TRANSFORMERS_4"), reason="no folder with transformers 4 (recipes/test.sh)"
 )
 @pytest.mark.parametrize("family", FOUR)
-def test_loading_works_with_the_other_major_of_transformers(family, published, loaded, tmp_path):
+def test_loading_works_with_the_other_major_of_transformers(family, published, loaded, repository, tmp_path):
     environment = ENVIRONMENT | {"PYTHONPATH": os.environ["ALIBERT_TRANSFORMERS_4"]}
     command = [sys.executable, "-m", "alibert_fairseq.hf.load", published / family, "--output"]
     run(*command, tmp_path / "out", cwd=tmp_path, env=environment)
@@ -635,6 +635,12 @@ def test_loading_works_with_the_other_major_of_transformers(family, published, l
     lines = sample_lines()
     texts = [load_tokenizer(place).encode_batch(lines) for place in (loaded / family, tmp_path / "out")]
     assert [one.ids for one in texts[0]] == [one.ids for one in texts[1]]
+    script = "import sys; from transformers import AutoTokenizer; from tests.text_helpers import sample_lines\n"
+    script += "ids = [AutoTokenizer.from_pretrained(folder)(sample_lines())['input_ids'] for folder in sys.argv[1:]]\n"
+    script += "assert ids[0] == ids[1] == ids[2]"
+    places = (published / family, loaded / family, tmp_path / "out")  # as published, written by version 5, by version 4
+    both = f"{environment['PYTHONPATH']}{os.pathsep}{repository}"
+    run(sys.executable, "-c", script, *places, cwd=tmp_path, env=environment | {"PYTHONPATH": both})
     (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
     run(*command, tmp_path / "more", "--add-tokens", tmp_path / "words.txt", cwd=tmp_path, env=environment)
     ids = AutoTokenizer.from_pretrained(tmp_path / "more")("une amoxicilline")["input_ids"]
