@@ -4,8 +4,8 @@ WINDOW = 1000  # updates a verdict is drawn from; the figures of one batch say l
 # A discriminator that knows the frequencies of words, and nothing of context, has an AUC of 0.6
 # (docs/results/leaving_the_plateau.md); one that gives every token the same score has 0.5.
 IDLE_AUC = 0.55
-# Of all tokens some 6 % are replaced in a healthy training (K. Clark, google-research/electra issue 49). With a sixth of
-# that, the generator guesses so well that hardly anything is left to detect (issue 37: the usual failure).
+# Of all tokens some 6 % are replaced in a healthy training (K. Clark, google-research/electra issue 49). With a sixth
+# of that, the generator guesses so well that hardly anything is left to detect (issue 37: the usual failure).
 FEW_REPLACED = 0.01
 
 
