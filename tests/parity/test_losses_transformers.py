@@ -101,13 +101,16 @@ def test_masked_language_modelling_is_robertas(segments):
     assert_same_gradients(model, [(families.ROBERTA, theirs)])
 
 
-@pytest.mark.parametrize("name", ["BertForPreTraining", "AlbertForPreTraining"])
-def test_words_and_sentences_together_are_berts_and_alberts(name):
+@pytest.mark.parametrize(
+    ("name", "groups"), [("BertForPreTraining", None), ("AlbertForPreTraining", 1), ("AlbertForPreTraining", 2)]
+)
+def test_words_and_sentences_together_are_berts_and_alberts(name, groups):
     if name == "BertForPreTraining":
         model = SegmentBertModel(SentenceModelConfig(**without_dropout(segments=2)), dictionary())
         part, label = families.BERT, "next_sentence_label"
     else:
-        options = without_dropout(segments=2, embedding_dim=16, layer_groups=1, activation_fn="gelu_tanh")
+        options = without_dropout(segments=2, embedding_dim=16, layer_groups=groups, activation_fn="gelu_tanh")
+        options["encoder_layers"] = 4
         model = AlbertModel(SentenceModelConfig(**options), dictionary())
         part, label = families.ALBERT, "sentence_order_label"
     assert part.cls == name

@@ -7,8 +7,9 @@ import pytest
 
 
 @pytest.fixture
-def campaign(repository):
+def campaign(repository, monkeypatch):
     """A function that loads a script of tests/campaigns."""
+    monkeypatch.syspath_prepend(str(repository / "tests" / "campaigns"))
 
     def load(name):
         spec = importlib.util.spec_from_file_location(name, repository / "tests" / "campaigns" / f"{name}.py")
@@ -19,8 +20,9 @@ def campaign(repository):
     return load
 
 
-def test_every_mutation_of_bad_input_finds_its_check_and_its_test(campaign, repository):
-    for one in campaign("bad_input_mutations").MUTATIONS:
+@pytest.mark.parametrize("name", ["bad_input_mutations", "objective_mutations"])
+def test_every_mutation_finds_its_code_and_its_test(campaign, repository, name):
+    for one in campaign(name).MUTATIONS:
         assert (repository / one.file).read_text(encoding="utf-8").count(one.text) == 1, one
         for test in one.test.split():
             file, _, name = test.partition("::")
