@@ -32,7 +32,8 @@ EXTRAS = {
     "test": [
         "pytest>=8",
         "hypothesis>=6",
-        "optax>=0.2",  # the LAMB that ours is compared with
+        "optax>=0.2",  # the LAMB that ours is compared with; it corrects the bias of its moments
+        "torch-optimizer==0.3.0",  # one that does not, as ALBERT's; the last release, of 2021
         "ruff>=0.8",
     ],
 }
