@@ -17,12 +17,13 @@ class DetectionHealth:
         self._forget()
 
     def _forget(self) -> None:
-        self.updates, self.total = 0, {}
+        self.updates: int = 0
+        self.total: dict[str, float] = {}
 
-    def update(self, figures: dict) -> str | None:
+    def update(self, logging_outputs: list[dict]) -> str | None:
         """Add one update's sums (`judged`, `replaced`, `flagged`, `auc_times_replaced`); a sentence, or None."""
         for name in ("judged", "replaced", "flagged", "auc_times_replaced"):
-            self.total[name] = self.total.get(name, 0.0) + float(figures[name])
+            self.total[name] = self.total.get(name, 0.0) + sum(float(log.get(name, 0)) for log in logging_outputs)
         self.updates += 1
         if self.updates < self.window:
             return None

@@ -16,7 +16,6 @@ import numpy as np
 OBJECTIVES = ("nsp", "sop", "none")
 FOLLOWS, OTHERWISE = 0, 1  # labels: B follows A; B is of another document (nsp), or A and B are swapped (sop)
 UNLABELLED = -100  # what cross-entropy ignores
-SHORT_PROB = 0.1  # BERT `create_pretraining_data.py`, short_seq_prob: of documents cut into shorter pairs
 ONE_SEGMENT_PROB, RANDOM_LENGTH_PROB = 0.1, 0.05  # ELECTRA `build_pretraining_dataset.py`
 SHORTEST = 5  # <s> A </s> B </s> with a token each
 
@@ -29,12 +28,15 @@ class PairRule:
     tokens_per_sample: int  # the longest sample, <s> and both </s> included
     single_chunks: str = "unlabelled"  # or "random": what a chunk of one line becomes, for nsp and sop
     passes: int = 1  # times that every document is cut into samples in one epoch
+    short_prob: float = 0.1  # share of the documents that are cut into shorter pairs, for nsp and sop
 
     def __post_init__(self):
         if self.tokens_per_sample < SHORTEST:
             raise ValueError(f"--tokens-per-sample {self.tokens_per_sample} holds no pair; give at least {SHORTEST}.")
         if self.passes < 1:
             raise ValueError(f"--duplicate-factor must be 1 or more, not {self.passes}.")
+        if not 0 <= self.short_prob <= 1:
+            raise ValueError(f"--short-seq-prob must lie between 0 and 1, not {self.short_prob}.")
 
     @property
     def room(self) -> int:
@@ -110,7 +112,7 @@ def labelled_pairs(lines: Lines, document: int, rule: PairRule, draws) -> Iterat
     document, and the lines it replaces begin the next chunk. sop: in half of the cases A and B are swapped.
     """
     first, last = lines.documents[document].tolist()
-    target = rule.room if draws.random() >= SHORT_PROB else 2 + draws.below(rule.room - 1)
+    target = rule.room if draws.random() >= rule.short_prob else 2 + draws.below(rule.room - 1)
     while first < last:
         end = lines.end_of(first, last, target)
         single = end == first + 1

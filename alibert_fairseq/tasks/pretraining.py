@@ -68,8 +68,6 @@ class PretrainingTask(FairseqTask):
     """Blocks or pairs of a data-bin with masks. A subclass says which: masking_rule, pair_rule, draw_uniforms."""
 
     draw_uniforms = False
-    segment_types = 1  # that samples have
-    sentence_objective: str | None = None  # "nsp" or "sop"
 
     def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
         super().__init__(cfg)
@@ -104,6 +102,17 @@ class PretrainingTask(FairseqTask):
     def pair_rule(self) -> PairRule | None:
         """How lines become pairs of segments; None where samples are blocks."""
         return None
+
+    @property
+    def segment_types(self) -> int:
+        """Segments that samples have."""
+        return 1 if self.pair_rule() is None else 2
+
+    @property
+    def sentence_objective(self) -> str | None:
+        """What the labels of pairs say, "nsp" or "sop", or None without labels."""
+        rule = self.pair_rule()
+        return rule.objective if rule is not None and rule.labelled else None
 
     def load_dataset(self, split, epoch=1, combine=False, **kwargs):
         """Load a split. Validation masks and pairs are the same every epoch, so its losses compare."""

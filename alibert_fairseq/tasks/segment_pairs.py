@@ -37,6 +37,13 @@ class SegmentPairsConfig(AliBertMaskedLMConfig):
             "and masks; BERT and ALBERT write theirs once, 10 and 40 times over)"
         },
     )
+    short_seq_prob: float = field(
+        default=0.1,
+        metadata={
+            "help": "share of the documents cut into pairs of a random shorter length, as fine-tuning will have them "
+            "(BERT and ALBERT `create_pretraining_data.py`: 0.1)"
+        },
+    )
 
 
 @register_task("segment_pairs", dataclass=SegmentPairsConfig)
@@ -47,4 +54,4 @@ class SegmentPairsTask(AliBertMaskedLMTask):
         cfg, objective = self.cfg, str(self.cfg.sentence_objective)
         single = str(cfg.single_sentence_chunks)
         single = SINGLE_CHUNKS[objective] if single == "auto" else single
-        return PairRule(objective, cfg.tokens_per_sample, single, cfg.duplicate_factor)
+        return PairRule(objective, cfg.tokens_per_sample, single, cfg.duplicate_factor, cfg.short_seq_prob)

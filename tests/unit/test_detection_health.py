@@ -23,7 +23,7 @@ def test_what_is_wrong_is_named():
 def test_a_verdict_comes_once_a_window_and_forgets_the_one_before():
     health = DetectionHealth(window=3)
     ill, well = figures(auc=0.5), figures()
-    assert [health.update(ill) for _ in range(2)] == [None, None]
-    assert health.update(ill).startswith("in the last 3 updates the discriminator is idle")
-    assert [health.update(well) for _ in range(3)] == [None, None, None]
-    assert [health.update(f) for f in (ill, ill, ill)][-1] is not None
+    assert [health.update([ill]) for _ in range(2)] == [None, None]
+    assert health.update([ill]).startswith("in the last 3 updates the discriminator is idle")
+    assert [health.update([well]) for _ in range(3)] == [None, None, None]
+    assert [health.update([f]) for f in (ill, ill, ill)][-1] is not None
