@@ -129,6 +129,106 @@ MUTATIONS = [
         "sentence head on the second token", "alibert_fairseq/models/heads.py", "features[:, 0]", "features[:, 1]",
         PAIRS,
     ),
+    Mutation(
+        "special tokens drawn", "alibert_fairseq/data/masked_dataset.py",
+        "        self.drawable[special_ids(dictionary)] = False\n", "",
+        "tests/unit/test_data.py::test_special_tokens_are_spared_wherever_a_dictionary_has_them",
+    ),
+    Mutation(
+        "positions drawn with replacement", "alibert_fairseq/data/masking.py", "replace=False", "replace=True",
+        "tests/unit/test_masking.py::test_exactly_the_share_is_drawn_each_position_once",
+    ),
+    Mutation(
+        "BERT's 80/10/10 in ELECTRA", "alibert_fairseq/tasks/electra.py", "random_share=0.0)", "random_share=0.1)",
+        "tests/unit/test_tasks.py::test_the_fates_are_those_of_the_papers",
+    ),
+    Mutation(
+        "padding in the masked language model's loss", "alibert_fairseq/criterions/masked_lm.py",
+        "masked = target.ne(self.padding_idx)", "masked = target.ge(0)", WORDS,
+    ),
+    Mutation(
+        "drawn positions found by the mask's id", "alibert_fairseq/data/masked_dataset.py",
+        'net_input["masked"] = target.ne(self.pad)', 'net_input["masked"] = net_input["src_tokens"].eq(self.mask)',
+        ELECTRA,
+    ),
+    Mutation(
+        "the same masks every epoch", "alibert_fairseq/data/masked_dataset.py",
+        "0 if self.fixed_masks else self.epoch", "0",
+        "tests/unit/test_data.py::test_draws_change_with_the_epoch_but_not_for_validation",
+    ),
+    Mutation(
+        "random pieces that are special tokens", "alibert_fairseq/data/pieces.py",
+        "others = {*special_ids(dictionary), dictionary.unk()}", "others = set()",
+        "tests/unit/test_word_starts.py::test_special_tokens_are_found_wherever_they_stand",
+    ),
+    Mutation(
+        "a letter with an accent starts a word", "alibert_fairseq/data/word_starts.py",
+        "marked = np.array([dictionary[i].startswith(mark) for i",
+        "marked = np.array([dictionary[i].startswith(mark) or not dictionary[i].isascii() for i",
+        "tests/unit/test_word_starts.py::test_the_marks_decide_whatever_the_letters",
+    ),
+    Mutation(
+        "pairs across documents", "alibert_fairseq/data/pair_plan.py",
+        "        end = lines.end_of(first, last, target)",
+        "        end = lines.end_of(first, int(lines.documents[-1, 1]), target)",
+        "tests/unit/test_segment_pairs.py::test_every_pair_is_what_its_label_says",
+    ),
+    Mutation(
+        "swapped segments labelled as in order", "alibert_fairseq/data/pair_plan.py",
+        "yield cut, end, first, cut, OTHERWISE", "yield cut, end, first, cut, FOLLOWS",
+        "tests/unit/test_segment_pairs.py::test_every_pair_is_what_its_label_says",
+    ),
+    Mutation(
+        "lines that a random segment replaced are lost", "alibert_fairseq/data/pair_plan.py",
+        "OTHERWISE\n            end = cut\n", "OTHERWISE\n",
+        "tests/unit/test_segment_pairs.py::test_every_line_is_used_once_a_pass_and_every_token_accounted_for",
+    ),
+    Mutation(
+        "random documents in sentence order prediction", "alibert_fairseq/tasks/segment_pairs.py",
+        '"sop": "unlabelled"', '"sop": "random"',
+        "tests/unit/test_tasks.py::test_single_lines_are_bert_s_in_nsp_and_without_a_label_in_sop",
+    ),
+    Mutation(
+        "clipped by LAMB and by fairseq", "alibert_fairseq/optim/lamb.py",
+        "(cfg.lamb_max_grad_norm or None) if cfg.clip_norm <= 0 else None", "cfg.lamb_max_grad_norm or None",
+        "tests/unit/test_optim.py::test_one_clip_acts_and_the_log_says_which",
+    ),
+    Mutation(
+        "decay on LayerNorms and biases", "alibert_fairseq/optim/moments.py", '"weight_decay": 0.0, "adapt": False',
+        '"weight_decay": weight_decay, "adapt": False',
+        "tests/unit/test_optim.py::test_vectors_neither_decay_nor_adapt",
+    ),
+    Mutation(
+        "trust ratio on LayerNorms and biases", "alibert_fairseq/optim/moments.py",
+        '"weight_decay": 0.0, "adapt": False', '"weight_decay": 0.0, "adapt": adapt',
+        "tests/unit/test_optim.py::test_vectors_neither_decay_nor_adapt",
+    ),
+    Mutation(
+        "decay left out of the trust ratio", "alibert_fairseq/optim/moments.py",
+        'torch._foreach_add_(steps, params, alpha=group["weight_decay"])', "pass",
+        "tests/unit/test_optim.py::test_three_steps_equal_the_vectors tests/parity/test_optimizers.py",
+    ),
+    Mutation(
+        "epsilon inside the root", "alibert_fairseq/optim/moments.py",
+        'torch._foreach_add_(denominators, group["eps"])', 'torch._foreach_add_(denominators, group["eps"] ** 0.5)',
+        "tests/parity/test_optimizers.py",
+    ),
+    Mutation(
+        "bias of the first moment not corrected", "alibert_fairseq/optim/moments.py",
+        'correct1 = 1 - beta1 ** group["step"] if self.bias_correction else 1.0', "correct1 = 1.0",
+        "tests/parity/test_optimizers.py",
+    ),
+    Mutation(
+        "trust ratio of a tensor of zeros", "alibert_fairseq/optim/moments.py",
+        "torch.where((weight > 0) & (step > 0), ratio, torch.ones_like(ratio))", "ratio",
+        "tests/unit/test_optim.py::test_a_tensor_of_zeros_moves_with_ratio_one_and_a_step_of_zero_moves_nothing",
+    ),
+    Mutation(
+        "decay counted from the end of the warm-up, as fairseq does", "alibert_fairseq/optim/schedules.py",
+        "max(1 - t / self.end, 0)",
+        "max(1 - (t - self.cfg.warmup_updates) / (self.end - self.cfg.warmup_updates), 0)",
+        "tests/unit/test_schedules.py::test_every_schedule_is_its_formula",
+    ),
 ]  # fmt: skip
 
 
