@@ -85,7 +85,7 @@ def test_the_end_is_that_of_the_run_where_no_other_is_given():
 
 
 REFUSED = {
-    "--total-num-update": {"total_num_update": 0},
+    "; add --total-num-update N.": {"total_num_update": None},
     "--warmup-updates 100 is not below --total-num-update 100": {"warmup_updates": 100},
     "--warmup-updates -1 is not below": {"warmup_updates": -1},
     "--lr 0.1,0.2: .* one rate": {"lr": [0.1, 0.2]},
