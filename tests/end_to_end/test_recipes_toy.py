@@ -97,9 +97,9 @@ def losses(log: str) -> list[float]:
 def test_a_toy_trains_to_its_checkpoint(name, toy):
     save, log = toy(name)
     curve = losses(log)
-    assert len(curve) == 6 and curve[-1] < curve[0]
+    assert len(curve) == 6
     state = checkpoint_utils.load_checkpoint_to_cpu(str(save / "checkpoint_last.pt"))
     assert state["optimizer_history"][-1]["num_updates"] == UPDATES.get(name, 30)
-    if name in STARTS_FROM:
-        before = losses(toy(STARTS_FROM[name])[1])
-        assert curve[0] < sum(before) / len(before)  # random weights begin above
+    before = losses(toy(STARTS_FROM[name])[1]) if name in STARTS_FROM else curve
+    assert curve[-1] < 0.98 * before[0]  # where random weights begin
+    assert name not in STARTS_FROM or curve[0] < sum(before) / len(before)
