@@ -30,10 +30,11 @@ checkpoint_of() {  # PATH WHAT: a checkpoint, or the last one of a --save-dir, o
     fi
 }
 
-start_from() {  # PATH WHAT: its weights, with a new optimizer and schedule; an interrupted run goes on from its own
-    local checkpoint
+start_from() {  # PATH WHAT: its weights, of a folder of hf.load its sizes too; optimizer and schedule begin anew.
+    local checkpoint  # fairseq looks at it once: an interrupted run goes on from its own
     checkpoint=$(checkpoint_of "$1" "$2")
     options+=(--finetune-from-model "$checkpoint")
+    [ ! -f "$1/options" ] || options+=($(<"$1/options"))
 }
 
 complete_options() {  # [UPDATES of --toy]: what does not depend on the paper, behind what the recipe chose

@@ -83,9 +83,20 @@ def test_from_is_a_checkpoint_or_the_folder_of_one(name, repository, options_of,
     (folder / "model.pt").touch()
     assert options_of(recipe, FROM=str(folder / "model.pt"))[option] == str(folder / "model.pt")
     assert options_of(recipe, FROM=str(folder))[option] == str(folder / "model.pt")
-    for file in ("checkpoint_best.pt", "checkpoint_last.pt"):
-        (folder / file).touch()
+    (folder / "checkpoint_last.pt").touch()  # the folder is a --save-dir then
     assert options_of(recipe, FROM=str(folder))[option] == str(folder / "checkpoint_last.pt")
+
+
+@pytest.mark.parametrize("name", ["oubiobert_continual.sh", "bioalbert.sh"])
+def test_a_published_model_has_its_own_sizes(name, repository, options_of, tmp_path):
+    """hf.load writes them beside its checkpoint; what the user says still counts."""
+    folder = tmp_path / "of hf.load"
+    folder.mkdir()
+    (folder / "checkpoint.pt").touch()
+    (folder / "options").write_text("--arch albert_base --encoder-layers 24 --dropout 0.0\n")
+    options = options_of(repository / "recipes" / "pretrain" / name, "--dropout", "0.3", FROM=str(folder))
+    assert options["--finetune-from-model"] == str(folder / "checkpoint.pt")
+    assert (options["--arch"], options["--encoder-layers"], options["--dropout"]) == ("albert_base", "24", "0.3")
 
 
 def test_bioalbert_starts_from_random_weights_unless_told(repository, options_of):
