@@ -107,14 +107,12 @@ def test_two_segments_by_hand(monkeypatch):
     found = samples(
         monkeypatch, PairRule("none", 13),
         0.5, 0.5, 0.3,  # Document 1: all lines; line 1 stays below half, 5 tokens, and line 2 spills over.
-        0.01, (9, 0), 0.5,  # Document 2: short, 5 tokens: line 1, which fills A alone;
-        0.5, 0.05,  # line 2: one segment.
-        0.5, 0.5,  # Document 3: two segments, but one line.
+        0.5, 0.5,  # Document 2: line 1 alone is more than half, so nothing spills over.
+        0.01, (9, 0), 0.05,  # Document 3: short, 5 tokens; one segment.
     )  # fmt: skip
     assert found == [
         sample((4, 10), (11, 13), -100),  # B loses the 4 tokens that do not fit
-        sample((18, 23), None, -100),
-        sample((24, 25), None, -100),
+        sample((18, 23), (24, 25), -100),
         sample((26, 28), None, -100),
     ]
 
@@ -213,6 +211,27 @@ def test_labels_come_in_their_shares(objective, single):
         assert labels.mean() > 0.5 + 5 * deviation
     else:
         assert abs(labels.mean() - 0.5) < 5 * deviation
+
+
+def test_lengths_come_in_their_shares():
+    """Lines of one token, so that a chunk is as long as its target."""
+    starts = np.arange(4000) * 60
+    text = Lines(np.arange(4000 * 60 + 1), np.stack((starts, starts + 60), 1))  # no empty lines are needed here
+    plan = plan_pairs(text, PairRule("sop", 48), np.random.default_rng(1))
+    first_of_document = plan.count[plan.first.min(1) % 60 == 0].sum(1)
+    short = 0.1 * 43 / 44  # a random target, of 2 to 45, is 45 once in 44
+    assert len(first_of_document) == 4000
+    assert (first_of_document < 45).mean() == pytest.approx(short, abs=5 * 0.0047)
+
+    text = Lines(np.arange(400_001), np.array([[0, 400_000]]))
+    plan = plan_pairs(text, PairRule("none", 48), np.random.default_rng(1))
+    whole = plan.count.sum(1) == 48
+    alone = plan.count[:, 1] == 0
+    assert len(whole) > 8000  # standard deviations 0.0024, 0.0033, 0.006
+    assert (~whole).mean() == pytest.approx(0.05 * 43 / 44, abs=5 * 0.0024)
+    assert alone.mean() == pytest.approx(0.1, abs=5 * 0.0033)
+    spilt = plan.count[whole & ~alone, 0]  # half is 22: A stays below it, or takes one line more
+    assert set(spilt.tolist()) == {21, 22} and (spilt == 22).mean() == pytest.approx(0.5, abs=5 * 0.006)
 
 
 def test_a_plan_is_logged_in_one_line(caplog):

@@ -122,6 +122,11 @@ def test_duplicates_are_other_pairs(tmp_path):
     assert [thrice[i].tolist() for i in range(third)] != [thrice[i].tolist() for i in range(third, 2 * third)]
 
 
+def test_the_limit_of_predictions_reaches_the_samples(tmp_path):
+    data = loaded(data_bin(tmp_path / "data"), max_predictions=2).dataset("train")
+    assert {int((data[i]["target"] != 1).sum()) for i in range(len(data)) if data.sizes[i] > 20} == {2}
+
+
 def test_electra_has_pairs_or_blocks(tmp_path):
     data = data_bin(tmp_path / "data")
     pairs = next(batches(loaded(data, sentence_pairs=True)).next_epoch_itr())
