@@ -8,6 +8,8 @@ from fairseq import hub_utils
 from fairseq.data import encoders
 from torch import Tensor
 
+from alibert_fairseq.text import AlibertSubwords
+
 
 class Guess(NamedTuple):
     """One candidate for a masked word."""
@@ -25,9 +27,9 @@ class HubInterface(nn.Module):
     def __init__(self, cfg, task, model):
         super().__init__()
         self.cfg, self.task, self.model = cfg, task, model
-        self.normalizer = encoders.build_tokenizer(cfg.tokenizer)  # --tokenizer, as recorded in the checkpoint
-        self.bpe = encoders.build_bpe(cfg.bpe)  # --bpe, likewise
-        if self.bpe is None:
+        self.bpe = encoders.build_bpe(cfg.bpe)  # --bpe, as recorded in the checkpoint; it needs no --tokenizer
+        self.mask = task.source_dictionary[task.mask_id]  # as text spells it: <mask>, or a published model's [MASK]
+        if not isinstance(self.bpe, AlibertSubwords):
             raise ValueError("the checkpoint was trained without --bpe alibert_subwords, so its tokenizer is unknown")
         self.eval()
 
@@ -47,8 +49,7 @@ class HubInterface(nn.Module):
 
     def encode(self, text: str) -> Tensor:
         """(T,) ids, <s> and </s> included."""
-        dictionary = self.task.source_dictionary
-        return torch.tensor([dictionary.bos(), *self._pieces(text), dictionary.eos()])
+        return torch.tensor(self._enclosed(self.bpe.ids(text)))
 
     def decode(self, tokens: Tensor) -> str:
         """The text of ids, special tokens left out."""
@@ -56,9 +57,8 @@ class HubInterface(nn.Module):
         special = {dictionary.bos(), dictionary.pad(), dictionary.eos()}
         return self.bpe.decode(" ".join(dictionary[i] for i in tokens.tolist() if i not in special))
 
-    def _pieces(self, text: str) -> list[int]:
-        normalized = self.normalizer.encode(text) if self.normalizer else text
-        return [self.task.source_dictionary.index(piece) for piece in self.bpe.encode(normalized).split()]
+    def _enclosed(self, ids: list[int]) -> list[int]:
+        return [self.task.source_dictionary.bos(), *ids, self.task.source_dictionary.eos()]
 
     def scores(self, tokens: Tensor, masked: Tensor) -> Tensor:
         """(M, V) scores of the masked positions of (B, T) ids."""
@@ -82,18 +82,17 @@ class HubInterface(nn.Module):
 
     @torch.no_grad()
     def fill_mask(self, text: str, topk: int = 5) -> list[Guess]:
-        """The likeliest pieces for the one `<mask>` in a text."""
-        dictionary = self.task.source_dictionary
-        if text.count("<mask>") != 1:
-            raise ValueError(f"the text must hold exactly one <mask>, not {text.count('<mask>')}")
-        before, after = (self._pieces(part) for part in text.split("<mask>"))
-        ids = [dictionary.bos(), *before, self.task.mask_id, *after, dictionary.eos()]
-        tokens = self._on_device(torch.tensor([ids]))
-        probabilities = self.scores(tokens, tokens.eq(self.task.mask_id))[0].float().softmax(-1)
+        """The likeliest pieces for the one mask in a text, spelled as the model does: `<mask>`, or BERT's `[MASK]`."""
+        dictionary, mask_id = self.task.source_dictionary, self.task.mask_id
+        ids = self.bpe.ids(text, with_mask=True)
+        if ids.count(mask_id) != 1:
+            raise ValueError(f"the text must hold exactly one {self.mask}, not {ids.count(mask_id)}")
+        tokens = self._on_device(torch.tensor([self._enclosed(ids)]))
+        probabilities = self.scores(tokens, tokens.eq(mask_id))[0].float().softmax(-1)
         guesses = []
         for score, index in zip(*probabilities.topk(topk), strict=True):
             piece = dictionary[int(index)]
-            filled = self.bpe.decode(" ".join(dictionary[i] for i in [*before, int(index), *after]))
+            filled = self.bpe.decode(" ".join(dictionary[int(index) if i == mask_id else i] for i in ids))
             guesses.append(Guess(filled, float(score), piece))
         return guesses
 

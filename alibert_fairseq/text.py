@@ -1,7 +1,8 @@
 """The text rules and the subword model, as fairseq's `--tokenizer alibert_normalizer --bpe alibert_subwords`.
 
 Both are the `tokenizer.json` that the data-bin carries, so a checkpoint trained on it reads raw text as it was trained.
-Either alone, or one after the other, gives the ids of the data-bin: the rules change nothing in text they went over.
+Either alone, or one after the other, gives the ids of the data-bin: the rules change nothing in text they went over. Of
+a published model's tokenizer nothing of the kind is known, so there the subword model does all, rules included.
 """
 
 import os
@@ -13,9 +14,9 @@ from omegaconf import II
 from tokenizers import Tokenizer
 
 from preprocess.files import InputError
+from preprocess.layout import Layout, read_layout
 from preprocess.normalizer import BOUNDARY, TextNormalizer
 from preprocess.tokenizer import load_tokenizer
-from preprocess.vocabulary import MASK, SPECIALS
 
 
 @dataclass
@@ -34,14 +35,15 @@ class AlibertSubwordsConfig(FairseqDataclass):
 
 @register_tokenizer("alibert_normalizer", dataclass=AlibertNormalizerConfig)
 class AlibertNormalizer:
-    """Raw text to text with one space between words."""
+    """Raw text to text with one space between words; with a published tokenizer the text stays as it is."""
 
     def __init__(self, cfg: AlibertNormalizerConfig):
-        self.normalizer = TextNormalizer(_load(cfg.data))
+        layout, tokenizer = _load(cfg.data)
+        self.normalizer = None if layout.published else TextNormalizer(tokenizer)
 
     def encode(self, x: str) -> str:
         """The words of a text."""
-        return self.normalizer.normalize(x)
+        return self.normalizer.normalize(x) if self.normalizer else x
 
     def decode(self, x: str) -> str:
         """The same text: which spaces were added is not known any more."""
@@ -53,25 +55,32 @@ class AlibertSubwords:
     """Raw or normalised text to pieces, and back to normalised text."""
 
     def __init__(self, cfg: AlibertSubwordsConfig):
-        self.tokenizer = _load(cfg.data)
+        layout, self.tokenizer = _load(cfg.data)
+        ids = (layout.begin, layout.pad, layout.end, layout.unknown, layout.mask)
+        self.specials = set(map(self.tokenizer.id_to_token, ids))
+
+    def ids(self, x: str, with_mask: bool = False) -> list[int]:
+        """The ids of the pieces. with_mask: special tokens in the text are not text, the mask that is to be filled."""
+        self.tokenizer.encode_special_tokens = not with_mask
+        return self.tokenizer.encode(x, add_special_tokens=False).ids
 
     def encode(self, x: str) -> str:
         """The pieces with a space between them; what has no piece is `<unk>`."""
-        ids = self.tokenizer.encode(x, add_special_tokens=False).ids
-        return " ".join(map(self.tokenizer.id_to_token, ids))
+        return " ".join(map(self.tokenizer.id_to_token, self.ids(x)))
 
     def decode(self, x: str) -> str:
         """The words that pieces with a space between them spell; special tokens stay, as words."""
-        specials = {*SPECIALS, MASK}
-        pieces = [BOUNDARY + piece if piece in specials else piece for piece in x.split()]
+        pieces = [BOUNDARY + piece if piece in self.specials else piece for piece in x.split()]
         return " ".join(self.tokenizer.decoder.decode(pieces).replace(BOUNDARY, " ").split())
 
 
-def _load(path: str) -> Tokenizer:
-    """From a path, or from the first data-bin of "a:b:c" that holds a tokenizer."""
+def _load(path: str) -> tuple[Layout, Tokenizer]:
+    """Of a path, or of the first data-bin of "a:b:c" that holds a tokenizer."""
     parts = path.split(os.pathsep)
     held = [part for part in parts if os.path.exists(os.path.join(part, "tokenizer.json"))]
+    directory = (held or parts)[0]
     try:
-        return load_tokenizer((held or parts)[0])
+        tokenizer = load_tokenizer(directory)  # first: it says best what is missing
+        return read_layout(directory), tokenizer
     except InputError as error:
         raise SystemExit(f"error: {error}") from None

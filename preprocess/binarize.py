@@ -4,7 +4,9 @@
 
 Every line of text becomes its pieces and `</s>`; an empty line stands between documents. The output holds
 {train,valid}.{bin,idx}, dict.txt, the tokenizer's files and manifest.json. `fairseq-preprocess --only-source --srcdict
-dict.txt` writes the same .bin, .idx and dict.txt from the pieces written out as text.
+dict.txt` writes the same .bin, .idx and dict.txt from the pieces written out as text, for our own tokenizers: it knows
+no other place of the special tokens than fairseq's. With a published model's (alibert_fairseq.hf.load) the ids are
+AutoTokenizer's.
 """
 
 import argparse
@@ -22,7 +24,6 @@ from preprocess.blocks import blocks_of, with_separators
 from preprocess.documents import read_documents
 from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.indexed_dataset import Writer
-from preprocess.line_encoder import UNKNOWN
 from preprocess.long_lines import Cuts
 from preprocess.options import at_least
 from preprocess.parallel import EncoderPool
@@ -58,7 +59,10 @@ def binarize(tokenizer: Path, splits: dict[str, list[Path]], output: Path, worke
     """
     refuse_foreign(output, MARKER)
     if not (tokenizer / "dict.txt").is_file():
-        raise InputError(f"{tokenizer / 'dict.txt'}: no such file; give a directory of preprocess.train_tokenizer.")
+        raise InputError(
+            f"{tokenizer / 'dict.txt'}: no such file; give a directory of preprocess.train_tokenizer or of "
+            "alibert_fairseq.hf.load."
+        )
     manifest: dict = {"command": "binarize", "tokenizer": {}, "splits": {}}
     counts = {}
     with directory_written_whole(output, MARKER) as directory, EncoderPool(tokenizer, workers) as pool:
@@ -76,18 +80,18 @@ def binarize(tokenizer: Path, splits: dict[str, list[Path]], output: Path, worke
 
 
 def _write_split(prefix: Path, paths: list[Path], pool: EncoderPool, log: InputLog) -> Counts:
-    counts, last = Counts(), None
+    counts, last, layout = Counts(), None, pool.encoder.layout
     total = sum(path.stat().st_size for path in paths if path.is_file())
     with Writer(prefix, pool.encoder.dtype) as writer, tqdm(total=total, unit="B", unit_scale=True) as bar:
         bar.set_description(prefix.name)
         for block in pool.encode(blocks_of(read_documents(paths, log), counts.cuts)):
-            ids, sizes = with_separators(block, last)
+            ids, sizes = with_separators(block, last, layout.end)
             writer.add(ids, sizes)
             last = block.documents[-1] if len(block.documents) else last
             counts.documents += int(np.count_nonzero(sizes == 1))
             counts.lines += len(block.sizes)
             counts.tokens += len(block.ids) - len(block.sizes)
-            counts.unknowns += int(np.count_nonzero(ids == UNKNOWN))
+            counts.unknowns += int(np.count_nonzero(ids == layout.unknown))
             counts.lines_without_token += block.empty_lines
             bar.update(log.bytes_read() - bar.n)
     if not counts.lines:
@@ -99,7 +103,7 @@ def _write_split(prefix: Path, paths: list[Path], pool: EncoderPool, log: InputL
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokenizer", required=True, type=Path, help="directory of preprocess.train_tokenizer")
+    parser.add_argument("--tokenizer", required=True, type=Path, help="of preprocess.train_tokenizer or hf.load")
     parser.add_argument("--train", required=True, nargs="+", type=Path, metavar="FILE", help="documents to train on")
     parser.add_argument("--valid", nargs="+", type=Path, metavar="FILE", help="documents to validate on")
     parser.add_argument("--output", required=True, type=Path, help="the data-bin to write")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from preprocess.documents import Document
-from preprocess.line_encoder import END_OF_LINE, LineEncoder
+from preprocess.line_encoder import LineEncoder
 from preprocess.long_lines import Cuts, cut_line
 
 BLOCK_CHARACTERS = 1 << 20  # some 0.1 s of a worker's time: large beside the cost of handing a block over
@@ -55,12 +55,13 @@ def encode_block(encoder: LineEncoder, block: Block) -> EncodedBlock:
     )
 
 
-def with_separators(block: EncodedBlock, last: int | None) -> tuple[np.ndarray, np.ndarray]:
+def with_separators(block: EncodedBlock, last: int | None, end: int) -> tuple[np.ndarray, np.ndarray]:
     """(ids, sizes) with an empty line before every line that is not of the document of the line before it.
 
-    `last` is the document of the last line of the blocks before, None if there was no line.
+    `last` is the document of the last line of the blocks before, None if there was no line; `end` is the id that ends
+    a line.
     """
     first = block.documents[:1] if last is None else last
     new = np.diff(block.documents, prepend=first) != 0
     starts = np.cumsum(block.sizes) - block.sizes
-    return np.insert(block.ids, starts[new], END_OF_LINE), np.insert(block.sizes, np.flatnonzero(new), 1)
+    return np.insert(block.ids, starts[new], end), np.insert(block.sizes, np.flatnonzero(new), 1)

@@ -5,10 +5,9 @@ from tokenizers import Tokenizer
 
 from preprocess.files import InputError
 from preprocess.indexed_dataset import id_type
+from preprocess.layout import Layout, our_layout
 from preprocess.walls import spaces_are_walls
 
-END_OF_LINE = 2  # `</s>`, which ends every line of the data-bin
-UNKNOWN = 3  # `<unk>`; what is below never comes from text
 # A cached part costs some 200 bytes beside its characters. 40 MB a worker hold the 150,000 commonest words of a corpus.
 CACHE_BYTES = 40_000_000
 ENTRY_BYTES = 200
@@ -17,12 +16,16 @@ ENTRY_BYTES = 200
 class LineEncoder:
     """Encodes lines with a cache of their parts: words where spaces are walls for the tokenizer, else whole lines."""
 
-    def __init__(self, tokenizer: Tokenizer):
+    def __init__(self, tokenizer: Tokenizer, layout: Layout | None = None):
+        """`layout` is that of the tokenizer's directory; left out: our own."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self.tokenizer = tokenizer
-        self.dictionary_size = tokenizer.get_vocab_size() - 1  # fairseq's, to which our tasks add the mask
-        self.dtype = id_type(self.dictionary_size)
+        self.layout = layout or our_layout(tokenizer.get_vocab_size())
+        self.dtype = id_type(self.layout.listed)
+        special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+        special |= {self.layout.begin, self.layout.pad, self.layout.end, self.layout.mask}
+        self.never = frozenset(special - {self.layout.unknown})  # from text
         self.by_word = spaces_are_walls(tokenizer)
         self.cache: dict[str, bytes] = {}
         self._forget(set())
@@ -30,7 +33,8 @@ class LineEncoder:
     def encode(self, lines: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """(ids of all lines end to end, each with its end of line; sizes in ids, that end included, so 1 or more).
 
-        `lines` hold no line break. Raises InputError when the tokenizer gives text an id that dict.txt has not.
+        `lines` hold no line break. Where the text spells a special token that a published Unigram model has among its
+        pieces, the id is that of the unknown; our own tokenizers have no such piece, and InputError is raised.
         """
         if self.by_word:
             parts = " \n ".join(lines).split(" ") + ["\n"]
@@ -41,18 +45,23 @@ class LineEncoder:
         ids = np.frombuffer(b"".join(map(self.cache.__getitem__, parts)), dtype=self.dtype)
         if self.cached_bytes > CACHE_BYTES:
             self._forget(distinct)
-        return ids, np.diff(np.flatnonzero(ids == END_OF_LINE), prepend=-1).astype(np.int32)
+        return ids, np.diff(np.flatnonzero(ids == self.layout.end), prepend=-1).astype(np.int32)
 
     def _learn(self, parts: list[str]) -> None:
         encodings = self.tokenizer.encode_batch_fast(parts, add_special_tokens=False)
         for part, encoding in zip(parts, encodings, strict=True):
             ids = encoding.ids
-            if ids and not UNKNOWN <= min(ids) <= max(ids) < self.dictionary_size:
-                raise InputError(
-                    f"the tokenizer gives '{part[:40]}' an id that is no piece of dict.txt ({min(ids)} to {max(ids)}); "
-                    f"train it again with `python -m preprocess.train_tokenizer`."
-                )
+            if not self.never.isdisjoint(ids):
+                ids = self._without_specials(part, ids)
             self._remember(part, np.array(ids, self.dtype).tobytes())
+
+    def _without_specials(self, part: str, ids: list[int]) -> list[int]:
+        if self.layout.published:
+            return [self.layout.unknown if number in self.never else number for number in ids]
+        raise InputError(
+            f"the tokenizer gives '{part[:40]}' an id that is no piece of dict.txt ({min(ids)} to {max(ids)}); "
+            f"train it again with `python -m preprocess.train_tokenizer`."
+        )
 
     def _remember(self, part: str, ids: bytes) -> None:
         self.cache[part] = ids
@@ -61,6 +70,6 @@ class LineEncoder:
     def _forget(self, distinct: set[str]) -> None:
         """Keep only what the last block used, which holds the commonest parts."""
         old, self.cache, self.cached_bytes = self.cache, {}, 0
-        self._remember("\n", np.array([END_OF_LINE], self.dtype).tobytes())
+        self._remember("\n", np.array([self.layout.end], self.dtype).tobytes())
         for part in distinct - {"\n"}:
             self._remember(part, old[part])

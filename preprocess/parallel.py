@@ -9,6 +9,7 @@ from pathlib import Path
 
 from preprocess.blocks import Block, EncodedBlock, encode_block
 from preprocess.files import InputError
+from preprocess.layout import read_layout
 from preprocess.line_encoder import LineEncoder
 from preprocess.tokenizer import load_tokenizer
 
@@ -21,7 +22,7 @@ class EncoderPool:
     """`workers` processes that encode with the tokenizer of a directory; a single one works in this process."""
 
     def __init__(self, tokenizer: Path, workers: int):
-        self.encoder = LineEncoder(load_tokenizer(tokenizer))
+        self.encoder = LineEncoder(load_tokenizer(tokenizer), read_layout(tokenizer))
         self.executor = None
         self.waiting = BLOCKS_PER_WORKER * workers
         if workers > 1:
@@ -54,7 +55,7 @@ class EncoderPool:
 
 def _start_worker(tokenizer: Path) -> None:
     global _encoder
-    _encoder = LineEncoder(load_tokenizer(tokenizer))
+    _encoder = LineEncoder(load_tokenizer(tokenizer), read_layout(tokenizer))
 
 
 def _encode(block: Block) -> EncodedBlock:

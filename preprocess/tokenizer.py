@@ -1,4 +1,4 @@
-"""The one way to a trained tokenizer for corpus text, and the check that its ids are those of dict.txt."""
+"""The one way to a tokenizer for corpus text, and the check that its ids are those of dict.txt."""
 
 import os
 from pathlib import Path
@@ -6,16 +6,18 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from preprocess.files import InputError
+from preprocess.layout import read_layout, read_symbols, symbols_of
 from preprocess.vocabulary import MASK, SPECIALS
 
 REMEDY = "train it again with `python -m preprocess.train_tokenizer`"
+PUBLISHED = "or read a published model with `python -m alibert_fairseq.hf.load`"
 
 
 def load_tokenizer(path: os.PathLike) -> Tokenizer:
     """Load `tokenizer.json`, or that of a directory, for corpus text: a literal `<s>` or `<mask>` is ordinary text.
 
     Where a dict.txt lies beside it, its ids are compared. Raises InputError for a missing or damaged file, and for a
-    tokenizer whose special tokens or pieces have other ids than fairseq gives them.
+    tokenizer whose special tokens or pieces have other ids than dict.txt and fairseq give them.
     """
     path = Path(path)
     file = path / "tokenizer.json" if path.is_dir() else path
@@ -26,9 +28,12 @@ def load_tokenizer(path: os.PathLike) -> Tokenizer:
     except Exception as error:  # the library raises a bare Exception for what it cannot read
         raise InputError(f"{file}: not a tokenizer ({error}); {REMEDY}.") from None
     tokenizer.encode_special_tokens = True
-    _check_specials(file, tokenizer)
-    if (file.parent / "dict.txt").is_file():
-        check_dictionary(tokenizer, file.parent / "dict.txt")
+    table = file.parent / "dict.txt"
+    published = table.is_file() and read_layout(file.parent).published
+    if not published:
+        _check_specials(file, tokenizer)
+    if table.is_file():
+        check_dictionary(tokenizer, table, published)
     return tokenizer
 
 
@@ -38,18 +43,21 @@ def _check_specials(file: Path, tokenizer: Tokenizer) -> None:
         if tokenizer.token_to_id(token) != expected:
             raise InputError(
                 f"{file}: {token} has id {tokenizer.token_to_id(token)}, fairseq needs {expected} "
-                f"in a vocabulary of {size}; {REMEDY}."
+                f"in a vocabulary of {size}; {REMEDY}, {PUBLISHED}."
             )
 
 
-def check_dictionary(tokenizer: Tokenizer, path: os.PathLike) -> None:
-    """Raise InputError unless line N of dict.txt is the piece of id N + 3 and the mask alone is missing from it."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (UnicodeDecodeError, FileNotFoundError) as error:
-        raise InputError(f"{path}: not a readable dict.txt ({error}); {REMEDY}.") from None
-    pieces = [line.rsplit(" ", 1)[0] for line in lines if line]
-    expected = [tokenizer.id_to_token(number) for number in range(len(SPECIALS), tokenizer.get_vocab_size() - 1)]
+def check_dictionary(tokenizer: Tokenizer, path: os.PathLike, published: bool = False) -> None:
+    """Raise InputError unless line N of dict.txt is the piece of id N + 3 and the mask alone is missing from it.
+
+    Of a published tokenizer, line N is the token of id N - 1, and none is missing.
+    """
+    pieces = read_symbols(path)
+    if published:
+        last = max(tokenizer.get_vocab().values())
+        expected = symbols_of(tokenizer, max(len(pieces), last + 1))
+    else:
+        expected = [tokenizer.id_to_token(number) for number in range(len(SPECIALS), tokenizer.get_vocab_size() - 1)]
     for number, (piece, wanted) in enumerate(zip(pieces, expected, strict=False), 1):
         if piece != wanted:
             raise InputError(f"{path}, line {number}: '{piece}' where tokenizer.json has '{wanted}'; {REMEDY}.")

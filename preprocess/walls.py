@@ -13,9 +13,10 @@ from tokenizers import Regex, Tokenizer
 from tokenizers.normalizers import Replace
 
 # They map single characters or combining sequences, and a space is in no combining sequence.
-BLIND_NORMALIZERS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"}
+BLIND_NORMALIZERS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}
 # They split at single characters of a class to which the space does not belong.
 BLIND_PRE_TOKENIZERS = {"Punctuation", "Digits"}
+SPLITS_AT_WHITE_SPACE = {"WhitespaceSplit", "BertPreTokenizer"}  # BERT's then isolates marks, in each part by itself
 # One thing that matches one character, an anchor, or syntax: escapes, classes in brackets, any other character.
 ATOM = re.compile(
     r"\\[pP]\{[^}]*\}|\\u[0-9A-Fa-f]{4}|\\x\{[^}]*\}|\\x[0-9A-Fa-f]{1,2}|\\[0-7]{1,3}|\\."
@@ -56,7 +57,7 @@ def _pre_tokenizer_is_blind(rule: dict) -> bool:
 
 
 def _splits_at_white_space(rule: dict) -> bool:
-    return rule["type"] == "WhitespaceSplit"
+    return rule["type"] in SPLITS_AT_WHITE_SPACE
 
 
 def _pattern_is_blind(pattern: dict) -> bool:

@@ -33,6 +33,7 @@ def bert_dictionary() -> Dictionary:
     result = Dictionary(bos="[CLS]", pad="[PAD]", eos="[SEP]", unk="[UNK]")
     result.symbols = ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDPIECE, "[unused1]"]
     result.indices = {symbol: number for number, symbol in enumerate(result.symbols)}
+    result.indices["<mask>"] = result.indices["[MASK]"]  # as PublishedDictionary answers
     result.count = [1] * len(result.symbols)
     result.pad_index, result.unk_index, result.bos_index, result.eos_index = 0, 2, 3, 4
     return result

@@ -52,7 +52,7 @@ def spread(lines) -> np.ndarray:
 def _check_ids(lines, dictionary, path: str) -> None:
     """Look at a spread of lines: an id that dict.txt has not means that the data-bin is of another one."""
     mask = mask_id(dictionary)
-    entries = mask if mask == len(dictionary) - 1 else len(dictionary)  # our tasks put the mask behind dict.txt
+    entries = mask if mask == len(dictionary) - 1 else len(dictionary)  # behind dict.txt, but for published models'
     for index in spread(lines):
         if len(lines[index]) and int(lines[index].max()) >= entries:
             raise InputError(

@@ -3,23 +3,20 @@
 import numpy as np
 from fairseq.data import Dictionary
 
-MASKS = ("<mask>", "[MASK]")  # fairseq's name of the mask, and BERT's
+from preprocess.vocabulary import MASK
+
 FILLERS = ("<unused", "[unused")  # what rounds our vocabularies up, and what BERT's keep free
 
 
-def add_mask(dictionary: Dictionary) -> int:
-    """The id of the mask, added as `<mask>` behind the pieces where the dictionary has none."""
-    return dictionary.add_symbol(next((name for name in MASKS if name in dictionary), MASKS[0]))
-
-
 def mask_id(dictionary: Dictionary) -> int:
-    """The id of the mask that the dictionary has."""
-    return dictionary.indices[next((name for name in MASKS if name in dictionary), MASKS[0])]
+    """The id of the mask; a published dictionary answers to our name of it too."""
+    return dictionary.index(MASK)
 
 
 def special_ids(dictionary: Dictionary) -> list[int]:
-    """The ids that no unit of text holds and that are never drawn: <s>, padding, </s> and the mask."""
-    return [dictionary.bos(), dictionary.pad(), dictionary.eos(), mask_id(dictionary)]
+    """The ids that are never drawn: <s>, padding, </s>, the mask, and what else a published tokenizer calls special."""
+    others = getattr(dictionary, "special", set()) - {dictionary.unk()}
+    return sorted(others | {dictionary.bos(), dictionary.pad(), dictionary.eos(), mask_id(dictionary)})
 
 
 def piece_ids(dictionary: Dictionary) -> np.ndarray:

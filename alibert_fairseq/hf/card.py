@@ -46,7 +46,8 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
         f'tokenizer = AutoTokenizer.from_pretrained("PATH")\nmodel = {auto_class}.from_pretrained("PATH")\n```\n\n'
         "## Training data, licence and limits\n"
         f"{TO_COMPLETE}: the corpora, their licences, and whether they may hold "
-        "personal data. The model repeats the biases of its corpus; it is no medical device.\n\n"
+        "personal data; of a continued model also the terms of the one it began as. "
+        "The model repeats the biases of its corpus; it is no medical device.\n\n"
         f"Largest difference of logits to the training checkpoint: {difference:.1e} (float32).\n",
         encoding="utf-8",
     )
@@ -60,10 +61,15 @@ def _figures(checkpoint, part) -> dict:
         "vocabulary": size.vocabulary,
         "longest sequence (tokens)": size.max_positions,
         "updates": checkpoint.updates,
-        "optimizer": f"{cfg['optimizer']['_name']}, learning rate {cfg['optimization']['lr'][0]:g}",
-        "tokens per sample": cfg["task"]["tokens_per_sample"],
-        "seed": cfg["common"]["seed"],
     }
+    if origin := cfg["checkpoint"]["finetune_from_model"]:
+        figures["continued from"] = Path(origin).absolute().parent.name
+    if checkpoint.updates:  # none: what hf.load made of a published model
+        figures |= {
+            "optimizer": f"{cfg['optimizer']['_name']}, learning rate {cfg['optimization']['lr'][0]:g}",
+            "tokens per sample": cfg["task"]["tokens_per_sample"],
+            "seed": cfg["common"]["seed"],
+        }
     if checkpoint.best_loss is not None:
         loss = LOSSES.get(cfg["criterion"]["_name"], "all objectives")
         figures[f"best validation loss (bits a drawn token, {loss})"] = f"{float(checkpoint.best_loss):.3f}"

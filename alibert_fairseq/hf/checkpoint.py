@@ -44,15 +44,6 @@ class Checkpoint(NamedTuple):
         return getattr(self.model, part.name).sentence_encoder.size
 
 
-def read_dictionary(path: Path) -> Dictionary:
-    """dict.txt with the four specials before and <mask> after it."""
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file; give the tokenizer directory that the data-bin was made with.")
-    dictionary = Dictionary.load(str(path))
-    dictionary.add_symbol("<mask>")
-    return dictionary
-
-
 def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
     """Load a checkpoint of one of MODELS.
 
@@ -90,6 +81,6 @@ def _check_vocabulary(path: Path, weights: dict, dictionary: Dictionary) -> None
     rows = next((w.size(0) for name, w in weights.items() if name.endswith("embed_tokens.weight")), None)
     if rows != len(dictionary):
         raise InputError(
-            f"{path}: {rows} word embeddings, but dict.txt and <mask> make {len(dictionary)}; "
+            f"{path}: {rows} word embeddings, but the tokenizer has {len(dictionary)} ids; "
             f"give the tokenizer this checkpoint was trained with."
         )

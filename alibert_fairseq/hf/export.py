@@ -11,9 +11,10 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
+from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
-from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint, read_dictionary
+from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint
 from alibert_fairseq.hf.families import Part
 from alibert_fairseq.hf.parity import check_same_ids, check_same_scores, compare, probes
 from alibert_fairseq.hf.tokenizer_files import write_tokenizer
@@ -31,7 +32,7 @@ def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = 
     `AutoTokenizer` gives other ids than the tokenizer of the data-bin.
     """
     load_tokenizer(tokenizer)  # compares its ids with dict.txt
-    checkpoint = read_checkpoint(checkpoint_path, read_dictionary(tokenizer / "dict.txt"))
+    checkpoint = read_checkpoint(checkpoint_path, load_dictionary(tokenizer))
     if different := different_tokenizer(checkpoint.task_state, digests(str(tokenizer))):
         raise InputError(f"{tokenizer / different}: not the one of the training; give the tokenizer of its data-bin.")
     _keep_completed_card(output)
@@ -85,7 +86,7 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m alibert_fairseq.hf.export", description=__doc__)
     parser.add_argument("--checkpoint", type=Path, required=True, help="one that you trained: it is a pickle")
-    parser.add_argument("--tokenizer", type=Path, required=True, help="output directory of preprocess.train_tokenizer")
+    parser.add_argument("--tokenizer", type=Path, required=True, help="the one that the data-bin was made with")
     parser.add_argument("--output", type=Path, required=True, help="the Hugging Face folder to write")
     parser.add_argument(
         "--licence", default="other", help="licence id for the model card; yours to choose, hence no better default"

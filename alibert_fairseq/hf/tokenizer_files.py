@@ -6,19 +6,22 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, processors
 
+from preprocess.layout import read_layout
+
 FILES = ("tokenizer.json", "tokenizer_config.json")
 
 
 def write_tokenizer(tokenizer: Path, folder: Path, length: int, segments: int) -> None:
     """Copy the tokenizer's files, with the length that the model reads, and the segments of a pair if it has any.
 
-    Copied, not saved by transformers: its version 5 would rename the class.
+    Copied, not saved by transformers: its version 5 would rename the class. A published model's tokenizer keeps its own
+    way with pairs.
     """
     for name in FILES:
         shutil.copyfile(tokenizer / name, folder / name)
     config = json.loads((folder / FILES[1]).read_text(encoding="utf-8"))
     config["model_max_length"] = length
-    if segments > 1:
+    if segments > 1 and not read_layout(tokenizer).published:
         config["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
         _give_pairs_segments(folder / FILES[0], config["bos_token"], config["eos_token"])
     (folder / FILES[1]).write_text(json.dumps(config, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

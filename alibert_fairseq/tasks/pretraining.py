@@ -14,10 +14,11 @@ from fairseq.tasks import FairseqTask
 from omegaconf import II, MISSING
 
 from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
+from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MASK_UNITS, MaskingRule
 from alibert_fairseq.data.pair_plan import PairRule
-from alibert_fairseq.data.pieces import add_mask, piece_ids
+from alibert_fairseq.data.pieces import mask_id, piece_ids
 from alibert_fairseq.data.segment_pairs import load_pairs
 from alibert_fairseq.data.word_starts import word_starts
 from preprocess.files import InputError
@@ -72,7 +73,7 @@ class PretrainingTask(FairseqTask):
     def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
         super().__init__(cfg)
         self.dictionary = dictionary
-        self.mask_id = add_mask(dictionary)
+        self.mask_id = mask_id(dictionary)
         self.random_ids = piece_ids(dictionary)
         self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
 
@@ -83,9 +84,9 @@ class PretrainingTask(FairseqTask):
         try:
             for path in paths:
                 check_data_bin(path, paths[0])
+            dictionary = load_dictionary(paths[0])
         except InputError as error:
             raise SystemExit(f"error: {error}") from None
-        dictionary = Dictionary.load(os.path.join(paths[0], "dict.txt"))
         task = cls(cfg, dictionary)
         logger.info("dictionary: %d types, <mask> included", len(dictionary))
         return task

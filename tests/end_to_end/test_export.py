@@ -16,9 +16,10 @@ from safetensors import SafetensorError
 from test_pretraining import ENVIRONMENT, OBJECTIVES, command
 from transformers import AutoModelForMaskedLM, AutoTokenizer, ElectraForPreTraining, pipeline
 
+from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf import export as export_module
 from alibert_fairseq.hf import names
-from alibert_fairseq.hf.checkpoint import read_checkpoint, read_dictionary
+from alibert_fairseq.hf.checkpoint import read_checkpoint
 from alibert_fairseq.hf.parity import TOLERANCE, compare
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel
@@ -81,7 +82,7 @@ def test_fifty_real_sequences_have_the_same_logits(
 ):
     import transformers
 
-    checkpoint = read_checkpoint(checkpoints[objective], read_dictionary(tokenizer_directory / "dict.txt"))
+    checkpoint = read_checkpoint(checkpoints[objective], load_dictionary(tokenizer_directory))
     theirs = getattr(transformers, cls).from_pretrained(models[objective] / folder)
     sequences = real_sequences(repository, tokenizer_directory)
     assert len(sequences) == 52 and {len(s) for s in sequences} >= {1, 512}

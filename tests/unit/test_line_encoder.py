@@ -11,9 +11,13 @@ from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
 
 from preprocess import line_encoder
 from preprocess.files import InputError
+from preprocess.layout import our_layout, read_layout, symbols_of, write_symbols
 from preprocess.line_encoder import LineEncoder
 from preprocess.normalizer import MODES, TextOptions
+from preprocess.tokenizer import load_tokenizer
 from preprocess.walls import spaces_are_walls
+from tests.published_models import TOKENIZERS as PUBLISHED
+from tests.published_models import write_tokenizer
 
 ALL_OPTIONS = [TextOptions(mode, cased=cased) for mode in MODES for cased in (False, True)]
 ALL_OPTIONS += [TextOptions("paper", punctuation="after")]
@@ -108,10 +112,10 @@ OVER_SPACES = {
 def test_rules_that_look_over_a_space_are_seen_and_stay_exact(name):
     change, line = OVER_SPACES[name]
     tokenizer = tiny_tokenizer()
+    layout = our_layout(tokenizer.get_vocab_size())  # an added word has an id behind the mask
     change(tokenizer)
     assert not spaces_are_walls(tokenizer)
-    encoder = LineEncoder(tokenizer)
-    encoder.dictionary_size = tokenizer.get_vocab_size()  # an added word has an id behind the mask
+    encoder = LineEncoder(tokenizer, layout)
     assert fast(encoder, [line, line]) == plain(tokenizer, [line, line])
 
 
@@ -151,3 +155,46 @@ def test_a_special_token_from_text_is_refused():
     for token in ("<s>", "<mask>"):
         with pytest.raises(InputError, match="an id that is no piece of dict.txt"):
             LineEncoder(tokenizer).encode([f"le {token} patient"])
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """The directory of a published tokenizer of each kind."""
+    place = tmp_path_factory.mktemp("published")
+    for kind in PUBLISHED:
+        tokenizer = write_tokenizer(place / kind, kind)
+        write_symbols(place / kind / "dict.txt", symbols_of(tokenizer, tokenizer.get_vocab_size()))
+    return place
+
+
+def published_encoder(directory):
+    return LineEncoder(load_tokenizer(directory), read_layout(directory))
+
+
+@pytest.mark.parametrize("kind", PUBLISHED)
+@settings(max_examples=60, deadline=None)
+@given(lines=lines_of_text)
+@example(lines=["le <s> <pad> </s> [CLS] [SEP] [PAD] de", "<mask>[MASK]", " ", "", "a \u0301b 漢字", "  deux  "])
+def test_the_ids_are_those_of_a_published_tokenizer(kind, published, lines):
+    encoder, tokenizer = published_encoder(published / kind), load_tokenizer(published / kind)
+    layout = encoder.layout
+    special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    ids, sizes = encoder.encode(lines)
+    items = np.split(ids, np.cumsum(sizes)[:-1])
+    assert len(items) == len(lines) and all(item[-1] == layout.end for item in items)
+    for item, expected in zip(items, plain(tokenizer, lines), strict=True):
+        assert item[:-1].tolist() == [layout.unknown if number in special else number for number in expected]
+
+
+def test_text_that_spells_a_special_token_is_unknown_where_the_model_has_it_as_a_piece(published):
+    encoder = published_encoder(published / "camembert")
+    ids, sizes = encoder.encode(["a <pad> b", "a"])
+    assert sizes.tolist()[1] == 2 and encoder.layout.unknown in ids and encoder.layout.pad not in ids
+    assert (
+        load_tokenizer(published / "camembert").encode("<pad>", add_special_tokens=False).ids[-1] == 1
+    )  # the library's
+
+
+def test_berts_rules_are_encoded_word_by_word(published):
+    by_word = {kind: published_encoder(published / kind).by_word for kind in PUBLISHED}
+    assert by_word == {"wordpiece": True, "camembert": False, "byte-level": False, "albert": False}

@@ -6,7 +6,7 @@ from corpus_helpers import write_tokenizer
 from fairseq.data import Dictionary
 from model_helpers import WORDPIECE, bert_dictionary
 
-from alibert_fairseq.data.pieces import add_mask, mask_id, piece_ids, special_ids
+from alibert_fairseq.data.pieces import mask_id, piece_ids, special_ids
 from alibert_fairseq.data.word_starts import word_starts
 from preprocess.files import InputError
 from preprocess.tokenizer import load_tokenizer
@@ -19,7 +19,7 @@ def dictionary_of(pieces) -> Dictionary:
     result = Dictionary()
     for piece in pieces:
         result.add_symbol(piece)
-    add_mask(result)
+    result.add_symbol("<mask>")
     return result
 
 
@@ -41,7 +41,7 @@ def test_the_tokenizers_own_words(tmp_path):
     """Every word of a French sentence, as the tokenizer splits it, begins where word_starts says, and nowhere else."""
     directory = write_tokenizer(tmp_path / "tokenizer")
     dictionary, tokenizer = Dictionary.load(str(directory / "dict.txt")), load_tokenizer(directory)
-    add_mask(dictionary)
+    dictionary.add_symbol("<mask>")
     text = "La fièvre cède à 38,5 °C : œdème réversible, garçon âgé."
     encoding = tokenizer.encode(text, add_special_tokens=False)
     starts = word_starts(dictionary)[encoding.ids]
@@ -59,7 +59,7 @@ def test_a_vocabulary_without_marks_is_refused(pieces):
 
 def test_special_tokens_are_found_wherever_they_stand():
     dictionary = bert_dictionary()
-    assert add_mask(dictionary) == mask_id(dictionary) == 5 and len(dictionary) == 6 + len(WORDPIECE) + 1
+    assert mask_id(dictionary) == 5 and len(dictionary) == 6 + len(WORDPIECE) + 1
     assert sorted(special_ids(dictionary)) == [0, 3, 4, 5]
     assert piece_ids(dictionary).tolist() == list(range(6, 6 + len(WORDPIECE)))
     assert word_starts(dictionary)[piece_ids(dictionary)].tolist() == [

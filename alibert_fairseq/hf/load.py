@@ -1,0 +1,188 @@
+"""`python -m alibert_fairseq.hf.load`: a published Hugging Face model becomes what pretraining goes on from.
+
+    python -m alibert_fairseq.hf.load camembert-base --output camembert
+
+The output holds checkpoint.pt, the tokenizer's files with dict.txt, whose ids are AutoTokenizer's, and `options`, the
+line with which fairseq-train builds the model. It is the --tokenizer of preprocess.binarize and of hf.export, and
+
+    fairseq-train data-bin --finetune-from-model camembert/checkpoint.pt $(cat camembert/options) ...
+
+starts at the published model's loss. Nothing is written unless ids and logits agree.
+"""
+
+import argparse
+import json
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+
+import transformers
+
+from alibert_fairseq.data.dictionary import load_dictionary
+from alibert_fairseq.hf.first_checkpoint import build, training_configuration, write_checkpoint
+from alibert_fairseq.hf.model_options import model_options
+from alibert_fairseq.hf.more_pieces import MorePieces
+from alibert_fairseq.hf.new_rows import NewRows, extended, replaced, with_rows
+from alibert_fairseq.hf.parity import check_same_scores, compare, probes
+from alibert_fairseq.hf.published import Published, read_published
+from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
+from preprocess.binarize import TOKENIZER_FILES
+from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.layout import read_layout, symbols_of, write_symbols
+from preprocess.tokenizer import load_tokenizer
+
+MARKER = Marker.of_command("hf.load")
+READ = (".json", ".txt", ".model", ".safetensors", ".bin")  # the endings of what transformers reads of a folder
+
+
+def load(
+    folder: Path,
+    output: Path,
+    generator: Path | None = None,
+    tokenizer: Path | None = None,
+    add_tokens: Path | None = None,
+) -> dict:
+    """Write the directory `output` and return its manifest.
+
+    tokenizer: a tokenizer directory whose vocabulary replaces the published one. add_tokens: a file of words that
+    become pieces of it. Raises InputError for what cannot be continued faithfully; then nothing is written.
+    """
+    refuse_foreign(output, MARKER)
+    published, source = read_published(folder, generator), PublishedTokenizer(folder)
+    _check_ids(published, source)
+    manifest = {"command": "hf.load", "versions": {name: version(name) for name in ("transformers", "tokenizers")}}
+    manifest |= {"inputs": _inputs(published), "left_out": sorted({n for one in published.parts for n in one.left_out})}
+    with directory_written_whole(output, MARKER) as aside:
+        if tokenizer:
+            rows = _replace_vocabulary(source, tokenizer, aside)
+        else:
+            rows = _write_vocabulary(published, source, add_tokens, aside)
+        if rows:
+            published = published._replace(parts=[with_rows(one, rows) for one in published.parts])
+        manifest |= {"rows": rows.counts if rows else {}, "texts_compared": len(source.texts)}
+        manifest["options"] = " ".join(model_options(published))
+        manifest["models"] = {one.part.cls: one.size() for one in published.parts}
+        manifest["largest_difference_of_logits"] = _write_model(published, aside, output)
+        (aside / "options").write_text(manifest["options"] + "\n", encoding="utf-8")
+        text = json.dumps(manifest, ensure_ascii=False, indent=2)
+        (aside / MARKER.file).write_text(text + "\n", encoding="utf-8")
+    return manifest
+
+
+def _check_ids(published: Published, source: PublishedTokenizer) -> None:
+    """The model must have a row for every id, and the same padding as its tokenizer."""
+    config, last = published.parts[0].model.config, max(source.backend.get_vocab().values())
+    if last >= config.vocab_size:
+        raise InputError(
+            f"{source.folder}: its tokenizer gives ids up to {last}, its model has {config.vocab_size} words; they are "
+            "not of each other."
+        )
+    if config.pad_token_id != source.ids["pad"]:
+        raise InputError(
+            f"{source.folder}: its config.json pads with id {config.pad_token_id}, its tokenizer with "
+            f"{source.tokens['pad']}, {source.ids['pad']}; correct pad_token_id in a copy."
+        )
+
+
+def _inputs(published: Published) -> list[dict]:
+    """Path, bytes and SHA-256 of the folders' files."""
+    log = InputLog()
+    for one in published.parts:
+        for file in sorted(one.folder.iterdir()):
+            if file.is_file() and file.suffix in READ:
+                with log.open(file) as handle:
+                    while handle.read(1 << 20):
+                        pass
+    return log.manifest()
+
+
+def _write_vocabulary(
+    published: Published, source: PublishedTokenizer, add_tokens: Path | None, aside: Path
+) -> NewRows | None:
+    """The published vocabulary, with more pieces if any are given; then the rows of the larger one."""
+    size, more, rows = published.parts[0].model.config.vocab_size, None, None
+    if add_tokens:
+        more = MorePieces(source.backend, source.ids["unknown"], add_tokens)
+        rows = extended(size, more.added, source.ids["pad"])
+        rows.counts["words"] = len(more.words)
+    source.write(aside, more.tokenizer if more else source.backend, published.parts[0].size()["max_positions"])
+    write_symbols(aside / "dict.txt", symbols_of(source.written, len(rows.sources) if rows else size))
+    source.check_written(aside)
+    load_tokenizer(aside)  # compares its ids with dict.txt
+    return rows
+
+
+def _replace_vocabulary(source: PublishedTokenizer, tokenizer: Path, aside: Path) -> NewRows:
+    if not (tokenizer / "dict.txt").is_file():
+        raise InputError(f"{tokenizer}: no dict.txt in it; give a directory of preprocess.train_tokenizer.")
+    new = load_tokenizer(tokenizer)
+    for name in TOKENIZER_FILES:
+        if (tokenizer / name).is_file():
+            shutil.copyfile(tokenizer / name, aside / name)
+    return replaced(source.backend, source.ids, new, read_layout(tokenizer))
+
+
+def _write_model(published: Published, aside: Path, output: Path) -> dict[str, float]:
+    """Write checkpoint.pt, if it computes what the published model does; the largest difference of logits by class."""
+    length, dictionary = published.parts[0].size()["max_positions"], load_dictionary(aside)
+    cfg = training_configuration(model_options(published), output.absolute(), length)
+    model = build(published, cfg, dictionary)
+    differences = {}
+    for one in published.parts:
+        differences[one.part.cls] = compare(model, one.model, probes(aside, dictionary, length), dictionary.pad())
+        check_same_scores(one.part.cls, differences[one.part.cls])
+    write_checkpoint(model, cfg, aside)
+    return differences
+
+
+def describe(manifest: dict) -> str:
+    """What was read, what became of it, and how well it agrees."""
+    lines = []
+    for cls, size in manifest["models"].items():
+        numbers = f"{size['layers']} layers of {size['width']}, {size['max_positions']} positions"
+        difference = manifest["largest_difference_of_logits"][cls]
+        lines.append(("read", f"{cls}, {numbers}, {size['vocabulary']:,} words; logits within {difference:.1e}"))
+    if left_out := manifest["left_out"]:
+        lines.append(("left out", f"{', '.join(left_out)}: no head of this model"))
+    if rows := manifest["rows"]:
+        lines.append(("rows", ", ".join(f"{number:,} {kind}" for kind, number in rows.items())))
+    lines.append(("compared", f"{manifest['texts_compared']:,} texts, which have AutoTokenizer's ids"))
+    return "\n".join(f"{name:>8}  {said}" for name, said in lines)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m alibert_fairseq.hf.load",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, help="Hugging Face folder: RoBERTa, CamemBERT, BERT, ALBERT or ELECTRA")
+    parser.add_argument("--output", type=Path, required=True, help="the directory to write")
+    parser.add_argument("--generator", type=Path, help="of ELECTRA: the generator's folder, if not FOLDER/generator")
+    vocabulary = parser.add_mutually_exclusive_group()
+    vocabulary.add_argument(
+        "--tokenizer",
+        type=Path,
+        help="a tokenizer of preprocess.train_tokenizer that takes the place of the published one (left out: the "
+        "published one, which the model knows)",
+    )
+    vocabulary.add_argument(
+        "--add-tokens",
+        type=Path,
+        metavar="FILE",
+        help="words, one a line, to become pieces of the published vocabulary",
+    )
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Command line."""
+    transformers.logging.set_verbosity_error()  # its reports of names and sizes are said here, in one line
+    transformers.utils.logging.disable_progress_bar()
+    given = _arguments()
+    print(describe(load(given.folder, given.output, given.generator, given.tokenizer, given.add_tokens)))
+    print(f"{'written':>8}  {given.output}")
+
+
+if __name__ == "__main__":
+    exit_with_sentence(main)

@@ -1,0 +1,132 @@
+"""The tokenizer of a published folder, as files that binarize, training and AutoTokenizer read alike.
+
+tokenizer.json is AutoTokenizer's own, saved. tokenizer_config.json names the class PreTrainedTokenizerFast, the only
+one that transformers 4 and 5 both take as it stands: version 5 builds every specialised class (CamembertTokenizer, ...)
+anew from the vocabulary alone, with rules that may not be the published ones.
+"""
+
+import json
+from pathlib import Path
+
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+from alibert_fairseq.hf.parity import SENTENCES
+from preprocess.files import InputError
+from preprocess.layout import ROLES
+
+# What tokenizers differ in: capitals, apostrophes, ligatures, white space, marks, accents apart, other scripts.
+TRICKY = (
+    "L’état : 1\u202f000\u00a0UI «stable»… Œdème ; ÉPANCHEMENT, Ça.",
+    "aujourd'hui jusqu’à 38,5°C (39,5 °C), ½ µg/L 3×/j ≥ 10^9/L",
+    "me\u0301te\u0301orisme e\u0302tre cœur co\u00adeur",
+    "  deux  espaces\tune tabulation ",
+    "TNF-α anti-TNF β2 IgG/IgM Na+ K+ 12h30 120/80 +/- n°5",
+    "a_b @c #d {e} [f] <g> \\h | ~i `j` \"k\" ''l'' — – - −",
+    "漢字 Ελλάδα Москва 😀 ﬁn № ²",
+    "Le <mask> et [MASK] d'une <mask>.",
+    "",
+)
+REMEDY = (
+    'if its tokenizer.json is right, write "tokenizer_class": "PreTrainedTokenizerFast" into the tokenizer_config.json '
+    "of a copy; if the class is, remove tokenizer.json from the copy"
+)
+
+
+class PublishedTokenizer:
+    """AutoTokenizer's reading of a folder. `tokens` gives the token of every role, `ids` their ids."""
+
+    def __init__(self, folder: Path):
+        """Raise InputError where AutoTokenizer gives none that can be used, or contradicts the folder's own file."""
+        self.folder = folder
+        self.auto = _auto(folder)
+        if not self.auto.is_fast:
+            raise InputError(
+                f"{folder}: transformers makes no fast tokenizer of it; add a tokenizer.json to the folder."
+            )
+        self.backend = Tokenizer.from_str(self.auto.backend_tokenizer.to_str())
+        self.backend.no_truncation()
+        self.backend.no_padding()
+        self.tokens = self._tokens()
+        self.ids = {role: self.backend.token_to_id(token) for role, token in self.tokens.items()}
+        self._check_enclosing()
+        self.texts = [*SENTENCES, *TRICKY, *self._spelled_tokens()]
+        if (folder / "tokenizer.json").is_file():
+            self._check_own_file(folder / "tokenizer.json")
+
+    def _tokens(self) -> dict[str, str]:
+        begin, end = (getattr(self.auto, name) for name in ("bos_token", "eos_token"))  # where there is no [CLS], [SEP]
+        found = {role: getattr(self.auto, name) for role, name in ROLES.items()}
+        found = {"begin": found.pop("begin") or begin, "end": found.pop("end") or end} | found
+        if missing := [role for role, token in found.items() if token is None]:
+            raise InputError(f"{self.folder}: its tokenizer has no {ROLES[missing[0]]}, which pretraining needs.")
+        return found
+
+    def _check_enclosing(self) -> None:
+        got, inside = self.auto("a")["input_ids"], self.backend.encode("a", add_special_tokens=False).ids
+        if got != [self.ids["begin"], *inside, self.ids["end"]]:
+            raise InputError(
+                f"{self.folder}: its tokenizer does not put a text between {self.tokens['begin']} and "
+                f"{self.tokens['end']}; only {ROLES['begin']} TEXT {ROLES['end']} can be continued."
+            )
+
+    def _spelled_tokens(self) -> list[str]:
+        """The text of every token but the special ones: a check on each of them."""
+        special = {number for number, token in self.backend.get_added_tokens_decoder().items() if token.special}
+        return [self.backend.decode([n]) for n in sorted(self.backend.get_vocab().values()) if n not in special]
+
+    def _check_own_file(self, file: Path) -> None:
+        try:
+            own = Tokenizer.from_file(str(file))
+        except Exception as error:  # the library raises a bare Exception for what it cannot read
+            raise InputError(f"{file}: not a tokenizer ({error}).") from None
+        own.no_truncation()
+        own.no_padding()
+        for text, ids, encoding in zip(self.texts, self._encode(self.auto), own.encode_batch(self.texts), strict=True):
+            if ids != encoding.ids:
+                raise InputError(
+                    f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and tokenizer.json "
+                    f"differ, for {text!r} {self.auto.convert_ids_to_tokens(ids)} and {encoding.tokens}; {REMEDY}."
+                )
+
+    def _encode(self, tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
+        return tokenizer(self.texts, truncation=False, padding=False)["input_ids"]
+
+    def write(self, directory: Path, tokenizer: Tokenizer, length: int) -> None:
+        """Write tokenizer.json and tokenizer_config.json for texts of at most `length` tokens.
+
+        `tokenizer` is the backend, or the backend with more pieces.
+        """
+        self.written = tokenizer
+        (directory / "tokenizer.json").write_text(tokenizer.to_str(pretty=True), encoding="utf-8", newline="\n")
+        config = {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "model_max_length": length,
+            "clean_up_tokenization_spaces": bool(getattr(self.auto, "clean_up_tokenization_spaces", False)),
+            "model_input_names": list(self.auto.model_input_names),
+            "bos_token": self.tokens["begin"],
+            "eos_token": self.tokens["end"],
+        } | {name: self.tokens[role] for role, name in ROLES.items()}
+        text = json.dumps(config, ensure_ascii=False, indent=2)
+        (directory / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+
+    def check_written(self, directory: Path) -> None:
+        """Raise InputError unless AutoTokenizer gives the same ids there as of the folder, or as the larger backend."""
+        if self.written is self.backend:
+            expected = self._encode(self.auto)
+        else:
+            expected = [encoding.ids for encoding in self.written.encode_batch(self.texts)]
+        for text, here, there in zip(self.texts, expected, self._encode(_auto(directory)), strict=True):
+            if here != there:
+                raise InputError(
+                    f"{self.folder}: AutoTokenizer gives {here[:8]} for {text!r}, and {there[:8]} from what would be "
+                    "written; nothing was."
+                )
+
+
+def _auto(folder: Path) -> PreTrainedTokenizerBase:
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # many kinds: no file, a damaged one, a class that this version does not know
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{folder}: AutoTokenizer cannot read its tokenizer ({reason}).") from None

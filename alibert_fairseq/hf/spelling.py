@@ -1,0 +1,89 @@
+"""What the pieces of a tokenizer spell, and how it splits a text that starts a word, or stands inside one.
+
+The three conventions: ▁hépat ite (sentencepiece), Ġhépat ite with bytes for letters (byte-level BPE), hépat ##ite
+(WordPiece).
+"""
+
+import json
+from typing import NamedTuple
+
+from tokenizers import Tokenizer, decoders, pre_tokenizers
+
+from preprocess.normalizer import BOUNDARY
+
+UNREADABLE = "\ufffd"  # what bytes that are no whole character decode to
+_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+
+class Spelled(NamedTuple):
+    """A piece without its convention's marks."""
+
+    starts_word: bool
+    text: str
+
+
+class Speller:
+    """One tokenizer, for ordinary text. `unknown` is the id of what it has no piece for."""
+
+    def __init__(self, tokenizer: Tokenizer, unknown: int):
+        self.tokenizer = Tokenizer.from_str(tokenizer.to_str())
+        self.tokenizer.encode_special_tokens = True
+        self.unknown = unknown
+        rules = json.loads(self.tokenizer.to_str())
+        self.kind = rules["model"]["type"]
+        self.prefix = rules["model"].get("continuing_subword_prefix") if self.kind == "WordPiece" else None
+        self.byte_level = "'ByteLevel'" in str(rules["pre_tokenizer"])  # itself, or one step of several
+        self.special = {n for n, token in self.tokenizer.get_added_tokens_decoder().items() if token.special}
+
+    def spelled(self) -> dict[int, Spelled]:
+        """What each id spells; special tokens, and bytes that are no text, left out."""
+        found = {number: self._spelled(piece) for piece, number in self.tokenizer.get_vocab().items()}
+        return {n: s for n, s in found.items() if n not in self.special and UNREADABLE not in s.text}
+
+    def _spelled(self, piece: str) -> Spelled:
+        if self.prefix:
+            return Spelled(not piece.startswith(self.prefix), piece.removeprefix(self.prefix))
+        mark = " " if self.byte_level else BOUNDARY
+        piece = decoders.ByteLevel().decode([piece]) if self.byte_level else piece
+        return Spelled(piece.startswith(mark), piece.removeprefix(mark))
+
+    def split(self, spelled: Spelled) -> list[int]:
+        """The ids that the tokenizer gives a text at the start of a word, or inside one."""
+        return self._word(spelled.text) if spelled.starts_word else self._inside(spelled.text)
+
+    def _word(self, text: str) -> list[int]:
+        """With the space before that some rules need, or without it where others add a mark of their own."""
+        both = [self.tokenizer.encode(start + text, add_special_tokens=False).ids for start in (" ", "")]
+        marked = [ids for ids in both if ids and self._starts_word(ids[0])]
+        return min(marked or both, key=len)
+
+    def _starts_word(self, number: int) -> bool:
+        return self._spelled(self.tokenizer.id_to_token(number)).starts_word
+
+    def _inside(self, text: str) -> list[int]:
+        normalizer = self.tokenizer.normalizer
+        normal = normalizer.normalize_str(text) if normalizer else text
+        if not text.startswith(BOUNDARY):
+            normal = normal.removeprefix(BOUNDARY)  # of rules that put it there
+        return self._continuing(normal) if self.prefix else self.pieces(self._letters(normal))
+
+    def _letters(self, text: str) -> str:
+        return "".join(part for part, _ in _BYTES.pre_tokenize_str(text)) if self.byte_level else text
+
+    def pieces(self, word: str) -> list[int]:
+        """The ids that the subword model gives a word, which it is handed as it stands."""
+        return [token.id for token in self.tokenizer.model.tokenize(word)] if word else []
+
+    def _continuing(self, text: str) -> list[int]:
+        """WordPiece's longest match first, with no piece that starts a word."""
+        ids: list[int] = []
+        while text:
+            ends = (end for end in range(len(text), 0, -1) if self._continuation(text[:end]) is not None)
+            if not (end := next(ends, 0)):
+                return [self.unknown]
+            ids.append(self._continuation(text[:end]))
+            text = text[end:]
+        return ids
+
+    def _continuation(self, text: str) -> int | None:
+        return self.tokenizer.token_to_id(self.prefix + text)
