@@ -27,12 +27,12 @@ def words_of(candidates: np.ndarray, starts: np.ndarray) -> Words:
     """
     after_special = np.ones_like(candidates)  # (T,)
     np.logical_not(candidates[:-1], out=after_special[1:])
-    first = np.flatnonzero(candidates & (starts | after_special))
+    first = (candidates & (starts | after_special)).nonzero()[0]
     run = np.cumsum(after_special[first])  # (W,) words with the same number have no special token between them
     left = np.searchsorted(run, run, side="right") - np.arange(len(first))
     pieces = np.cumsum(candidates)  # (T,)
-    ends = np.full(len(first) + 1, pieces[-1])
-    ends[:-1] = pieces[first] - 1
+    ends = np.empty(len(first) + 1, dtype=np.int64)
+    ends[:-1], ends[-1] = pieces[first] - 1, pieces[-1]
     return Words(first, ends, left)
 
 
@@ -54,16 +54,18 @@ def draw_units(
     free = [True] * len(order)
     positions: list[int] = []
     units: list[int] = []
+    unit = 0
     for word in order:
         if len(positions) == number:
             break
         if length := law.fit(word, lengths[word], ends[word] + number - len(positions), ends, free):
             free[word : word + length] = [False] * length
             pieces = ends[word + length] - ends[word]
-            units += [units[-1] + 1 if units else 0] * pieces
+            units += [unit] * pieces
+            unit += 1
             positions += range(first[word], first[word] + pieces)
-    sorted_by = np.argsort(np.array(positions, dtype=np.int64))
-    return Drawn(np.array(positions, dtype=np.int64)[sorted_by], np.array(units, dtype=np.int64)[sorted_by])
+    drawn = np.array((positions, units), dtype=np.int64)  # (2, M)
+    return Drawn(*drawn[:, np.argsort(drawn[0])])
 
 
 def draw_lengths(left: np.ndarray, law: "Law", generator: np.random.Generator) -> np.ndarray:
