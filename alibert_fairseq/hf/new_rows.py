@@ -1,7 +1,8 @@
 """Where the rows of another vocabulary come from: a row of the old one, or the mean of several.
 
-A piece that the old vocabulary has too keeps its row, a special token that of its role; every other piece gets the mean
-of the rows of the pieces into which the old tokenizer splits its text, in the word tables and the output's bias alike.
+A piece that the old vocabulary has too, spelled as the old rules leave it, keeps its row, a special token that of its
+role; every other piece gets the mean of the rows of the pieces into which the old tokenizer splits its text, in the
+word tables and the output's bias alike.
 """
 
 from collections.abc import Sequence
@@ -53,8 +54,8 @@ def replaced(old: Tokenizer, old_ids: dict[str, int], new: Tokenizer, layout: La
 def _source(number, roles, spelled, known, speller) -> tuple[str, list[int]]:
     if number in roles:
         return "by role", roles[number]
-    if spelled in known:
-        return "by spelling", [known[spelled]]
+    if spelled and (same := known.get(speller.normal(spelled))) is not None:
+        return "by spelling", [same]
     split = [] if spelled is None or spelled.text.startswith(FILLERS) else speller.split(spelled)
     if not split:
         return "of all rows", []

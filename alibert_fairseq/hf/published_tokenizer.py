@@ -50,7 +50,9 @@ class PublishedTokenizer:
         self.tokens = self._tokens()
         self.ids = {role: self.backend.token_to_id(token) for role, token in self.tokens.items()}
         self._check_enclosing()
-        self.texts = [*SENTENCES, *TRICKY, *self._spelled_tokens()]
+        if not (spelled := self._spelled_tokens()):  # what version 5 makes of a class without its files
+            raise InputError(f"{folder}: holds no tokenizer; put the published one's files into it.")
+        self.texts = [*SENTENCES, *TRICKY, *spelled]
         if (folder / "tokenizer.json").is_file():
             self._check_own_file(folder / "tokenizer.json")
 

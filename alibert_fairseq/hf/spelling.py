@@ -47,6 +47,13 @@ class Speller:
         piece = decoders.ByteLevel().decode([piece]) if self.byte_level else piece
         return Spelled(piece.startswith(mark), piece.removeprefix(mark))
 
+    def normal(self, spelled: Spelled) -> Spelled:
+        """The same text as the rules leave it: without capitals, say."""
+        normalizer = self.tokenizer.normalizer
+        text = normalizer.normalize_str(spelled.text) if normalizer else spelled.text
+        # without the mark of rules that put one in front of every text
+        return Spelled(spelled.starts_word, text if spelled.text.startswith(BOUNDARY) else text.removeprefix(BOUNDARY))
+
     def split(self, spelled: Spelled) -> list[int]:
         """The ids that the tokenizer gives a text at the start of a word, or inside one."""
         return self._word(spelled.text) if spelled.starts_word else self._inside(spelled.text)
@@ -61,10 +68,7 @@ class Speller:
         return self._spelled(self.tokenizer.id_to_token(number)).starts_word
 
     def _inside(self, text: str) -> list[int]:
-        normalizer = self.tokenizer.normalizer
-        normal = normalizer.normalize_str(text) if normalizer else text
-        if not text.startswith(BOUNDARY):
-            normal = normal.removeprefix(BOUNDARY)  # of rules that put it there
+        normal = self.normal(Spelled(False, text)).text
         return self._continuing(normal) if self.prefix else self.pieces(self._letters(normal))
 
     def _letters(self, text: str) -> str:

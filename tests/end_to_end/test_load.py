@@ -1,0 +1,526 @@
+"""A published model becomes a checkpoint: the same tensors back, the same ids, the same loss at first, or nothing."""
+
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+import transformers
+from commands import run
+from fairseq import checkpoint_utils, tasks
+from fairseq.data import data_utils
+from safetensors.torch import load_file
+from test_pretraining import ENVIRONMENT, losses
+from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipeline
+
+from alibert_fairseq.hf.export import export
+from alibert_fairseq.hf.first_checkpoint import training_configuration
+from alibert_fairseq.hf.load import load
+from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
+from alibert_fairseq.models.sampling import sample_tokens
+from preprocess.binarize import binarize
+from preprocess.files import InputError
+from preprocess.tokenizer import load_tokenizer
+from tests.published_models import FAMILIES, made, sentencepiece_model, write_model
+from tests.text_helpers import CASED, sample_lines, trained
+
+FOUR = ["camembert", "bert", "electra", "albert"]
+WORDS = "hépatomégalie\namoxicilline\ncardiologie\n"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> Path:
+    """A folder of every family."""
+    place = tmp_path_factory.mktemp("published")
+    for family in FAMILIES:
+        write_model(place / family, family)
+    return place
+
+
+@pytest.fixture(scope="module")
+def loaded(published, tmp_path_factory) -> Path:
+    """What becomes of them."""
+    place = tmp_path_factory.mktemp("loaded")
+    for family in FAMILIES:
+        load(published / family, place / family)
+    return place
+
+
+def write_text(place: Path) -> dict[str, list[Path]]:
+    """Some documents of the sample, to train and to validate on."""
+    lines = sample_lines()[:240]
+    documents = ["\n".join(lines[start : start + 8]) for start in range(0, len(lines), 8)]
+    splits = {"train": documents[:24], "valid": documents[24:]}
+    for split, some in splits.items():
+        (place / f"{split}.txt").write_text("\n\n".join(some) + "\n", encoding="utf-8")
+    return {split: [place / f"{split}.txt"] for split in splits}
+
+
+@pytest.fixture(scope="module")
+def data_bins(loaded, tmp_path_factory) -> Path:
+    """The sample's data-bin for each of them, as --tokenizer of binarize."""
+    place = tmp_path_factory.mktemp("data-bins")
+    splits = write_text(place)
+    for family in FAMILIES:
+        binarize(loaded / family, splits, place / family, workers=1)
+    return place
+
+
+def folders(family: str) -> list[str]:
+    return [".", "generator"] if family.startswith("electra") else ["."]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_back_again_the_folder_has_the_same_tensors_and_ids(family, published, loaded, tmp_path):
+    export(loaded / family / "checkpoint.pt", loaded / family, tmp_path / "model")
+    for folder in folders(family):
+        before, after = (place / folder for place in (published / family, tmp_path / "model"))
+        theirs, ours = (load_file(place / "model.safetensors") for place in (before, after))
+        assert theirs.keys() == ours.keys() and len(ours) > 20
+        assert [name for name in ours if not torch.equal(ours[name], theirs[name])] == []
+        kinds = [json.loads((place / "config.json").read_text())["architectures"][0] for place in (before, after)]
+        assert kinds[1] == kinds[0].replace("Camembert", "Roberta")
+        old, new = AutoTokenizer.from_pretrained(before), AutoTokenizer.from_pretrained(after)
+        for texts in (sample_lines(), [("une fièvre", "à 38,5 °C"), ("Le", old.mask_token)]):
+            assert dict(old(texts)) == dict(new(texts))
+        assert new.model_max_length == 64 and new.mask_token_id == old.mask_token_id
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_data_bin_has_autotokenizers_ids(family, published, data_bins):
+    tokenizer = AutoTokenizer.from_pretrained(published / family)
+    items = data_utils.load_indexed_dataset(str(data_bins / family / "train"), None)
+    text = (data_bins / "train.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    expected = [tokenizer(line)["input_ids"][1:] if line else [tokenizer.sep_token_id] for line in text]
+    assert [item.tolist() for item in items] == expected
+    assert sum(len(item) == 1 for item in items) == 23  # between 24 documents
+
+
+def begun(family: str, loaded: Path, data_bin: Path):
+    """The task, the model and the criterion that fairseq-train has before its first update, without dropout."""
+    cfg = training_configuration([*(loaded / family / "options").read_text().split(), "--seed", "7"], data_bin, 64)
+    task = tasks.setup_task(cfg.task)
+    model = task.build_model(cfg.model)
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(loaded / family / "checkpoint.pt"))
+    model.load_state_dict(state["model"], strict=True, model_cfg=cfg.model)
+    return task, model.eval(), task.build_criterion(cfg.criterion)
+
+
+def batches(task, split="valid", size=8):
+    task.load_dataset(split)
+    data = task.dataset(split)
+    order = data.ordered_indices()
+    return [data.collater([data[i] for i in order[n : n + size]]) for n in range(0, len(order), size)]
+
+
+def hugging_face_loss(models, sample, pad) -> float:
+    """The loss in nats, summed over the drawn tokens, that their models have on our batch."""
+    inputs, target = sample["net_input"], sample["target"]
+    drawn = target.ne(pad)
+    real = inputs.get("original", inputs["src_tokens"]).ne(pad)
+    output = models[-1](input_ids=inputs["src_tokens"], attention_mask=real.long())
+    scores = (output.prediction_logits if "prediction_logits" in output else output.logits)[drawn]
+    loss = F.cross_entropy(scores, target[drawn], reduction="sum").item()
+    if len(models) == 1:
+        return loss
+    fake = inputs["original"].clone()
+    fake[drawn] = sample_tokens(scores, inputs["uniforms"][drawn], 1.0)
+    judged = models[0](input_ids=fake, attention_mask=real.long()).logits[real]
+    labels = fake.ne(inputs["original"])[real].float()
+    return loss + 50 * F.binary_cross_entropy_with_logits(judged, labels).item() * int(drawn.sum())
+
+
+def their_models(published: Path, family: str) -> list:
+    """ELECTRA's discriminator and generator, or the one model."""
+    kinds = [FAMILIES[family][0]] + (["ElectraForMaskedLM"] if family.startswith("electra") else [])
+    places = [published / family / folder for folder in folders(family)]
+    return [
+        getattr(transformers, kind).from_pretrained(place).eval() for kind, place in zip(kinds, places, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_training_begins_at_the_published_models_loss(family, published, loaded, data_bins):
+    task, model, criterion = begun(family, loaded, data_bins / family)
+    theirs = their_models(published, family)
+    special = AutoTokenizer.from_pretrained(published / family).all_special_ids
+    replaced = []
+    with torch.no_grad():
+        for sample in batches(task):
+            ours, drawn, _ = criterion(model, sample)
+            expected = hugging_face_loss(theirs, sample, task.source_dictionary.pad())
+            assert ours.item() / drawn == pytest.approx(expected / drawn, abs=1e-5 * (50 if len(theirs) > 1 else 1))
+            source, target = sample["net_input"]["src_tokens"], sample["target"]
+            drawn_places = target.ne(task.source_dictionary.pad())
+            assert not np.isin(target[drawn_places], special).any()
+            changed = source[drawn_places & source.ne(target)]
+            replaced += changed[changed.ne(task.mask_id)].tolist()
+            assert (changed == task.mask_id).float().mean() > 0.6
+    assert not np.isin(replaced, special).any() and (replaced or family.startswith("electra"))
+
+
+def train(family: str, loaded: Path, data_bin: Path, save: Path, repository: Path, *more: str) -> str:
+    """The log of fairseq-train with the options that were written."""
+    objective = "electra" if family.startswith("electra") else "alibert_mlm"
+    command = shutil.which("fairseq-train", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    return run(
+        command, data_bin, "--user-dir", repository / "alibert_fairseq", "--finetune-from-model",
+        loaded / "checkpoint.pt", *(loaded / "options").read_text().split(), "--task", objective, "--criterion",
+        objective, "--tokens-per-sample", "64", "--batch-size", "8", "--optimizer", "alibert_adam", "--dropout", "0",
+        "--attention-dropout", "0", "--save-dir", save, "--num-workers", "0", "--log-format", "simple",
+        "--log-interval", "1", "--seed", "7", "--no-epoch-checkpoints", *more, cwd=save.parent, env=ENVIRONMENT,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FOUR)
+def test_a_continued_run_starts_there_learns_and_resumes(family, published, loaded, data_bins, repository, tmp_path):
+    def go_on(*more):
+        return train(family, loaded / family, data_bins / family, tmp_path / "save", repository, *more)
+
+    log = go_on("--lr", "1e-12", "--max-update", "1")  # too little to change a digit of the loss
+    assert f"loading pretrained model from {loaded / family / 'checkpoint.pt'}" in log
+    valid = float(re.search(r"valid on 'valid' subset \| loss ([\d.]+)", log)[1])
+    task, *_ = begun(family, loaded, data_bins / family)
+    theirs, total, drawn = their_models(published, family), 0.0, 0
+    with torch.no_grad():
+        for sample in batches(task):
+            total += hugging_face_loss(theirs, sample, task.source_dictionary.pad())
+            drawn += int(sample["target"].ne(task.source_dictionary.pad()).sum())
+    assert valid == pytest.approx(total / drawn / math.log(2), abs=6e-4)  # the log has three digits
+    resumed = go_on("--lr", "1e-2", "--max-update", "31", "--disable-validation")
+    curve = losses(resumed)
+    assert "Loaded checkpoint" in resumed and "checkpoint_last.pt" in resumed and len(curve) == 30
+    assert sum(curve[-5:]) < 0.95 * sum(curve[:5])
+
+
+def test_the_checkpoint_fits_no_other_tokenizers_data(loaded, data_bins, repository, tmp_path):
+    """ELECTRA's and BERT's vocabularies are as large, and here one file of theirs differs in a byte."""
+    other = shutil.copytree(data_bins / "bert", tmp_path / "data-bin")
+    text = (other / "tokenizer.json").read_text(encoding="utf-8")
+    (other / "tokenizer.json").write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="its tokenizer.json is not the one of the checkpoint's training"):
+        train("bert", loaded / "bert", other, tmp_path / "save", repository, "--max-update", "1", "--lr", "1e-4")
+
+
+@pytest.mark.parametrize(("family", "model_class"), [("camembert", AliBertModel), ("bert", SegmentBertModel)])
+def test_the_hub_interface_reads_it(family, model_class, published, loaded):
+    hub = model_class.from_pretrained(str(loaded / family), "checkpoint.pt", str(loaded / family))
+    tokenizer = AutoTokenizer.from_pretrained(published / family)
+    model = AutoModelForMaskedLM.from_pretrained(published / family)
+    sentence = f"Le patient présente une {tokenizer.mask_token} à 38,5 °C, d'où l'hospitalisation."
+    plain = sentence.replace(tokenizer.mask_token, "fièvre")
+    assert hub.encode(plain).tolist() == tokenizer(plain)["input_ids"]
+    ours, theirs = hub.fill_mask(sentence, topk=3), pipeline("fill-mask", model, tokenizer=tokenizer)(sentence, top_k=3)
+    assert [guess.score for guess in ours] == pytest.approx([guess["score"] for guess in theirs], abs=1e-5)
+    assert [guess.piece for guess in ours] == [tokenizer.convert_ids_to_tokens(guess["token"]) for guess in theirs]
+    assert "présente une" in ours[0].text and "hospitalisation" in hub.decode(hub.encode(plain))
+    with pytest.raises(ValueError, match=re.escape(f"exactly one {tokenizer.mask_token}, not 0")):
+        hub.fill_mask(plain)
+
+
+# ---- the vocabulary on the way
+
+
+def embedding(folder: Path) -> tuple[torch.Tensor, torch.Tensor]:
+    """The word table and the output's bias of an exported folder."""
+    weights = load_file(folder / "model.safetensors")
+    table = next(value for name, value in weights.items() if name.endswith("word_embeddings.weight"))
+    bias = next(
+        value for name, value in weights.items() if re.search(r"(predictions|lm_head|generator_lm_head).bias", name)
+    )
+    return table, bias
+
+
+def exported(place: Path, target: Path) -> Path:
+    export(place / "checkpoint.pt", place, target)
+    return target / "generator" if (target / "generator").is_dir() else target
+
+
+@pytest.mark.parametrize("family", ["camembert", "roberta", "bert", "albert", "electra"])
+def test_more_words_get_the_mean_of_their_pieces(family, published, loaded, repository, tmp_path):
+    (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
+    manifest = load(published / family, tmp_path / "more", add_tokens=tmp_path / "words.txt")
+    model = exported(tmp_path / "more", tmp_path / "model")
+    before = AutoTokenizer.from_pretrained(published / family)
+    after = AutoTokenizer.from_pretrained(model)
+    (old, old_bias), (new, new_bias) = embedding(exported(loaded / family, tmp_path / "same")), embedding(model)
+    assert torch.equal(new[: len(old)], old) and torch.equal(new_bias[: len(old)], old_bias)
+    assert len(new) == len(after) == len(old) + manifest["rows"]["new pieces"] and manifest["rows"]["words"] == 3
+    assert after.mask_token_id == before.mask_token_id
+    for word in WORDS.split():
+        text = f"une {word}"
+        number = after(text)["input_ids"][-2]
+        pieces = before(text)["input_ids"][len(before("une")["input_ids"]) - 1 : -1]
+        assert number >= len(old) and len(pieces) > 1
+        assert torch.allclose(new[number], old[pieces].mean(0), atol=1e-7)
+        assert torch.allclose(new_bias[number], old_bias[pieces].mean(), atol=1e-7)
+    assert AutoModel.from_pretrained(model).get_input_embeddings().num_embeddings == len(new)
+
+
+@pytest.mark.parametrize("family", ["camembert", "bert", "electra", "albert"])
+def test_another_vocabulary_keeps_what_it_shares(family, published, loaded, tmp_path):
+    manifest = load(published / family, tmp_path / "other", tokenizer=trained(CASED))
+    model = exported(tmp_path / "other", tmp_path / "model")
+    (old, old_bias), (new, new_bias) = embedding(exported(loaded / family, tmp_path / "same")), embedding(model)
+    before, after = AutoTokenizer.from_pretrained(published / family), AutoTokenizer.from_pretrained(model)
+    assert len(new) == len(after) == load_tokenizer(trained(CASED)).get_vocab_size() != len(old)
+    for role in ("cls", "pad", "sep", "unk", "mask"):
+        mine, theirs = (getattr(tokenizer, f"{role}_token_id") for tokenizer in (after, before))
+        assert torch.equal(new[mine], old[theirs]) and torch.equal(new_bias[mine], old_bias[theirs])
+    shared = 0
+    for piece, number in after.get_vocab().items():
+        theirs = before("x" + piece if not piece.startswith("▁") else piece[1:])["input_ids"][1:-1]
+        if piece.startswith("▁") and len(piece) > 2 and len(theirs) == 1 and theirs[0] != before.unk_token_id:
+            assert torch.equal(new[number], old[theirs[0]]), piece
+            shared += 1
+    assert shared > 40 and manifest["rows"]["by role"] == 5
+    number = after.get_vocab()["▁traitement"]
+    pieces = before("traitement")["input_ids"][1:-1]
+    assert torch.allclose(new[number], old[pieces].mean(0), atol=1e-7)
+    assert AutoModel.from_pretrained(model).get_input_embeddings().num_embeddings == len(new)
+
+
+@pytest.mark.parametrize("change", ["more", "other"])
+def test_training_runs_on_a_changed_vocabulary(change, published, repository, tmp_path):
+    family = "bert"  # whose special tokens stand in the middle, and whose positions do not count from the padding
+    (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
+    given = {"add_tokens": tmp_path / "words.txt"} if change == "more" else {"tokenizer": trained(CASED)}
+    load(published / family, tmp_path / "loaded", **given)
+    binarize(tmp_path / "loaded", write_text(tmp_path), tmp_path / "data-bin", workers=1)
+    options = ["--lr", "1e-2", "--max-update", "30", "--disable-validation"]
+    log = train(family, tmp_path / "loaded", tmp_path / "data-bin", tmp_path / "save", repository, *options)
+    curve = losses(log)
+    assert len(curve) == 30 and sum(curve[-5:]) < 0.95 * sum(curve[:5])
+    export(tmp_path / "save" / "checkpoint_last.pt", tmp_path / "loaded", tmp_path / "model")
+    card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    assert "| continued from | loaded |" in card and "| updates | 30 |" in card
+
+
+# ---- what is read, and what is refused
+
+
+def test_a_folder_with_a_sentencepiece_model_alone(published, tmp_path):
+    """What AutoTokenizer converts has the ids of the tokenizer.json that was published."""
+    source = shutil.copytree(published / "camembert", tmp_path / "source")
+    (source / "tokenizer.json").unlink()
+    (source / "sentencepiece.bpe.model").write_bytes(sentencepiece_model())
+    load(source, tmp_path / "out")
+    tokenizer = load_tokenizer(tmp_path / "out")
+    expected = AutoTokenizer.from_pretrained(published / "camembert")(sample_lines(), add_special_tokens=False)[
+        "input_ids"
+    ]
+    assert [encoding.ids for encoding in tokenizer.encode_batch(sample_lines(), add_special_tokens=False)] == expected
+
+
+def test_what_has_no_place_is_named_and_left_out(published, tmp_path):
+    """camembert-base has a pooler in its file that CamembertForMaskedLM does not use."""
+    source = shutil.copytree(published / "camembert", tmp_path / "source")
+    model = transformers.RobertaModel(transformers.RobertaConfig.from_pretrained(source), add_pooling_layer=True)
+    words = transformers.RobertaForMaskedLM.from_pretrained(source)
+    model.load_state_dict(words.roberta.state_dict(), strict=False)
+    state = words.state_dict() | {f"roberta.{name}": value for name, value in model.state_dict().items()}
+    (source / "model.safetensors").unlink()
+    torch.save(state, source / "pytorch_model.bin")  # read with weights_only
+    manifest = load(source, tmp_path / "out")
+    assert manifest["left_out"] == ["roberta.pooler.dense.bias", "roberta.pooler.dense.weight"]
+
+
+def test_half_precision_weights_become_float32(published, tmp_path):
+    source = shutil.copytree(published / "bert", tmp_path / "source")
+    transformers.BertForPreTraining.from_pretrained(source).half().save_pretrained(source)
+    load(source, tmp_path / "out")
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "out" / "checkpoint.pt"))["model"]
+    assert {value.dtype for value in state.values()} == {torch.float32}
+
+
+def changed_config(folder: Path, **settings) -> Path:
+    config = json.loads((folder / "config.json").read_text()) | settings
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def without_head(folder: Path) -> None:
+    transformers.BertModel.from_pretrained(folder).save_pretrained(folder)
+
+
+def untied(folder: Path) -> None:
+    model = transformers.BertForPreTraining.from_pretrained(folder)
+    model.config.tie_word_embeddings = False
+    model.cls.predictions.decoder.weight = torch.nn.Parameter(model.cls.predictions.decoder.weight + 1)
+    model.save_pretrained(folder)
+
+
+class Evil:
+    """What a stranger's pickle may do."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+def evil_pickle(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({"weight": Evil(str(folder / "executed"))}, folder / "pytorch_model.bin")
+
+
+def foreign_tokenizer(folder: Path) -> None:
+    text, _ = made("byte-level")
+    (folder / "tokenizer.json").write_text(text, encoding="utf-8")
+    config = json.loads((folder / "tokenizer_config.json").read_text()) | made("byte-level")[1]
+    config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+
+
+def no_mask(folder: Path) -> None:
+    config = json.loads((folder / "tokenizer_config.json").read_text()) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    del config["mask_token"]
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+
+
+def other_rules(folder: Path) -> None:
+    """A tokenizer.json with rules that the class does not have, as AliBERT's: version 5 drops them."""
+    rules = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    rules["normalizer"]["lowercase"] = True
+    (folder / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
+
+
+def no_tokenizer(folder: Path) -> None:
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+
+
+def remove_generator(folder: Path) -> None:
+    shutil.rmtree(folder / "generator")
+
+
+REFUSALS = {
+    "another architecture": (
+        "bert",
+        lambda f: changed_config(f, model_type="deberta-v2"),
+        "'deberta-v2'; only RoBERTa",
+    ),
+    "no configuration": ("bert", lambda f: (f / "config.json").unlink(), "config.json: no such file"),
+    "a damaged configuration": ("bert", lambda f: (f / "config.json").write_text("{"), "not a model's configuration"),
+    "an unknown activation": ("bert", lambda f: changed_config(f, hidden_act="relu"), "the activation is 'relu'"),
+    "relative positions": (
+        "bert",
+        lambda f: changed_config(f, position_embedding_type="relative_key"),
+        "positions are 'relative_key'",
+    ),
+    "several inner groups": ("albert", lambda f: changed_config(f, inner_group_num=2), "inner_group_num is 2"),
+    "no head": ("bert", without_head, "no whole BertForMaskedLM: cls.predictions"),
+    "untied words": ("bert", untied, "its table of output words differs"),
+    "a pickle that runs code": ("bert", evil_pickle, "its weights cannot be read as a BertForPreTraining"),
+    "no weights": ("bert", lambda f: (f / "model.safetensors").unlink(), "its weights cannot be read"),
+    "weights of another size": ("bert", lambda f: changed_config(f, hidden_size=64), "its weights cannot be read"),
+    "a tokenizer of more words": ("bert", foreign_tokenizer, "its tokenizer gives ids up to 660, its model has 504"),
+    "another padding": ("bert", lambda f: changed_config(f, pad_token_id=7), "config.json pads with id 7"),
+    "no tokenizer": ("bert", no_tokenizer, "tokenizer"),
+    "no mask": ("bert", no_mask, "its tokenizer has no mask_token"),
+    "no generator": ("electra", remove_generator, "no generator there, and ELECTRA's training needs one"),
+    "a generator of other words": (
+        "electra",
+        lambda f: changed_config(f / "generator", max_position_embeddings=32),
+        "its weights cannot be read as a ElectraForMaskedLM",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSALS)
+def test_what_cannot_be_continued_is_refused_and_nothing_is_written(what, published, tmp_path):
+    family, change, complaint = REFUSALS[what]
+    folder = shutil.copytree(published / family, tmp_path / "in" / "source")
+    change(folder)
+    with pytest.raises(InputError, match=re.escape(complaint)) as refused:
+        load(folder, tmp_path / "out" / "model")
+    assert str(refused.value).count("\n") == 0 and not (tmp_path / "out").exists()
+    assert not (folder / "executed").exists()
+
+
+@pytest.mark.skipif(transformers.__version__.startswith("4."), reason="version 4 reads tokenizer.json as it stands")
+def test_a_class_that_contradicts_the_tokenizer_json_is_refused(published, tmp_path):
+    folder = shutil.copytree(published / "bert", tmp_path / "source")
+    other_rules(folder)
+    with pytest.raises(InputError, match="AutoTokenizer, by its class BertTokenizer, and tokenizer.json differ"):
+        load(folder, tmp_path / "out")
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    config["tokenizer_class"] = "PreTrainedTokenizerFast"  # the remedy that the sentence names
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    load(folder, tmp_path / "out")
+    assert load_tokenizer(tmp_path / "out").encode("LE", add_special_tokens=False).tokens == ["le"]
+
+
+def test_a_generator_elsewhere_and_one_that_does_not_fit(published, tmp_path):
+    folder = shutil.copytree(published / "electra", tmp_path / "source")
+    generator = shutil.move(folder / "generator", tmp_path / "generator")
+    load(folder, tmp_path / "out", generator=Path(generator))
+    same = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "out" / "checkpoint.pt"))["model"]
+    assert any(name.startswith("generator.") for name in same)
+    with pytest.raises(InputError, match="no whole ElectraForMaskedLM: generator_"):
+        load(folder, tmp_path / "no", generator=folder)
+    with pytest.raises(InputError, match="of the type 'bert', no generator of ELECTRA"):
+        load(folder, tmp_path / "no", generator=published / "bert")
+    with pytest.raises(InputError, match="only ELECTRA has a generator"):
+        load(published / "bert", tmp_path / "no", generator=Path(generator))
+
+
+def test_the_command_says_what_it_read_and_refuses_in_one_sentence(published, tmp_path):
+    command = [sys.executable, "-m", "alibert_fairseq.hf.load"]
+    said = run(*command, published / "electra", "--output", tmp_path / "out", cwd=tmp_path, env=ENVIRONMENT)
+    assert "ElectraForPreTraining, 2 layers of 32" in said and "ElectraForMaskedLM, 1 layers of 24" in said
+    found = {path.name for path in (tmp_path / "out").iterdir()}
+    files = {"checkpoint.pt", "tokenizer.json", "tokenizer_config.json", "dict.txt", "options", "manifest.json"}
+    assert found == files
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("mine")
+    refused = subprocess.run(
+        [*command, published / "electra", "--output", tmp_path / "mine"],
+        text=True,
+        capture_output=True,
+        env=ENVIRONMENT,
+    )
+    assert refused.returncode == 2 and "Traceback" not in refused.stderr
+    assert refused.stderr.strip().splitlines()[-1].startswith("error: ") and "holds other files" in refused.stderr
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"
+
+
+def test_the_remedy_for_a_folder_given_to_binarize(published, tmp_path):
+    splits = write_text(tmp_path)
+    with pytest.raises(InputError, match="of preprocess.train_tokenizer or of alibert_fairseq.hf.load"):
+        binarize(published / "camembert", splits, tmp_path / "data-bin", workers=1)
+    with pytest.raises(InputError, match="or read a published model with `python -m alibert_fairseq.hf.load`"):
+        load_tokenizer(published / "camembert")
+
+
+@pytest.mark.skipif(
+    not os.environ.get("ALIBERT_TRANSFORMERS_4"), reason="no folder with transformers 4 (recipes/test.sh)"
+)
+@pytest.mark.parametrize("family", FOUR)
+def test_loading_works_with_the_other_major_of_transformers(family, published, loaded, tmp_path):
+    environment = ENVIRONMENT | {"PYTHONPATH": os.environ["ALIBERT_TRANSFORMERS_4"]}
+    command = [sys.executable, "-m", "alibert_fairseq.hf.load", published / family, "--output"]
+    run(*command, tmp_path / "out", cwd=tmp_path, env=environment)
+    for name in ("dict.txt", "options"):
+        assert (tmp_path / "out" / name).read_bytes() == (loaded / family / name).read_bytes()
+    here, there = (
+        checkpoint_utils.load_checkpoint_to_cpu(str(place / "checkpoint.pt"))["model"]
+        for place in (loaded / family, tmp_path / "out")
+    )
+    assert here.keys() == there.keys() and all(torch.equal(here[name], there[name]) for name in here)
+    lines = sample_lines()
+    texts = [load_tokenizer(place).encode_batch(lines) for place in (loaded / family, tmp_path / "out")]
+    assert [one.ids for one in texts[0]] == [one.ids for one in texts[1]]
+    (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
+    run(*command, tmp_path / "more", "--add-tokens", tmp_path / "words.txt", cwd=tmp_path, env=environment)
+    ids = AutoTokenizer.from_pretrained(tmp_path / "more")("une amoxicilline")["input_ids"]
+    assert len(ids) == len(AutoTokenizer.from_pretrained(published / family)("une")["input_ids"]) + 1
