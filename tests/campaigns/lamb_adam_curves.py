@@ -1,0 +1,177 @@
+"""Tables and picture of lamb_adam.sh: `python tests/campaigns/lamb_adam_curves.py DATA_BIN OUTPUT --output FILE.png`.
+
+Prints the held-out losses of every learning rate, those of the longest runs at equal updates and at equal time, and
+what an update costs; draws loss against updates and against seconds. Seconds are updates times the median CPU seconds
+of OUTPUT/cost.jsonl, not the runs' own clock, which other work on the machine bends.
+"""
+
+import argparse
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+from preprocess.indexed_dataset import id_type  # noqa: E402
+
+OBJECTIVES = {"mlm": "masked language modelling", "electra": "replaced token detection"}
+OPTIMIZERS = {"adam": "black", "lamb": "tab:red"}
+RUNGS = (80, 160, 400)  # where lamb_adam.sh chooses, and ends
+SPECIAL_IDS = 4  # <s> <pad> </s> <unk>, never drawn
+
+Curve = dict[int, dict[str, float]]  # update: what was measured on the held-out blocks
+
+
+def read_curve(log: Path) -> Curve:
+    """The figures of every validation; of one that a resumed run repeated, the last."""
+    lines = [line for line in log.read_text(encoding="utf-8").splitlines() if "'valid' subset | " in line]
+    points = [{name: float(value) for name, value in re.findall(r"\| (\w+) ([-+.e\d]+)", line)} for line in lines]
+    return {int(point["num_updates"]): point for point in points}
+
+
+def read_curves(folder: Path) -> dict[tuple[str, str], dict[str, Curve]]:
+    """(objective, optimizer): {learning rate: curve}, the rates in rising order."""
+    curves = defaultdict(dict)
+    for objective in OBJECTIVES:
+        for optimizer in OPTIMIZERS:
+            prefix = f"{objective}-{optimizer}-"
+            rates = {log.stem.removeprefix(prefix): log for log in folder.glob(f"{prefix}*.log")}
+            curves[objective, optimizer] = {rate: read_curve(rates[rate]) for rate in sorted(rates, key=float)}
+    return curves
+
+
+def longest(curves: dict[str, Curve]) -> tuple[str, Curve]:
+    """The learning rate that was trained to the end, and its curve."""
+    return max(curves.items(), key=lambda item: max(item[1]))
+
+
+def read_costs(file: Path) -> dict[str, tuple[float, float]]:
+    """objective-optimizer: median CPU seconds of an update, and of its clipping and optimizer's step."""
+    blocks = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return {
+        name: tuple(
+            float(np.median([x for block in blocks if block["name"] == name for x in block[part]]))
+            for part in ("update", "step")
+        )
+        for name in sorted({block["name"] for block in blocks})
+    }
+
+
+def frequency_levels(data_bin: Path) -> dict[str, float]:
+    """Bits a drawn token costs who knows how frequent each piece is and nothing of context, with BERT's 80/10/10.
+
+    Who also copies what is seen weighs it: of the drawn tokens seen, x is the original with the chance q(x) =
+    p(x) / (p(x) + 1/V), for one in ten is shown and one in ten replaced by any of the V pieces.
+    """
+    size = sum(1 for _ in (data_bin / "dict.txt").open(encoding="utf-8")) + SPECIAL_IDS
+    counts = {}
+    for split in ("train", "valid"):
+        ids = np.fromfile(data_bin / f"{split}.bin", dtype=id_type(size))
+        counts[split] = np.bincount(ids, minlength=size)[SPECIAL_IDS:].astype(float)
+    train, valid = (counts["train"] + 1) / (counts["train"] + 1).sum(), counts["valid"] / counts["valid"].sum()
+    bits = float(-(valid * np.log2(train)).sum())
+    original = train / (train + 1 / len(train))  # q
+    shown, random = -(valid * np.log2(original)).sum(), -np.log2(1 - original).mean() + bits
+    return {"frequencies": bits, "frequencies, copying": float(0.8 * bits + 0.1 * shown + 0.1 * random)}
+
+
+def at(curve: Curve, name: str, update: float) -> float | None:
+    """A figure at an update, between two validations on the line through them; None outside the run."""
+    updates = sorted(curve)
+    if not updates[0] <= update <= updates[-1]:
+        return None
+    return float(np.interp(update, updates, [curve[u][name] for u in updates]))
+
+
+def reached(curve: Curve, name: str, value: float) -> float | None:
+    """The update at which a falling figure first reaches a value, on the line between two validations."""
+    before = None
+    for update in sorted(curve):
+        now = curve[update][name]
+        if now <= value:
+            return update if before is None else float(np.interp(-value, [-before[1], -now], [before[0], update]))
+        before = update, now
+    return None
+
+
+def print_row(*cells: object) -> None:
+    shown = ("-" if cell is None else f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in cells)
+    print("| " + " | ".join(shown) + " |")
+
+
+def print_table(*heads: str) -> None:
+    print()
+    print_row(*heads)
+    print("|" + "---|" * len(heads))
+
+
+def print_grid(curves: dict, objective: str) -> None:
+    """The held-out loss of every learning rate where the campaign chose."""
+    print_table("optimizer", "learning rate", *(f"update {rung}" for rung in RUNGS))
+    for optimizer in OPTIMIZERS:
+        for rate, curve in curves[objective, optimizer].items():
+            print_row(optimizer, rate, *(at(curve, "loss", rung) for rung in RUNGS))
+
+
+def print_pair(adam: Curve, lamb: Curve, ratio: float) -> None:
+    """Both optimizers' figures at equal updates; LAMB's also at equal time, `ratio` = cost of LAMB's / of Adam's."""
+    names = ["loss", *(n for n in ("generator_loss_nats", "discriminator_auc") if n in adam[max(adam)])]
+    print_table("update", *(f"{n}: {w}" for n in names for w in ("adam", "lamb", "lamb, Adam's time")))
+    for update in range(40, RUNGS[-1] + 1, 40):
+        places = ((adam, update), (lamb, update), (lamb, update / ratio))
+        print_row(update, *(at(curve, name, place) for name in names for curve, place in places))
+    print_table("loss", "update: adam", "update: lamb", "time of lamb / of adam")
+    worst_end = max(curve[max(curve)]["loss"] for curve in (adam, lamb))
+    for value in np.linspace(adam[min(adam)]["loss"], worst_end, 6)[1:]:
+        first, second = reached(adam, "loss", value), reached(lamb, "loss", value)
+        print_row(float(value), first, second, second * ratio / first if first and second else None)
+
+
+def draw(curves: dict, costs: dict, levels: dict[str, float], file: Path) -> None:
+    """Loss against updates and against seconds; what was given up is thin."""
+    figure, rows = plt.subplots(len(OBJECTIVES), 2, figsize=(8, 6.5), layout="constrained")
+    for (objective, title), (left, right) in zip(OBJECTIVES.items(), rows, strict=True):
+        for optimizer, color in OPTIMIZERS.items():
+            best_rate, _ = longest(curves[objective, optimizer])
+            seconds = costs[f"{objective}-{optimizer}"][0]
+            for rate, curve in curves[objective, optimizer].items():
+                style = {"label": f"{optimizer}, {rate}"} if rate == best_rate else {"linewidth": 0.5, "alpha": 0.6}
+                updates = np.array(sorted(curve))
+                losses = [curve[update]["loss"] for update in updates]
+                left.plot(updates, losses, color=color, **style)
+                right.plot(updates * seconds, losses, color=color, **style)
+        left.set(title=title, xlabel="updates", ylabel="held-out loss (bits)")
+        right.set(xlabel="seconds of one core")
+        for name, level in levels.items() if objective == "mlm" else ():
+            left.axhline(level, color="gray", linewidth=0.7, linestyle=":", label=name)
+        left.legend(fontsize=8)
+    figure.savefig(file, dpi=90)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("data_bin", type=Path, help="the data-bin the runs were trained on")
+    parser.add_argument("folder", type=Path, help="where the campaign wrote its logs")
+    parser.add_argument("--output", type=Path, required=True, help="the picture, a PNG")
+    arguments = parser.parse_args()
+    curves, costs = read_curves(arguments.folder), read_costs(arguments.folder / "cost.jsonl")
+    levels = frequency_levels(arguments.data_bin)
+    for name, level in levels.items():
+        print(f"{name}: {level:.2f} bits a drawn token")
+    print_table("run", "seconds an update", "of them clipping and step", "share in %")
+    for name, (update, step) in costs.items():
+        print_row(name, update, step, 100 * step / update)
+    for objective in OBJECTIVES:
+        print_grid(curves, objective)
+        adam, lamb = (longest(curves[objective, optimizer])[1] for optimizer in OPTIMIZERS)
+        print_pair(adam, lamb, costs[f"{objective}-lamb"][0] / costs[f"{objective}-adam"][0])
+    draw(curves, costs, levels, arguments.output)
+
+
+if __name__ == "__main__":
+    main()
