@@ -3,11 +3,12 @@
 #
 #     bash tests/campaigns/lamb_adam.sh DATA_BIN OUTPUT
 #
-# Both objectives with recipes/pretrain/tiny_*.sh's model, data and schedule, by both optimizers, at four learning rates
-# each: 80 updates at all of them, 160 at the two with the lowest held-out loss then, 400 at the better of these. The
-# schedule has 400 updates from the start and a run is resumed, so nothing is trained twice. On the core CORE (default
-# 0), one run at a time; a second call goes on where the first stopped. OUTPUT/OBJECTIVE-OPTIMIZER-RATE.log is a run's
-# log, OUTPUT/cost.jsonl what an update costs, OUTPUT/lamb_adam.png the picture; the tables are printed.
+# Both objectives with recipes/pretrain/tiny_*.sh's model, data and schedule, by both optimizers. Every learning rate
+# gets 80 updates; of masked language modelling the two with the lowest held-out loss then get 160, and the better of
+# these the whole 400; of replaced token detection the best goes on at once, as far as ELECTRA_STOPS says. The schedule
+# has 400 updates from the start and a run is resumed, so nothing is trained twice. On the core CORE (default 0), one run
+# at a time; a second call goes on where the first stopped. OUTPUT/OBJECTIVE-OPTIMIZER-RATE.log is a run's log,
+# OUTPUT/cost.jsonl what an update costs, OUTPUT/lamb_adam.png the picture; the tables are printed.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 data=$(realpath "$1")
@@ -17,12 +18,11 @@ export OMP_NUM_THREADS=1
 # glibc gives the large blocks of every batch back to the system and fetches them anew: a third of the time.
 export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=268435456
 core=${CORE:-0}
-last=400
 shared=(
     --user-dir "$root/alibert_fairseq" --tokenizer alibert_normalizer --bpe alibert_subwords
     --tokens-per-sample 32 --batch-size 64 --update-freq 4  # four of the recipes' batches: 8,192 tokens an update
     --max-positions 128 --position-init sinusoidal --dropout 0 --attention-dropout 0 --weight-decay 0.01 --seed 1
-    --lr-scheduler polynomial_decay --warmup-updates 50 --total-num-update "$last"
+    --lr-scheduler polynomial_decay --warmup-updates 50 --total-num-update 400
     --num-workers 0 --data-buffer-size 0  # a reader thread that still waits at the end can abort the process
     --log-format simple --log-interval 20
 )
@@ -34,7 +34,10 @@ declare -A optimizers=(  # each with the clip at a global norm of 1 that it come
     [adam]="--optimizer alibert_adam --alibert-adam-betas 0.9,0.98 --clip-norm 1.0"
     [lamb]="--optimizer lamb --lamb-betas 0.9,0.98 --lamb-max-grad-norm 1.0"
 )
-declare -A rates=([adam]="5e-4 1e-3 2e-3 4e-3" [lamb]="5e-3 1e-2 2e-2 4e-2")
+declare -A rates=(
+    [mlm-adam]="5e-4 1e-3 2e-3 4e-3" [mlm-lamb]="5e-3 1e-2 2e-2 4e-2 8e-2"
+    [electra-adam]="5e-4 1e-3 2e-3" [electra-lamb]="2e-2 4e-2 8e-2"
+)
 
 train() {  # objective, optimizer, learning rate, updates
     local name=$1-$2-$3
@@ -48,7 +51,7 @@ train() {  # objective, optimizer, learning rate, updates
 
 best() {  # objective, optimizer, update, how many: the learning rates with the lowest held-out loss then
     local rate
-    for rate in ${rates[$2]}; do
+    for rate in ${rates[$1-$2]}; do
         sed -nE "s/.* 'valid' subset \| loss ([^ ]+) .* num_updates $3( .*)?$/\1 $rate/p" "$1-$2-$rate.log" | tail -n 1
     done | sort -g | head -n "$4" | cut -d ' ' -f 2
 }
@@ -59,12 +62,16 @@ cost() {  # objective, optimizer: a block of updates by the CPU's clock
         ${objectives[$1]} ${optimizers[$2]} --max-update 10 --disable-validation --no-save >>cost.log 2>&1
 }
 
-for objective in mlm electra; do
-    for optimizer in adam lamb; do
-        for rate in ${rates[$optimizer]}; do train $objective $optimizer "$rate" 80; done
-        for rate in $(best $objective $optimizer 80 2); do train $objective $optimizer "$rate" 160; done
-        train $objective $optimizer "$(best $objective $optimizer 160 1)" "$last"
-    done
+for optimizer in adam lamb; do
+    for rate in ${rates[mlm-$optimizer]}; do train mlm $optimizer "$rate" 80; done
+    for rate in $(best mlm $optimizer 80 2); do train mlm $optimizer "$rate" 160; done
+    train mlm $optimizer "$(best mlm $optimizer 160 1)" 400
+done
+for optimizer in adam lamb; do
+    for rate in ${rates[electra-$optimizer]}; do train electra $optimizer "$rate" 80; done
+done
+for updates in ${ELECTRA_STOPS:-160 240 320 400}; do
+    for optimizer in adam lamb; do train electra $optimizer "$(best electra $optimizer 80 1)" "$updates"; done
 done
 if [ ! -e cost.done ]; then
     rm -f cost.jsonl
