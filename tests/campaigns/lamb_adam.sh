@@ -20,15 +20,15 @@ export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=2684
 core=${CORE:-0}
 shared=(
     --user-dir "$root/alibert_fairseq" --tokenizer alibert_normalizer --bpe alibert_subwords
-    --tokens-per-sample 32 --batch-size 64 --update-freq 4  # four of the recipes' batches: 8,192 tokens an update
+    --tokens-per-sample 32 --batch-size 64  # the recipes'; an update takes several, which the objective says
     --max-positions 128 --position-init sinusoidal --dropout 0 --attention-dropout 0 --weight-decay 0.01 --seed 1
     --lr-scheduler polynomial_decay --warmup-updates 50 --total-num-update 400
     --num-workers 0 --data-buffer-size 0  # a reader thread that still waits at the end can abort the process
     --log-format simple --log-interval 20
 )
-declare -A objectives=(  # what tiny_mlm.sh and tiny_electra.sh differ in
-    [mlm]="--task alibert_mlm --criterion alibert_mlm --arch alibert_tiny --mask-prob 0.3"
-    [electra]="--task electra --criterion electra --arch electra_tiny --mask-prob 0.2"
+declare -A objectives=(  # what tiny_mlm.sh and tiny_electra.sh differ in; 8,192 and 4,096 tokens an update
+    [mlm]="--task alibert_mlm --criterion alibert_mlm --arch alibert_tiny --mask-prob 0.3 --update-freq 4"
+    [electra]="--task electra --criterion electra --arch electra_tiny --mask-prob 0.2 --update-freq 2"
 )
 declare -A optimizers=(  # each with the clip at a global norm of 1 that it comes with
     [adam]="--optimizer alibert_adam --alibert-adam-betas 0.9,0.98 --clip-norm 1.0"
@@ -47,9 +47,10 @@ train() {  # objective, optimizer, learning rate, updates
 }
 
 best() {  # objective, optimizer, update, how many: the learning rates with the lowest held-out loss then
-    local rate
+    local rate log
     for rate in ${rates[$2]}; do
-        [ ! -e "$1-$2-$rate.log" ] || sed -nE "s/.* 'valid' subset \| loss ([^ ]+) .* num_updates $3( .*)?$/\1 $rate/p" "$1-$2-$rate.log" | tail -n 1
+        log=$1-$2-$rate.log
+        [ ! -e "$log" ] || sed -nE "s/.*'valid' subset \| loss ([^ ]+) .* num_updates $3( .*)?$/\1 $rate/p" "$log" | tail -n 1
     done | sort -g | head -n "$4" | cut -d ' ' -f 2
 }
 

@@ -21,7 +21,7 @@ from preprocess.indexed_dataset import id_type  # noqa: E402
 
 OBJECTIVES = {"mlm": "masked language modelling", "electra": "replaced token detection"}
 OPTIMIZERS = {"adam": "black", "lamb": "tab:red"}
-RUNGS = (80, 160, 400)  # where lamb_adam.sh chooses, and ends
+RUNGS = (80, 160)  # where lamb_adam.sh chooses
 SPECIAL_IDS = 4  # <s> <pad> </s> <unk>, never drawn
 
 Curve = dict[int, dict[str, float]]  # update: what was measured on the held-out blocks
@@ -112,17 +112,19 @@ def print_table(*heads: str) -> None:
 
 def print_grid(curves: dict, objective: str) -> None:
     """The held-out loss of every learning rate where the campaign chose."""
-    print_table("optimizer", "learning rate", *(f"update {rung}" for rung in RUNGS))
+    ends = {max(longest(curves[objective, optimizer])[1]) for optimizer in OPTIMIZERS}
+    rungs = sorted({*RUNGS, *ends})
+    print_table("optimizer", "learning rate", *(f"update {rung}" for rung in rungs))
     for optimizer in OPTIMIZERS:
         for rate, curve in curves[objective, optimizer].items():
-            print_row(optimizer, rate, *(at(curve, "loss", rung) for rung in RUNGS))
+            print_row(optimizer, rate, *(at(curve, "loss", rung) for rung in rungs))
 
 
 def print_pair(adam: Curve, lamb: Curve, ratio: float) -> None:
     """Both optimizers' figures at equal updates; LAMB's also at equal time, `ratio` = cost of LAMB's / of Adam's."""
     names = ["loss", *(n for n in ("generator_loss_nats", "discriminator_auc") if n in adam[max(adam)])]
     print_table("update", *(f"{n}: {w}" for n in names for w in ("adam", "lamb", "lamb, Adam's time")))
-    for update in range(40, RUNGS[-1] + 1, 40):
+    for update in range(40, max(adam) + 1, 40):
         places = ((adam, update), (lamb, update), (lamb, update / ratio))
         print_row(update, *(at(curve, name, place) for name in names for curve, place in places))
     print_table("loss", "update: adam", "update: lamb", "time of lamb / of adam")
