@@ -5,7 +5,8 @@
 #
 # Both objectives with recipes/pretrain/tiny_*.sh's model, data and schedule, by both optimizers. Masked language
 # modelling gets 80 updates at every learning rate, 160 at the two with the lowest held-out loss then, 400 at the better
-# of these; replaced token detection gets 80 at the same two, and the better one goes on through ELECTRA_STOPS. The
+# of these; replaced token detection gets 80 at the same two, and the one with the lower loss of the generator goes on
+# through ELECTRA_STOPS. (The whole loss is lowest early, while the generator's samples give themselves away.) The
 # schedule has 400 updates from the start and a run is resumed, so nothing is trained twice. On the core CORE (default
 # 0), one run at a time; a second call goes on where the first stopped. OUTPUT/OBJECTIVE-OPTIMIZER-RATE.log is a run's
 # log, OUTPUT/cost.jsonl what an update costs, OUTPUT/lamb_adam.png the picture; the tables are printed.
@@ -34,6 +35,7 @@ declare -A optimizers=(  # each with the clip at a global norm of 1 that it come
     [adam]="--optimizer alibert_adam --alibert-adam-betas 0.9,0.98 --clip-norm 1.0"
     [lamb]="--optimizer lamb --lamb-betas 0.9,0.98 --lamb-max-grad-norm 1.0"
 )
+declare -A measures=([mlm]=loss [electra]=generator_loss_nats)
 declare -A rates=([adam]="5e-4 1e-3 2e-3 4e-3" [lamb]="5e-3 1e-2 2e-2 4e-2 8e-2")
 
 train() {  # objective, optimizer, learning rate, updates
@@ -46,11 +48,12 @@ train() {  # objective, optimizer, learning rate, updates
     touch "$name.$4.done"
 }
 
-best() {  # objective, optimizer, update, how many: the learning rates with the lowest held-out loss then
+best() {  # objective, optimizer, update, how many: the best learning rates then
     local rate log
     for rate in ${rates[$2]}; do
         log=$1-$2-$rate.log
-        [ ! -e "$log" ] || sed -nE "s/.*'valid' subset \| loss ([^ ]+) .* num_updates $3( .*)?$/\1 $rate/p" "$log" | tail -n 1
+        [ ! -e "$log" ] || sed -nE "s/.*'valid' subset .*\| ${measures[$1]} ([^ ]+) .* num_updates $3( .*)?$/\1 $rate/p" "$log" |
+            tail -n 1
     done | sort -g | head -n "$4" | cut -d ' ' -f 2
 }
 

@@ -7,6 +7,7 @@ of OUTPUT/cost.jsonl, not the runs' own clock, which other work on the machine b
 
 import argparse
 import json
+import math
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -19,7 +20,14 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from preprocess.indexed_dataset import id_type  # noqa: E402
 
-OBJECTIVES = {"mlm": "masked language modelling", "electra": "replaced token detection"}
+# What is compared of each objective. ELECTRA's whole loss would not do: it is lowest early, while the generator's
+# samples give themselves away, and so does the AUC fall while both learn.
+MEASURES = {"mlm": "loss", "electra": "generator_loss_nats"}
+PANELS = (
+    ("mlm", "loss", "masked language modelling:\nloss (bits)"),
+    ("electra", "generator_loss_nats", "replaced token detection:\ngenerator's loss (nats)"),
+    ("electra", "discriminator_auc", "replaced token detection:\ndiscriminator's AUC"),
+)
 OPTIMIZERS = {"adam": "black", "lamb": "tab:red"}
 RUNGS = (80, 160)  # where lamb_adam.sh chooses
 SPECIAL_IDS = 4  # <s> <pad> </s> <unk>, never drawn
@@ -37,7 +45,7 @@ def read_curve(log: Path) -> Curve:
 def read_curves(folder: Path) -> dict[tuple[str, str], dict[str, Curve]]:
     """(objective, optimizer): {learning rate: curve}, the rates in rising order."""
     curves = defaultdict(dict)
-    for objective in OBJECTIVES:
+    for objective in MEASURES:
         for optimizer in OPTIMIZERS:
             prefix = f"{objective}-{optimizer}-"
             rates = {log.stem.removeprefix(prefix): log for log in folder.glob(f"{prefix}*.log")}
@@ -62,11 +70,11 @@ def read_costs(file: Path) -> dict[str, tuple[float, float]]:
     }
 
 
-def frequency_levels(data_bin: Path) -> dict[str, float]:
-    """Bits a drawn token costs who knows how frequent each piece is and nothing of context, with BERT's 80/10/10.
+def frequency_levels(data_bin: Path) -> dict[str, tuple[float, float]]:
+    """objective: its measure for who knows how frequent each piece is and nothing of context; and copies what is shown.
 
-    Who also copies what is seen weighs it: of the drawn tokens seen, x is the original with the chance q(x) =
-    p(x) / (p(x) + 1/V), for one in ten is shown and one in ten replaced by any of the V pieces.
+    ELECTRA shows 15 % of the drawn tokens. BERT's 80/10/10 needs weighing: of the drawn tokens that are no <mask>, x is
+    the original with the chance q(x) = p(x) / (p(x) + 1/V), for as many are replaced by any of the V pieces.
     """
     size = sum(1 for _ in (data_bin / "dict.txt").open(encoding="utf-8")) + SPECIAL_IDS
     counts = {}
@@ -77,7 +85,8 @@ def frequency_levels(data_bin: Path) -> dict[str, float]:
     bits = float(-(valid * np.log2(train)).sum())
     original = train / (train + 1 / len(train))  # q
     shown, random = -(valid * np.log2(original)).sum(), -np.log2(1 - original).mean() + bits
-    return {"frequencies": bits, "frequencies, copying": float(0.8 * bits + 0.1 * shown + 0.1 * random)}
+    nats = bits * math.log(2)
+    return {"mlm": (bits, float(0.8 * bits + 0.1 * shown + 0.1 * random)), "electra": (nats, 0.85 * nats)}
 
 
 def at(curve: Curve, name: str, update: float) -> float | None:
@@ -111,48 +120,49 @@ def print_table(*heads: str) -> None:
 
 
 def print_grid(curves: dict, objective: str) -> None:
-    """The held-out loss of every learning rate where the campaign chose."""
+    """The measure of every learning rate where the campaign chose, and at the end."""
     ends = {max(longest(curves[objective, optimizer])[1]) for optimizer in OPTIMIZERS}
     rungs = sorted({*RUNGS, *ends})
     print_table("optimizer", "learning rate", *(f"update {rung}" for rung in rungs))
     for optimizer in OPTIMIZERS:
         for rate, curve in curves[objective, optimizer].items():
-            print_row(optimizer, rate, *(at(curve, "loss", rung) for rung in rungs))
+            print_row(optimizer, rate, *(at(curve, MEASURES[objective], rung) for rung in rungs))
 
 
-def print_pair(adam: Curve, lamb: Curve, ratio: float) -> None:
+def print_pair(adam: Curve, lamb: Curve, objective: str, ratio: float) -> None:
     """Both optimizers' figures at equal updates; LAMB's also at equal time, `ratio` = cost of LAMB's / of Adam's."""
-    names = ["loss", *(n for n in ("generator_loss_nats", "discriminator_auc") if n in adam[max(adam)])]
-    print_table("update", *(f"{n}: {w}" for n in names for w in ("adam", "lamb", "lamb, Adam's time")))
-    for update in range(40, max(adam) + 1, 40):
+    names = ["loss", *(name for name in ("generator_loss_nats", "discriminator_auc") if name in adam[max(adam)])]
+    print_table("update", *(f"{name}: {which}" for name in names for which in ("adam", "lamb", "lamb, Adam's time")))
+    for update in range(40, min(max(adam), max(lamb)) + 1, 40):
         places = ((adam, update), (lamb, update), (lamb, update / ratio))
         print_row(update, *(at(curve, name, place) for name in names for curve, place in places))
-    print_table("loss", "update: adam", "update: lamb", "time of lamb / of adam")
-    worst_end = max(curve[max(curve)]["loss"] for curve in (adam, lamb))
-    for value in np.linspace(adam[min(adam)]["loss"], worst_end, 6)[1:]:
-        first, second = reached(adam, "loss", value), reached(lamb, "loss", value)
+    name = MEASURES[objective]
+    print_table(name, "update: adam", "update: lamb", "time of lamb / of adam")
+    worst_end = max(curve[max(curve)][name] for curve in (adam, lamb))
+    for value in np.linspace(adam[min(adam)][name], worst_end, 6)[1:]:
+        first, second = reached(adam, name, value), reached(lamb, name, value)
         print_row(float(value), first, second, second * ratio / first if first and second else None)
 
 
-def draw(curves: dict, costs: dict, levels: dict[str, float], file: Path) -> None:
-    """Loss against updates and against seconds; what was given up is thin."""
-    figure, rows = plt.subplots(len(OBJECTIVES), 2, figsize=(8, 6.5), layout="constrained")
-    for (objective, title), (left, right) in zip(OBJECTIVES.items(), rows, strict=True):
+def draw(curves: dict, costs: dict, levels: dict[str, tuple[float, float]], file: Path) -> None:
+    """Each measure against updates and against seconds; the learning rates that were given up are thin."""
+    figure, rows = plt.subplots(len(PANELS), 2, figsize=(8, 9), sharey="row", layout="constrained")
+    for (objective, name, title), (left, right) in zip(PANELS, rows, strict=True):
         for optimizer, color in OPTIMIZERS.items():
             best_rate, _ = longest(curves[objective, optimizer])
             seconds = costs[f"{objective}-{optimizer}"][0]
             for rate, curve in curves[objective, optimizer].items():
                 style = {"label": f"{optimizer}, {rate}"} if rate == best_rate else {"linewidth": 0.5, "alpha": 0.6}
                 updates = np.array(sorted(curve))
-                losses = [curve[update]["loss"] for update in updates]
-                left.plot(updates, losses, color=color, **style)
-                right.plot(updates * seconds, losses, color=color, **style)
-        left.set(title=title, xlabel="updates", ylabel="held-out loss (bits)")
+                figures = [curve[update][name] for update in updates]
+                left.plot(updates, figures, color=color, **style)
+                right.plot(updates * seconds, figures, color=color, **style)
+        for level in levels[objective] if name == MEASURES[objective] else ():
+            left.axhline(level, color="gray", linewidth=0.7, linestyle=":")
+        left.set(ylabel=title, xlabel="updates")
         right.set(xlabel="seconds of one core")
-        for name, level in levels.items() if objective == "mlm" else ():
-            left.axhline(level, color="gray", linewidth=0.7, linestyle=":", label=name)
         left.legend(fontsize=8)
-    figure.savefig(file, dpi=90)
+    figure.savefig(file, dpi=80)
 
 
 def main() -> None:
@@ -163,15 +173,15 @@ def main() -> None:
     arguments = parser.parse_args()
     curves, costs = read_curves(arguments.folder), read_costs(arguments.folder / "cost.jsonl")
     levels = frequency_levels(arguments.data_bin)
-    for name, level in levels.items():
-        print(f"{name}: {level:.2f} bits a drawn token")
+    for objective, (frequencies, copying) in levels.items():
+        print(f"{objective}: frequencies {frequencies:.2f}, and what is shown copied {copying:.2f}")
     print_table("run", "seconds an update", "of them clipping and step", "share in %")
     for name, (update, step) in costs.items():
         print_row(name, update, step, 100 * step / update)
-    for objective in OBJECTIVES:
+    for objective in MEASURES:
         print_grid(curves, objective)
         adam, lamb = (longest(curves[objective, optimizer])[1] for optimizer in OPTIMIZERS)
-        print_pair(adam, lamb, costs[f"{objective}-lamb"][0] / costs[f"{objective}-adam"][0])
+        print_pair(adam, lamb, objective, costs[f"{objective}-lamb"][0] / costs[f"{objective}-adam"][0])
     draw(curves, costs, levels, arguments.output)
 
 

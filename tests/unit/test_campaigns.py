@@ -53,11 +53,12 @@ def test_curves_are_read_from_a_log_and_drawn(campaign, tmp_path, monkeypatch):
 def lamb_adam(campaign, tmp_path):
     """lamb_adam_curves, and a folder as the campaign leaves it: Adam falls by 1 in 40 updates, LAMB by 2, from 10."""
     line = "2026-01-01 10:00 | INFO | valid | epoch 001 | valid on 'valid' subset | loss {1} | {2}num_updates {0}{3}\n"
-    electra = "generator_loss_nats 6.5 | discriminator_auc 0.6 | "
+    electra = "generator_loss_nats {0} | discriminator_auc 0.6 | "
     for objective, more in (("mlm", ""), ("electra", electra)):
         for name, fall, last in (("adam-2e-3", 1, 400), ("adam-1e-3", 0.5, 80), ("lamb-1e-2", 2, 400)):
             lines = [
-                line.format(u, 10 - fall * u / 40, more, " | best_loss 1" * (u > 20)) for u in range(20, last + 1, 20)
+                line.format(u, 10 - fall * u / 40, more.format(9 - fall * u / 40), " | best_loss 1" * (u > 20))
+                for u in range(20, last + 1, 20)
             ]
             (tmp_path / f"{objective}-{name}.log").write_text("noise\n" + "".join(lines))
     blocks = [
@@ -81,7 +82,8 @@ def test_lamb_and_adam_compare_at_equal_updates_time_and_loss(lamb_adam, tmp_pat
     assert "| adam | 1e-3 | 9.000 | - | - |\n| adam | 2e-3 | 8.000 | 6.000 | 0.000 |" in printed
     cost = 1.25 / 1.125  # an update of LAMB's, in updates of Adam's
     assert f"| 80 | 8.000 | 6.000 | {10 - 2 * 2 / cost:.3f} |" in printed
-    assert "| 6.500 | 6.500 | 6.500 | 0.600 | 0.600 | 0.600 |" in printed
+    assert f"| 80 | 8.000 | 6.000 | {10 - 4 / cost:.3f} | 7.000 | 5.000 | {9 - 4 / cost:.3f} | 0.600 |" in printed
+    assert "| adam | 1e-3 | 8.000 | - | - |" in printed  # ELECTRA's learning rates are judged by the generator
     assert f"| 0.000 | 400.000 | 200.000 | {cost / 2:.3f} |" in printed
 
 
@@ -98,8 +100,8 @@ def test_frequencies_alone_cost_what_they_cost_by_hand(lamb_adam, tmp_path):
     bits = (np.log2(4 / 3) + 2) / 2
     shown, random = (np.log2(5 / 3) + np.log2(3)) / 2, (np.log2(5 / 2) + np.log2(3 / 2)) / 2 + bits
     levels = lamb_adam.frequency_levels(tmp_path)
-    assert levels["frequencies"] == pytest.approx(bits)
-    assert levels["frequencies, copying"] == pytest.approx(0.8 * bits + 0.1 * shown + 0.1 * random)
+    assert levels["mlm"] == pytest.approx((bits, 0.8 * bits + 0.1 * shown + 0.1 * random))
+    assert levels["electra"] == pytest.approx((bits * np.log(2), 0.85 * bits * np.log(2)))
 
 
 def test_the_clock_pairs_an_update_with_its_own_step(campaign):
