@@ -1,8 +1,8 @@
 """Tables and picture of lamb_adam.sh: `python tests/campaigns/lamb_adam_curves.py DATA_BIN OUTPUT --output FILE.png`.
 
 Prints the held-out losses of every learning rate, those of the longest runs at equal updates and at equal time, and
-what an update costs; draws loss against updates and against seconds. Seconds are updates times the median CPU seconds
-of OUTPUT/cost.jsonl, not the runs' own clock, which other work on the machine bends.
+what an update costs; draws loss against updates and against seconds. Seconds are updates times the CPU seconds of
+OUTPUT/cost.jsonl, not the runs' own clock, which other work on the machine bends.
 """
 
 import argparse
@@ -58,16 +58,23 @@ def longest(curves: dict[str, Curve]) -> tuple[str, Curve]:
     return max(curves.items(), key=lambda item: max(item[1]))
 
 
-def read_costs(file: Path) -> dict[str, tuple[float, float]]:
-    """objective-optimizer: median CPU seconds of an update, and of its clipping and optimizer's step."""
+def read_costs(file: Path) -> dict[tuple[str, str], tuple[float, float]]:
+    """(objective, optimizer): CPU seconds of an update, and of its clipping and optimizer's step.
+
+    Medians. But for clipping and step, an objective's updates are the same work with either optimizer: what differs
+    there is the machine, so the rest is the median over both.
+    """
     blocks = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    return {
-        name: tuple(
-            float(np.median([x for block in blocks if block["name"] == name for x in block[part]]))
-            for part in ("update", "step")
-        )
-        for name in sorted({block["name"] for block in blocks})
-    }
+    rest, steps = defaultdict(list), defaultdict(list)
+    for block in blocks:
+        objective, optimizer = block["name"].split("-")
+        steps[objective, optimizer] += block["step"]
+        rest[objective] += (np.array(block["update"]) - block["step"]).tolist()
+    costs = {}
+    for (objective, optimizer), seconds in steps.items():
+        step = float(np.median(seconds))
+        costs[objective, optimizer] = float(np.median(rest[objective])) + step, step
+    return costs
 
 
 def frequency_levels(data_bin: Path) -> dict[str, tuple[float, float]]:
@@ -129,17 +136,20 @@ def print_grid(curves: dict, objective: str) -> None:
             print_row(optimizer, rate, *(at(curve, MEASURES[objective], rung) for rung in rungs))
 
 
-def print_pair(adam: Curve, lamb: Curve, objective: str, ratio: float) -> None:
+def print_equal_updates(adam: Curve, lamb: Curve, ratio: float) -> None:
     """Both optimizers' figures at equal updates; LAMB's also at equal time, `ratio` = cost of LAMB's / of Adam's."""
     names = ["loss", *(name for name in ("generator_loss_nats", "discriminator_auc") if name in adam[max(adam)])]
     print_table("update", *(f"{name}: {which}" for name in names for which in ("adam", "lamb", "lamb, Adam's time")))
     for update in range(40, min(max(adam), max(lamb)) + 1, 40):
         places = ((adam, update), (lamb, update), (lamb, update / ratio))
         print_row(update, *(at(curve, name, place) for name in names for curve, place in places))
-    name = MEASURES[objective]
+
+
+def print_equal_loss(adam: Curve, lamb: Curve, name: str, levels: tuple[float, float], ratio: float) -> None:
+    """When both reach the levels, and values down to where the worse one ended."""
     print_table(name, "update: adam", "update: lamb", "time of lamb / of adam")
-    worst_end = max(curve[max(curve)][name] for curve in (adam, lamb))
-    for value in np.linspace(adam[min(adam)][name], worst_end, 6)[1:]:
+    worse_end = max(curve[max(curve)][name] for curve in (adam, lamb))
+    for value in sorted({*levels, *np.linspace(adam[min(adam)][name], worse_end, 6)[1:]}, reverse=True):
         first, second = reached(adam, name, value), reached(lamb, name, value)
         print_row(float(value), first, second, second * ratio / first if first and second else None)
 
@@ -150,7 +160,7 @@ def draw(curves: dict, costs: dict, levels: dict[str, tuple[float, float]], file
     for (objective, name, title), (left, right) in zip(PANELS, rows, strict=True):
         for optimizer, color in OPTIMIZERS.items():
             best_rate, _ = longest(curves[objective, optimizer])
-            seconds = costs[f"{objective}-{optimizer}"][0]
+            seconds = costs[objective, optimizer][0]
             for rate, curve in curves[objective, optimizer].items():
                 style = {"label": f"{optimizer}, {rate}"} if rate == best_rate else {"linewidth": 0.5, "alpha": 0.6}
                 updates = np.array(sorted(curve))
@@ -162,7 +172,7 @@ def draw(curves: dict, costs: dict, levels: dict[str, tuple[float, float]], file
         left.set(ylabel=title, xlabel="updates")
         right.set(xlabel="seconds of one core")
         left.legend(fontsize=8)
-    figure.savefig(file, dpi=80)
+    figure.savefig(file, dpi=75, pil_kwargs={"optimize": True})
 
 
 def main() -> None:
@@ -176,12 +186,14 @@ def main() -> None:
     for objective, (frequencies, copying) in levels.items():
         print(f"{objective}: frequencies {frequencies:.2f}, and what is shown copied {copying:.2f}")
     print_table("run", "seconds an update", "of them clipping and step", "share in %")
-    for name, (update, step) in costs.items():
-        print_row(name, update, step, 100 * step / update)
+    for run, (update, step) in costs.items():
+        print_row(" ".join(run), update, step, 100 * step / update)
     for objective in MEASURES:
         print_grid(curves, objective)
         adam, lamb = (longest(curves[objective, optimizer])[1] for optimizer in OPTIMIZERS)
-        print_pair(adam, lamb, objective, costs[f"{objective}-lamb"][0] / costs[f"{objective}-adam"][0])
+        ratio = costs[objective, "lamb"][0] / costs[objective, "adam"][0]
+        print_equal_updates(adam, lamb, ratio)
+        print_equal_loss(adam, lamb, MEASURES[objective], levels[objective], ratio)
     draw(curves, costs, levels, arguments.output)
 
 

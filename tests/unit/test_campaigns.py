@@ -61,10 +61,12 @@ def lamb_adam(campaign, tmp_path):
                 for u in range(20, last + 1, 20)
             ]
             (tmp_path / f"{objective}-{name}.log").write_text("noise\n" + "".join(lines))
-    blocks = [
-        (f"{o}-{n}", cost) for o in ("mlm", "electra") for n, cost in (("adam", 1.0), ("lamb", 1.25), ("lamb", 9.0))
+    busy = {"adam": ([0.9, 0.9, 0.9], [0.1, 0.1, 0.5]), "lamb": ([1.9, 0.9, 1.9], [0.35, 0.35, 0.35])}  # rest, step
+    costs = [
+        {"name": f"{objective}-{name}", "update": np.add(rest, step).tolist(), "step": step}
+        for objective in ("mlm", "electra")
+        for name, (rest, step) in busy.items()
     ]
-    costs = [{"name": name, "update": [cost, 1.25], "step": [0.1, 0.1]} for name, cost in blocks]
     (tmp_path / "cost.jsonl").write_text("".join(json.dumps(cost) + "\n" for cost in costs))
     (tmp_path / "dict.txt").write_text("a 2\nb 1\n")
     np.array([4, 2, 4], dtype=np.uint16).tofile(tmp_path / "train.bin")
@@ -78,9 +80,10 @@ def test_lamb_and_adam_compare_at_equal_updates_time_and_loss(lamb_adam, tmp_pat
     lamb_adam.main()
     printed = capsys.readouterr().out
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    assert "| electra-lamb | 1.250 | 0.100 | 8.000 |" in printed  # the median
+    assert "| electra adam | 1.000 | 0.100 | 10.000 |" in printed  # medians
+    assert "| electra lamb | 1.250 | 0.350 | 28.000 |" in printed  # the rest as with Adam
     assert "| adam | 1e-3 | 9.000 | - | - |\n| adam | 2e-3 | 8.000 | 6.000 | 0.000 |" in printed
-    cost = 1.25 / 1.125  # an update of LAMB's, in updates of Adam's
+    cost = 1.25  # an update of LAMB's, in updates of Adam's
     assert f"| 80 | 8.000 | 6.000 | {10 - 2 * 2 / cost:.3f} |" in printed
     assert f"| 80 | 8.000 | 6.000 | {10 - 4 / cost:.3f} | 7.000 | 5.000 | {9 - 4 / cost:.3f} | 0.600 |" in printed
     assert "| adam | 1e-3 | 8.000 | - | - |" in printed  # ELECTRA's learning rates are judged by the generator
