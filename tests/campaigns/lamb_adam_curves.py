@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from preprocess.indexed_dataset import id_type  # noqa: E402
 
 # What is compared of each objective. ELECTRA's whole loss would not do: it is lowest early, while the generator's
-# samples give themselves away, and so does the AUC fall while both learn.
+# samples give themselves away, and the AUC is highest then.
 MEASURES = {"mlm": "loss", "electra": "generator_loss_nats"}
 PANELS = (
     ("mlm", "loss", "masked language modelling:\nloss (bits)"),
@@ -156,7 +156,7 @@ def print_equal_loss(adam: Curve, lamb: Curve, name: str, levels: tuple[float, f
 
 def draw(curves: dict, costs: dict, levels: dict[str, tuple[float, float]], file: Path) -> None:
     """Each measure against updates and against seconds; the learning rates that were given up are thin."""
-    figure, rows = plt.subplots(len(PANELS), 2, figsize=(8, 9), sharey="row", layout="constrained")
+    figure, rows = plt.subplots(len(PANELS), 2, figsize=(7, 7.5), sharey="row", layout="constrained")
     for (objective, name, title), (left, right) in zip(PANELS, rows, strict=True):
         for optimizer, color in OPTIMIZERS.items():
             best_rate, _ = longest(curves[objective, optimizer])

@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import re
+import subprocess
 import sys
 
 import numpy as np
@@ -51,14 +53,18 @@ def test_curves_are_read_from_a_log_and_drawn(campaign, tmp_path, monkeypatch):
 
 @pytest.fixture
 def lamb_adam(campaign, tmp_path):
-    """lamb_adam_curves, and a folder as the campaign leaves it: Adam falls by 1 in 40 updates, LAMB by 2, from 10."""
+    """lamb_adam_curves, and a folder as the campaign leaves it.
+
+    Adam's loss falls from 10 by 1 in 40 updates, LAMB's by 2; so do the generator's from 9, where the whole loss rises.
+    """
     line = "2026-01-01 10:00 | INFO | valid | epoch 001 | valid on 'valid' subset | loss {1} | {2}num_updates {0}{3}\n"
     electra = "generator_loss_nats {0} | discriminator_auc 0.6 | "
-    for objective, more in (("mlm", ""), ("electra", electra)):
+    for objective, rises, more in (("mlm", -1, ""), ("electra", 1, electra)):
         for name, fall, last in (("adam-2e-3", 1, 400), ("adam-1e-3", 0.5, 80), ("lamb-1e-2", 2, 400)):
+            falls = {update: fall * update / 40 for update in range(20, last + 1, 20)}
             lines = [
-                line.format(u, 10 - fall * u / 40, more.format(9 - fall * u / 40), " | best_loss 1" * (u > 20))
-                for u in range(20, last + 1, 20)
+                line.format(update, 10 + rises * x, more.format(9 - x), " | best_loss 1" * (update > 20))
+                for update, x in falls.items()
             ]
             (tmp_path / f"{objective}-{name}.log").write_text("noise\n" + "".join(lines))
     busy = {"adam": ([0.9, 0.9, 0.9], [0.1, 0.1, 0.5]), "lamb": ([1.9, 0.9, 1.9], [0.35, 0.35, 0.35])}  # rest, step
@@ -85,9 +91,25 @@ def test_lamb_and_adam_compare_at_equal_updates_time_and_loss(lamb_adam, tmp_pat
     assert "| adam | 1e-3 | 9.000 | - | - |\n| adam | 2e-3 | 8.000 | 6.000 | 0.000 |" in printed
     cost = 1.25  # an update of LAMB's, in updates of Adam's
     assert f"| 80 | 8.000 | 6.000 | {10 - 2 * 2 / cost:.3f} |" in printed
-    assert f"| 80 | 8.000 | 6.000 | {10 - 4 / cost:.3f} | 7.000 | 5.000 | {9 - 4 / cost:.3f} | 0.600 |" in printed
+    assert f"| 80 | 12.000 | 14.000 | {10 + 4 / cost:.3f} | 7.000 | 5.000 | {9 - 4 / cost:.3f} | 0.600 |" in printed
     assert "| adam | 1e-3 | 8.000 | - | - |" in printed  # ELECTRA's learning rates are judged by the generator
     assert f"| 0.000 | 400.000 | 200.000 | {cost / 2:.3f} |" in printed
+    assert f"| -1.000 | 400.000 | 200.000 | {cost / 2:.3f} |" in printed  # the generator's
+    by_frequency = lamb_adam.frequency_levels(tmp_path)["mlm"][0]
+    assert f"| {by_frequency:.3f} | {40 * (10 - by_frequency):.3f} | " in printed
+
+
+def test_the_lamb_campaign_goes_on_with_the_best_rates(lamb_adam, tmp_path, repository):
+    script = (repository / "tests" / "campaigns" / "lamb_adam.sh").read_text()
+    tables = "\n".join(re.findall(r"^declare -A (?:measures|rates)=.*$", script, re.MULTILINE))
+    function = re.search(r"^best\(\) \{.*?^\}", script, re.MULTILINE | re.DOTALL)[0]
+
+    def best(arguments):
+        command = ["bash", "-euo", "pipefail", "-c", f"{tables}\n{function}\nbest {arguments}"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
+
+    assert best("mlm adam 80 2") == best("electra adam 80 2") == ["2e-3", "1e-3"]
+    assert best("mlm adam 40 1") == ["2e-3"] and best("mlm adam 160 2") == ["2e-3"]
 
 
 def test_curves_are_read_between_validations_but_not_beyond(lamb_adam):
