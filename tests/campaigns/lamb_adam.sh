@@ -6,7 +6,7 @@
 # Both objectives with recipes/pretrain/tiny_*.sh's model, data and schedule, by both optimizers. Masked language
 # modelling gets 80 updates at every learning rate, 160 at the two with the lowest held-out loss then, 400 at the better
 # of these; replaced token detection gets 80 at the same two, and the one with the lower loss of the generator goes on
-# through ELECTRA_STOPS. (The whole loss is lowest early, while the generator's samples give themselves away.) The
+# through ELECTRA_STOPS. (The whole loss is low early, while the generator's samples give themselves away.) The
 # schedule has 400 updates from the start and a run is resumed, so nothing is trained twice. On the core CORE (default
 # 0), one run at a time; a second call goes on where the first stopped. OUTPUT/OBJECTIVE-OPTIMIZER-RATE.log is a run's
 # log, OUTPUT/cost.jsonl what an update costs, OUTPUT/lamb_adam.png the picture; the tables are printed.
@@ -16,7 +16,7 @@ data=$(realpath "$1")
 mkdir -p "$2" && cd "$2"
 . "$root/recipes/environment.sh"
 export OMP_NUM_THREADS=1
-# glibc gives the large blocks of every batch back to the system and fetches them anew: a third of the time.
+# glibc gives the large blocks of every batch back to the system and fetches them anew: up to a third of the time.
 export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=268435456
 core=${CORE:-0}
 shared=(
@@ -24,7 +24,7 @@ shared=(
     --tokens-per-sample 32 --batch-size 64  # the recipes'; an update takes several, which the objective says
     --max-positions 128 --position-init sinusoidal --dropout 0 --attention-dropout 0 --weight-decay 0.01 --seed 1
     --lr-scheduler polynomial_decay --warmup-updates 50 --total-num-update 400
-    --num-workers 0 --data-buffer-size 0  # a reader thread that still waits at the end can abort the process
+    --num-workers 0 --data-buffer-size 0  # no reader thread, which may abort the process as it ends
     --log-format simple --log-interval 20
 )
 declare -A objectives=(  # what tiny_mlm.sh and tiny_electra.sh differ in; 8,192 and 4,096 tokens an update

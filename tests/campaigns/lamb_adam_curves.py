@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from preprocess.indexed_dataset import id_type  # noqa: E402
 
-# What is compared of each objective. ELECTRA's whole loss would not do: it is lowest early, while the generator's
+# What is compared of each objective. ELECTRA's whole loss would not do: it is low early, while the generator's
 # samples give themselves away, and the AUC is highest then.
 MEASURES = {"mlm": "loss", "electra": "generator_loss_nats"}
 PANELS = (
