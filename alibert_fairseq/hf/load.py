@@ -50,6 +50,8 @@ def load(
     refuse_foreign(output, MARKER)
     published, source = read_published(folder, generator), PublishedTokenizer(folder)
     _check_ids(published, source)
+    for generator_part in published.parts[1:]:
+        source.check_same(generator_part.folder)
     manifest = {"command": "hf.load", "versions": {name: version(name) for name in ("transformers", "tokenizers")}}
     manifest |= {"inputs": _inputs(published), "left_out": sorted({n for one in published.parts for n in one.left_out})}
     with directory_written_whole(output, MARKER) as aside:

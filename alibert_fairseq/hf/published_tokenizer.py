@@ -118,12 +118,20 @@ class PublishedTokenizer:
             expected = self._encode(self.auto)
         else:
             expected = [encoding.ids for encoding in self.written.encode_batch(self.texts)]
+        if other := self._difference(expected, directory):
+            raise InputError(f"{self.folder}: from what would be written, AutoTokenizer gives {other}; nothing was.")
+
+    def check_same(self, generator: Path) -> None:
+        """Raise InputError where the generator's folder holds another tokenizer than the discriminator's."""
+        if (generator / "tokenizer.json").is_file():
+            if other := self._difference(self._encode(self.auto), generator):
+                raise InputError(f"{generator}: not the generator of {self.folder}: its tokenizer gives {other}.")
+
+    def _difference(self, expected: list[list[int]], directory: Path) -> str | None:
         for text, here, there in zip(self.texts, expected, self._encode(_auto(directory)), strict=True):
             if here != there:
-                raise InputError(
-                    f"{self.folder}: AutoTokenizer gives {here[:8]} for {text!r}, and {there[:8]} from what would be "
-                    "written; nothing was."
-                )
+                return f"{there[:8]} for {text!r}, not {here[:8]}"
+        return None
 
 
 def _auto(folder: Path) -> PreTrainedTokenizerBase:

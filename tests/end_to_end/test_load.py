@@ -167,6 +167,33 @@ def test_training_begins_at_the_published_models_loss(family, published, loaded,
     assert not np.isin(replaced, special).any() and (replaced or family.startswith("electra"))
 
 
+def test_the_options_are_the_whole_model(loaded):
+    """Every number is said, so no default of an --arch decides one."""
+    size = "--encoder-layers 2 --encoder-embed-dim 32 --encoder-ffn-embed-dim 64 --encoder-attention-heads 2"
+    usual = f"{size} --embedding-dim 32 --max-positions 64"
+    gelu = "--activation-fn gelu --layer-norm-eps 1e-12 --dropout 0.1 --attention-dropout 0.1"
+    roberta = f"--arch alibert_base {usual} --segments 0 {gelu.replace('1e-12', '1e-05')}"
+    bert = f"--arch segment_bert_base {usual} --segments 2 {gelu}"
+    albert = (
+        f"--arch albert_base {size} --embedding-dim 16 --max-positions 64 --segments 2 --layer-groups 1 "
+        "--activation-fn gelu_tanh --layer-norm-eps 1e-12 --dropout 0.0 --attention-dropout 0.0"
+    )
+    electra = (
+        f"--arch electra_base {size} --embedding-dim 16 --max-positions 64 --segments 2 {gelu} --generator-layers 1"
+    )
+    electra += " --generator-embed-dim 24 --generator-ffn-embed-dim 40 --generator-attention-heads 3"
+    assert {family: (loaded / family / "options").read_text() for family in FAMILIES} == {
+        "camembert": f"{roberta}\n",
+        "roberta": f"{roberta}\n",
+        "bert": f"{bert}\n",
+        "bert_words": f"{bert} --sentence-head\n",  # fairseq's flag for an option that is on turns it off
+        "albert": f"{albert}\n",
+        "albert_words": f"{albert} --sentence-head\n",
+        "electra": f"{electra} --embedding-sharing all\n",
+        "electra_own": f"{electra} --embedding-sharing none --generator-embedding-dim 24\n",
+    }
+
+
 def train(family: str, loaded: Path, data_bin: Path, save: Path, repository: Path, *more: str) -> str:
     """The log of fairseq-train with the options that were written."""
     objective = "electra" if family.startswith("electra") else "alibert_mlm"
@@ -199,6 +226,30 @@ def test_a_continued_run_starts_there_learns_and_resumes(family, published, load
     curve = losses(resumed)
     assert "Loaded checkpoint" in resumed and "checkpoint_last.pt" in resumed and len(curve) == 30
     assert sum(curve[-5:]) < 0.95 * sum(curve[:5])
+
+
+@pytest.mark.parametrize("family", ["roberta", "electra"])
+def test_the_recipe_goes_on_from_it(family, loaded, data_bins, repository, tmp_path):
+    places = {"FROM": loaded / family, "DATA_BIN": data_bins / family, "SAVE_DIR": tmp_path / "save"}
+    smaller = [
+        "--tokens-per-sample",
+        "64",
+        "--batch-size",
+        "8",
+        "--update-freq",
+        "1",
+        "--max-update",
+        "2",
+        "--num-workers",
+    ]
+    log = run(
+        "bash", repository / "recipes" / "pretrain" / "continue.sh", "--cpu", *smaller, "0", "--log-interval", "1",
+        cwd=tmp_path, env=ENVIRONMENT | {name: str(place) for name, place in places.items()},
+    )  # fmt: skip
+    assert f"loading pretrained model from {loaded / family / 'checkpoint.pt'}" in log and len(losses(log)) == 2
+    assert ("generator_loss_nats" in log) == (family == "electra")
+    cfg = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "save" / "checkpoint_last.pt"))["cfg"]
+    assert cfg["optimization"]["lr"] == [5e-5] and cfg["lr_scheduler"]["total_num_update"] == 50000
 
 
 def test_the_checkpoint_fits_no_other_tokenizers_data(loaded, data_bins, repository, tmp_path):
@@ -300,11 +351,48 @@ def test_training_runs_on_a_changed_vocabulary(change, published, repository, tm
     curve = losses(log)
     assert len(curve) == 30 and sum(curve[-5:]) < 0.95 * sum(curve[:5])
     export(tmp_path / "save" / "checkpoint_last.pt", tmp_path / "loaded", tmp_path / "model")
+    before, after = (load_file(place / "model.safetensors") for place in (published / family, tmp_path / "model"))
+    heads = [name for name in before if "pooler" in name or "seq_relationship" in name]
+    assert len(heads) == 4 and all(torch.equal(before[name], after[name]) for name in heads)  # not trained, not lost
+    assert not torch.equal(
+        before["cls.predictions.transform.dense.weight"], after["cls.predictions.transform.dense.weight"]
+    )
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     assert "| continued from | loaded |" in card and "| updates | 30 |" in card
 
 
 # ---- what is read, and what is refused
+
+
+def test_token_types_of_roberta_are_kept(tmp_path):
+    """AliBERT's own config.json has type_vocab_size 2."""
+    folder = write_model(tmp_path / "source", "roberta", type_vocab_size=2)
+    load(folder, tmp_path / "out")
+    assert "--arch alibert_base" in (tmp_path / "out" / "options").read_text()
+    export(tmp_path / "out" / "checkpoint.pt", tmp_path / "out", tmp_path / "model")
+    before, after = (load_file(place / "model.safetensors") for place in (folder, tmp_path / "model"))
+    assert before["roberta.embeddings.token_type_embeddings.weight"].any(1).all()
+    assert before.keys() == after.keys() and all(torch.equal(before[name], after[name]) for name in before)
+    pair = [dict(AutoTokenizer.from_pretrained(place)("a", "b")) for place in (folder, tmp_path / "model")]
+    assert pair[0] == pair[1]
+
+
+def test_spare_rows_are_fillers_and_the_first_that_new_words_take(tmp_path):
+    """A table rounded up, as BERT's and ModernBERT's are: more rows than the tokenizer has tokens."""
+    folder = write_model(tmp_path / "source", "bert", vocab_size=512)
+    load(folder, tmp_path / "out")
+    table = (tmp_path / "out" / "dict.txt").read_text(encoding="utf-8").splitlines()
+    assert len(table) == 512 and table[504:] == [f"<unused{number}> 0" for number in range(8)]
+    binarize(tmp_path / "out", write_text(tmp_path), tmp_path / "data-bin", workers=1)
+    task, *_ = begun("out", tmp_path, tmp_path / "data-bin")
+    assert len(task.source_dictionary) == 512 and max(task.random_ids) <= 504
+    (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
+    load(folder, tmp_path / "more", add_tokens=tmp_path / "words.txt")
+    again = (tmp_path / "more" / "dict.txt").read_text(encoding="utf-8").splitlines()
+    assert len(again) == 512 and again[504:507] == [f"{word} 0" for word in WORDS.split()]
+    old, new = (embedding(exported(tmp_path / place, tmp_path / f"{place}-model"))[0] for place in ("out", "more"))
+    kept = [*range(504), *range(507, 512)]
+    assert torch.equal(old[kept], new[kept]) and not torch.equal(old[504:507], new[504:507])
 
 
 def test_a_folder_with_a_sentencepiece_model_alone(published, tmp_path):
@@ -425,7 +513,11 @@ REFUSALS = {
     "weights of another size": ("bert", lambda f: changed_config(f, hidden_size=64), "its weights cannot be read"),
     "a tokenizer of more words": ("bert", foreign_tokenizer, "its tokenizer gives ids up to 660, its model has 504"),
     "another padding": ("bert", lambda f: changed_config(f, pad_token_id=7), "config.json pads with id 7"),
-    "no tokenizer": ("bert", no_tokenizer, "tokenizer"),
+    "no tokenizer": (
+        "bert",
+        no_tokenizer,
+        "AutoTokenizer cannot read" if transformers.__version__.startswith("4.") else "holds no tokenizer",
+    ),
     "no mask": ("bert", no_mask, "its tokenizer has no mask_token"),
     "no generator": ("electra", remove_generator, "no generator there, and ELECTRA's training needs one"),
     "a generator of other words": (
@@ -463,7 +555,8 @@ def test_a_class_that_contradicts_the_tokenizer_json_is_refused(published, tmp_p
 def test_a_generator_elsewhere_and_one_that_does_not_fit(published, tmp_path):
     folder = shutil.copytree(published / "electra", tmp_path / "source")
     generator = shutil.move(folder / "generator", tmp_path / "generator")
-    load(folder, tmp_path / "out", generator=Path(generator))
+    for _ in range(2):  # its own older output is replaced
+        load(folder, tmp_path / "out", generator=Path(generator))
     same = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "out" / "checkpoint.pt"))["model"]
     assert any(name.startswith("generator.") for name in same)
     with pytest.raises(InputError, match="no whole ElectraForMaskedLM: generator_"):
@@ -492,6 +585,28 @@ def test_the_command_says_what_it_read_and_refuses_in_one_sentence(published, tm
     assert refused.returncode == 2 and "Traceback" not in refused.stderr
     assert refused.stderr.strip().splitlines()[-1].startswith("error: ") and "holds other files" in refused.stderr
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"
+
+
+def test_a_generator_with_another_tokenizer_is_refused(published, tmp_path):
+    """The same number of tokens, two of them in each other's place."""
+    folder = shutil.copytree(published / "electra", tmp_path / "source")
+    file = folder / "generator" / "tokenizer.json"
+    rules = json.loads(file.read_text(encoding="utf-8"))
+    vocabulary = rules["model"]["vocab"]
+    vocabulary["le"], vocabulary["la"] = vocabulary["la"], vocabulary["le"]
+    file.write_text(json.dumps(rules), encoding="utf-8")
+    with pytest.raises(InputError, match="not the generator of .*: its tokenizer gives"):
+        load(folder, tmp_path / "out")
+
+
+def test_a_full_disk_is_one_sentence_and_nothing_is_left(published, tmp_path, monkeypatch):
+    def full(*_):
+        raise RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed")
+
+    monkeypatch.setattr(torch, "save", full)
+    with pytest.raises(InputError, match=r"checkpoint.pt: not written \(PytorchStreamWriter .*\); free some space"):
+        load(published / "bert", tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_remedy_for_a_folder_given_to_binarize(published, tmp_path):
