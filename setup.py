@@ -31,8 +31,10 @@ EXTRAS = {
     "fairseq": ["fairseq==0.12.2"],
     "test": [
         "pytest>=8",
+        "pytest-xdist>=3",  # a process a core: most tests wait for commands they start, each of one thread
         "hypothesis>=6",
-        "optax>=0.2",  # the LAMB that ours is compared with
+        "optax>=0.2",  # the LAMB that ours is compared with; it corrects the bias of its moments
+        "torch-optimizer==0.3.0",  # one that does not, as ALBERT's; the last release, of 2021
         "ruff>=0.8",
     ],
 }

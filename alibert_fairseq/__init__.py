@@ -1,4 +1,4 @@
-"""What `--user-dir alibert_fairseq` loads: every task, model, criterion and optimizer of this plugin, by name.
+"""What `--user-dir alibert_fairseq` loads: every task, model, criterion, optimizer and schedule, by name.
 
 fairseq itself imports only the `tasks` and `models` of a plugin, so each registered module is named here.
 """
@@ -10,6 +10,7 @@ from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion 
 from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
 from alibert_fairseq.models import electra as electra_model  # noqa: F401
-from alibert_fairseq.optim import adam, lamb  # noqa: F401
+from alibert_fairseq.optim import adam, lamb, schedules  # noqa: F401
 from alibert_fairseq.tasks import electra as electra_task  # noqa: F401
 from alibert_fairseq.tasks import masked_lm as masked_lm_task  # noqa: F401
+from alibert_fairseq.tasks import segment_pairs as segment_pairs_task  # noqa: F401

@@ -7,4 +7,6 @@ source recipes/environment.sh
 
 ruff check .
 ruff format --check .
-python -m pytest -q tests --ignore=tests/campaigns "$@"
+# A process a core with one thread each; a file of tests to one process, because its tests share what they train.
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
+python -m pytest -q --numprocesses auto --dist loadfile tests --ignore=tests/campaigns "$@"

@@ -7,6 +7,7 @@ import torch
 from fairseq import utils
 from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockDataset, data_utils
 
+from alibert_fairseq.data.pieces import mask_id
 from preprocess.files import InputError
 from preprocess.indexed_dataset import check_split
 
@@ -14,15 +15,8 @@ BREAK_MODES = ("none", "complete", "complete_doc")
 
 
 def load_blocks(data: str, split: str, epoch: int, dictionary, tokens_per_sample: int, break_mode: str, combine: bool):
-    """Load one split and cut it into blocks. `data` may name several data-bins, `a:b:c`, one used per epoch.
-
-    Raises InputError for a missing or truncated split, or one whose ids go beyond the dictionary.
-    """
-    paths = utils.split_paths(data)
-    path = os.path.join(paths[(epoch - 1) % len(paths)], split)
-    check_split(path)
-    lines = data_utils.load_indexed_dataset(path, dictionary, combine=combine)
-    _check_ids(lines, dictionary, path)
+    """Load one split and cut it into blocks; errors as in load_lines."""
+    lines = load_lines(data, split, epoch, dictionary, combine)
     room = tokens_per_sample - 1  # one less for <s>
     if break_mode != "none":
         lines = LongLinesCut(lines, room)
@@ -32,11 +26,34 @@ def load_blocks(data: str, split: str, epoch: int, dictionary, tokens_per_sample
     return PrependTokenDataset(blocks, dictionary.bos())
 
 
+def load_lines(data: str, split: str, epoch: int, dictionary, combine: bool):
+    """Load the lines of one split. `data` may name several data-bins, `a:b:c`, one used per epoch.
+
+    Raises InputError for a missing or truncated split, or one whose ids go beyond the dictionary.
+    """
+    path = split_path(data, split, epoch)
+    check_split(path)
+    lines = data_utils.load_indexed_dataset(path, dictionary, combine=combine)
+    _check_ids(lines, dictionary, path)
+    return lines
+
+
+def split_path(data: str, split: str, epoch: int) -> str:
+    """Where a split lies in the data-bin of this epoch, without the ending."""
+    paths = utils.split_paths(data)
+    return os.path.join(paths[(epoch - 1) % len(paths)], split)
+
+
+def spread(lines) -> np.ndarray:
+    """The numbers of at most 1,000 lines, from the first to the last."""
+    return np.linspace(0, len(lines) - 1, num=min(len(lines), 1000), dtype=int)
+
+
 def _check_ids(lines, dictionary, path: str) -> None:
-    """Look at a spread of 1,000 lines: an id that dict.txt has not means that the data-bin is of another one."""
-    mask = dictionary.index("<mask>")
-    entries = mask if mask == len(dictionary) - 1 else len(dictionary)  # a published model's may stand anywhere
-    for index in np.linspace(0, len(lines) - 1, num=min(len(lines), 1000), dtype=int):
+    """Look at a spread of lines: an id that dict.txt has not means that the data-bin is of another one."""
+    mask = mask_id(dictionary)
+    entries = mask if mask == len(dictionary) - 1 else len(dictionary)  # behind dict.txt, but for published models'
+    for index in spread(lines):
         if len(lines[index]) and int(lines[index].max()) >= entries:
             raise InputError(
                 f"{path}.bin, line {index + 1}: token id {int(lines[index].max())} is not in dict.txt "

@@ -3,14 +3,11 @@
 import json
 from pathlib import Path
 
-import numpy as np
 from fairseq.data import Dictionary
 
 from preprocess.files import InputError
 from preprocess.layout import Layout, read_layout, read_symbols
 from preprocess.vocabulary import MASK
-
-FILLERS = ("<unused", "[unused")  # how our vocabularies and BERT's name ids that no text has
 
 
 class PublishedDictionary(Dictionary):
@@ -54,17 +51,3 @@ def _special(directory: Path) -> set[int]:
     if not file.is_file():
         return set()
     return {token["id"] for token in json.loads(file.read_text(encoding="utf-8"))["added_tokens"] if token["special"]}
-
-
-def text_ids(dictionary: Dictionary) -> np.ndarray:
-    """Sorted ids of the pieces that text can have: no special token, no filler, no mask."""
-    special = getattr(dictionary, "special", {*range(dictionary.nspecial), dictionary.index(MASK)})
-    ids = [i for i in range(len(dictionary)) if i not in special and not dictionary[i].startswith(FILLERS)]
-    return np.array(ids)
-
-
-def longest_run(ids: np.ndarray) -> tuple[int, int]:
-    """The longest half-open range of which every number is among the sorted ids."""
-    runs = np.split(ids, np.flatnonzero(np.diff(ids) != 1) + 1)
-    longest = max(runs, key=len)
-    return int(longest[0]), int(longest[-1]) + 1

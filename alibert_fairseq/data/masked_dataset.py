@@ -1,49 +1,72 @@
-"""Blocks with masks: the training samples of masked language modelling and of replaced token detection."""
+"""Sequences with masks: the training samples of masked language modelling and of replaced token detection."""
 
 import numpy as np
 import torch
 from fairseq.data import FairseqDataset
 
 from alibert_fairseq.data.blocks import pad_together
-from alibert_fairseq.data.masking import MaskingRule, corrupt, generator_for, select_positions
+from alibert_fairseq.data.mask_units import draw_units
+from alibert_fairseq.data.masking import MaskingRule, corrupt, generator_for
+from alibert_fairseq.data.pieces import mask_id, special_ids
+from alibert_fairseq.data.segment_pairs import SegmentPairs
 
 
 class MaskedDataset(FairseqDataset):
     """Samples whose masks, and whose draws for the generator of ELECTRA, depend on (seed, epoch, index) alone.
 
-    blocks: sequences that begin with <s>. fixed_masks: the same masks every epoch, for validation.
-    draw_uniforms: add to each sample one number in [0, 1) a position, from which ELECTRA samples its replacements.
+    sequences: blocks or SegmentPairs, each begins with <s>. random_ids: (n,) the ids random pieces come from.
+    starts: (V,) bool, whether a piece starts a word, for all units but tokens. fixed_masks: the same masks every epoch,
+    for validation. draw_uniforms: add to each sample one number in [0, 1) a position, from which ELECTRA samples its
+    replacements.
     """
 
     def __init__(
-        self, blocks, dictionary, rule: MaskingRule, seed: int, random_ids, fixed_masks=False, draw_uniforms=False
+        self,
+        sequences,
+        dictionary,
+        rule: MaskingRule,
+        seed: int,
+        random_ids: np.ndarray,
+        starts: np.ndarray | None = None,
+        fixed_masks: bool = False,
+        draw_uniforms: bool = False,
     ):
-        self.blocks = blocks
+        self.sequences = sequences
         self.rule = rule
         self.seed = seed
         self.random_ids = random_ids
+        self.starts = starts
         self.fixed_masks = fixed_masks
         self.draw_uniforms = draw_uniforms
-        self.pad, self.mask = dictionary.pad(), dictionary.index("<mask>")
-        self.special = np.array([dictionary.bos(), dictionary.pad(), dictionary.eos(), self.mask])
+        self.pad, self.mask = dictionary.pad(), mask_id(dictionary)
+        self.drawable = np.ones(len(dictionary), dtype=bool)  # (V,)
+        self.drawable[special_ids(dictionary)] = False
         self.epoch = 1
-        self.sizes = np.asarray(blocks.sizes)
+        self.sizes = np.asarray(sequences.sizes)
 
     def __getitem__(self, index):
-        original = self.blocks[index].numpy()  # (T,)
+        original = self.sequences[index].numpy()  # (T,)
         generator = generator_for(self.seed, 0 if self.fixed_masks else self.epoch, int(index))
-        positions = select_positions(~np.isin(original, self.special), self.rule.mask_prob, generator)
-        corrupted = corrupt(original, positions, self.rule, self.mask, self.random_ids, generator)
+        starts = None if self.starts is None else self.starts[original]
+        drawn = draw_units(self.drawable[original], starts, self.rule, generator)
+        corrupted = corrupt(original, drawn, self.rule, self.mask, self.random_ids, generator)
         target = np.full_like(original, self.pad)
-        target[positions] = original[positions]
+        target[drawn.positions] = original[drawn.positions]
         sample = {"id": index, "source": corrupted, "target": target, "original": original}
         if self.draw_uniforms:
             sample["uniforms"] = np.zeros(len(original), dtype=np.float64)
-            sample["uniforms"][positions] = generator.random(len(positions))
+            sample["uniforms"][drawn.positions] = generator.random(len(drawn.positions))
+        if isinstance(self.sequences, SegmentPairs):
+            sample["segments"] = self.sequences.segments(index)
+            sample["sentence_target"] = self.sequences.label(index)
         return sample
 
     def collater(self, samples):
-        """(B, T) tensors; `target` holds the original id at drawn positions and padding elsewhere."""
+        """(B, T) tensors; `target` holds the original id at drawn positions and padding elsewhere.
+
+        Of pairs, net_input holds `segments`, 0 for `<s> A </s>` and padding, 1 for `B </s>`; where a sentence objective
+        labels them, the batch holds `sentence_target` (B,), -100 for samples without a label.
+        """
         if not samples:
             return {}
 
@@ -60,16 +83,21 @@ class MaskedDataset(FairseqDataset):
             net_input["original"] = together("original", self.pad)
             net_input["masked"] = target.ne(self.pad)
             net_input["uniforms"] = together("uniforms", 0)
-        return {
+        batch = {
             "id": torch.tensor([int(sample["id"]) for sample in samples]),
             "net_input": net_input,
             "target": target,
             "nsentences": len(samples),
             "ntokens": int(lengths.sum()),
         }
+        if isinstance(self.sequences, SegmentPairs):
+            net_input["segments"] = together("segments", 0)
+            if self.sequences.rule.labelled:
+                batch["sentence_target"] = torch.tensor([sample["sentence_target"] for sample in samples])
+        return batch
 
     def __len__(self):
-        return len(self.blocks)
+        return len(self.sizes)
 
     def num_tokens(self, index):
         return self.sizes[index]
@@ -89,3 +117,5 @@ class MaskedDataset(FairseqDataset):
     def set_epoch(self, epoch):
         super().set_epoch(epoch)
         self.epoch = epoch
+        self.sequences.set_epoch(epoch)
+        self.sizes = np.asarray(self.sequences.sizes)  # pairs are others every epoch

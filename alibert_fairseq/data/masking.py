@@ -1,27 +1,46 @@
 """Choosing and corrupting the tokens a model must predict: pure functions of a generator.
 
-Shapes: T = tokens of one sequence, <s> and </s> included. Nothing here knows of batches or ranks, so the same
-(seed, epoch, sample index) gives the same draws on any number of processes.
+Shapes: T = tokens of one sequence, <s> and </s> included; M = drawn positions. Nothing here knows of batches or ranks,
+so the same (seed, epoch, sample index) gives the same draws on any number of processes.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+
+MASK_UNITS = ("token", "word", "ngram", "span")
 
 
 @dataclass(frozen=True)
 class MaskingRule:
-    """What happens to the positions drawn for prediction. Shares are of the drawn positions."""
+    """What is drawn, and what happens to it. Shares are of the drawn positions."""
 
     mask_share: float  # replaced by <mask>
     random_share: float  # replaced by a random piece; the rest stays as it is
     mask_prob: float = 0.15  # share of the sequence drawn (BERT, ELECTRA section 2; AliBERT section 3.3.1)
+    unit: str = "token"  # of MASK_UNITS: what is drawn together (ELECTRA and AliBERT: single tokens)
+    max_predictions: int = 0  # most positions drawn of one sequence; 0: no limit beside mask_prob
 
     def __post_init__(self):
         if not 0 < self.mask_prob < 1:
             raise ValueError(f"mask_prob must lie between 0 and 1, not {self.mask_prob}")
         if min(self.mask_share, self.random_share) < 0 or self.mask_share + self.random_share > 1:
             raise ValueError(f"mask_share {self.mask_share} and random_share {self.random_share} must sum to at most 1")
+        if self.max_predictions < 0:
+            raise ValueError(f"max_predictions must be 0, which sets no limit, or more, not {self.max_predictions}")
+
+    def number_to_draw(self, length: int) -> int:
+        """Positions to draw of a sequence of `length` tokens, <s> and </s> counted: BERT's and ELECTRA's number."""
+        number = max(1, round(self.mask_prob * length))
+        return min(number, self.max_predictions) if self.max_predictions else number
+
+
+class Drawn(NamedTuple):
+    """The positions to predict, sorted, and for each the number of the unit that it was drawn with. Both (M,)."""
+
+    positions: np.ndarray
+    units: np.ndarray
 
 
 def generator_for(seed: int, epoch: int, index: int) -> np.random.Generator:
@@ -29,36 +48,40 @@ def generator_for(seed: int, epoch: int, index: int) -> np.random.Generator:
     return np.random.default_rng((seed, epoch, index))
 
 
-def select_positions(candidates: np.ndarray, mask_prob: float, generator: np.random.Generator) -> np.ndarray:
-    """Draw the positions to predict, without replacement.
+def draw_tokens(candidates: np.ndarray, number: int, generator: np.random.Generator) -> Drawn:
+    """Draw single tokens, without replacement: `number` of them, or all candidates.
 
     candidates: (T,) bool, True where a token may be drawn (neither special nor padding).
-    Returns sorted positions; their number is round(mask_prob * T), at least one and at most all candidates.
 
-    The count is that of google-research/electra (`pretrain/pretrain_helpers.py`, the specials counted in T); Google
-    draws with replacement, which masks 13.8 to 14 % instead of 15 % and averages token ids drawn twice (its issue 41).
+    google-research/electra (`pretrain/pretrain_helpers.py`) draws as many with replacement, which masks 13.8 to 14 %
+    instead of 15 % and averages token ids drawn twice (its issue 41).
     """
     places = np.flatnonzero(candidates)
-    count = min(len(places), max(1, round(mask_prob * len(candidates))))
-    return np.sort(generator.choice(places, size=count, replace=False)) if count else places
+    number = min(len(places), number)
+    positions = np.sort(generator.choice(places, size=number, replace=False)) if number else places
+    return Drawn(positions, np.arange(number))
 
 
 def corrupt(
     tokens: np.ndarray,
-    positions: np.ndarray,
+    drawn: Drawn,
     rule: MaskingRule,
     mask_id: int,
-    random_ids: tuple[int, int],
+    random_ids: np.ndarray,
     generator: np.random.Generator,
 ) -> np.ndarray:
     """Return a copy of `tokens` (T,) with each drawn position masked, replaced by a random piece, or left.
 
-    random_ids: the half-open range of ids random pieces come from (no special, no filler).
+    The fate is drawn for each position (BERT, ALBERT), for spans once for the whole span (SpanBERT section 3.1).
+    random_ids: the ids random pieces come from (no special, no filler).
     """
     corrupted = tokens.copy()
-    fate = generator.random(len(positions))
-    random_pieces = generator.integers(*random_ids, size=len(positions))
-    corrupted[positions[fate < rule.mask_share]] = mask_id
+    if rule.unit == "span":
+        fate = generator.random(drawn.units.max(initial=-1) + 1)[drawn.units]
+    else:
+        fate = generator.random(len(drawn.positions))
+    random_pieces = random_ids[generator.integers(0, len(random_ids), size=len(drawn.positions))]
+    corrupted[drawn.positions[fate < rule.mask_share]] = mask_id
     at_random = (fate >= rule.mask_share) & (fate < rule.mask_share + rule.random_share)
-    corrupted[positions[at_random]] = random_pieces[at_random]
+    corrupted[drawn.positions[at_random]] = random_pieces[at_random]
     return corrupted

@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from alibert_fairseq.data.dictionary import FILLERS
+from alibert_fairseq.data.pieces import FILLERS
 from alibert_fairseq.hf.families import Part
 from alibert_fairseq.hf.names import Layout as Names
 from alibert_fairseq.hf.published import PublishedPart

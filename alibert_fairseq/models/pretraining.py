@@ -6,7 +6,22 @@ import torch
 from fairseq.models import BaseFairseqModel
 from torch import Tensor
 
+from alibert_fairseq.models.encoder import EMBEDDINGS, SentenceEncoder
+from alibert_fairseq.optim.depth import mark_depth
+
 logger = logging.getLogger(__name__)
+
+
+def mark_depths(encoder: SentenceEncoder) -> None:
+    """Say how deep an encoder's parameters lie, for --layer-lr-decay: embeddings 0, layer i, from 0, i + 1.
+
+    A layer that is used several times lies where it is used last.
+    """
+    for name in (*EMBEDDINGS, "embed_project"):
+        if hasattr(encoder, name):
+            mark_depth(getattr(encoder, name), 0)
+    for layer in range(encoder.size.layers):
+        mark_depth(encoder.layers[encoder.size.group_of(layer)], layer + 1)
 
 
 class PretrainingModel(BaseFairseqModel):
@@ -23,6 +38,9 @@ class PretrainingModel(BaseFairseqModel):
                 )
             model = cls(cfg, task.source_dictionary)
             model.fit(task)
+            for module in model.modules():
+                if isinstance(module, SentenceEncoder):
+                    mark_depths(module)
         except ValueError as error:
             raise SystemExit(f"error: {error}") from None
         return model

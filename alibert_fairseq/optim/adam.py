@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from fairseq.dataclass import FairseqDataclass
-from fairseq.optim import FairseqOptimizer, register_optimizer
-from omegaconf import II
+from fairseq.optim import register_optimizer
 
-from alibert_fairseq.optim.moments import AdamLamb, decay_groups
+from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer
+from alibert_fairseq.optim.moments import AdamLamb
 
 
 @dataclass
-class AliBertAdamConfig(FairseqDataclass):
+class AliBertAdamConfig(LayeredConfig):
     """Defaults: google-research/electra `model/optimization.py`."""
 
     alibert_adam_betas: str = field(default="0.9,0.999", metadata={"help": "decay of the two moments (BERT, ELECTRA)"})
@@ -21,17 +20,17 @@ class AliBertAdamConfig(FairseqDataclass):
     weight_decay: float = field(
         default=0.01, metadata={"help": "decay of matrices, inside the step; none on LayerNorms and biases (BERT)"}
     )
-    lr: list[float] = II("optimization.lr")
 
 
 @register_optimizer("alibert_adam", dataclass=AliBertAdamConfig)
-class AliBertAdam(FairseqOptimizer):
+class AliBertAdam(LayeredOptimizer):
     """Adam without bias correction, with decay on matrices only. Use `--clip-norm 1.0` as BERT and ELECTRA do."""
 
-    def __init__(self, cfg: AliBertAdamConfig, params):
-        super().__init__(cfg)
-        self._optimizer = AdamLamb(
-            decay_groups(params, cfg.weight_decay, adapt=False),
+    adapt = False
+
+    def build(self, cfg: AliBertAdamConfig, groups: list[dict]) -> AdamLamb:
+        return AdamLamb(
+            groups,
             lr=cfg.lr[0],
             betas=parse_betas(cfg.alibert_adam_betas),
             eps=cfg.alibert_adam_eps,

@@ -3,12 +3,13 @@
 import logging
 from dataclasses import dataclass, field
 
-from fairseq.dataclass import FairseqDataclass
-from fairseq.optim import OPTIMIZER_REGISTRY, FairseqOptimizer, register_optimizer
+import torch
+from fairseq.optim import OPTIMIZER_REGISTRY, register_optimizer
 from omegaconf import II
 
 from alibert_fairseq.optim.adam import parse_betas
-from alibert_fairseq.optim.moments import AdamLamb, decay_groups
+from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer
+from alibert_fairseq.optim.moments import AdamLamb
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +18,7 @@ OPTIMIZER_REGISTRY.pop("lamb", None)
 
 
 @dataclass
-class LambConfig(FairseqDataclass):
+class LambConfig(LayeredConfig):
     """Defaults: apex `FusedLAMB` (NVLAMB), which trained NVIDIA's BERT."""
 
     lamb_betas: str = field(default="0.9,0.999", metadata={"help": "decay of the two moments (You et al. 2020; apex)"})
@@ -34,37 +35,38 @@ class LambConfig(FairseqDataclass):
         default=0.01, metadata={"help": "decay of matrices, inside the trust ratio; none on LayerNorms and biases"}
     )
     clip_norm: float = II("optimization.clip_norm")
-    lr: list[float] = II("optimization.lr")
 
 
 @register_optimizer("lamb", dataclass=LambConfig)
-class AliBertLamb(FairseqOptimizer):
+class AliBertLamb(LayeredOptimizer):
     """LAMB with one trust ratio per tensor, none on LayerNorms and biases."""
 
-    def __init__(self, cfg: LambConfig, params):
-        super().__init__(cfg)
+    adapt = True
+
+    def build(self, cfg: LambConfig, groups: list[dict]) -> torch.optim.Optimizer:
+        """apex's kernel where it computes the same thing, our own elsewhere. The log says what clips."""
         clip = (cfg.lamb_max_grad_norm or None) if cfg.clip_norm <= 0 else None
         by = f"LAMB at {clip}" if clip else f"--clip-norm at {cfg.clip_norm}" if cfg.clip_norm > 0 else "nothing"
         logger.info("gradients are clipped by %s", by)
-        self._optimizer = build_lamb(list(params), cfg, clip)
+        settings = {
+            "lr": cfg.lr[0],
+            "betas": parse_betas(cfg.lamb_betas),
+            "eps": cfg.lamb_eps,
+            "bias_correction": not cfg.lamb_no_bias_correction,
+        }
+        params = [p for group in groups for p in group["params"]]
+        fused = _fused_lamb() if cfg.weight_decay and on_gpu(params) else None
+        if fused is None:
+            return AdamLamb(groups, max_grad_norm=clip, **settings)
+        logger.info("LAMB runs on apex's fused kernel")
+        for group in groups:
+            del group["adapt"]  # apex adapts the groups that decay
+        return fused(groups, max_grad_norm=clip or float("inf"), use_nvlamb=False, **settings)
 
 
-def build_lamb(params: list, cfg: LambConfig, clip):
-    """apex's kernel where it computes the same thing, our own elsewhere."""
-    groups = decay_groups(params, cfg.weight_decay, adapt=True)
-    settings = {
-        "lr": cfg.lr[0],
-        "betas": parse_betas(cfg.lamb_betas),
-        "eps": cfg.lamb_eps,
-        "bias_correction": not cfg.lamb_no_bias_correction,
-    }
-    fused = _fused_lamb() if cfg.weight_decay and all(p.is_cuda for p in params) else None
-    if fused is None:
-        return AdamLamb(groups, max_grad_norm=clip, **settings)
-    logger.info("LAMB runs on apex's fused kernel")
-    for group in groups:
-        del group["adapt"]  # apex adapts the groups that decay
-    return fused(groups, max_grad_norm=clip or float("inf"), use_nvlamb=False, **settings)
+def on_gpu(params: list) -> bool:
+    """Whether a CUDA kernel can take all of them."""
+    return all(p.is_cuda for p in params)
 
 
 def _fused_lamb():

@@ -28,11 +28,6 @@ class AdamLamb(torch.optim.Optimizer):
         self.bias_correction = bias_correction
         self.max_grad_norm = max_grad_norm
 
-    def load_state_dict(self, state_dict: dict) -> None:
-        """Also takes the state of apex's kernel, whose groups do not say whether they adapt."""
-        saved = [ours | theirs for ours, theirs in zip(self.param_groups, state_dict["param_groups"], strict=True)]
-        super().load_state_dict({**state_dict, "param_groups": saved})
-
     @torch.no_grad()
     def step(self, closure=None):
         """One update of every tensor that has a gradient."""
@@ -51,7 +46,7 @@ class AdamLamb(torch.optim.Optimizer):
             return None
         grads = [p.grad for group in self.param_groups for p in group["params"] if p.grad is not None]
         norms = torch._foreach_norm(grads)
-        total = torch.linalg.vector_norm(torch.stack([norm.float() for norm in norms])) if norms else torch.ones(())
+        total = torch.linalg.vector_norm(torch.stack(norms)) if norms else torch.ones(())
         return 1 / (total / self.max_grad_norm).clamp(min=1)
 
     def _update(self, group: dict, params: list, grads: list, scale: Tensor | None) -> None:

@@ -1,11 +1,16 @@
 """`--task electra`: replaced token detection, with ELECTRA's 85 % masked and 15 % left, none random."""
 
+import logging
 from dataclasses import dataclass, field
 
 from fairseq.tasks import register_task
 
+from alibert_fairseq.criterions.detection_health import DetectionHealth
 from alibert_fairseq.data.masking import MaskingRule
+from alibert_fairseq.data.pair_plan import PairRule
 from alibert_fairseq.tasks.pretraining import PretrainingConfig, PretrainingTask
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -19,6 +24,13 @@ class ElectraTaskConfig(PretrainingConfig):
             "`pretrain_helpers.py`: 15 %%); they are replaced by its samples all the same"
         },
     )
+    sentence_pairs: bool = field(
+        default=False,
+        metadata={
+            "help": "two segments of a document a sample, `<s> A </s> B </s>`, and 10 %% of one, without a label "
+            "(google-research/electra `build_pretraining_dataset.py`); AliBERT's samples are blocks"
+        },
+    )
 
 
 @register_task("electra", dataclass=ElectraTaskConfig)
@@ -27,6 +39,18 @@ class ElectraTask(PretrainingTask):
 
     draw_uniforms = True
 
+    def __init__(self, cfg, dictionary):
+        super().__init__(cfg, dictionary)
+        self.health = DetectionHealth()
+
     def masking_rule(self) -> MaskingRule:
-        kept = self.cfg.electra_leave_unmasked_prob
-        return MaskingRule(mask_share=1 - kept, random_share=0.0, mask_prob=self.cfg.mask_prob)
+        return self.rule_with(mask_share=1 - self.cfg.electra_leave_unmasked_prob, random_share=0.0)
+
+    def pair_rule(self) -> PairRule | None:
+        return PairRule("none", self.cfg.tokens_per_sample) if self.cfg.sentence_pairs else None
+
+    def reduce_metrics(self, logging_outputs, criterion):
+        """Log the figures of an update, and from time to time what is wrong with the discriminator."""
+        super().reduce_metrics(logging_outputs, criterion)
+        if criterion.training and (sentence := self.health.update(logging_outputs)):
+            logger.warning(sentence)

@@ -26,4 +26,4 @@ class AliBertMaskedLMTask(PretrainingTask):
 
     def masking_rule(self) -> MaskingRule:
         kept, random = self.cfg.leave_unmasked_prob, self.cfg.random_token_prob
-        return MaskingRule(mask_share=1 - kept - random, random_share=random, mask_prob=self.cfg.mask_prob)
+        return self.rule_with(mask_share=1 - kept - random, random_share=random)

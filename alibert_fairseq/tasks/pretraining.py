@@ -1,4 +1,4 @@
-"""What the pretraining tasks share: the dictionary, the tokenizer beside the data, the blocks."""
+"""What the pretraining tasks share: the dictionary, the tokenizer beside the data, the sequences and their masks."""
 
 import filecmp
 import hashlib
@@ -14,9 +14,13 @@ from fairseq.tasks import FairseqTask
 from omegaconf import II, MISSING
 
 from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
-from alibert_fairseq.data.dictionary import load_dictionary, longest_run, text_ids
+from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.data.masked_dataset import MaskedDataset
-from alibert_fairseq.data.masking import MaskingRule
+from alibert_fairseq.data.masking import MASK_UNITS, MaskingRule
+from alibert_fairseq.data.pair_plan import PairRule
+from alibert_fairseq.data.pieces import mask_id, piece_ids
+from alibert_fairseq.data.segment_pairs import load_pairs
+from alibert_fairseq.data.word_starts import word_starts
 from preprocess.files import InputError
 from preprocess.tokenizer import load_tokenizer
 
@@ -43,22 +47,34 @@ class PretrainingConfig(FairseqDataclass):
         },
     )
     mask_prob: float = field(default=0.15, metadata={"help": "share of the tokens drawn (AliBERT: 15 %%)"})
+    mask_unit: ChoiceEnum(MASK_UNITS) = field(
+        default="token",
+        metadata={
+            "help": "what is drawn together: single tokens (AliBERT, ELECTRA); whole words (BERT's second release); "
+            "n-grams of 1 to 3 words (ALBERT); spans of 1 to 10 words (SpanBERT)"
+        },
+    )
+    max_predictions: int = field(
+        default=0,
+        metadata={
+            "help": "most tokens drawn of a sequence, 0 for no limit (AliBERT, ELECTRA: none that binds). BERT's and "
+            "BioALBERT's 20 are 3.9 %% of 512 tokens, however large --mask-prob"
+        },
+    )
     seed: int = II("common.seed")
     train_subset: str = II("dataset.train_subset")
 
 
 class PretrainingTask(FairseqTask):
-    """Blocks of a data-bin with masks. A subclass says which masks: `masking_rule()`, and whether samples are drawn."""
+    """Blocks or pairs of a data-bin with masks. A subclass says which: masking_rule, pair_rule, draw_uniforms."""
 
     draw_uniforms = False
-    segment_types = 1  # that samples have
-    sentence_objective: str | None = None  # "nsp" or "sop"
 
     def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
         super().__init__(cfg)
         self.dictionary = dictionary
-        self.mask_id = dictionary.index("<mask>")
-        self.random_ids = longest_run(text_ids(dictionary))
+        self.mask_id = mask_id(dictionary)
+        self.random_ids = piece_ids(dictionary)
         self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
 
     @classmethod
@@ -76,24 +92,53 @@ class PretrainingTask(FairseqTask):
         return task
 
     def masking_rule(self) -> MaskingRule:
-        """The fate of drawn positions."""
+        """The drawn units and their fate."""
         raise NotImplementedError
 
+    def rule_with(self, mask_share: float, random_share: float) -> MaskingRule:
+        """A rule with these fates and the options that all tasks share."""
+        cfg = self.cfg
+        return MaskingRule(mask_share, random_share, cfg.mask_prob, str(cfg.mask_unit), cfg.max_predictions)
+
+    def pair_rule(self) -> PairRule | None:
+        """How lines become pairs of segments; None where samples are blocks."""
+        return None
+
+    @property
+    def segment_types(self) -> int:
+        """Segments that samples have."""
+        return 1 if self.pair_rule() is None else 2
+
+    @property
+    def sentence_objective(self) -> str | None:
+        """What the labels of pairs say, "nsp" or "sop", or None without labels."""
+        rule = self.pair_rule()
+        return rule.objective if rule is not None and rule.labelled else None
+
     def load_dataset(self, split, epoch=1, combine=False, **kwargs):
-        """Load a split. Validation masks are the same every epoch, so its losses compare."""
+        """Load a split. Validation masks and pairs are the same every epoch, so its losses compare."""
+        fixed = split != self.cfg.train_subset
         try:
-            blocks = load_blocks(
-                self.cfg.data, split, epoch, self.dictionary,
-                self.cfg.tokens_per_sample, str(self.cfg.sample_break_mode), combine,
-            )  # fmt: skip
             rule = self.masking_rule()
+            starts = None if rule.unit == "token" else word_starts(self.dictionary)
+            sequences = self._load_sequences(split, epoch, fixed, combine)
         except ValueError as error:  # InputError is one
             raise SystemExit(f"error: {error}") from None
-        logger.info("%s: %d sequences of at most %d tokens", split, len(blocks), self.cfg.tokens_per_sample)
+        logger.info("%s: %d sequences of at most %d tokens", split, len(sequences), self.cfg.tokens_per_sample)
         self.datasets[split] = MaskedDataset(
-            blocks, self.dictionary, rule, self.cfg.seed, self.random_ids,
-            fixed_masks=split != self.cfg.train_subset, draw_uniforms=self.draw_uniforms,
+            sequences, self.dictionary, rule, self.cfg.seed, self.random_ids,
+            starts=starts, fixed_masks=fixed, draw_uniforms=self.draw_uniforms,
         )  # fmt: skip
+
+    def _load_sequences(self, split: str, epoch: int, fixed: bool, combine: bool):
+        cfg, pairs = self.cfg, self.pair_rule()
+        if pairs is None:
+            return load_blocks(
+                cfg.data, split, epoch, self.dictionary, cfg.tokens_per_sample, str(cfg.sample_break_mode), combine
+            )
+        if str(cfg.sample_break_mode) != "none":
+            raise InputError("--sample-break-mode is for blocks, and pairs never cross documents; leave it out.")
+        return load_pairs(cfg.data, split, epoch, self.dictionary, pairs, cfg.seed, fixed, combine)
 
     @property
     def source_dictionary(self):

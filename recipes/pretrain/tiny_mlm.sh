@@ -4,7 +4,7 @@
 # name, the last one counts (for another --optimizer, copy the recipe: --alibert-adam-betas belongs to this one):
 #   DATA_BIN=data-bin SAVE_DIR=checkpoints bash recipes/pretrain/tiny_mlm.sh --max-update 5000 --total-num-update 5000
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+. "$(dirname "${BASH_SOURCE[0]}")/shared.bash"
 
 options=(
     --task alibert_mlm --criterion alibert_mlm --arch alibert_tiny
@@ -18,7 +18,5 @@ options=(
     --lr-scheduler polynomial_decay --warmup-updates 100 --total-num-update 1000 --max-update 1000
     --seed 1
 )
-fairseq-train "$DATA_BIN" --save-dir "$SAVE_DIR" --user-dir "$root/alibert_fairseq" "${options[@]}" \
-    --tokenizer alibert_normalizer --bpe alibert_subwords \
-    --save-interval-updates 250 --keep-interval-updates 1 --no-epoch-checkpoints --validate-interval 10 \
-    --num-workers 0 --log-format simple --log-interval 25 "$@"
+complete_options
+fairseq-train "$DATA_BIN" --save-dir "$SAVE_DIR" "${options[@]}" "$@"

@@ -1,30 +1,11 @@
 """Take out one check of bad input after the other and see its test fail: docs/results/bad_input.md.
 
-    python tests/campaigns/bad_input_mutations.py [WORD]      # only the rows whose first column holds WORD
-
-Works on a copy of the checkout. A row of MUTATIONS is: what is bad, the file that checks it, a piece of that file's
-text that occurs once, what takes its place, and the test that must fail then. Prints a Markdown table; the exit status
-is the number of tests that stayed green.
+python tests/campaigns/bad_input_mutations.py [WORD]      # only the rows whose first column holds WORD
 """
 
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
-from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class Mutation(NamedTuple):
-    bad: str
-    file: str
-    text: str
-    instead: str
-    test: str
-
+from mutations import Mutation, try_all
 
 MUTATIONS = [
     Mutation(
@@ -163,37 +144,5 @@ MUTATIONS = [
     ),
 ]  # fmt: skip
 
-
-def is_green(checkout: Path, test: str) -> bool:
-    """Whether the tests pass on the copy, which stands before the installed project on the path."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *test.split()]
-    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        raise SystemExit(f"{test}: pytest did not run.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.returncode == 0
-
-
-def main() -> int:
-    """Try every mutation in turn."""
-    stayed_green = 0
-    print("| bad input | check taken out of | test | without the check |\n|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as place:
-        checkout = shutil.copytree(
-            ROOT, Path(place) / "checkout", ignore=shutil.ignore_patterns(".git", ".venv", "runs"), symlinks=True
-        )
-        for one in (one for one in MUTATIONS if all(word in one.bad for word in sys.argv[1:])):
-            file = checkout / one.file
-            before = file.read_text(encoding="utf-8")
-            assert before.count(one.text) == 1, f"{one.file}: {one.text!r} occurs {before.count(one.text)} times"
-            file.write_text(before.replace(one.text, one.instead), encoding="utf-8")
-            green = is_green(checkout, one.test)
-            file.write_text(before, encoding="utf-8")
-            stayed_green += green
-            test = one.test.split()[0]
-            print(f"| {one.bad} | {one.file} | {test} | {'PASSES' if green else 'fails'} |", flush=True)
-    return stayed_green
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(try_all(MUTATIONS, "bad input", "check taken out of", sys.argv[1:]))

@@ -21,6 +21,7 @@ from alibert_fairseq.hf import export as export_module
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.checkpoint import read_checkpoint
 from alibert_fairseq.hf.parity import TOLERANCE, compare
+from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel
 from alibert_fairseq.models.electra import ElectraModel
 from preprocess.files import InputError
@@ -70,6 +71,8 @@ def real_sequences(repository: Path, tokenizer_directory: Path, count: int = 50)
     ("objective", "folder", "cls"),
     [
         ("mlm", ".", "RobertaForMaskedLM"),
+        ("nsp", ".", "BertForPreTraining"),
+        ("sop", ".", "AlbertForPreTraining"),
         ("electra", ".", "ElectraForPreTraining"),
         ("electra", "generator", "ElectraForMaskedLM"),
     ],
@@ -115,7 +118,7 @@ def test_a_row_too_few_is_refused(checkpoints, tokenizer_directory, tmp_path, mo
 
 
 def test_the_folder_is_what_users_expect(models):
-    for folder in (models["mlm"], models["electra"], models["electra"] / "generator"):
+    for folder in (*models.values(), models["electra"] / "generator"):
         found = {path.name for path in folder.iterdir() if path.is_file()}
         assert found == {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "README.md"}
         assert AutoTokenizer.from_pretrained(folder).model_max_length == 512
@@ -124,10 +127,10 @@ def test_the_folder_is_what_users_expect(models):
 
 def test_hub_and_hugging_face_agree_on_a_sentence(models, checkpoints, data_bin):
     sentence = "Le patient présente une <mask> à 38,5 °C et des œdèmes ; pas d'ascite."
-    for objective, model_class in (("mlm", AliBertModel), ("electra", ElectraModel)):
+    for objective, model_class in (("mlm", AliBertModel), ("electra", ElectraModel), ("sop", AlbertModel)):
         path = checkpoints[objective]
         hub = model_class.from_pretrained(str(path.parent), path.name, str(data_bin))
-        folder = models[objective] if objective == "mlm" else models[objective] / "generator"
+        folder = models[objective] if objective != "electra" else models[objective] / "generator"
         tokenizer = AutoTokenizer.from_pretrained(folder)
         plain = sentence.replace("<mask>", "fièvre")
         assert hub.encode(plain).tolist() == tokenizer(plain)["input_ids"]
@@ -140,6 +143,19 @@ def test_hub_and_hugging_face_agree_on_a_sentence(models, checkpoints, data_bin)
         assert features.shape == (1, len(hub.encode(plain)), 64)
         with pytest.raises(ValueError, match="the model reads at most"):
             hub.fill_mask("fièvre " * hub.model.max_positions() + "<mask>")
+
+
+def test_the_tokenizer_gives_a_pair_the_segments_of_the_training(models):
+    for objective, segments in (("mlm", {0}), ("electra", {0}), ("nsp", {0, 1}), ("sop", {0, 1})):
+        tokenizer = AutoTokenizer.from_pretrained(models[objective])
+        pair = tokenizer("Une toux.", "Pas de fièvre.", return_token_type_ids=True)
+        ends = [place for place, token in enumerate(pair["input_ids"]) if token == 2]
+        assert pair["input_ids"][0] == 0 and set(pair["token_type_ids"]) == segments
+        if 1 in segments:  # <s> A </s> B </s>, as `data/segment_pairs.py` makes them
+            assert len(ends) == 2 and pair["token_type_ids"] == [0] * (ends[0] + 1) + [1] * (ends[1] - ends[0])
+            assert "token_type_ids" in tokenizer("Une toux.", "Pas de fièvre.")
+        else:  # RoBERTa's </s></s>
+            assert len(ends) == 3
 
 
 def test_the_class_of_another_objective_is_refused(checkpoints, data_bin):

@@ -1,14 +1,19 @@
 """The long campaigns in short: what can be seen of them without running them whole."""
 
 import importlib.util
+import json
+import re
+import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 
 @pytest.fixture
-def campaign(repository):
+def campaign(repository, monkeypatch):
     """A function that loads a script of tests/campaigns."""
+    monkeypatch.syspath_prepend(str(repository / "tests" / "campaigns"))
 
     def load(name):
         spec = importlib.util.spec_from_file_location(name, repository / "tests" / "campaigns" / f"{name}.py")
@@ -19,8 +24,9 @@ def campaign(repository):
     return load
 
 
-def test_every_mutation_of_bad_input_finds_its_check_and_its_test(campaign, repository):
-    for one in campaign("bad_input_mutations").MUTATIONS:
+@pytest.mark.parametrize("name", ["bad_input_mutations", "objective_mutations"])
+def test_every_mutation_finds_its_code_and_its_test(campaign, repository, name):
+    for one in campaign(name).MUTATIONS:
         assert (repository / one.file).read_text(encoding="utf-8").count(one.text) == 1, one
         for test in one.test.split():
             file, _, name = test.partition("::")
@@ -45,3 +51,87 @@ def test_curves_are_read_from_a_log_and_drawn(campaign, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["training_curves", *logs, "--output", str(tmp_path / "curves.png")])
     module.main()
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def lamb_adam(campaign, tmp_path):
+    """lamb_adam_curves, and a folder as the campaign leaves it.
+
+    Adam's loss falls from 10 by 1 in 40 updates, LAMB's by 2; so do the generator's from 9, where the whole loss rises.
+    """
+    line = "2026-01-01 10:00 | INFO | valid | epoch 001 | valid on 'valid' subset | loss {1} | {2}num_updates {0}{3}\n"
+    electra = "generator_loss_nats {0} | discriminator_auc 0.6 | "
+    for objective, rises, more in (("mlm", -1, ""), ("electra", 1, electra)):
+        for name, fall, last in (("adam-2e-3", 1, 400), ("adam-1e-3", 0.5, 80), ("lamb-1e-2", 2, 400)):
+            falls = {update: fall * update / 40 for update in range(20, last + 1, 20)}
+            lines = [
+                line.format(update, 10 + rises * x, more.format(9 - x), " | best_loss 1" * (update > 20))
+                for update, x in falls.items()
+            ]
+            (tmp_path / f"{objective}-{name}.log").write_text("noise\n" + "".join(lines))
+    busy = {"adam": ([0.9, 0.9, 0.9], [0.1, 0.1, 0.5]), "lamb": ([1.9, 0.9, 1.9], [0.35, 0.35, 0.35])}  # rest, step
+    costs = [
+        {"name": f"{objective}-{name}", "update": np.add(rest, step).tolist(), "step": step}
+        for objective in ("mlm", "electra")
+        for name, (rest, step) in busy.items()
+    ]
+    (tmp_path / "cost.jsonl").write_text("".join(json.dumps(cost) + "\n" for cost in costs))
+    (tmp_path / "dict.txt").write_text("a 2\nb 1\n")
+    np.array([4, 2, 4], dtype=np.uint16).tofile(tmp_path / "train.bin")
+    np.array([4, 5, 2], dtype=np.uint16).tofile(tmp_path / "valid.bin")
+    return campaign("lamb_adam_curves")
+
+
+def test_lamb_and_adam_compare_at_equal_updates_time_and_loss(lamb_adam, tmp_path, monkeypatch, capsys):
+    arguments = [str(tmp_path), str(tmp_path), "--output", str(tmp_path / "curves.png")]
+    monkeypatch.setattr(sys, "argv", ["lamb_adam_curves", *arguments])
+    lamb_adam.main()
+    printed = capsys.readouterr().out
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert "| electra adam | 1.000 | 0.100 | 10.000 |" in printed  # medians
+    assert "| electra lamb | 1.250 | 0.350 | 28.000 |" in printed  # the rest as with Adam
+    assert "| adam | 1e-3 | 9.000 | - | - |\n| adam | 2e-3 | 8.000 | 6.000 | 0.000 |" in printed
+    cost = 1.25  # an update of LAMB's, in updates of Adam's
+    assert f"| 80 | 8.000 | 6.000 | {10 - 2 * 2 / cost:.3f} |" in printed
+    assert f"| 80 | 12.000 | 14.000 | {10 + 4 / cost:.3f} | 7.000 | 5.000 | {9 - 4 / cost:.3f} | 0.600 |" in printed
+    assert "| adam | 1e-3 | 8.000 | - | - |" in printed  # ELECTRA's learning rates are judged by the generator
+    assert f"| 0.000 | 400.000 | 200.000 | {cost / 2:.3f} |" in printed
+    assert f"| -1.000 | 400.000 | 200.000 | {cost / 2:.3f} |" in printed  # the generator's
+    by_frequency = lamb_adam.frequency_levels(tmp_path)["mlm"][0]
+    assert f"| {by_frequency:.3f} | {40 * (10 - by_frequency):.3f} | " in printed
+
+
+def test_the_lamb_campaign_goes_on_with_the_best_rates(lamb_adam, tmp_path, repository):
+    script = (repository / "tests" / "campaigns" / "lamb_adam.sh").read_text()
+    tables = "\n".join(re.findall(r"^declare -A (?:measures|rates)=.*$", script, re.MULTILINE))
+    function = re.search(r"^best\(\) \{.*?^\}", script, re.MULTILINE | re.DOTALL)[0]
+
+    def best(arguments):
+        command = ["bash", "-euo", "pipefail", "-c", f"{tables}\n{function}\nbest {arguments}"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
+
+    assert best("mlm adam 80 2") == best("electra adam 80 2") == ["2e-3", "1e-3"]
+    assert best("mlm adam 40 1") == ["2e-3"] and best("mlm adam 160 2") == ["2e-3"]
+
+
+def test_curves_are_read_between_validations_but_not_beyond(lamb_adam):
+    curve = {20: {"loss": 9.0}, 40: {"loss": 7.0}, 60: {"loss": 8.0}}
+    assert lamb_adam.at(curve, "loss", 25) == 8.5
+    assert lamb_adam.at(curve, "loss", 19) is lamb_adam.at(curve, "loss", 61) is None
+    assert lamb_adam.reached(curve, "loss", 7.5) == 35
+    assert lamb_adam.reached(curve, "loss", 9.5) == 20 and lamb_adam.reached(curve, "loss", 6.9) is None
+
+
+def test_frequencies_alone_cost_what_they_cost_by_hand(lamb_adam, tmp_path):
+    # p = 3/4, 1/4 (counts 2 and 0, one added to each); held out: one of each; q = 3/5, 1/3
+    bits = (np.log2(4 / 3) + 2) / 2
+    shown, random = (np.log2(5 / 3) + np.log2(3)) / 2, (np.log2(5 / 2) + np.log2(3 / 2)) / 2 + bits
+    levels = lamb_adam.frequency_levels(tmp_path)
+    assert levels["mlm"] == pytest.approx((bits, 0.8 * bits + 0.1 * shown + 0.1 * random))
+    assert levels["electra"] == pytest.approx((bits * np.log(2), 0.85 * bits * np.log(2)))
+
+
+def test_the_clock_pairs_an_update_with_its_own_step(campaign):
+    clock = campaign("lamb_adam_cost").Clock()
+    clock.ends, clock.steps = [1.0, 2.0, 4.0, 7.0], [0.1, 0.2, 0.3, 0.4]
+    assert clock.figures() == {"update": [2.0, 3.0], "step": [0.3, 0.4]}

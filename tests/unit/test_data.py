@@ -1,13 +1,16 @@
 """Blocks and masked samples: nothing lost, nothing special drawn, the same draws wherever a sample falls."""
 
 import numpy as np
+import pytest
 import torch
 from fairseq.data import ListDataset
-from model_helpers import blocks, dictionary, masked_dataset
+from model_helpers import WORDPIECE, bert_dictionary, blocks, dictionary, masked_dataset, write_lines
 
-from alibert_fairseq.data.blocks import LongLinesCut
+from alibert_fairseq.data.blocks import LongLinesCut, load_lines
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
+from alibert_fairseq.data.pieces import piece_ids
+from preprocess.files import InputError
 
 
 def test_long_lines_are_cut_and_nothing_is_lost():
@@ -72,6 +75,46 @@ def test_every_epoch_has_an_order_of_its_own_with_like_lengths_together():
 
 def test_a_full_block_of_real_tokens_is_masked_at_the_stated_rate():
     rows = blocks(tuple([128] * 50))
-    data = MaskedDataset(rows, dictionary(), MaskingRule(0.8, 0.1), 1, (4, 44))
+    data = MaskedDataset(rows, dictionary(), MaskingRule(0.8, 0.1), 1, np.arange(4, 44))
     drawn = sum((data[i]["target"] != 1).sum() for i in range(50))
     assert drawn == 50 * 19  # round(0.15 x 128)
+
+
+def test_special_tokens_are_spared_wherever_a_dictionary_has_them():
+    table = bert_dictionary()  # <s> is 3, </s> 4, the mask 5
+    row = torch.tensor([3, *range(6, 16), 4, *range(6, 16), 4])
+    rule = MaskingRule(0.5, 0.5, mask_prob=0.5)
+    data = MaskedDataset(ListDataset([row], np.array([len(row)])), table, rule, 1, piece_ids(table))
+    seen = set()
+    for epoch in range(50):
+        data.set_epoch(epoch)
+        sample = data[0]
+        drawn = sample["target"] != 0
+        assert not drawn[[0, 11, 22]].any() and drawn.sum() == 12  # half of 23
+        seen |= set(sample["source"][drawn].tolist())
+    assert seen == {5, *range(6, 6 + len(WORDPIECE))}
+
+
+def test_whole_words_are_drawn_where_words_start():
+    starts = np.arange(47) % 2 == 0  # an even id starts a word
+    rule = MaskingRule(0.8, 0.1, mask_prob=0.4, unit="word")
+    data = MaskedDataset(blocks(tuple([40] * 20)), dictionary(), rule, 1, np.arange(4, 44), starts=starts)
+    for i in range(20):
+        sample = data[i]
+        inside = np.flatnonzero(~starts[sample["original"]] & (np.arange(40) > 1) & (np.arange(40) < 39))
+        drawn = sample["target"] != 1
+        assert (drawn[inside] == drawn[inside - 1]).all() and 1 <= drawn.sum() <= 16
+
+
+def test_ids_that_the_dictionary_has_not_are_refused(tmp_path):
+    write_lines(tmp_path / "train", [[5, 2], [46, 2]])  # 46 is the mask, which no text holds
+    with pytest.raises(InputError, match="line 2: token id 46 is not in dict.txt"):
+        load_lines(str(tmp_path), "train", 1, dictionary(), False)
+    assert len(load_lines(str(tmp_path), "train", 1, bert_dictionary_of(50), False)) == 2  # a mask amid the pieces
+
+
+def bert_dictionary_of(entries: int):
+    table = bert_dictionary()
+    for number in range(entries):
+        table.add_symbol(f"##{number}")
+    return table

@@ -1,10 +1,10 @@
 """The dictionary of training: fairseq's own for our data-bins, special tokens where they stand for published ones."""
 
-import numpy as np
 import pytest
 from fairseq.data import Dictionary
 
-from alibert_fairseq.data.dictionary import PublishedDictionary, load_dictionary, longest_run, text_ids
+from alibert_fairseq.data.dictionary import PublishedDictionary, load_dictionary
+from alibert_fairseq.data.pieces import piece_ids
 from preprocess.files import InputError
 from preprocess.layout import symbols_of, write_symbols
 from preprocess.tokenizer import load_tokenizer
@@ -31,7 +31,7 @@ def test_ours_is_fairseqs_with_the_mask_behind():
     theirs.add_symbol("<mask>")
     assert type(ours) is Dictionary and ours == theirs and ours.index("<mask>") == len(ours) - 1
     unused = sum(symbol.startswith("<unused") for symbol in ours.symbols)
-    assert unused and text_ids(ours).tolist() == list(range(4, len(ours) - 1 - unused))
+    assert unused and piece_ids(ours).tolist() == list(range(4, len(ours) - 1 - unused))
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
@@ -49,7 +49,7 @@ def test_text_ids_leave_out_special_tokens_fillers_and_spare_rows(kind, tmp_path
     _, dictionary = published(tmp_path, kind, spare=3)
     fillers = {*range(1, 100)} if kind == "wordpiece" else set()
     spare = set(range(len(dictionary) - 3, len(dictionary)))
-    assert set(text_ids(dictionary).tolist()) == {*range(len(dictionary))} - SPECIALS[kind] - fillers - spare
+    assert set(piece_ids(dictionary).tolist()) == {*range(len(dictionary))} - SPECIALS[kind] - fillers - spare
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
@@ -78,8 +78,3 @@ def test_a_tokenizer_json_of_ours_is_not_needed(tmp_path):
     (tmp_path / "dict.txt").write_text("▁le 5\n▁la 3\n", encoding="utf-8")  # what fairseq-preprocess leaves
     assert load_dictionary(tmp_path).symbols == ["<s>", "<pad>", "</s>", "<unk>", "▁le", "▁la", "<mask>"]
     assert load_tokenizer(trained()).token_to_id("<mask>") == load_dictionary(trained()).index("<mask>")
-
-
-def test_the_longest_run():
-    assert longest_run(np.array([0, 1, 5, 6, 7, 9])) == (5, 8)
-    assert longest_run(np.arange(4, 10)) == (4, 10)

@@ -52,7 +52,7 @@ def test_only_drawn_positions_change_and_labels_mark_true_replacements():
     output = model(**inputs)
     fake, masked = seen["fake"], inputs["masked"]
     assert torch.equal(fake[~masked], inputs["original"][~masked])
-    assert not fake.eq(Task.source_dictionary.index("<mask>")).any() or output.replaced.any()
+    assert not fake.eq(Task.source_dictionary.index("<mask>")).any()
     assert torch.equal(output.replaced, fake != inputs["original"])
     assert output.replaced.any() and not output.replaced[~masked].any()
 
@@ -72,9 +72,35 @@ def test_a_generator_that_is_right_leaves_nothing_replaced(monkeypatch):
     model, batch = electra_model().eval(), electra_batch()
     inputs = batch["net_input"]
     monkeypatch.setattr(electra, "sample_tokens", lambda *_: inputs["original"][inputs["masked"]])
-    assert not model(**inputs).replaced.any()
+    assert not model(**inputs).replaced.any() and torch.equal(fake_of(model, inputs), inputs["original"])
     monkeypatch.setattr(electra, "sample_tokens", lambda *_: inputs["original"][inputs["masked"]] % 20 + 5)
     assert torch.equal(model(**inputs).replaced, inputs["masked"])
+
+
+def fake_of(model, inputs):
+    """What the discriminator reads."""
+    seen = {}
+    hook = model.discriminator.sentence_encoder.register_forward_pre_hook(lambda _, args: seen.update(fake=args[0]))
+    model(**inputs)
+    hook.remove()
+    return seen["fake"]
+
+
+def test_the_model_samples_and_does_not_take_the_likeliest():
+    model, inputs = electra_model().eval(), electra_batch((60, 60))["net_input"]
+    first = fake_of(model, inputs)
+    assert torch.equal(fake_of(model, inputs), first)  # the numbers it samples with come with the batch
+    other = fake_of(model, inputs | {"uniforms": 1 - inputs["uniforms"]})
+    changed = (first != other)[inputs["masked"]]
+    assert changed.float().mean() > 0.9  # 47 ids, all about as likely in a random model
+
+
+def test_every_drawn_position_is_filled_also_the_visible_ones(monkeypatch):
+    model, inputs = electra_model().eval(), electra_batch((60, 60))["net_input"]
+    visible = inputs["masked"] & inputs["src_tokens"].eq(inputs["original"])
+    assert visible.any()
+    monkeypatch.setattr(electra, "sample_tokens", lambda *_: inputs["original"][inputs["masked"]] % 20 + 5)
+    assert torch.equal(fake_of(model, inputs)[inputs["masked"]], inputs["original"][inputs["masked"]] % 20 + 5)
 
 
 def test_the_discriminator_sends_no_gradient_into_the_generator_but_through_the_shared_embeddings():

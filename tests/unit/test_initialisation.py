@@ -11,6 +11,13 @@ from alibert_fairseq.models.initialisation import INIT_STD
 PADDING = 1
 
 
+def test_the_defaults_are_berts():
+    encoder = mlm_model().encoder.sentence_encoder
+    norms = [module for module in encoder.modules() if isinstance(module, torch.nn.LayerNorm)]
+    assert len(norms) == 5 and {norm.eps for norm in norms} == {1e-12}
+    assert (encoder.size.dropout, encoder.size.attention_dropout, encoder.size.activation) == (0.1, 0.1, "gelu")
+
+
 def tables(**options):
     """The position tables of both models."""
     masked, replaced = mlm_model(**options), electra_model(**options)

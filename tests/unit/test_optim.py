@@ -1,18 +1,21 @@
-"""LAMB and Adam against vectors worked out in double precision, and their invariants."""
+"""LAMB and Adam against vectors worked out in double precision, and their invariants.
 
-import argparse
+tests/parity/test_optimizers.py compares them with other people's, test_layer_lr_decay.py has the rates by depth.
+"""
 
+import logging
+
+import numpy as np
 import pytest
 import torch
-from fairseq.dataclass.utils import gen_parser_from_dataclass
+from optim_helpers import build, gradients, parameters, trained, values
 
 from alibert_fairseq.optim import lamb
 from alibert_fairseq.optim.adam import parse_betas
-from alibert_fairseq.optim.lamb import AliBertLamb, LambConfig
 from alibert_fairseq.optim.moments import AdamLamb, decay_groups
 
 # p0 = [3, 4]; gradients [.6, .8], [3, -4], [-.1, .2]; lr .01, decay .01, eps 1e-6, betas .9, .999. Computed from the
-# formulas in plain Python; A, B, B2 and C were also given by torch-optimizer 0.3.0, timm 1.0.31 and optax.
+# formulas in plain Python; the first four were also given by torch-optimizer 0.3.0, timm 1.0.31 and optax.
 GRADIENTS = [[0.6, 0.8], [3.0, -4.0], [-0.1, 0.2]]
 VECTORS = {
     "albert": (
@@ -49,41 +52,52 @@ def test_three_steps_equal_the_vectors(form):
         assert p.tolist() == pytest.approx(position, abs=1e-9)
 
 
-def test_with_bias_correction_and_no_ratio_it_is_torch_adamw():
-    torch.manual_seed(0)
-    ours = torch.nn.Parameter(torch.randn(5, 3, dtype=torch.float64))
-    theirs = torch.nn.Parameter(ours.detach().clone())
-    settings = {"lr": 0.01, "betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.01}
-    optimizers = AdamLamb([ours], adapt=False, **settings), torch.optim.AdamW([theirs], **settings)
-    for _ in range(20):
-        ours.grad = theirs.grad = torch.randn(5, 3, dtype=torch.float64)
-        for optimizer in optimizers:
-            optimizer.step()
-    assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
-
-
-def test_without_decay_lamb_ignores_the_scale_of_gradients_and_steps_by_lr_times_norm():
-    torch.manual_seed(0)
-    start = torch.randn(4, 4, dtype=torch.float64)
-    gradients = [torch.randn(4, 4, dtype=torch.float64) for _ in range(3)]
-    ends = []
+@pytest.mark.parametrize("bias_correction", [True, False])
+def test_without_decay_lamb_ignores_the_scale_of_gradients_and_steps_by_lr_times_norm(bias_correction):
+    starts, ends = values(), []
     for scale in (1.0, 1000.0):
-        p = torch.nn.Parameter(start.clone())
-        optimizer = AdamLamb([p], lr=0.01, eps=1e-12, weight_decay=0.0)
-        for gradient in gradients:
-            before = p.detach().clone()
-            p.grad = gradient * scale
+        params = parameters(starts)
+        optimizer = AdamLamb(params, lr=0.01, eps=1e-15, weight_decay=0.0, bias_correction=bias_correction)
+        for step in gradients(5):
+            before = [p.detach().clone() for p in params]
+            trained(params, optimizer, [[scale * gradient for gradient in step]])
+            for p, old in zip(params, before, strict=True):
+                if old.norm() > 0:  # otherwise the ratio is 1
+                    assert (p - old).norm().item() == pytest.approx(0.01 * old.norm().item(), rel=1e-9)
+        ends.append(params)
+    for one, other, zero in zip(*ends, [np.linalg.norm(start) == 0 for start in starts], strict=True):
+        assert torch.allclose(one, other, rtol=1e-9) or zero
+
+
+def test_without_decay_bias_correction_changes_nothing_but_through_epsilon():
+    starts = [value for value in values() if np.linalg.norm(value) > 0]
+    steps = [[g for g in step if g.shape != (3, 3)] for step in gradients(10)]
+    ends = []
+    for bias_correction in (True, False):
+        params = parameters(starts)
+        optimizer = AdamLamb(params, lr=0.01, eps=1e-15, weight_decay=0.0, bias_correction=bias_correction)
+        ends.append(trained(params, optimizer, steps))
+    assert all(np.allclose(one, other, rtol=1e-12, atol=0) for one, other in zip(*ends, strict=True))
+
+
+def test_a_tensor_of_zeros_moves_with_ratio_one_and_a_step_of_zero_moves_nothing():
+    zeros, ones, moving = parameters([np.zeros((2, 2)), np.ones((2, 2)), np.ones((2, 2))], torch.float32)
+    optimizer = AdamLamb([zeros, ones, moving], lr=0.1, weight_decay=0.0)
+    trained([zeros, ones, moving], optimizer, [[np.ones((2, 2)), np.zeros((2, 2)), np.ones((2, 2))]])
+    assert torch.allclose(zeros, torch.full((2, 2), -0.1), atol=1e-6)
+    assert torch.equal(ones, torch.ones(2, 2))
+    assert torch.allclose(moving, torch.full((2, 2), 0.9), atol=1e-6)
+
+
+def test_tensors_without_a_gradient_stay_and_count_for_nothing():
+    params, alone = parameters(values()[:2]), parameters(values()[:1])
+    for group, tensors in ((params, params[:1]), (alone, alone)):
+        optimizer = AdamLamb(group, lr=0.01, max_grad_norm=1.0)
+        for step in gradients(3):
+            tensors[0].grad = torch.tensor(step[0])
             optimizer.step()
-            assert (p - before).norm().item() == pytest.approx(0.01 * before.norm().item(), rel=1e-9)
-        ends.append(p.detach())
-    assert torch.allclose(*ends, rtol=1e-9)
-
-
-def test_a_tensor_of_zeros_moves_with_ratio_one():
-    p = torch.nn.Parameter(torch.zeros(2, 2))
-    p.grad = torch.ones(2, 2)
-    AdamLamb([p], lr=0.1, weight_decay=0.0).step()
-    assert torch.allclose(p, torch.full((2, 2), -0.1), atol=1e-6)
+    assert torch.equal(params[0], alone[0])
+    assert np.array_equal(params[1].detach().numpy(), values()[1])
 
 
 def test_vectors_neither_decay_nor_adapt():
@@ -93,89 +107,124 @@ def test_vectors_neither_decay_nor_adapt():
     assert exempt["params"][0] is bias and exempt["weight_decay"] == 0 and not exempt["adapt"]
 
 
+CLIPS = {
+    "LAMB at 1.0": [],
+    "LAMB at 0.5": ["--lamb-max-grad-norm", "0.5"],
+    "--clip-norm at 2.0": ["--clip-norm", "2.0"],
+    "nothing": ["--lamb-max-grad-norm", "0"],
+}
+
+
+@pytest.mark.parametrize("said", CLIPS)
+def test_one_clip_acts_and_the_log_says_which(said, caplog):
+    params = parameters(values()[:1])
+    with caplog.at_level(logging.INFO, logger=lamb.__name__):
+        optimizer = build(params, "--optimizer", "lamb", *CLIPS[said])
+    assert [record.getMessage() for record in caplog.records] == [f"gradients are clipped by {said}"]
+    trained(params, optimizer, [[np.full((4, 3), 10.0)]])  # what fairseq clips, it has clipped before
+    moment = optimizer.optimizer.state[params[0]]["exp_avg"] / 0.1
+    limit = float(said.split()[-1]) if said.startswith("LAMB") else 10 * 12**0.5
+    assert moment.norm().item() == pytest.approx(limit)
+
+
+@pytest.mark.parametrize("optimizer", ["lamb", "alibert_adam"])
+@pytest.mark.parametrize("half", ["--bf16", "--fp16"])
+def test_master_weights_move_as_float32_weights_do(optimizer, half):
+    dtype = torch.bfloat16 if half == "--bf16" else torch.float16
+    model = parameters(values(), dtype)
+    whole = [torch.nn.Parameter(p.detach().float()) for p in model]
+    words = ["--optimizer", optimizer, "--lr", "0.01"]
+    mixed, plain = build(model, *words, half, "--fp16-no-flatten-grads"), build(whole, *words)
+    scale = mixed.scaler.loss_scale if mixed.scaler else 1.0
+    for step in gradients(10):
+        mixed.zero_grad()
+        for p, q, gradient in zip(model, whole, step, strict=True):
+            p.grad = torch.tensor(gradient * scale, dtype=dtype)
+            q.grad = p.grad.float() / scale
+        mixed._needs_sync = True  # set by its backward()
+        mixed.clip_grad_norm(0.0)
+        mixed.step()
+        plain.step()
+    assert all(torch.equal(p, q) for p, q in zip(mixed.fp32_params, whole, strict=True))
+    assert all(torch.equal(p, q.to(dtype)) for p, q in zip(model, whole, strict=True))
+
+
+def test_an_overflow_changes_nothing_but_the_scale():
+    model = parameters(values(), torch.float16)
+    optimizer = build(model, "--optimizer", "lamb", "--lr", "0.01", "--fp16", "--fp16-no-flatten-grads")
+    scales, weights = [], []
+    for step, planted in zip(gradients(4), (0, 0, float("inf"), 0), strict=True):
+        optimizer.zero_grad()
+        for p, gradient in zip(model, step, strict=True):
+            p.grad = torch.tensor(gradient * optimizer.scaler.loss_scale + planted, dtype=torch.float16)
+        optimizer._needs_sync = True
+        try:
+            optimizer.clip_grad_norm(0.0)
+            optimizer.step()
+        except OverflowError:
+            optimizer.zero_grad()  # what fairseq's trainer does
+        scales.append(optimizer.scaler.loss_scale)
+        weights.append([p.detach().clone() for p in optimizer.fp32_params])
+    assert scales[2] == scales[1] / 2 == scales[3]
+    changed = [not all(map(torch.equal, one, other)) for one, other in zip(weights, weights[1:], strict=False)]
+    assert changed == [True, False, True]
+    assert optimizer.optimizer.param_groups[0]["step"] == 3
+
+
+REFUSED = [
+    (torch.float16, ["--fp16"], "--fp16-no-flatten-grads"),
+    (torch.float16, ["--bf16", "--memory-efficient-bf16"], "--bf16-autocast"),
+    (torch.bfloat16, ["--bf16", "--memory-efficient-bf16"], "--bf16-autocast"),
+]
+
+
+@pytest.mark.parametrize("optimizer", ["lamb", "alibert_adam"])
+@pytest.mark.parametrize("dtype, words, remedy", REFUSED)
+def test_weights_without_layers_or_without_float32_are_refused(optimizer, dtype, words, remedy, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)  # fairseq flattens for a GPU
+    with pytest.raises(SystemExit, match=f"^error: .*{remedy}[^.\n]*\\.$"):
+        build(parameters(values(), dtype), "--optimizer", optimizer, *words)
+
+
 def test_state_survives_a_save_and_a_load():
     def run(steps, state=None, start=None):
-        p = torch.nn.Parameter(torch.ones(3, 3) if start is None else start.clone())
-        optimizer = AdamLamb(decay_groups([p], 0.01, True), lr=0.01)
+        params = parameters(start or values(), torch.float32)
+        optimizer = build(params, "--optimizer", "lamb", "--lr", "0.01")
         if state is not None:
             optimizer.load_state_dict(state)
-        for step in steps:
-            p.grad = torch.full((3, 3), float(step)) + torch.arange(9.0).view(3, 3)
-            optimizer.step()
-        return p.detach(), optimizer.state_dict()
+        return trained(params, optimizer, steps), optimizer.state_dict()
 
-    whole, _ = run(range(6))
-    half, state = run(range(3))
-    resumed, _ = run(range(3, 6), state, half)
-    assert torch.equal(whole, resumed)
+    whole, _ = run(gradients(6))
+    half, state = run(gradients(6)[:3])
+    resumed, _ = run(gradients(6)[3:], state, half)
+    assert all(np.array_equal(one, other) for one, other in zip(whole, resumed, strict=True))
 
 
-def test_fifty_steps_equal_optax_with_the_global_clip():
-    jax = pytest.importorskip("jax")
-    optax = pytest.importorskip("optax")
-    import numpy as np
-
-    jax.config.update("jax_enable_x64", True)
-    rng = np.random.default_rng(1)
-    shapes = [(4, 3), (5, 5), (2, 2, 2), (3, 3)]
-    values = [rng.standard_normal(shape) for shape in shapes[:-1]] + [np.zeros(shapes[-1])]  # the last has norm zero
-    params = [torch.nn.Parameter(torch.tensor(value)) for value in values]
-    ours = AdamLamb(params, lr=0.01, eps=1e-6, weight_decay=0.01, max_grad_norm=1.0)
-    theirs = optax.chain(optax.clip_by_global_norm(1.0), optax.lamb(0.01, eps=1e-6, weight_decay=0.01))
-    tree = [jax.numpy.asarray(value) for value in values]
-    state = theirs.init(tree)
-    for step in range(50):
-        gradients = [rng.standard_normal(shape) * (0.01 if step % 3 else 10.0) for shape in shapes]
-        for p, gradient in zip(params, gradients, strict=True):
-            p.grad = torch.tensor(gradient)
-        ours.step()
-        updates, state = theirs.update([jax.numpy.asarray(g) for g in gradients], state, tree)
-        tree = optax.apply_updates(tree, updates)
-    for p, expected in zip(params, tree, strict=True):
-        assert np.abs(p.detach().numpy() - np.asarray(expected)).max() < 1e-6
-
-
-def test_a_limit_of_zero_clips_nothing():
-    gradient = torch.full((2, 2), 100.0)
-    ends = []
-    for limit in (0.0, 1e9):
-        p = torch.nn.Parameter(torch.ones(2, 2))
-        optimizer = build_optimizer([p], lamb_max_grad_norm=limit)
-        p.grad = gradient
-        optimizer.step()
-        ends.append(p.detach())
-    assert torch.equal(*ends) and not torch.equal(ends[0], torch.ones(2, 2))
+def test_a_resumed_run_has_the_options_of_its_command_line():
+    params = parameters(values())
+    state = build(params, "--optimizer", "lamb", "--lr", "0.01").state_dict()
+    options = ["--weight-decay", "0.1", "--lamb-betas", "0.8,0.9", "--lamb-eps", "1e-8"]
+    resumed = build(params, "--optimizer", "lamb", "--lr", "0.5", *options)
+    resumed.load_state_dict(state)
+    group = resumed.param_groups[0]
+    assert (group["weight_decay"], group["betas"], group["eps"]) == (0.1, (0.8, 0.9), 1e-8)
+    assert resumed.get_lr() == 0.01  # until the schedule sets it
+    resumed.load_state_dict(state, {"weight_decay": 0.2})  # --optimizer-overrides
+    assert group is not resumed.param_groups[0] and resumed.param_groups[0]["weight_decay"] == 0.2
 
 
 def test_the_state_of_apex_whose_groups_do_not_say_who_adapts_is_taken():
-    p = torch.nn.Parameter(torch.ones(2, 2))
-    optimizer = AdamLamb(decay_groups([p], 0.01, adapt=True), lr=0.01)
-    p.grad = torch.ones(2, 2)
-    optimizer.step()
+    params = parameters(values())
+    optimizer = build(params, "--optimizer", "lamb")
+    trained(params, optimizer, gradients(1))
     state = optimizer.state_dict()
     for group in state["param_groups"]:
         del group["adapt"]
-    other = AdamLamb(decay_groups([p], 0.01, adapt=True), lr=0.01)
+    other = build(params, "--optimizer", "lamb")
     other.load_state_dict(state)
     assert [group["adapt"] for group in other.param_groups] == [True, False]
     assert other.param_groups[0]["step"] == 1
     other.step()
-
-
-def build_optimizer(params, **options):
-    """`--optimizer lamb` as fairseq builds it."""
-    cfg = LambConfig(**options)
-    cfg.lr, cfg.clip_norm = [0.01], 0.0
-    return AliBertLamb(cfg, params)._optimizer
-
-
-def test_the_command_line_switches_bias_correction_off():
-    parser = argparse.ArgumentParser()
-    gen_parser_from_dataclass(parser, LambConfig())
-    for words, corrects in ([], True), (["--lamb-no-bias-correction"], False):
-        options = parser.parse_args(words)
-        optimizer = build_optimizer([torch.nn.Parameter(torch.ones(2, 2))], **vars(options))
-        assert optimizer.bias_correction is corrects
 
 
 def test_apex_gets_the_groups_and_settings_it_understands(monkeypatch):
@@ -184,16 +233,16 @@ def test_apex_gets_the_groups_and_settings_it_understands(monkeypatch):
             self.seen = {"bias_correction": bias_correction, "max_grad_norm": max_grad_norm, "use_nvlamb": use_nvlamb}
             super().__init__(params, lr=lr)
 
-    class OnGpu(torch.nn.Parameter):
-        is_cuda = True
-
     monkeypatch.setattr(lamb, "_fused_lamb", lambda: Fused)
-    params = [OnGpu(torch.ones(2, 2)), OnGpu(torch.ones(2))]
-    fused = build_optimizer(params, lamb_max_grad_norm=0.0)
+    params = parameters(values())
+    assert isinstance(build(params, "--optimizer", "lamb").optimizer, AdamLamb)  # they are on the CPU
+    monkeypatch.setattr(lamb, "on_gpu", lambda params: True)
+    fused = build(params, "--optimizer", "lamb", "--lamb-max-grad-norm", "0").optimizer
     assert fused.seen == {"bias_correction": True, "max_grad_norm": float("inf"), "use_nvlamb": False}
     assert [group["weight_decay"] for group in fused.param_groups] == [0.01, 0.0]
     assert not any("adapt" in group for group in fused.param_groups)
-    assert not isinstance(build_optimizer(params, weight_decay=0.0), Fused)  # there apex is plain Adam
+    without_decay = build(params, "--optimizer", "lamb", "--weight-decay", "0").optimizer
+    assert not isinstance(without_decay, Fused)  # there apex is plain Adam
 
 
 def test_betas_are_read_in_both_spellings():

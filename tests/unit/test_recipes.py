@@ -2,11 +2,126 @@
 
 import re
 
+import pytest
+from recipe_helpers import arguments_of, as_options, recipes_of, run_recipe, start_for
 
-def test_batches_are_as_large_as_the_recipe_says(repository):
+from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe
+
+SAME_IN_TOY = ("--task", "--criterion", "--optimizer", "--lr-scheduler", "--mask-prob", "--mask-unit", "--segments")
+LARGEST_TOY = {"--tokens-per-sample": 64, "--batch-size": 8, "--update-freq": 1, "--max-update": 60}
+
+
+@pytest.fixture
+def options_of(tmp_path):
+    """A function: the options a recipe, started as it asks for, gives to fairseq-train."""
+
+    def run(recipe, *arguments, **variables):
+        return as_options(arguments_of(recipe, tmp_path, *arguments, **(start_for(recipe, tmp_path) | variables)))
+
+    return run
+
+
+def test_batches_are_as_large_as_the_recipe_says(repository, options_of):
     """fairseq makes batches of a multiple of --required-batch-size-multiple, 8 unless given."""
-    recipes = sorted((repository / "recipes" / "pretrain").glob("*.sh"))
-    assert len(recipes) >= 4
+    recipes = recipes_of(repository)
+    assert len(recipes) >= 12
     for recipe in recipes:
-        options = dict(re.findall(r"--(batch-size|required-batch-size-multiple) (\d+)", recipe.read_text()))
-        assert int(options["batch-size"]) % int(options.get("required-batch-size-multiple", 8)) == 0, recipe.name
+        options = options_of(recipe)
+        assert int(options["--batch-size"]) % int(options.get("--required-batch-size-multiple", 8)) == 0, recipe.name
+
+
+def test_the_launcher_takes_every_recipe(repository):
+    for recipe in recipes_of(repository):
+        assert check_recipe(recipe) == recipe
+
+
+def test_a_toy_differs_in_size_only(repository, options_of):
+    for recipe in recipes_of(repository):
+        real, toy = options_of(recipe), options_of(recipe, "--toy")
+        assert {key: toy.get(key) for key in SAME_IN_TOY} == {key: real.get(key) for key in SAME_IN_TOY}, recipe.name
+        assert toy["--arch"] == real["--arch"].rpartition("_")[0] + "_tiny"
+        assert set(real) - set(toy) <= {"--bf16-autocast"}, recipe.name
+        assert {key: int(toy[key]) <= most for key, most in LARGEST_TOY.items()} == dict.fromkeys(LARGEST_TOY, True)
+        assert toy["--total-num-update"] == toy["--max-update"]
+
+
+def test_toy_may_stand_anywhere_and_what_follows_counts(repository, options_of):
+    recipe = repository / "recipes" / "pretrain" / "alibert_base.sh"
+    options = options_of(recipe, *CPU_ARGUMENTS, "--toy", "--max-update", "7", "--user-dir", "with a space")
+    assert options["--arch"] == "alibert_tiny" and "--toy" not in options
+    assert (options["--max-update"], options["--user-dir"]) == ("7", "with a space")
+    assert options["--distributed-backend"] == "gloo"
+
+
+@pytest.mark.parametrize("missing", ["DATA_BIN", "SAVE_DIR"])
+def test_a_recipe_says_which_variable_it_lacks(missing, repository, tmp_path):
+    done = run_recipe(repository / "recipes" / "pretrain" / "alibert_base.sh", tmp_path, **{missing: ""})
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"error: {missing} is not set; ")
+
+
+STARTING = ["oubiobert_phase2.sh", "oubiobert_continual.sh", "bio_electra_pp.sh"]
+
+
+@pytest.mark.parametrize("name", STARTING)
+def test_a_recipe_that_goes_on_says_from_what(name, repository, tmp_path):
+    recipe = repository / "recipes" / "pretrain" / name
+    done = run_recipe(recipe, tmp_path)
+    assert done.returncode == 2 and re.fullmatch(r"error: FROM is not set; set it to the \w+ .*\.\n", done.stderr)
+    for file in ("one.pt", "two.pt"):
+        (tmp_path / file).touch()
+    done = run_recipe(recipe, tmp_path, FROM=str(tmp_path))
+    assert done.returncode == 2 and done.stderr.startswith(f"error: FROM={tmp_path}: neither a checkpoint nor a folder")
+
+
+@pytest.mark.parametrize("name", [*STARTING, "bioalbert.sh"])
+def test_from_is_a_checkpoint_or_the_folder_of_one(name, repository, options_of, tmp_path):
+    recipe = repository / "recipes" / "pretrain" / name
+    option = "--restore-file" if name == "bio_electra_pp.sh" else "--finetune-from-model"
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    (folder / "model.pt").touch()
+    assert options_of(recipe, FROM=str(folder / "model.pt"))[option] == str(folder / "model.pt")
+    assert options_of(recipe, FROM=str(folder))[option] == str(folder / "model.pt")
+    (folder / "checkpoint_last.pt").touch()  # the folder is a --save-dir then
+    assert options_of(recipe, FROM=str(folder))[option] == str(folder / "checkpoint_last.pt")
+
+
+@pytest.mark.parametrize("name", ["oubiobert_continual.sh", "bioalbert.sh"])
+def test_a_published_model_has_its_own_sizes(name, repository, options_of, tmp_path):
+    """hf.load writes them beside its checkpoint; what the user says still counts."""
+    folder = tmp_path / "of hf.load"
+    folder.mkdir()
+    (folder / "checkpoint.pt").touch()
+    (folder / "options").write_text("--arch albert_base --encoder-layers 24 --dropout 0.0\n")
+    options = options_of(repository / "recipes" / "pretrain" / name, "--dropout", "0.3", FROM=str(folder))
+    assert options["--finetune-from-model"] == str(folder / "checkpoint.pt")
+    assert (options["--arch"], options["--encoder-layers"], options["--dropout"]) == ("albert_base", "24", "0.3")
+
+
+def test_bioalbert_starts_from_random_weights_unless_told(repository, options_of):
+    assert "--finetune-from-model" not in options_of(repository / "recipes" / "pretrain" / "bioalbert.sh")
+
+
+def test_an_interrupted_bio_electra_pp_goes_on_from_its_own_checkpoint(repository, options_of, tmp_path):
+    """--restore-file would begin it again, --reset-dataloader read the beginning of the corpus again."""
+    recipe = repository / "recipes" / "pretrain" / "bio_electra_pp.sh"
+    again = {"--restore-file", "--reset-dataloader", "--reset-meters"}
+    assert again < set(options_of(recipe))
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "checkpoint_last.pt").touch()
+    assert not again & set(options_of(recipe))
+
+
+def test_what_the_page_of_the_papers_names_is_there(repository):
+    """Every module and every file of docs/papers.md."""
+    text = (repository / "docs" / "papers.md").read_text(encoding="utf-8")
+    modules = set(re.findall(r"python -m ((?:preprocess|downstream|alibert_fairseq)[\w.]*)", text))
+    assert len(modules) >= 6
+    for module in modules:
+        path = repository / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+    files = set(re.findall(r"(?:recipes|tests|docs|alibert_fairseq|downstream|preprocess)/[\w/.]*\.\w+", text))
+    files |= {f"docs/{name}" for name in re.findall(r"\]\(((?:results/)?\w+\.md)", text)}
+    assert len(files) >= 12
+    assert [file for file in sorted(files) if not (repository / file).is_file()] == []

@@ -1,0 +1,110 @@
+"""What is drawn together: single tokens, whole words, n-grams or spans of words. Pure functions of a generator.
+
+Shapes: T = tokens of one sequence, W = its words, M = drawn positions. Every unit is whole words next to each other,
+none reaches across a special token, none overlaps another, and all together never exceed the number to draw.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from alibert_fairseq.data.masking import Drawn, MaskingRule, draw_tokens
+
+
+class Words(NamedTuple):
+    """The words of a sequence."""
+
+    first: np.ndarray  # (W,) position of the first piece
+    ends: np.ndarray  # (W + 1,) pieces before each word, and of all words
+    left: np.ndarray  # (W,) words from this one up to the next special token, this one included
+
+
+def words_of(candidates: np.ndarray, starts: np.ndarray) -> Words:
+    """Group the candidates into words. A special token ends a word; what follows it begins one, marked or not.
+
+    candidates: (T,) bool, False at special tokens; starts: (T,) bool, True where a token starts a word.
+    """
+    after_special = np.ones_like(candidates)  # (T,)
+    np.logical_not(candidates[:-1], out=after_special[1:])
+    first = (candidates & (starts | after_special)).nonzero()[0]
+    run = np.cumsum(after_special[first])  # (W,) words with the same number have no special token between them
+    left = np.searchsorted(run, run, side="right") - np.arange(len(first))
+    pieces = np.cumsum(candidates)  # (T,)
+    ends = np.empty(len(first) + 1, dtype=np.int64)
+    ends[:-1], ends[-1] = pieces[first] - 1, pieces[-1]
+    return Words(first, ends, left)
+
+
+def draw_units(
+    candidates: np.ndarray, starts: np.ndarray | None, rule: MaskingRule, generator: np.random.Generator
+) -> Drawn:
+    """Draw the positions to predict in the rule's units; `starts` is needed for all units but tokens.
+
+    The words come in random order, each with the length of the unit that would begin there. What would exceed the
+    number to draw is not drawn, so the last places may stay empty where only longer words are left.
+    """
+    number = rule.number_to_draw(len(candidates))
+    if rule.unit == "token":
+        return draw_tokens(candidates, number, generator)
+    words, law = words_of(candidates, starts), LAWS[rule.unit]
+    order = generator.permutation(len(words.first)).tolist()
+    lengths = draw_lengths(words.left, law, generator).tolist()
+    first, ends = words.first.tolist(), words.ends.tolist()
+    free = [True] * len(order)
+    positions: list[int] = []
+    units: list[int] = []
+    unit = 0
+    for word in order:
+        if len(positions) == number:
+            break
+        if length := law.fit(word, lengths[word], ends[word] + number - len(positions), ends, free):
+            free[word : word + length] = [False] * length
+            pieces = ends[word + length] - ends[word]
+            units += [unit] * pieces
+            unit += 1
+            positions += range(first[word], first[word] + pieces)
+    drawn = np.array((positions, units), dtype=np.int64)  # (2, M)
+    return Drawn(*drawn[:, np.argsort(drawn[0])])
+
+
+def draw_lengths(left: np.ndarray, law: "Law", generator: np.random.Generator) -> np.ndarray:
+    """(W,) words of the unit that would begin at each word, at most `left`."""
+    most = np.minimum(left, len(law.cumulative))
+    among = law.cumulative[most - 1] if law.among_those_that_fit else law.cumulative[-1]
+    lengths = 1 + np.searchsorted(law.cumulative, generator.random(len(left)) * among, side="right")
+    return np.minimum(lengths, most)
+
+
+def whole_or_none(word: int, length: int, most: int, ends: list[int], free: list[bool]) -> int:
+    """Words of an n-gram at `word`: as many of `length` as end within `most` pieces, none if one of them is drawn."""
+    while length and ends[word + length] > most:
+        length -= 1
+    return length if all(free[word : word + length]) else 0
+
+
+def cut_short(word: int, length: int, most: int, ends: list[int], free: list[bool]) -> int:
+    """Words of a span at `word`: at most `length`, up to an earlier span and within `most` pieces."""
+    reached = 0
+    while reached < length and free[word + reached] and ends[word + reached + 1] <= most:
+        reached += 1
+    return reached
+
+
+class Law(NamedTuple):
+    """How long the units are and what becomes of one that does not fit."""
+
+    cumulative: np.ndarray  # weights of units of 1, of at most 2, ... words
+    among_those_that_fit: bool  # near a special token: draw among the lengths that fit, or among all and cut
+    fit: Callable[[int, int, int, list[int], list[bool]], int]
+
+
+# word: BERT's whole words (`create_pretraining_data.py`).
+# ngram: ALBERT section 4.1 (`create_masked_lm_predictions`), n up to 3 with p(n) proportional to 1/n.
+# span: SpanBERT section 3.1, geometric with p = 0.2, none above 10 words; scaled to sum to 1, as in its code, the mean
+# is its 3.8 words. Its code lets spans run into one another and cuts the last one inside a word; here words are whole.
+LAWS = {
+    "word": Law(np.ones(1), True, whole_or_none),
+    "ngram": Law(np.cumsum(1 / np.arange(1, 4)), True, whole_or_none),
+    "span": Law(np.cumsum(0.2 * 0.8 ** np.arange(10)), False, cut_short),
+}

@@ -1,0 +1,90 @@
+"""`--lr-scheduler bert`, `electra`, `nvidia`: the learning rates the public models were trained with.
+
+t: updates done so far, so that the first update runs at t = 0, as TensorFlow counts. W: --warmup-updates, T:
+--total-num-update, E: --end-learning-rate, p: --power. d(t) = E + (lr - E) (1 - t / T)^p, and E from T on.
+
+    bert      lr t / W while t < W, then d(t): at W it falls from lr to d(W)
+    nvidia    the same with p = 1/2: by 15 % in NVIDIA's first phase
+    electra   d(t) min(1, t / W): the warm-up multiplies the decay, so lr is never reached
+"""
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+from fairseq.dataclass import FairseqDataclass
+from fairseq.optim.lr_scheduler import FairseqLRScheduler, register_lr_scheduler
+from omegaconf import II
+
+
+@dataclass
+class PaperScheduleConfig(FairseqDataclass):
+    """Options of the three."""
+
+    warmup_updates: int = field(
+        default=0, metadata={"help": "updates in which the rate rises from 0; none unless asked for (BERT: 10,000)"}
+    )
+    total_num_update: Optional[float] = field(  # noqa: UP045 (fairseq does not know the other spelling)
+        default=None, metadata={"help": "the update at which the decay ends; left out: --max-update"}
+    )
+    power: float = field(default=1.0, metadata={"help": "exponent of the decay; 1 is linear (BERT, ALBERT, ELECTRA)"})
+    end_learning_rate: float = field(
+        default=0.0, metadata={"help": "rate at the end and after it (BERT, ALBERT, ELECTRA, NVIDIA: 0)"}
+    )
+    max_update: int = II("optimization.max_update")
+    lr: list[float] = II("optimization.lr")
+
+
+@dataclass
+class NvidiaScheduleConfig(PaperScheduleConfig):
+    """NVIDIA's power."""
+
+    power: float = field(
+        default=0.5, metadata={"help": "exponent of the decay (NVIDIA DeepLearningExamples, BERT `schedulers.py`: 0.5)"}
+    )
+
+
+@register_lr_scheduler("bert", dataclass=PaperScheduleConfig)
+class BertSchedule(FairseqLRScheduler):
+    """google-research/bert and albert, `optimization.py`."""
+
+    def __init__(self, cfg: PaperScheduleConfig, optimizer):
+        super().__init__(cfg, optimizer)
+        self.end = cfg.total_num_update or cfg.max_update  # T
+        if len(cfg.lr) > 1:
+            raise SystemExit(f"error: --lr {','.join(map(str, cfg.lr))}: this --lr-scheduler takes one rate only.")
+        if self.end <= 0:
+            raise SystemExit("error: this --lr-scheduler decays to the end of the run; add --total-num-update N.")
+        if not 0 <= cfg.warmup_updates < self.end:
+            raise SystemExit(
+                f"error: --warmup-updates {cfg.warmup_updates} is not below --total-num-update {self.end:g}; "
+                "lower the one or raise the other."
+            )
+
+    def rate(self, t: int) -> float:
+        """The learning rate of the update that follows t updates."""
+        return self.cfg.lr[0] * t / self.cfg.warmup_updates if t < self.cfg.warmup_updates else self.decayed(t)
+
+    def decayed(self, t: int) -> float:
+        """TensorFlow's `polynomial_decay`, from the first update on."""
+        lowest, left = self.cfg.end_learning_rate, max(1 - t / self.end, 0)
+        return lowest + (self.cfg.lr[0] - lowest) * left**self.cfg.power
+
+    def step_update(self, num_updates: int) -> float:
+        """Set the rate; fairseq calls this with 0 before the first update and with the count after each."""
+        self.optimizer.set_lr(self.rate(num_updates))
+        return self.optimizer.get_lr()
+
+
+@register_lr_scheduler("nvidia", dataclass=NvidiaScheduleConfig)
+class NvidiaSchedule(BertSchedule):
+    """`PolyWarmUpScheduler` of NVIDIA's BERT, which counts its updates from 1 where this counts from 0."""
+
+
+@register_lr_scheduler("electra", dataclass=PaperScheduleConfig)
+class ElectraSchedule(BertSchedule):
+    """google-research/electra `model/optimization.py`."""
+
+    def rate(self, t: int) -> float:
+        """The warm-up multiplies the decay."""
+        risen = min(1, t / self.cfg.warmup_updates) if self.cfg.warmup_updates else 1
+        return self.decayed(t) * risen

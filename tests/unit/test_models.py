@@ -1,0 +1,80 @@
+"""What a model asks of its task, which sizes it may have, and what it takes from a shorter training."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from model_helpers import SHAPE, dictionary, electra_model
+
+from alibert_fairseq.models.albert import AlbertModel
+from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertModel, SentenceModelConfig
+from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+
+
+def task(segment_types=1, sentence_objective=None, length=32):
+    """A task as build_model sees it."""
+    return SimpleNamespace(
+        segment_types=segment_types, sentence_objective=sentence_objective, source_dictionary=dictionary(),
+        max_positions=lambda: length,
+    )  # fmt: skip
+
+
+def refusal(model_class, cfg, **of_task) -> str:
+    with pytest.raises(SystemExit, match="^error: ") as refused:
+        model_class.build_model(cfg, task(**of_task))
+    return str(refused.value)
+
+
+def test_what_does_not_fit_is_refused_in_one_sentence():
+    pairs = {"segment_types": 2, "sentence_objective": "nsp"}
+    assert "give --segments 2" in refusal(AliBertModel, AliBertConfig(**SHAPE), **pairs)
+    assert "no sentence head" in refusal(AliBertModel, AliBertConfig(**SHAPE, segments=2), **pairs)
+    assert "--tokens-per-sample 65" in refusal(AliBertModel, AliBertConfig(**SHAPE), length=65)
+    assert "RobertaForMaskedLM" in refusal(AliBertModel, AliBertConfig(**SHAPE, embedding_dim=16))
+    assert "BertForPreTraining" in refusal(SegmentBertModel, SentenceModelConfig(**SHAPE, embedding_dim=16))
+    assert "narrower" in refusal(AlbertModel, SentenceModelConfig(**SHAPE))
+    assert "cannot share" in refusal(AliBertModel, AliBertConfig(**SHAPE, layer_groups=3))
+    assert "--embedding-sharing none" in refusal(ElectraModel, ElectraConfig(**SHAPE, generator_embedding_dim=16))
+
+
+@pytest.mark.parametrize(("objective", "trained"), [(None, False), ("nsp", True)])
+def test_the_sentence_head_is_trained_by_a_sentence_objective_alone(objective, trained):
+    model = SegmentBertModel.build_model(
+        SentenceModelConfig(**SHAPE, segments=2),
+        task(segment_types=2 if objective else 1, sentence_objective=objective),
+    )
+    assert {p.requires_grad for p in model.encoder.sentence_head.parameters()} == {trained}
+    assert all(p.requires_grad for name, p in model.named_parameters() if "sentence_head" not in name)
+
+
+def test_positions_of_a_shorter_training_are_carried_over():
+    short = electra_model(seed=1)
+    longer = ElectraModel(
+        ElectraConfig(**SHAPE | {"max_positions": 100}, embedding_dim=16, generator_width_fraction=0.5), dictionary()
+    )
+    fresh = longer.discriminator.sentence_encoder.embed_positions.weight.detach().clone()
+    longer.load_state_dict(short.state_dict())
+    table = longer.discriminator.sentence_encoder.embed_positions.weight
+    old = short.discriminator.sentence_encoder.embed_positions.weight
+    assert len(old) == 66 and len(table) == 102
+    assert torch.equal(table[:66], old) and torch.equal(table[66:], fresh[66:]) and fresh[66:].any()
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        electra_model().load_state_dict(longer.state_dict())
+
+
+def test_a_disentangled_table_starts_as_the_generators_and_is_exported_whole():
+    model = electra_model(embedding_sharing="gradient_disentangled")
+    words = "sentence_encoder.embed_tokens"
+    assert not model.state_dict()[f"discriminator.{words}.difference"].any()
+    with torch.no_grad():
+        model.discriminator.sentence_encoder.embed_tokens.difference.add_(0.5)
+    weights = model.weights()
+    assert torch.allclose(weights[f"discriminator.{words}.weight"], weights[f"generator.{words}.weight"] + 0.5)
+    assert f"discriminator.{words}.difference" not in weights
+
+
+def test_generators_that_differ_in_more_than_a_fraction():
+    model = electra_model(generator_layers=1, generator_embed_dim=24, generator_attention_heads=3)
+    size = model.generator.sentence_encoder.size
+    assert (size.layers, size.width, size.heads, size.ffn_width) == (1, 24, 3, 32)
+    assert model.discriminator.sentence_encoder.size.layers == 2

@@ -1,0 +1,91 @@
+"""What several micro-batches add up to: the gradient of one batch that holds the same samples, in double precision."""
+
+import pytest
+import torch
+from model_helpers import SHAPE, dictionary, masked_dataset
+
+from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
+from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
+from alibert_fairseq.criterions.segment_pairs import SegmentPairsLoss
+from alibert_fairseq.data.masking import MaskingRule
+from alibert_fairseq.models.albert import AlbertModel
+from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertModel, SentenceModelConfig
+from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+
+FULL, PADDED = (40,) * 8, (13, 40, 27, 33, 20, 40, 7, 40)
+
+
+class Task:
+    target_dictionary = source_dictionary = dictionary()
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def build(objective):
+    """(model without dropout, criterion) of an objective."""
+    torch.manual_seed(3)
+    options = {**SHAPE, "dropout": 0.0, "attention_dropout": 0.0}
+    if objective == "masked language modelling":
+        return AliBertModel(AliBertConfig(**options), dictionary()), AliBertMaskedLMLoss(Task)
+    if objective == "replaced token detection":
+        model = ElectraModel(ElectraConfig(**options, generator_width_fraction=0.5), dictionary())
+        return model, ElectraLoss(ElectraCriterionConfig(), Task)
+    if objective == "next sentence prediction":
+        model = SegmentBertModel(SentenceModelConfig(**options, segments=2), dictionary())
+        return model, SegmentPairsLoss(Task)
+    options |= {"segments": 2, "embedding_dim": 16, "layer_groups": 1, "activation_fn": "gelu_tanh"}
+    return AlbertModel(SentenceModelConfig(**options), dictionary()), SegmentPairsLoss(Task)
+
+
+OBJECTIVES = (
+    "masked language modelling", "replaced token detection", "next sentence prediction", "sentence order prediction",
+)  # fmt: skip
+
+
+def batches(objective, lengths, parts):
+    """The eight samples in `parts` batches, in their order."""
+    electra = objective == "replaced token detection"
+    rule = MaskingRule(mask_share=0.85, random_share=0.0) if electra else None
+    data = masked_dataset(lengths, rule, draw_uniforms=electra)
+    size = len(lengths) // parts
+    for first in range(0, len(lengths), size):
+        batch = data.collater([data[i] for i in range(first, first + size)])
+        if "sentence" in objective:
+            tokens = batch["net_input"]["src_tokens"]
+            batch["net_input"]["segments"] = (torch.arange(tokens.size(1)) > 5).long() * tokens.ne(1)
+            batch["sentence_target"] = torch.arange(first, first + size) % 2
+        yield batch
+
+
+def gradient(objective, lengths, parts):
+    """The gradient of an update, as fairseq makes it: the sum over micro-batches over the sum of sample sizes."""
+    model, criterion = build(objective)
+    denominator = 0
+    for batch in batches(objective, lengths, parts):
+        loss, sample_size, _ = criterion(model, batch)
+        loss.backward()
+        denominator += sample_size
+    return torch.cat([p.grad.flatten() for p in model.parameters()]) / denominator
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_one_batch_of_eight_is_two_of_four(objective):
+    whole, halves = (gradient(objective, FULL, parts) for parts in (1, 2))
+    assert (whole - halves).norm() < 1e-12 * whole.norm() and whole.norm() > 0.1
+
+
+def test_masked_language_modelling_is_exact_with_padding():
+    whole, halves = (gradient(OBJECTIVES[0], PADDED, parts) for parts in (1, 2))
+    assert (whole - halves).norm() < 1e-12 * whole.norm()
+
+
+@pytest.mark.parametrize(("objective", "bound"), [(OBJECTIVES[1], 0.01), (OBJECTIVES[2], 0.05), (OBJECTIVES[3], 0.05)])
+def test_with_padding_a_second_loss_counts_by_the_drawn_tokens_of_its_micro_batch(objective, bound):
+    """Two denominators, of which fairseq has one: docs/objectives/replaced_token_detection.md, Reduction."""
+    whole, halves = (gradient(objective, PADDED, parts) for parts in (1, 2))
+    assert 1e-6 * whole.norm() < (whole - halves).norm() < bound * whole.norm()

@@ -1,0 +1,42 @@
+"""What the tasks ask of the data, from their options' defaults."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from alibert_fairseq.data.pair_plan import PairRule
+from alibert_fairseq.tasks.electra import ElectraTask, ElectraTaskConfig
+from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
+from alibert_fairseq.tasks.segment_pairs import SegmentPairsConfig, SegmentPairsTask
+
+
+def rules(task_class, config, **options):
+    """(masking rule, pair rule, segments, sentence objective) of a task that has read no data."""
+    task = object.__new__(task_class)
+    task.cfg = SimpleNamespace(**{**vars(config()), **options})
+    return task.masking_rule(), task.pair_rule(), task.segment_types, task.sentence_objective
+
+
+def test_the_fates_are_those_of_the_papers():
+    bert, *others = rules(AliBertMaskedLMTask, AliBertMaskedLMConfig)
+    assert (bert.mask_share, bert.random_share) == (pytest.approx(0.8), 0.1) and bert.mask_prob == 0.15
+    assert (bert.unit, bert.max_predictions) == ("token", 0) and others == [None, 1, None]
+    electra, *others = rules(ElectraTask, ElectraTaskConfig)
+    assert (electra.mask_share, electra.random_share) == (0.85, 0.0) and electra.mask_prob == 0.15
+    assert others == [None, 1, None]
+
+
+def test_single_lines_are_bert_s_in_nsp_and_without_a_label_in_sop():
+    _, nsp, segments, objective = rules(SegmentPairsTask, SegmentPairsConfig, sentence_objective="nsp")
+    assert nsp == PairRule("nsp", 512, "random", 1, 0.1) and (segments, objective) == (2, "nsp")
+    _, sop, segments, objective = rules(SegmentPairsTask, SegmentPairsConfig, sentence_objective="sop")
+    assert sop == PairRule("sop", 512, "unlabelled", 1, 0.1) and (segments, objective) == (2, "sop")
+    _, leaking, *_ = rules(
+        SegmentPairsTask, SegmentPairsConfig, sentence_objective="sop", single_sentence_chunks="random"
+    )
+    assert leaking.single_chunks == "random"
+
+
+def test_electra_s_pairs_have_segments_and_no_label():
+    _, pairs, segments, objective = rules(ElectraTask, ElectraTaskConfig, sentence_pairs=True)
+    assert pairs.objective == "none" and (segments, objective) == (2, None)
