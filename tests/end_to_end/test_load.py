@@ -614,7 +614,7 @@ def test_the_remedy_for_a_folder_given_to_binarize(published, tmp_path):
 )
 @pytest.mark.parametrize("family", FOUR)
 def test_loading_works_with_the_other_major_of_transformers(family, published, loaded, repository, tmp_path):
-    environment = ENVIRONMENT | {"PYTHONPATH": os.environ["ALIBERT_TRANSFORMERS_4"]}
+    environment = ENVIRONMENT | {"PYTHONPATH": f"{os.environ['ALIBERT_TRANSFORMERS_4']}{os.pathsep}{repository}"}
     command = [sys.executable, "-m", "alibert_fairseq.hf.load", published / family, "--output"]
     run(*command, tmp_path / "out", cwd=tmp_path, env=environment)
     for name in ("dict.txt", "options"):
@@ -631,8 +631,7 @@ def test_loading_works_with_the_other_major_of_transformers(family, published, l
     script += "ids = [AutoTokenizer.from_pretrained(folder)(sample_lines())['input_ids'] for folder in sys.argv[1:]]\n"
     script += "assert ids[0] == ids[1] == ids[2]"
     places = (published / family, loaded / family, tmp_path / "out")  # as published, written by version 5, by version 4
-    both = f"{environment['PYTHONPATH']}{os.pathsep}{repository}"
-    run(sys.executable, "-c", script, *places, cwd=tmp_path, env=environment | {"PYTHONPATH": both})
+    run(sys.executable, "-c", script, *places, cwd=tmp_path, env=environment)
     (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
     run(*command, tmp_path / "more", "--add-tokens", tmp_path / "words.txt", cwd=tmp_path, env=environment)
     ids = AutoTokenizer.from_pretrained(tmp_path / "more")("une amoxicilline")["input_ids"]
