@@ -15,7 +15,7 @@ import pytest
 import torch
 from fairseq import checkpoint_utils
 from fairseq_cli.train import cli_main
-from test_pretraining import OBJECTIVES, SHAPE, assert_same, losses
+from test_pretraining import OBJECTIVES, SHAPE, WIDTHS, assert_same, losses
 
 import alibert_fairseq  # noqa: F401  registers
 from fairseq_compat import command_line
@@ -34,7 +34,8 @@ FP16 = ["--fp16", "--fp16-no-flatten-grads"]
 PRECISIONS = {"fp16": [*FP16, "--fp16-init-scale", "4"], "bf16": ["--bf16"], "bf16-autocast": ["--bf16-autocast"]}
 # Bits. Measured: 0.001 and 0.04; with a learning rate a tenth higher, 0.05 and 0.14. The loss of ELECTRA, about 59 at
 # first, has 50 times the discriminator's, and a rounded weight may change a sample that the discriminator judges.
-NEAR = {"mlm": 0.01, "electra": 0.1}
+NEAR = {"mlm": 0.01, "electra": 0.1, "nsp": 0.02, "sop": 0.02}
+RATES = {"nsp": "0.02", "sop": "0.02"}  # LAMB's, with which ten updates change the loss
 
 
 @contextmanager
@@ -61,7 +62,9 @@ def train(data_bin):
             patch.setattr(command_line, "_refuse_fp16_on_cpu", lambda args: None)
             patch.setattr(torch.Tensor, "cuda", lambda tensor: tensor)
             patch.setattr(torch.cuda, "is_available", lambda: False)
-            patch.setattr(sys, "argv", ["fairseq-train", str(data_bin), *OBJECTIVES[objective], *OPTIONS, *words])
+            options = [*OBJECTIVES[objective], *OPTIONS, "--embedding-dim", WIDTHS.get(objective, "64")]
+            options += ["--lr", RATES.get(objective, "0.001")]
+            patch.setattr(sys, "argv", ["fairseq-train", str(data_bin), *options, *words])
             cli_main()
         return "\n".join(lines)
 
@@ -81,10 +84,11 @@ def test_half_precision_stays_near_float32(precision, objective, train, in_float
     found = losses(train(objective, "--no-save", *PRECISIONS[precision]))
     distances = [abs(a - b) for a, b in zip(expected, found, strict=True)]
     assert len(distances) == UPDATES and max(distances) < NEAR[objective], (expected, found)
-    assert expected[0] - expected[-1] > 4 * NEAR[objective]  # else a run that learns nothing would be near
+    # else a run that learns nothing would be near; without the first batch, which may hold short sequences
+    assert sum(expected[1:4]) - sum(expected[-3:]) > 12 * NEAR[objective]
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ["electra", "mlm"])
 def test_an_overflow_halves_the_scale_and_a_resumed_run_ends_with_the_same_bits(objective, train, tmp_path):
     words = [*FP16, "--fp16-init-scale", str(2**20)]
     whole = train(objective, *words, "--save-dir", str(tmp_path / "whole"))
