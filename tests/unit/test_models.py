@@ -78,3 +78,19 @@ def test_generators_that_differ_in_more_than_a_fraction():
     size = model.generator.sentence_encoder.size
     assert (size.layers, size.width, size.heads, size.ffn_width) == (1, 24, 3, 32)
     assert model.discriminator.sentence_encoder.size.layers == 2
+
+
+@pytest.mark.parametrize("groups", [None, 1])
+def test_every_parameter_says_how_deep_it_lies(groups):
+    cfg = SentenceModelConfig(**SHAPE, segments=2, embedding_dim=16, layer_groups=groups)
+    model = AlbertModel.build_model(cfg, task(segment_types=2, sentence_objective="sop"))
+    depth = {name: getattr(p, "param_group", "above") for name, p in model.named_parameters()}
+    encoder = "encoder.sentence_encoder"
+    top = "depth-2"
+    assert {depth[f"{encoder}.layers.{n}.fc1.weight"] for n in range(groups or 2)} == (
+        {top} if groups else {"depth-1", top}
+    )
+    for name in ("embed_tokens", "embed_positions", "embed_segments", "layernorm_embedding", "embed_project"):
+        assert depth[f"{encoder}.{name}.weight"] == "depth-0"
+    assert {depth[name] for name in depth if "_head." in name} == {"above"}
+    assert depth.keys() == dict(model.named_parameters()).keys() and len(set(depth.values())) == (3 if groups else 4)
