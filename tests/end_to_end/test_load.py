@@ -24,6 +24,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipelin
 from alibert_fairseq.hf.export import export
 from alibert_fairseq.hf.first_checkpoint import training_configuration
 from alibert_fairseq.hf.load import load
+from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from alibert_fairseq.models.sampling import sample_tokens
 from preprocess.binarize import binarize
@@ -81,6 +82,8 @@ def folders(family: str) -> list[str]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_back_again_the_folder_has_the_same_tensors_and_ids(family, published, loaded, tmp_path):
     export(loaded / family / "checkpoint.pt", loaded / family, tmp_path / "model")
+    card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    assert "| updates | 0 |" in card and "learning rate" not in card
     for folder in folders(family):
         before, after = (place / folder for place in (published / family, tmp_path / "model"))
         theirs, ours = (load_file(place / "model.safetensors") for place in (before, after))
@@ -542,6 +545,23 @@ def test_a_class_that_contradicts_the_tokenizer_json_is_refused(published, tmp_p
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     load(folder, tmp_path / "out")
     assert load_tokenizer(tmp_path / "out").encode("LE", add_special_tokens=False).tokens == ["le"]
+
+
+def test_a_tokenizer_that_is_written_otherwise_is_refused(published, tmp_path, monkeypatch):
+    """The gate on what is written: here the file loses its rules, as it would under the name of another class."""
+    write = PublishedTokenizer.write
+
+    def without_rules(self, directory, tokenizer, length):
+        write(self, directory, tokenizer, length)
+        rules = json.loads((directory / "tokenizer.json").read_text(encoding="utf-8")) | {"normalizer": None}
+        (directory / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
+
+    monkeypatch.setattr(PublishedTokenizer, "write", without_rules)
+    (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
+    for words in (None, tmp_path / "words.txt"):
+        with pytest.raises(InputError, match="from what would be written, AutoTokenizer gives"):
+            load(published / "albert", tmp_path / "out" / "model", add_tokens=words)
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_a_generator_elsewhere_and_one_that_does_not_fit(published, tmp_path):

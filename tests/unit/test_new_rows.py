@@ -1,10 +1,15 @@
 """Rows of another vocabulary, worked out by hand on small tokenizers, and on published ones with our own."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from transformers import RobertaConfig, RobertaForMaskedLM
 
-from alibert_fairseq.hf.new_rows import extended, replaced
+from alibert_fairseq.hf.families import ROBERTA
+from alibert_fairseq.hf.new_rows import NewRows, extended, replaced, with_rows
+from alibert_fairseq.hf.published import PublishedPart
 from alibert_fairseq.hf.spelling import Spelled, Speller
 from preprocess.layout import our_layout, read_layout
 from preprocess.normalizer import TextOptions
@@ -72,6 +77,24 @@ def test_more_pieces_leave_the_others_where_they_were():
     rows = extended(6, {5: [0], 6: [1, 2]}, padding=0)  # 5 was a row that no token had
     assert rows.apply(torch.arange(6.0)[:, None]).squeeze(1).tolist() == [0, 1, 2, 3, 4, 0, 1.5]
     assert extended(6, {5: [0]}, padding=0).apply(torch.arange(6.0)).tolist() == [0, 1, 2, 3, 4, 0]
+
+
+@torch.no_grad()
+def test_another_padding_moves_robertas_positions_with_it():
+    """The same words under other ids, the padding among them: the same scores, under the new ids."""
+    sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 16}
+    config = RobertaConfig(vocab_size=10, pad_token_id=5, max_position_embeddings=14, type_vocab_size=1, **sizes)
+    torch.manual_seed(0)
+    model = RobertaForMaskedLM(config).eval()
+    for parameter in model.parameters():
+        parameter.add_(torch.randn_like(parameter))
+    sources = [0, 5, 1, 2, 3, 4, 6, 7, 8, 9]  # 5 became 1
+    moved = with_rows(PublishedPart(ROBERTA, Path(), model, []), NewRows([[i] for i in sources], padding=1)).model
+    assert moved.config.pad_token_id == 1 and moved.config.max_position_embeddings == 10
+    old = torch.tensor([[0, 7, 9, 2, 5, 5], [0, 1, 3, 4, 6, 2]])
+    new = torch.tensor([[sources.index(i) for i in row] for row in old.tolist()])
+    scores = [m(ids, attention_mask=old.ne(5).long()).logits[old.ne(5)] for m, ids in ((model, old), (moved, new))]
+    assert torch.allclose(scores[0][:, sources], scores[1], atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
