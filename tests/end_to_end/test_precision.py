@@ -15,7 +15,7 @@ import pytest
 import torch
 from fairseq import checkpoint_utils
 from fairseq_cli.train import cli_main
-from test_pretraining import OBJECTIVES, SHAPE, WIDTHS, assert_same, losses
+from test_pretraining import OBJECTIVES, RATES, SHAPE, WIDTHS, assert_same, losses
 
 import alibert_fairseq  # noqa: F401  registers
 from fairseq_compat import command_line
@@ -35,7 +35,6 @@ PRECISIONS = {"fp16": [*FP16, "--fp16-init-scale", "4"], "bf16": ["--bf16"], "bf
 # Bits. Measured: 0.001 and 0.04; with a learning rate a tenth higher, 0.05 and 0.14. The loss of ELECTRA, about 59 at
 # first, has 50 times the discriminator's, and a rounded weight may change a sample that the discriminator judges.
 NEAR = {"mlm": 0.01, "electra": 0.1, "nsp": 0.02, "sop": 0.02}
-RATES = {"nsp": "0.02", "sop": "0.02"}  # LAMB's, with which ten updates change the loss
 
 
 @contextmanager

@@ -28,6 +28,7 @@ OBJECTIVES = {
         "--clip-norm", "1.0",
     ],
 }  # fmt: skip
+RATES = {"nsp": "0.02", "sop": "0.02"}  # LAMB's, with which a few updates change the loss
 WIDTHS = {"sop": "32"}  # ALBERT's embeddings are narrower than its layers
 SHAPE = [
     "--encoder-layers", "2", "--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "128",
@@ -42,9 +43,10 @@ def command(objective: str, data_bin: Path, save: Path, repository: Path, *more:
         shutil.which("fairseq-train", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"),
         str(data_bin), "--user-dir", str(repository / "alibert_fairseq"), *OBJECTIVES[objective], *SHAPE,
         "--embedding-dim", WIDTHS.get(objective, "64"),
-        "--batch-size", "4", "--lr", "0.005", "--lr-scheduler", "polynomial_decay", "--warmup-updates", "10",
-        "--total-num-update", "200", "--save-dir", str(save), "--num-workers", "0", "--log-format", "simple",
-        "--log-interval", "1", "--seed", "7", "--disable-validation", "--no-epoch-checkpoints", *more,
+        "--batch-size", "4", "--lr", RATES.get(objective, "0.005"), "--lr-scheduler", "polynomial_decay",
+        "--warmup-updates", "10", "--total-num-update", "200", "--save-dir", str(save), "--num-workers", "0",
+        "--log-format", "simple", "--log-interval", "1", "--seed", "7", "--disable-validation",
+        "--no-epoch-checkpoints", *more,
     ]  # fmt: skip
 
 
