@@ -6,6 +6,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from preprocess.files import InputError
+from preprocess.layout import REMEDY as READ_AGAIN
 from preprocess.layout import read_layout, read_symbols, symbols_of
 from preprocess.vocabulary import MASK, SPECIALS
 
@@ -52,7 +53,7 @@ def check_dictionary(tokenizer: Tokenizer, path: os.PathLike, published: bool = 
 
     Of a published tokenizer, line N is the token of id N - 1, and none is missing.
     """
-    pieces = read_symbols(path)
+    pieces, remedy = read_symbols(path), READ_AGAIN if published else REMEDY
     if published:
         last = max(tokenizer.get_vocab().values())
         expected = symbols_of(tokenizer, max(len(pieces), last + 1))
@@ -60,6 +61,6 @@ def check_dictionary(tokenizer: Tokenizer, path: os.PathLike, published: bool = 
         expected = [tokenizer.id_to_token(number) for number in range(len(SPECIALS), tokenizer.get_vocab_size() - 1)]
     for number, (piece, wanted) in enumerate(zip(pieces, expected, strict=False), 1):
         if piece != wanted:
-            raise InputError(f"{path}, line {number}: '{piece}' where tokenizer.json has '{wanted}'; {REMEDY}.")
+            raise InputError(f"{path}, line {number}: '{piece}' where tokenizer.json has '{wanted}'; {remedy}.")
     if len(pieces) != len(expected):
-        raise InputError(f"{path}: {len(pieces)} pieces where tokenizer.json has {len(expected)}; {REMEDY}.")
+        raise InputError(f"{path}: {len(pieces)} pieces where tokenizer.json has {len(expected)}; {remedy}.")

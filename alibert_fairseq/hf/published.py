@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import PreTrainedModel
 
 from alibert_fairseq.hf.families import (
     ALBERT,
@@ -58,11 +58,6 @@ class Published(NamedTuple):
 
     model_name: str  # of ours
     parts: list[PublishedPart]
-
-    @property
-    def config(self) -> PretrainedConfig:
-        """The first part's configuration; the others agree with it where the vocabulary is concerned."""
-        return self.parts[0].model.config
 
 
 def read_published(folder: Path, generator: Path | None = None) -> Published:

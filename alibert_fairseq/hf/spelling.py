@@ -55,8 +55,12 @@ class Speller:
         return Spelled(spelled.starts_word, text if spelled.text.startswith(BOUNDARY) else text.removeprefix(BOUNDARY))
 
     def split(self, spelled: Spelled) -> list[int]:
-        """The ids that the tokenizer gives a text at the start of a word, or inside one."""
-        return self._word(spelled.text) if spelled.starts_word else self._inside(spelled.text)
+        """The ids that the tokenizer gives a text at the start of a word, or inside one.
+
+        What it does not know inside one, a mark in BERT's vocabulary, may be a word by itself.
+        """
+        inside = [] if spelled.starts_word else self._inside(spelled.text)
+        return inside if inside and set(inside) != {self.unknown} else self._word(spelled.text)
 
     def _word(self, text: str) -> list[int]:
         """With the space before that some rules need, or without it where others add a mark of their own."""

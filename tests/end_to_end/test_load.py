@@ -21,6 +21,7 @@ from safetensors.torch import load_file
 from test_pretraining import ENVIRONMENT, losses
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipeline
 
+from alibert_fairseq.hf import names
 from alibert_fairseq.hf.export import export
 from alibert_fairseq.hf.first_checkpoint import training_configuration
 from alibert_fairseq.hf.load import load
@@ -545,6 +546,15 @@ def test_a_class_that_contradicts_the_tokenizer_json_is_refused(published, tmp_p
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     load(folder, tmp_path / "out")
     assert load_tokenizer(tmp_path / "out").encode("LE", add_special_tokens=False).tokens == ["le"]
+
+
+def test_weights_under_wrong_names_are_seen_by_their_logits(published, tmp_path, monkeypatch):
+    exchanged = {"attention.self.query": "attention.self.key", "attention.self.key": "attention.self.query"}
+    wrong = tuple((mine, exchanged.get(theirs, theirs)) for mine, theirs in names._LAYER)
+    monkeypatch.setattr(names, "_LAYER", wrong)
+    with pytest.raises(InputError, match="RobertaForMaskedLM: logits differ by up to"):
+        load(published / "camembert", tmp_path / "out" / "model")
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_a_tokenizer_that_is_written_otherwise_is_refused(published, tmp_path, monkeypatch):
