@@ -13,15 +13,17 @@ logger = logging.getLogger(__name__)
 
 
 def mark_depths(encoder: SentenceEncoder) -> None:
-    """Say how deep an encoder's parameters lie, for --layer-lr-decay: embeddings 0, layer i, from 0, i + 1.
+    """Say how deep an encoder's parameters lie below its head, for --layer-lr-decay: the top layer 1, embeddings L + 1.
 
     A layer that is used several times lies where it is used last.
     """
+    size = encoder.size
     for name in (*EMBEDDINGS, "embed_project"):
         if hasattr(encoder, name):
-            mark_depth(getattr(encoder, name), 0)
-    for layer in range(encoder.size.layers):
-        mark_depth(encoder.layers[encoder.size.group_of(layer)], layer + 1)
+            mark_depth(getattr(encoder, name), size.layers + 1)
+    last_use = {size.group_of(layer): layer for layer in range(size.layers)}
+    for group, layer in last_use.items():
+        mark_depth(encoder.layers[group], size.layers - layer)
 
 
 class PretrainingModel(BaseFairseqModel):

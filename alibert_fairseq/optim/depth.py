@@ -10,33 +10,36 @@ PREFIX = "depth-"
 
 
 def mark_depth(module: nn.Module, depth: int) -> None:
-    """Say how deep the parameters of a module lie: 0 for embeddings and their projection, i + 1 for layer i (from 0).
+    """Say how deep the parameters of a module lie: 1 for the top layer, L for the lowest, L + 1 for the embeddings.
 
-    Leave heads unmarked: one that is tied to the word table would take it along. Of a parameter that is marked twice,
-    the last mark counts.
+    Depth counts from the top, for two encoders of one model may have different numbers of layers. Of a parameter that
+    is marked twice, as embeddings that both share, the larger depth counts. Leave heads unmarked: one that is tied to
+    the word table would take it along.
     """
     for parameter in module.parameters():
-        parameter.param_group = f"{PREFIX}{depth}"
+        parameter.param_group = f"{PREFIX}{max(depth, depth_of(parameter) or 0)}"
+
+
+def depth_of(parameter) -> int | None:
+    """The depth that a parameter is marked with, or None."""
+    mark = getattr(parameter, "param_group", "")
+    return int(mark.removeprefix(PREFIX)) if mark.startswith(PREFIX) else None
 
 
 def lr_scales(params: list, decay: float) -> list[float]:
-    """decay ** (L + 1 - N) for a parameter of depth N under L layers, 1 for one above them.
+    """decay ** N for a parameter of depth N, where what lies highest has depth 0: a head, which is not marked.
 
-    What is unmarked lies above; where everything is marked, what has the largest depth does. So the top layer has
-    decay, the embeddings decay ** (L + 1): google-research/electra `_get_layer_lrs` without the pooler that it still
-    counts (its issue 51), which gives its top layer decay ** 2.
+    So the top layer has decay, the embeddings decay ** (L + 1): google-research/electra `_get_layer_lrs` without the
+    pooler that it still counts (its issue 51), which gives its top layer decay ** 2.
     """
     if decay == 1:
         return [1.0] * len(params)
     if not 0 < decay < 1:
         raise SystemExit(f"error: --layer-lr-decay {decay} is not in (0, 1]; leave it out for one rate everywhere.")
-    marks = [getattr(p, "param_group", "") for p in params]
-    depths = [int(mark.removeprefix(PREFIX)) if mark.startswith(PREFIX) else None for mark in marks]
-    marked = [depth for depth in depths if depth is not None]
-    if not marked:
+    depths = [depth_of(p) or 0 for p in params]
+    if not any(depths):
         raise SystemExit(
             f"error: --layer-lr-decay {decay}: this model does not say how deep its parameters lie; train one of this "
             "plugin, or leave the option out."
         )
-    above = max(marked) + (len(marked) < len(depths))
-    return [1.0 if depth is None else decay ** (above - depth) for depth in depths]
+    return [decay ** (depth - min(depths)) for depth in depths]

@@ -1,13 +1,18 @@
 """`--layer-lr-decay`: every layer at its share of the learning rate, whatever sets the rate and through a resume."""
 
+import re
 from argparse import Namespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 import torch.nn as nn
+from model_helpers import SHAPE, dictionary
 from optim_helpers import arguments, build, trained
 
+from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+from alibert_fairseq.models.embedding_sharing import SHARING
 from alibert_fairseq.optim import lamb
 from alibert_fairseq.optim.depth import mark_depth
 from alibert_fairseq.optim.moments import AdamLamb, decay_groups
@@ -19,9 +24,9 @@ SHARES = {"embeddings": 0.5**4, "layers.0": 0.5**3, "layers.1": 0.5**2, "layers.
 
 
 class Model(nn.Module):
-    """Embeddings, layers and a head, of which `marked` says whether they have a depth."""
+    """Embeddings, layers and a head. marked: whether the first two say how deep they lie."""
 
-    def __init__(self, marked: tuple = ("embeddings", "layers"), tied: bool = False):
+    def __init__(self, marked: bool = True, tied: bool = False):
         super().__init__()
         torch.manual_seed(0)
         self.head = nn.Linear(4, 5)  # first among the parameters: the order must not matter
@@ -29,13 +34,9 @@ class Model(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(LAYERS))
         if tied:
             self.head.weight = self.embeddings.weight
-        if "embeddings" in marked:
-            mark_depth(self.embeddings, 0)
-        if "layers" in marked:
-            for i, layer in enumerate(self.layers):
-                mark_depth(layer, i + 1)
-        if "head" in marked:
-            mark_depth(self.head, LAYERS + 1)
+        if marked:
+            for depth, module in enumerate((*reversed(self.layers), self.embeddings), 1):
+                mark_depth(module, depth)
 
     def gradients(self, steps: int) -> list:
         rng = np.random.default_rng(3)
@@ -49,16 +50,52 @@ def moves(model: Model, optimizer) -> dict[str, torch.Tensor]:
     return {name: p.detach() - before[name] for name, p in model.named_parameters()}
 
 
-@pytest.mark.parametrize("marked", [("embeddings", "layers"), ("embeddings", "layers", "head")])
 @pytest.mark.parametrize("words", [["--optimizer", "alibert_adam"], ["--optimizer", "lamb"]])
-def test_a_step_is_shorter_by_the_share_of_the_layer(words, marked):
-    whole, shared = Model(marked), Model(marked)
+def test_a_step_is_shorter_by_the_share_of_the_layer(words):
+    whole, shared = Model(), Model()
     full = moves(whole, build(list(whole.parameters()), *words, "--lr", "0.1"))
     part = moves(shared, build(list(shared.parameters()), *words, "--lr", "0.1", "--layer-lr-decay", "0.5"))
     for name, share in SHARES.items():
         for kind in ("weight", "bias"):
             if f"{name}.{kind}" in full:
                 assert torch.allclose(part[f"{name}.{kind}"], share * full[f"{name}.{kind}"], rtol=1e-4, atol=1e-7)
+
+
+def test_without_a_head_the_top_layer_has_the_full_rate_which_a_resume_keeps():
+    """fairseq reads the rate of the first group and sets it again."""
+    params = [p for name, p in Model().named_parameters() if "head" not in name]
+    optimizer = build(params, "--optimizer", "lamb", "--lr", "1", "--layer-lr-decay", "0.5")
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert optimizer.get_lr() == 1.0 and optimizer.param_groups[-1]["lr"] == 0.5**LAYERS
+
+
+# Of a discriminator of four layers and a generator of two. Embeddings that both share have the discriminator's name.
+DEPTHS = {
+    r"discriminator\.sentence_encoder\.(embed|layernorm_embedding)": 5,
+    r"discriminator\.sentence_encoder\.layers\.0\.": 4,
+    r"discriminator\.sentence_encoder\.layers\.1\.": 3,
+    r"discriminator\.sentence_encoder\.layers\.2\.": 2,
+    r"discriminator\.sentence_encoder\.layers\.3\.": 1,
+    r"generator\.sentence_encoder\.(embed|layernorm_embedding)": 3,
+    r"generator\.sentence_encoder\.layers\.0\.": 2,
+    r"generator\.sentence_encoder\.layers\.1\.": 1,
+    r"discriminator\.head\.|generator\.lm_head\.": 0,
+}
+
+
+@pytest.mark.parametrize("sharing", SHARING)
+def test_each_of_two_encoders_counts_from_its_own_head(sharing):
+    sizes = SHAPE | {"encoder_layers": 4, "embedding_dim": 16}
+    cfg = ElectraConfig(**sizes, generator_layers=2, generator_width_fraction=0.5, embedding_sharing=sharing)
+    task = SimpleNamespace(
+        segment_types=1, sentence_objective=None, replaces_tokens=True, source_dictionary=dictionary(),
+        max_positions=lambda: 32,
+    )  # fmt: skip
+    model = ElectraModel.build_model(cfg, task)
+    optimizer = build(list(model.parameters()), "--optimizer", "lamb", "--lr", "1", "--layer-lr-decay", "0.5")
+    found = rates(model, optimizer)
+    assert found == {name: 0.5 ** next(DEPTHS[p] for p in DEPTHS if re.match(p, name)) for name in found}
+    assert found.keys() == dict(model.named_parameters()).keys() and set(found.values()) == {0.5**n for n in range(6)}
 
 
 def test_a_tied_word_table_goes_with_the_embeddings():
@@ -92,7 +129,7 @@ def test_the_rate_that_is_set_is_the_rate_that_is_read_and_the_head_has():
 
 def test_without_layer_decay_depths_change_no_bit():
     """Two groups in the order of the model, as they always were."""
-    marked, plain = Model(), Model(marked=())
+    marked, plain = Model(), Model(marked=False)
     steps = marked.gradients(5)
     groups = decay_groups(plain.parameters(), 0.01, adapt=True)
     optimizer = build(list(marked.parameters()), "--optimizer", "lamb", "--lr", "0.01")
@@ -147,7 +184,7 @@ def test_a_decay_outside_0_to_1_is_refused(decay):
 
 def test_a_model_without_depths_is_refused():
     with pytest.raises(SystemExit, match="^error: --layer-lr-decay 0.5: this model does not say how deep"):
-        build(list(Model(marked=()).parameters()), "--optimizer", "lamb", "--layer-lr-decay", "0.5")
+        build(list(Model(marked=False).parameters()), "--optimizer", "lamb", "--layer-lr-decay", "0.5")
 
 
 def test_apex_gets_a_rate_for_every_group(monkeypatch):

@@ -9,6 +9,7 @@ from model_helpers import SHAPE, dictionary, electra_model
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertModel, SentenceModelConfig
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+from alibert_fairseq.optim.depth import depth_of
 
 
 def task(segment_types=1, sentence_objective=None, length=32):
@@ -84,13 +85,13 @@ def test_generators_that_differ_in_more_than_a_fraction():
 def test_every_parameter_says_how_deep_it_lies(groups):
     cfg = SentenceModelConfig(**SHAPE, segments=2, embedding_dim=16, layer_groups=groups)
     model = AlbertModel.build_model(cfg, task(segment_types=2, sentence_objective="sop"))
-    depth = {name: getattr(p, "param_group", "above") for name, p in model.named_parameters()}
-    encoder = "encoder.sentence_encoder"
-    top = "depth-2"
-    assert {depth[f"{encoder}.layers.{n}.fc1.weight"] for n in range(groups or 2)} == (
-        {top} if groups else {"depth-1", top}
-    )
-    for name in ("embed_tokens", "embed_positions", "embed_segments", "layernorm_embedding", "embed_project"):
-        assert depth[f"{encoder}.{name}.weight"] == "depth-0"
-    assert {depth[name] for name in depth if "_head." in name} == {"above"}
-    assert depth.keys() == dict(model.named_parameters()).keys() and len(set(depth.values())) == (3 if groups else 4)
+    layers = {"layers.0": 1} if groups else {"layers.0": 2, "layers.1": 1}
+    embeddings = ("embed_tokens", "embed_positions", "embed_segments", "layernorm_embedding", "embed_project")
+    depths = layers | dict.fromkeys(embeddings, 3)
+    seen = set()
+    for name, p in model.named_parameters():
+        inside = name.removeprefix("encoder.sentence_encoder.")
+        part = next((part for part in depths if inside.startswith(f"{part}.")), None)
+        assert depth_of(p) == depths.get(part) and (part or "_head." in inside), name
+        seen.add(part)
+    assert seen == {*depths, None}
