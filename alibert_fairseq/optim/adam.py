@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from fairseq.optim import register_optimizer
 
-from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer
+from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer, refuse_outside
 from alibert_fairseq.optim.moments import AdamLamb
 
 
@@ -29,16 +29,22 @@ class AliBertAdam(LayeredOptimizer):
     adapt = False
 
     def build(self, cfg: AliBertAdamConfig, groups: list[dict]) -> AdamLamb:
+        refuse_outside("--alibert-adam-eps", cfg.alibert_adam_eps, cfg.alibert_adam_eps > 0, "above 0")
         return AdamLamb(
             groups,
             lr=cfg.lr[0],
-            betas=parse_betas(cfg.alibert_adam_betas),
+            betas=parse_betas("--alibert-adam-betas", cfg.alibert_adam_betas),
             eps=cfg.alibert_adam_eps,
             bias_correction=cfg.alibert_adam_bias_correction,
         )
 
 
-def parse_betas(text: str) -> tuple[float, float]:
-    """ "0.9,0.999", or fairseq's "(0.9, 0.999)"."""
-    first, second = (float(part) for part in text.strip("()[] ").split(","))
-    return first, second
+def parse_betas(option: str, text: str) -> tuple[float, float]:
+    """Read what is written as 0.9,0.999 or, as fairseq does, (0.9, 0.999)."""
+    try:
+        betas = tuple(float(part) for part in text.strip("()[] ").split(","))
+    except ValueError:
+        betas = ()
+    possible = len(betas) == 2 and all(0 <= beta < 1 for beta in betas)
+    refuse_outside(option, text, possible, "two numbers of [0, 1) with a comma between them")
+    return betas

@@ -8,7 +8,7 @@ from fairseq.optim import OPTIMIZER_REGISTRY, register_optimizer
 from omegaconf import II
 
 from alibert_fairseq.optim.adam import parse_betas
-from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer
+from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer, refuse_outside
 from alibert_fairseq.optim.moments import AdamLamb
 
 logger = logging.getLogger(__name__)
@@ -45,20 +45,22 @@ class AliBertLamb(LayeredOptimizer):
 
     def build(self, cfg: LambConfig, groups: list[dict]) -> torch.optim.Optimizer:
         """apex's kernel where it computes the same thing, our own elsewhere. The log says what clips."""
+        refuse_outside("--lamb-eps", cfg.lamb_eps, cfg.lamb_eps > 0, "above 0")
+        refuse_outside("--lamb-max-grad-norm", cfg.lamb_max_grad_norm, cfg.lamb_max_grad_norm >= 0, "0 or more")
         clip = (cfg.lamb_max_grad_norm or None) if cfg.clip_norm <= 0 else None
         by = f"LAMB at {clip}" if clip else f"--clip-norm at {cfg.clip_norm}" if cfg.clip_norm > 0 else "nothing"
         logger.info("gradients are clipped by %s", by)
         settings = {
             "lr": cfg.lr[0],
-            "betas": parse_betas(cfg.lamb_betas),
+            "betas": parse_betas("--lamb-betas", cfg.lamb_betas),
             "eps": cfg.lamb_eps,
             "bias_correction": not cfg.lamb_no_bias_correction,
         }
         params = [p for group in groups for p in group["params"]]
         fused = _fused_lamb() if cfg.weight_decay and on_gpu(params) else None
+        logger.info("LAMB runs on %s", "apex's fused kernel" if fused else "PyTorch's operations")
         if fused is None:
             return AdamLamb(groups, max_grad_norm=clip, **settings)
-        logger.info("LAMB runs on apex's fused kernel")
         for group in groups:
             del group["adapt"]  # apex adapts the groups that decay
         return fused(groups, max_grad_norm=clip or float("inf"), use_nvlamb=False, **settings)
@@ -70,8 +72,10 @@ def on_gpu(params: list) -> bool:
 
 
 def _fused_lamb():
+    """apex's optimizer, or None without apex or where apex was installed without its CUDA extensions."""
     try:
+        from apex.multi_tensor_apply import multi_tensor_applier
         from apex.optimizers import FusedLAMB
     except ImportError:
         return None
-    return FusedLAMB
+    return FusedLAMB if multi_tensor_applier.available else None

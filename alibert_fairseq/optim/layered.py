@@ -41,6 +41,7 @@ class LayeredOptimizer(FairseqOptimizer):
 
     def __init__(self, cfg: LayeredConfig, params):
         super().__init__(cfg)
+        refuse_outside("--weight-decay", cfg.weight_decay, cfg.weight_decay >= 0, "0 or more")
         params = list(params)
         refuse_what_has_no_layers(params)
         by_scale = defaultdict(list)
@@ -71,18 +72,43 @@ class LayeredOptimizer(FairseqOptimizer):
 
         The state may be that of apex's kernel, whose groups do not say whether they adapt.
         """
-        sizes = [len(group["params"]) for group in self.param_groups]
-        if sizes != [len(group["params"]) for group in state_dict["param_groups"]]:
-            raise ValueError(
-                "its optimizer had its parameters in other groups; give the --layer-lr-decay it was trained with, or "
-                "--reset-optimizer."
-            )
+        refuse_other_tensors(self.param_groups, state_dict)
         kept = ("params", "step", "lr")
         settings = [{key: value for key, value in g.items() if key not in kept} for g in self.param_groups]
         super().load_state_dict(state_dict)
         for group, own in zip(self.param_groups, settings, strict=True):
             group.update(own | (optimizer_overrides or {}))
         self.set_lr(self.get_lr())
+
+
+def refuse_other_tensors(groups: list[dict], state_dict: dict) -> None:
+    """Raise ValueError for the state of other tensors: torch compares their number in each group, not their shapes."""
+    now, then = ([len(group["params"]) for group in found] for found in (groups, state_dict["param_groups"]))
+    if sum(now) != sum(then):
+        raise ValueError(
+            f"it trained {sum(then)} tensors and this run trains {sum(now)}: some were added, left out or frozen; give "
+            "the options it was trained with, or --reset-optimizer."
+        )
+    if now != then:
+        raise ValueError(
+            "its optimizer had its parameters in other groups, as with another --layer-lr-decay; give the one it was "
+            "trained with, or --reset-optimizer."
+        )
+    numbers = [number for group in state_dict["param_groups"] for number in group["params"]]
+    params = [p for group in groups for p in group["params"]]
+    for number, p in zip(numbers, params, strict=True):
+        moment = state_dict["state"].get(number, {}).get("exp_avg")
+        if moment is not None and moment.shape != p.shape:
+            raise ValueError(
+                f"its optimizer has moments of {tuple(moment.shape)} for a tensor of {tuple(p.shape)} here, as with "
+                "another --max-positions; start in another --save-dir with --finetune-from-model and this checkpoint."
+            )
+
+
+def refuse_outside(option: str, value, possible: bool, where: str) -> None:
+    """End the run in one sentence where an option has a value that it cannot have."""
+    if not possible:
+        raise SystemExit(f"error: {option} {value} is not {where}; leave it out for the default.")
 
 
 def refuse_what_has_no_layers(params: list) -> None:

@@ -1,6 +1,7 @@
 """LAMB and Adam against vectors worked out in double precision, and their invariants.
 
-tests/parity/test_optimizers.py compares them with other people's, test_layer_lr_decay.py has the rates by depth.
+tests/parity/test_optimizers.py compares them with other people's, test_layer_lr_decay.py has the rates by depth,
+test_optim_refusals.py what is refused, test_optim_apex.py where apex's kernel takes over.
 """
 
 import logging
@@ -11,7 +12,6 @@ import torch
 from optim_helpers import build, gradients, parameters, trained, values
 
 from alibert_fairseq.optim import lamb
-from alibert_fairseq.optim.adam import parse_betas
 from alibert_fairseq.optim.moments import AdamLamb, decay_groups
 
 # p0 = [3, 4]; gradients [.6, .8], [3, -4], [-.1, .2]; lr .01, decay .01, eps 1e-6, betas .9, .999. Computed from the
@@ -120,7 +120,9 @@ def test_one_clip_acts_and_the_log_says_which(said, caplog):
     params = parameters(values()[:1])
     with caplog.at_level(logging.INFO, logger=lamb.__name__):
         optimizer = build(params, "--optimizer", "lamb", *CLIPS[said])
-    assert [record.getMessage() for record in caplog.records] == [f"gradients are clipped by {said}"]
+    assert [record.getMessage() for record in caplog.records if "clipped" in record.getMessage()] == [
+        f"gradients are clipped by {said}"
+    ]
     trained(params, optimizer, [[np.full((4, 3), 10.0)]])  # what fairseq clips, it has clipped before
     moment = optimizer.optimizer.state[params[0]]["exp_avg"] / 0.1
     limit = float(said.split()[-1]) if said.startswith("LAMB") else 10 * 12**0.5
@@ -171,21 +173,6 @@ def test_an_overflow_changes_nothing_but_the_scale():
     assert optimizer.optimizer.param_groups[0]["step"] == 3
 
 
-REFUSED = [
-    (torch.float16, ["--fp16"], "--fp16-no-flatten-grads"),
-    (torch.float16, ["--bf16", "--memory-efficient-bf16"], "--bf16-autocast"),
-    (torch.bfloat16, ["--bf16", "--memory-efficient-bf16"], "--bf16-autocast"),
-]
-
-
-@pytest.mark.parametrize("optimizer", ["lamb", "alibert_adam"])
-@pytest.mark.parametrize("dtype, words, remedy", REFUSED)
-def test_weights_without_layers_or_without_float32_are_refused(optimizer, dtype, words, remedy, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)  # fairseq flattens for a GPU
-    with pytest.raises(SystemExit, match=f"^error: .*{remedy}[^.\n]*\\.$"):
-        build(parameters(values(), dtype), "--optimizer", optimizer, *words)
-
-
 def test_state_survives_a_save_and_a_load():
     def run(steps, state=None, start=None):
         params = parameters(start or values(), torch.float32)
@@ -211,39 +198,3 @@ def test_a_resumed_run_has_the_options_of_its_command_line():
     assert resumed.get_lr() == 0.01  # until the schedule sets it
     resumed.load_state_dict(state, {"weight_decay": 0.2})  # --optimizer-overrides
     assert group is not resumed.param_groups[0] and resumed.param_groups[0]["weight_decay"] == 0.2
-
-
-def test_the_state_of_apex_whose_groups_do_not_say_who_adapts_is_taken():
-    params = parameters(values())
-    optimizer = build(params, "--optimizer", "lamb")
-    trained(params, optimizer, gradients(1))
-    state = optimizer.state_dict()
-    for group in state["param_groups"]:
-        del group["adapt"]
-    other = build(params, "--optimizer", "lamb")
-    other.load_state_dict(state)
-    assert [group["adapt"] for group in other.param_groups] == [True, False]
-    assert other.param_groups[0]["step"] == 1
-    other.step()
-
-
-def test_apex_gets_the_groups_and_settings_it_understands(monkeypatch):
-    class Fused(torch.optim.SGD):  # what apex.optimizers.FusedLAMB accepts
-        def __init__(self, params, lr, betas, eps, bias_correction, max_grad_norm, use_nvlamb):
-            self.seen = {"bias_correction": bias_correction, "max_grad_norm": max_grad_norm, "use_nvlamb": use_nvlamb}
-            super().__init__(params, lr=lr)
-
-    monkeypatch.setattr(lamb, "_fused_lamb", lambda: Fused)
-    params = parameters(values())
-    assert isinstance(build(params, "--optimizer", "lamb").optimizer, AdamLamb)  # they are on the CPU
-    monkeypatch.setattr(lamb, "on_gpu", lambda params: True)
-    fused = build(params, "--optimizer", "lamb", "--lamb-max-grad-norm", "0").optimizer
-    assert fused.seen == {"bias_correction": True, "max_grad_norm": float("inf"), "use_nvlamb": False}
-    assert [group["weight_decay"] for group in fused.param_groups] == [0.01, 0.0]
-    assert not any("adapt" in group for group in fused.param_groups)
-    without_decay = build(params, "--optimizer", "lamb", "--weight-decay", "0").optimizer
-    assert not isinstance(without_decay, Fused)  # there apex is plain Adam
-
-
-def test_betas_are_read_in_both_spellings():
-    assert parse_betas("0.9,0.98") == parse_betas("(0.9, 0.98)") == (0.9, 0.98)
