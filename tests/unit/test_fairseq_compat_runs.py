@@ -114,6 +114,36 @@ def test_a_foreign_checkpoint_ends_the_run_in_one_sentence(train, tmp_path, caps
     assert exit.value.code == 2 and "checkpoint_last.pt: not opened, because it holds torch.nn" in said
 
 
+CRITERION = "its criterion was another (MaskedLmLoss vs CrossEntropyCriterion); give"
+OPTIMIZER = "it was trained with --optimizer adam, whose moments adagrad cannot go on with; give"
+
+
+@pytest.mark.parametrize(
+    ("precision", "options", "sentence"),
+    [
+        ([], ["--criterion", "cross_entropy"], CRITERION),
+        ([], ["--optimizer", "adagrad"], OPTIMIZER),
+        (["--bf16"], ["--optimizer", "adagrad"], OPTIMIZER),  # fairseq sees the same wrapper around both
+    ],
+    ids=["criterion", "optimizer", "optimizer in bf16"],
+)
+def test_another_criterion_or_optimizer_ends_the_run(precision, options, sentence, train, tmp_path, capsys):
+    before = train(tmp_path, "--max-update", "1", *precision).read_bytes()
+    with pytest.raises(SystemExit) as exit:
+        train(tmp_path, "--max-update", "2", *precision, *options)
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert exit.value.code == 2 and said.startswith(f"error: {tmp_path}/checkpoint_last.pt: {sentence}"), said
+    assert "another --save-dir" in said and (tmp_path / "checkpoint_last.pt").read_bytes() == before
+
+
+def test_another_precision_ends_the_run_unless_the_optimizer_is_reset(train, tmp_path, capsys):
+    train(tmp_path, "--max-update", "1")
+    with pytest.raises(SystemExit):
+        train(tmp_path, "--max-update", "2", "--bf16")
+    assert "its optimizer was another (FairseqAdam vs FP16Optimizer); give" in capsys.readouterr().err
+    train(tmp_path, "--max-update", "2", "--bf16", "--optimizer", "adagrad", "--reset-optimizer")
+
+
 def test_two_processes_resume_under_torchrun(data_bin, train, tmp_path):
     """The console script under torchrun: a checkpoint sent from rank to rank, and PyTorch's own DDP on the CPU."""
     train(tmp_path, "--max-update", "2")
