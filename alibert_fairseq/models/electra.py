@@ -86,6 +86,11 @@ class _Discriminator(nn.Module):
 
 def generator_size(discriminator: EncoderSize, cfg: ElectraConfig) -> EncoderSize:
     """Width, feed-forward width and heads shrink by the fraction, depth does not (`get_generator_config`)."""
+    if not 0 < cfg.generator_width_fraction <= 1:
+        raise ValueError(
+            f"--generator-width-fraction {cfg.generator_width_fraction} is not in (0, 1]; leave it out for --arch's, "
+            "or give --generator-embed-dim and --generator-ffn-embed-dim."
+        )
     width = cfg.generator_embed_dim or round(discriminator.width * cfg.generator_width_fraction)
     own_embeddings = cfg.embedding_sharing == "none"
     if cfg.generator_embedding_dim and not own_embeddings:
@@ -106,6 +111,10 @@ class ElectraModel(PretrainingModel):
 
     def __init__(self, cfg: ElectraConfig, dictionary):
         super().__init__()
+        if not cfg.generator_temperature > 0:
+            raise ValueError(
+                f"--generator-temperature {cfg.generator_temperature} is not above 0; leave it out for ELECTRA's 1."
+            )
         self.cfg = cfg
         size = encoder_size(cfg, dictionary)
         self.discriminator = _Discriminator(size)

@@ -18,6 +18,15 @@ from torch import Tensor
 # BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
 ACTIVATIONS = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
 
+AT_LEAST = {  # of an EncoderSize, and what the sentence about it says
+    "layers": (1, "number of layers"),
+    "width": (1, "width"),
+    "ffn_width": (1, "feed-forward width"),
+    "heads": (1, "number of heads"),
+    "embedding_dim": (1, "width of the embeddings"),
+    "segments": (0, "number of segments"),
+}
+
 
 @dataclass(frozen=True)
 class EncoderSize:
@@ -40,6 +49,9 @@ class EncoderSize:
     activation_dropout: float = 0.0  # inside the feed-forward block
 
     def __post_init__(self):
+        for name, (least, what) in AT_LEAST.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"the {what} of an encoder must be {least} or more, not {getattr(self, name)}")
         if self.width % self.heads:
             raise ValueError(f"the width ({self.width}) must be a multiple of the number of heads ({self.heads})")
         if not 1 <= self.groups <= self.layers:

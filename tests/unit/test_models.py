@@ -8,6 +8,7 @@ from model_helpers import SHAPE, dictionary, electra_model
 
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertModel, SentenceModelConfig
+from alibert_fairseq.models.config import encoder_size
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.optim.depth import depth_of
 
@@ -35,7 +36,33 @@ def test_what_does_not_fit_is_refused_in_one_sentence():
     assert "BertForPreTraining" in refusal(SegmentBertModel, SentenceModelConfig(**SHAPE, embedding_dim=16))
     assert "narrower" in refusal(AlbertModel, SentenceModelConfig(**SHAPE))
     assert "cannot share" in refusal(AliBertModel, AliBertConfig(**SHAPE, layer_groups=3))
+    assert "number of heads of an encoder must be 1" in refusal(
+        AliBertModel, AliBertConfig(**SHAPE | {"encoder_attention_heads": 0})
+    )
     assert "--embedding-sharing none" in refusal(ElectraModel, ElectraConfig(**SHAPE, generator_embedding_dim=16))
+
+
+TOO_FEW = {
+    "encoder_layers": 0, "encoder_embed_dim": 0, "encoder_ffn_embed_dim": 0, "encoder_attention_heads": 0,
+    "embedding_dim": -1, "segments": -1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", TOO_FEW)
+def test_an_encoder_has_one_or_more_of_everything_but_segments(option):
+    with pytest.raises(ValueError, match=f" of an encoder must be .* or more, not {TOO_FEW[option]}$"):
+        encoder_size(AliBertConfig(**SHAPE | {option: TOO_FEW[option]}), dictionary())
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [("generator_temperature", (0.0, -1.0, float("nan"))), ("generator_width_fraction", (0.0, -0.5, 1.5))],
+)
+def test_what_a_generator_cannot_have_is_refused(option, values):
+    for value in values:
+        with pytest.raises(ValueError, match=f"^--{option.replace('_', '-')} {value} is not .*; leave it out for "):
+            ElectraModel(ElectraConfig(**SHAPE, **{option: value}), dictionary())
+    ElectraModel(ElectraConfig(**SHAPE, **{option: 1.0}), dictionary())
 
 
 @pytest.mark.parametrize(("objective", "trained"), [(None, False), ("nsp", True)])
