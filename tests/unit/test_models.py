@@ -51,7 +51,7 @@ TOO_FEW = {
 @pytest.mark.parametrize("option", TOO_FEW)
 def test_an_encoder_has_one_or_more_of_everything_but_segments(option):
     with pytest.raises(ValueError, match=f" of an encoder must be .* or more, not {TOO_FEW[option]}$"):
-        encoder_size(AliBertConfig(**SHAPE | {option: TOO_FEW[option]}), dictionary())
+        encoder_size(AliBertConfig(**SHAPE | {"embedding_dim": 8, option: TOO_FEW[option]}), dictionary())
 
 
 @pytest.mark.parametrize(
