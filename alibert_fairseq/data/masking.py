@@ -25,8 +25,12 @@ class MaskingRule:
     def __post_init__(self):
         if not 0 < self.mask_prob < 1:
             raise ValueError(f"mask_prob must lie between 0 and 1, not {self.mask_prob}")
-        if min(self.mask_share, self.random_share) < 0 or self.mask_share + self.random_share > 1:
-            raise ValueError(f"mask_share {self.mask_share} and random_share {self.random_share} must sum to at most 1")
+        masked, random = self.mask_share, self.random_share
+        if min(masked, random) < 0 or masked + random > 1:
+            raise ValueError(
+                f"the drawn tokens' shares, {masked:g} masked, {random:g} random and {1 - masked - random:g} left, must "
+                "be 0 or more"
+            )
         if self.max_predictions < 0:
             raise ValueError(f"max_predictions must be 0, which sets no limit, or more, not {self.max_predictions}")
 

@@ -26,4 +26,9 @@ class AliBertMaskedLMTask(PretrainingTask):
 
     def masking_rule(self) -> MaskingRule:
         kept, random = self.cfg.leave_unmasked_prob, self.cfg.random_token_prob
-        return self.rule_with(mask_share=1 - kept - random, random_share=random)
+        masked = 1 - kept - random
+        if min(kept, random) < 0 or masked < -1e-9:  # 1 - 0.9 - 0.1 is -3e-17 in floating point
+            raise ValueError(
+                f"--leave-unmasked-prob {kept} and --random-token-prob {random} must be 0 or more and sum to at most 1."
+            )
+        return self.rule_with(mask_share=max(0.0, masked), random_share=random)

@@ -26,6 +26,23 @@ def test_the_fates_are_those_of_the_papers():
     assert others == [None, 1, None]
 
 
+@pytest.mark.parametrize(
+    ("kept", "random"), [(0.9, 0.1), (0.8, 0.2), (0.7, 0.3), (0.0, 0.0003), (1.0, 0.0), (0.0, 1.0)]
+)
+def test_shares_that_sum_to_one_are_taken_whatever_floating_point_makes_of_it(kept, random):
+    rule, *_ = rules(AliBertMaskedLMTask, AliBertMaskedLMConfig, leave_unmasked_prob=kept, random_token_prob=random)
+    assert rule.mask_share == pytest.approx(1 - kept - random) and 0 <= rule.mask_share and rule.random_share == random
+
+
+@pytest.mark.parametrize(("kept", "random"), [(0.9, 0.101), (-0.1, 0.1), (0.1, -0.1)])
+def test_shares_that_cannot_be_are_refused_by_their_options(kept, random):
+    sentence = (
+        rf"^--leave-unmasked-prob {kept} and --random-token-prob {random} must be 0 or more and sum to at most 1\.$"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        rules(AliBertMaskedLMTask, AliBertMaskedLMConfig, leave_unmasked_prob=kept, random_token_prob=random)
+
+
 def test_single_lines_are_bert_s_in_nsp_and_without_a_label_in_sop():
     _, nsp, segments, objective = rules(SegmentPairsTask, SegmentPairsConfig, sentence_objective="nsp")
     assert nsp == PairRule("nsp", 512, "random", 1, 0.1) and (segments, objective) == (2, "nsp")
