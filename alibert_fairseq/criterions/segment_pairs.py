@@ -9,8 +9,7 @@ from fairseq.logging import metrics
 
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
 from alibert_fairseq.criterions.precision import at_least_float32
-
-NO_LABEL = -100  # of a sequence that the sentence objective leaves out
+from alibert_fairseq.data.pair_plan import UNLABELLED
 
 
 @register_criterion("segment_pairs", dataclass=FairseqDataclass)
@@ -28,9 +27,9 @@ class SegmentPairsLoss(AliBertMaskedLMLoss):
         output, loss, logged = self.masked_lm(model, sample)
         labels = sample["sentence_target"]  # (B,)
         scores = at_least_float32(output.sentence_scores)  # (B, 2)
-        labelled = labels.ne(NO_LABEL)
+        labelled = labels.ne(UNLABELLED)
         pairs = labelled.sum()
-        sentence_loss = F.cross_entropy(scores, labels, ignore_index=NO_LABEL, reduction="sum")
+        sentence_loss = F.cross_entropy(scores, labels, ignore_index=UNLABELLED, reduction="sum")
         loss = loss + logged["sample_size"] * sentence_loss / pairs.clamp(min=1)
         logged |= {
             "masked_lm_loss": logged["loss"],

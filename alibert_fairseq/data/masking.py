@@ -28,8 +28,8 @@ class MaskingRule:
         masked, random = self.mask_share, self.random_share
         if min(masked, random) < 0 or masked + random > 1:
             raise ValueError(
-                f"the drawn tokens' shares, {masked:g} masked, {random:g} random and {1 - masked - random:g} left, must "
-                "be 0 or more"
+                f"the drawn tokens' shares, {masked:g} masked, {random:g} random and {1 - masked - random:g} left, "
+                "must be 0 or more"
             )
         if self.max_predictions < 0:
             raise ValueError(f"max_predictions must be 0, which sets no limit, or more, not {self.max_predictions}")

@@ -31,6 +31,8 @@ class PairRule:
     short_prob: float = 0.1  # share of the documents that are cut into shorter pairs, for nsp and sop
 
     def __post_init__(self):
+        if self.objective not in OBJECTIVES:
+            raise ValueError(f"the objective of pairs must be one of {', '.join(OBJECTIVES)}, not {self.objective}.")
         if self.tokens_per_sample < SHORTEST:
             raise ValueError(f"--tokens-per-sample {self.tokens_per_sample} holds no pair; give at least {SHORTEST}.")
         if self.passes < 1:

@@ -113,8 +113,7 @@ MUTATIONS = [
     ),
     Mutation(
         "ALBERT's layers not shared", "alibert_fairseq/models/encoder.py",
-        "return layer * self.groups // self.layers", "return min(layer, self.groups - 1) if layer else 0",
-        PAIRS,
+        "return self.layers if self.layer_groups is None else self.layer_groups", "return self.layers", PAIRS,
     ),
     Mutation(
         "sentence loss summed", "alibert_fairseq/criterions/segment_pairs.py", "* sentence_loss / pairs.clamp(min=1)",
@@ -209,7 +208,9 @@ MUTATIONS = [
     ),
     Mutation(
         "epsilon inside the root", "alibert_fairseq/optim/moments.py",
-        'torch._foreach_add_(denominators, group["eps"])', 'torch._foreach_add_(denominators, group["eps"] ** 0.5)',
+        'torch._foreach_sqrt(torch._foreach_div(second, correct2))\n'
+        '        torch._foreach_add_(denominators, group["eps"])',
+        'torch._foreach_sqrt(torch._foreach_add(torch._foreach_div(second, correct2), group["eps"]))',
         "tests/parity/test_optimizers.py",
     ),
     Mutation(

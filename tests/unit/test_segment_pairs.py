@@ -270,3 +270,8 @@ def test_a_batch_has_segments_and_labels():
             assert batch["sentence_target"].tolist() == pairs.plan.label.tolist()
         else:
             assert "sentence_target" not in batch
+
+
+def test_an_objective_that_there_is_not_is_refused():
+    with pytest.raises(ValueError, match="one of nsp, sop, none, not NSP"):
+        PairRule("NSP", 13)
