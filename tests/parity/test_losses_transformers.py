@@ -117,6 +117,7 @@ def test_words_and_sentences_together_are_berts_and_alberts(name, groups):
     scatter_weights(model)
     theirs = as_transformers(model, part)
     if name == "AlbertForPreTraining":
+        assert theirs.config.num_hidden_groups == groups
         theirs.sop_classifier.dropout.p = 0.0  # transformers' own; google-research/albert has none there
     batch = mlm_inputs(segments=True)
     batch["sentence_target"] = torch.tensor([1, -100, 0])
