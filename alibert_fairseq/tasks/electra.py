@@ -37,7 +37,8 @@ class ElectraTaskConfig(PretrainingConfig):
 class ElectraTask(PretrainingTask):
     """Samples with the original tokens, the drawn positions, and one uniform number a drawn position."""
 
-    draw_uniforms = True
+    criterion_name = "electra"
+    replaces_tokens = True
 
     def __init__(self, cfg, dictionary):
         super().__init__(cfg, dictionary)
