@@ -194,6 +194,15 @@ REPAIRS = [
         distributed.device_ids_only_on_gpu,
     ),
     Repair(
+        "--update-freq with several processes: too large a gradient in the last update of an epoch",
+        "fairseq leaves a process out of the number of samples when the last of its batches is empty",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.trainer",),
+        distributed.batches_count_beside_an_empty_one,
+    ),
+    Repair(
         "a refused option or checkpoint ends in a traceback",
         "fairseq's commands catch nothing",
         "fairseq",
