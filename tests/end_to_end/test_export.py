@@ -183,10 +183,9 @@ def test_bad_checkpoints_are_refused_in_one_sentence(checkpoints, tokenizer_dire
             return os.mkdir, (str(tmp_path / "executed"),)
 
     def export(path):
-        return refused(
-            "alibert_fairseq.hf.export", "--checkpoint", path, "--tokenizer", tokenizer_directory,
-            "--output", tmp_path / "model",
-        )  # fmt: skip
+        with pytest.raises(InputError) as error:
+            export_module.export(path, tokenizer_directory, tmp_path / "model")
+        return str(error.value)
 
     foreign, truncated, other = (tmp_path / f"{name}.pt" for name in ("foreign", "truncated", "other"))
     torch.save({"model": Evil(), "cfg": {"model": {"_name": "alibert"}}}, foreign)
@@ -201,7 +200,10 @@ def test_bad_checkpoints_are_refused_in_one_sentence(checkpoints, tokenizer_dire
     state["cfg"]["model"]["_name"] = "roberta"
     torch.save(state, other)
     assert "the model 'roberta'" in export(other)
-    assert "no such checkpoint" in export(tmp_path / "none.pt")
+    assert "no such checkpoint" in refused(
+        "alibert_fairseq.hf.export", "--checkpoint", tmp_path / "none.pt", "--tokenizer", tokenizer_directory,
+        "--output", tmp_path / "model",
+    )  # fmt: skip
     assert not (tmp_path / "model").exists()
 
 
