@@ -16,6 +16,7 @@ from fairseq_compat import (
     hydra_plugins,
     master_weights,
     numpy_names,
+    readers,
     resuming,
     saving,
 )
@@ -192,6 +193,24 @@ REPAIRS = [
         ALWAYS,
         ("fairseq.models.distributed_fairseq_model",),
         distributed.device_ids_only_on_gpu,
+    ),
+    Repair(
+        "--update-freq with several processes: too large a gradient in the last update of an epoch",
+        "fairseq leaves a process out of the number of samples when the last of its batches is empty",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.trainer",),
+        distributed.batches_count_beside_an_empty_one,
+    ),
+    Repair(
+        "a finished training ends in: terminate called without an active exception",
+        "fairseq's reading thread is inside torch when the interpreter ends",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.data.iterators",),
+        readers.stopped_before_the_interpreter,
     ),
     Repair(
         "a refused option or checkpoint ends in a traceback",

@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import torch
 from fairseq.data import FairseqDataset
+from fairseq.distributed.utils import get_global_rank
 
 from alibert_fairseq.data.blocks import LongLinesCut, load_lines, split_path, spread
 from alibert_fairseq.data.pair_plan import FOLLOWS, OTHERWISE, UNLABELLED, Lines, PairRule, Plan, plan_pairs
@@ -56,7 +57,7 @@ class SegmentPairs(FairseqDataset):
             raise InputError(f"{self.name}: holds one document, so no segment can come from another; {REMEDY}.")
         if single_lines and rule.labelled:
             raise InputError(f"{self.name}: every document is one line, so no line follows another; {REMEDY}.")
-        if one_document or single_lines:
+        if (one_document or single_lines) and get_global_rank() == 0:
             found = "holds one document" if one_document else "every document is one line"
             logger.warning("%s: %s; if the text is not like that, %s", self.name, found, REMEDY)
 

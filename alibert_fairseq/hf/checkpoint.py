@@ -9,16 +9,16 @@ from fairseq import checkpoint_utils
 from fairseq.data import Dictionary
 
 from alibert_fairseq.hf.families import Part, parts_of
-from alibert_fairseq.models.albert import AlbertModel
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertModel, SentenceModelConfig
+from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
+from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.encoder import EncoderSize
 from preprocess.files import InputError
 
 MODELS = {
     "alibert": (AliBertConfig, AliBertModel),
-    "segment_bert": (SentenceModelConfig, SegmentBertModel),
-    "albert": (SentenceModelConfig, AlbertModel),
+    "segment_bert": (SegmentBertConfig, SegmentBertModel),
+    "albert": (AlbertConfig, AlbertModel),
     "electra": (ElectraConfig, ElectraModel),
 }
 
@@ -28,7 +28,6 @@ class Checkpoint(NamedTuple):
 
     model_name: str  # a key of MODELS
     model: nn.Module  # in eval mode, float32
-    model_cfg: object
     cfg: dict  # the whole training configuration
     task_state: dict  # what the task recorded: the SHA-256 of dict.txt and tokenizer.json
     updates: int
@@ -37,7 +36,7 @@ class Checkpoint(NamedTuple):
 
     def parts(self) -> list[Part]:
         """The Hugging Face classes that the model becomes."""
-        return parts_of(self.model_name, self.model_cfg)
+        return parts_of(self.model_name, has_sentence_head(self.model.state_dict()))
 
     def size(self, part: Part) -> EncoderSize:
         """The size of a part's encoder."""
@@ -63,18 +62,29 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
         raise InputError(
             f"{path}: a checkpoint of the model {name!r}; only those of {', '.join(MODELS)} can be exported."
         )
-    config, model_class = MODELS[model_name]
+    config = MODELS[model_name][0]
     model_cfg = config(**{f.name: settings[f.name] for f in fields(config) if f.name in settings})
     model_cfg.bf16_autocast = False  # a model to compare with, in float32 whatever it was trained in
     _check_vocabulary(path, weights, dictionary)
-    model = model_class(model_cfg, dictionary)
+    model = build_model(model_name, model_cfg, dictionary, has_sentence_head(weights))
     missing, unexpected = model.load_state_dict(weights, strict=False)
     if missing or unexpected:
         raise InputError(f"{path}: parameters missing {missing[:3]} or unknown {unexpected[:3]}; was it made by us?")
     history = state.get("optimizer_history") or [{}]
     best = (state.get("extra_state") or {}).get("best")
     updates, task_state = history[-1].get("num_updates", 0), state.get("task_state") or {}
-    return Checkpoint(model_name, model.float().eval(), model_cfg, cfg, task_state, updates, best, dictionary)
+    return Checkpoint(model_name, model.float().eval(), cfg, task_state, updates, best, dictionary)
+
+
+def has_sentence_head(weights: dict) -> bool:
+    """Whether a model was trained by a sentence objective."""
+    return "encoder.sentence_head.out_proj.weight" in weights
+
+
+def build_model(model_name: str, model_cfg, dictionary: Dictionary, sentence_head: bool) -> nn.Module:
+    """A model of MODELS with random weights."""
+    model_class = MODELS[model_name][1]
+    return model_class(model_cfg, dictionary, **({"sentence_head": True} if sentence_head else {}))
 
 
 def _check_vocabulary(path: Path, weights: dict, dictionary: Dictionary) -> None:

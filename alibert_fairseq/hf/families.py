@@ -108,9 +108,9 @@ DISCRIMINATOR = Part("ElectraForPreTraining", "discriminator", names.discriminat
 GENERATOR = Part("ElectraForMaskedLM", "generator", names.generator, factorised=True, folder="generator")
 
 
-def parts_of(model_name: str, model_cfg) -> list[Part]:
+def parts_of(model_name: str, sentence_head: bool) -> list[Part]:
     """What a model of this plugin becomes. Of ELECTRA the discriminator stands first: it is what one fine-tunes."""
-    words_only = not getattr(model_cfg, "sentence_head", False)
+    words_only = not sentence_head
     return {
         "alibert": [ROBERTA],
         "segment_bert": [BERT_WORDS if words_only else BERT],

@@ -12,19 +12,22 @@ from omegaconf import DictConfig, OmegaConf
 
 import alibert_fairseq  # noqa: F401  registers the tasks and models that the options name
 from alibert_fairseq.hf import names
-from alibert_fairseq.hf.checkpoint import MODELS
+from alibert_fairseq.hf.checkpoint import build_model
+from alibert_fairseq.hf.families import ALBERT, BERT
 from alibert_fairseq.hf.published import Published
 from alibert_fairseq.tasks.pretraining import digests
 from preprocess.files import InputError
 
-TASKS = {"electra": "electra"}  # of the other models: masked language modelling
+OBJECTIVES = {BERT: "nsp", ALBERT: "sop"}  # of what has a sentence head
 
 
-def training_configuration(options: list[str], data: Path, tokens_per_sample: int) -> DictConfig:
-    """What fairseq-train makes of the same options; data: where the tokenizer will lie."""
-    model_name = options[options.index("--arch") + 1].rpartition("_")[0]
-    task = TASKS.get(model_name, "alibert_mlm")
-    line = [str(data), "--task", task, "--criterion", task, "--tokens-per-sample", str(tokens_per_sample), *options]
+def training_configuration(published: Published, options: list[str], data: Path, tokens_per_sample: int) -> DictConfig:
+    """What fairseq-train makes of the options of a training that has every head; data: where the tokenizer will lie."""
+    objective = OBJECTIVES.get(published.parts[0].part)
+    pairs = ["--sentence-objective", objective] if objective else []
+    task = "electra" if published.model_name == "electra" else "segment_pairs" if objective else "alibert_mlm"
+    line = [str(data), "--task", task, *pairs, "--criterion", task, "--tokens-per-sample", str(tokens_per_sample)]
+    line += options
     line += ["--tokenizer", "alibert_normalizer", "--bpe", "alibert_subwords"]
     parser = fairseq_options.get_training_parser()
     return convert_namespace_to_omegaconf(fairseq_options.parse_args_and_arch(parser, line))
@@ -36,7 +39,8 @@ def build(published: Published, cfg: DictConfig, dictionary) -> torch.nn.Module:
     Raises InputError for a size that cannot be, and for a weight without a counterpart on the other side.
     """
     try:
-        model = MODELS[published.model_name][1](cfg.model, dictionary)
+        with_head = published.parts[0].part in OBJECTIVES
+        model = build_model(published.model_name, cfg.model, dictionary, with_head)
         fresh, converted = model.state_dict(), {}
         for one in published.parts:
             rows = one.part.rows(one.part.layout(model))

@@ -127,7 +127,7 @@ def _replace_vocabulary(source: PublishedTokenizer, tokenizer: Path, aside: Path
 def _write_model(published: Published, aside: Path, output: Path) -> dict[str, float]:
     """Write checkpoint.pt, if it computes what the published model does; the largest difference of logits by class."""
     length, dictionary = published.parts[0].size()["max_positions"], load_dictionary(aside)
-    cfg = training_configuration(model_options(published), output.absolute(), length)
+    cfg = training_configuration(published, model_options(published), output.absolute(), length)
     model = build(published, cfg, dictionary)
     differences = {}
     for one in published.parts:

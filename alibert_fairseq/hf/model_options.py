@@ -2,7 +2,6 @@
 
 import torch
 
-from alibert_fairseq.hf.families import ALBERT_WORDS, BERT_WORDS
 from alibert_fairseq.hf.published import Published
 
 OPTIONS = (
@@ -31,8 +30,6 @@ def model_options(published: Published) -> list[str]:
     """--arch and every number of the model, so that the arch itself decides nothing but the kind."""
     first, *generator = published.parts
     options = ["--arch", f"{published.model_name}_base", *_given(OPTIONS, first.size())]
-    if first.part in (BERT_WORDS, ALBERT_WORDS):
-        options.append("--sentence-head")  # fairseq: the flag of an option that is on by default turns it off
     for part in generator:
         options += _given(GENERATOR_OPTIONS, part.size())
         if _same(first.embeddings(), part.embeddings()):

@@ -1,26 +1,32 @@
 """ALBERT: BERT with narrow embeddings and one layer's weights used by all."""
 
+from dataclasses import dataclass
 from functools import partial
 
 from fairseq.models import register_model, register_model_architecture
 
-from alibert_fairseq.models.bert import MaskedLMModel, SentenceModelConfig
-from alibert_fairseq.models.config import SIZES, fill_size
+from alibert_fairseq.models.bert import MaskedLMModel
+from alibert_fairseq.models.config import SIZES, EncoderConfig, fill_size
 
 EMBEDDING_DIM = 128  # of every size (Lan et al. 2020, Table 1; BioALBERT Table 3)
 
 
-@register_model("albert", dataclass=SentenceModelConfig)
+@dataclass
+class AlbertConfig(EncoderConfig):
+    """ALBERT's own options: none beyond the encoder's."""
+
+
+@register_model("albert", dataclass=AlbertConfig)
 class AlbertModel(MaskedLMModel):
     """Factorised embeddings, shared layers, tanh GELU (Lan et al. 2020 section 3.1; BioALBERT Table 3)."""
 
-    def __init__(self, cfg: SentenceModelConfig, dictionary):
+    def __init__(self, cfg: AlbertConfig, dictionary, sentence_head: bool = False):
         if cfg.embedding_dim in (None, cfg.encoder_embed_dim):
             raise ValueError(
                 f"--embedding-dim and --encoder-embed-dim are both {cfg.encoder_embed_dim}, but ALBERT's embeddings "
                 "are narrower than its layers; give a smaller --embedding-dim (ALBERT: 128)."
             )
-        super().__init__(cfg, dictionary)
+        super().__init__(cfg, dictionary, sentence_head)
 
 
 def _fill(args, size: str) -> None:

@@ -1,6 +1,7 @@
 """Masked language models: AliBERT, and BERT with segments and a sentence head."""
 
-from dataclasses import dataclass, field
+import logging
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -14,6 +15,8 @@ from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
 from alibert_fairseq.models.heads import MaskedLMHead, SentenceHead
 from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids
 from alibert_fairseq.models.pretraining import PretrainingModel
+
+logger = logging.getLogger(__name__)
 
 
 class MaskedLMOutput(NamedTuple):
@@ -37,22 +40,40 @@ class _Encoder(nn.Module):
 class MaskedLMModel(PretrainingModel):
     """An encoder trained by masked language modelling, and by a sentence objective where it has the head for it."""
 
-    def __init__(self, cfg: EncoderConfig, dictionary):
+    takes_a_sentence_head = True
+
+    def __init__(self, cfg: EncoderConfig, dictionary, sentence_head: bool = False):
         super().__init__()
         self.cfg = cfg
-        self.encoder = _Encoder(encoder_size(cfg, dictionary), getattr(cfg, "sentence_head", False))
+        self.encoder = _Encoder(encoder_size(cfg, dictionary), sentence_head)
         self.apply(initialise)
         if cfg.position_init == "sinusoidal":
             start_from_sinusoids(self.encoder.sentence_encoder.embed_positions)
 
-    def fit(self, task) -> None:
-        """A sentence head that the task has no labels for is not trained, as data-parallel training requires."""
-        super().fit(task)
-        has_head = hasattr(self.encoder, "sentence_head")
-        if task.sentence_objective and not has_head:
+    @classmethod
+    def for_task(cls, cfg: EncoderConfig, task) -> "MaskedLMModel":
+        """A model with the heads that the task trains."""
+        if task.replaces_tokens:
+            raise ValueError("replaced token detection needs a generator and a discriminator; give --arch electra_*.")
+        if not task.sentence_objective:
+            return cls(cfg, task.source_dictionary)
+        if not cls.takes_a_sentence_head:
             raise ValueError("this model has no sentence head; give --arch segment_bert_base or albert_base.")
-        if has_head:
-            self.encoder.sentence_head.requires_grad_(bool(task.sentence_objective))
+        return cls(cfg, task.source_dictionary, sentence_head=True)
+
+    def upgrade_state_dict_named(self, state_dict, name) -> None:
+        """Take the checkpoint of a training with another sentence objective, or without one, and say so."""
+        super().upgrade_state_dict_named(state_dict, name)
+        ours, prefix = self.state_dict(), "encoder.sentence_head."
+        theirs = {key for key in state_dict if key.startswith(prefix)}
+        fresh = {key for key in ours if key.startswith(prefix)}
+        if fresh and not theirs:
+            logger.info("the checkpoint has no sentence head; it begins with random weights")
+            state_dict |= {key: ours[key] for key in fresh}
+        elif theirs and not fresh:
+            logger.info("the checkpoint's sentence head is left out: this task does not train it")
+            for key in theirs:
+                del state_dict[key]
 
     def forward(
         self,
@@ -84,12 +105,8 @@ class AliBertConfig(EncoderConfig):
 
 
 @dataclass
-class SentenceModelConfig(EncoderConfig):
-    """Options of a model that two segments can be given to."""
-
-    sentence_head: bool = field(
-        default=True, metadata={"help": "have the pooler and the head of --task segment_pairs (BERT, ALBERT: yes)"}
-    )
+class SegmentBertConfig(EncoderConfig):
+    """BERT's own options: none beyond the encoder's."""
 
 
 def _one_width(cfg: EncoderConfig, theirs: str) -> None:
@@ -104,18 +121,20 @@ def _one_width(cfg: EncoderConfig, theirs: str) -> None:
 class AliBertModel(MaskedLMModel):
     """BERT trained by masked language modelling alone (AliBERT section 3.3.1, Figure 2); RoBERTa to Hugging Face."""
 
+    takes_a_sentence_head = False  # Hugging Face's RoBERTa has none
+
     def __init__(self, cfg: AliBertConfig, dictionary):
         _one_width(cfg, "RobertaForMaskedLM")
         super().__init__(cfg, dictionary)
 
 
-@register_model("segment_bert", dataclass=SentenceModelConfig)
+@register_model("segment_bert", dataclass=SegmentBertConfig)
 class SegmentBertModel(MaskedLMModel):
     """BERT as published: two segments, masked language modelling and next sentence prediction (ouBioBERT 2.1.1)."""
 
-    def __init__(self, cfg: SentenceModelConfig, dictionary):
+    def __init__(self, cfg: SegmentBertConfig, dictionary, sentence_head: bool = False):
         _one_width(cfg, "BertForPreTraining")
-        super().__init__(cfg, dictionary)
+        super().__init__(cfg, dictionary, sentence_head)
 
 
 def _segment_bert(args, size: str) -> None:

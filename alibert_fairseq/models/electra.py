@@ -132,6 +132,13 @@ class ElectraModel(PretrainingModel):
         if cfg.embedding_sharing == "gradient_disentangled":
             shift_embeddings(discriminator, self.generator.sentence_encoder)
 
+    @classmethod
+    def for_task(cls, cfg: ElectraConfig, task) -> "ElectraModel":
+        """Generator and discriminator, for replaced token detection."""
+        if not task.replaces_tokens:
+            raise ValueError("--arch electra_* is for --task electra; for this task give alibert_*, segment_bert_*.")
+        return cls(cfg, task.source_dictionary)
+
     @staticmethod
     def _glorot(layer: nn.Linear) -> None:
         """The layers for which ELECTRA's code names no initialiser get TensorFlow's default, Glorot's uniform."""

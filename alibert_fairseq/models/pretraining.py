@@ -38,8 +38,12 @@ class PretrainingModel(BaseFairseqModel):
                     f"--tokens-per-sample {task.max_positions()} is more than --max-positions {cfg.max_positions}; "
                     f"raise the one or lower the other."
                 )
-            model = cls(cfg, task.source_dictionary)
-            model.fit(task)
+            if task.segment_types > max(1, cfg.segments):
+                raise ValueError(
+                    f"the samples have {task.segment_types} segments and the model no embeddings for them; give "
+                    f"--segments {task.segment_types}, or an --arch that has them (segment_bert_base, albert_base)."
+                )
+            model = cls.for_task(cfg, task)
             for module in model.modules():
                 if isinstance(module, SentenceEncoder):
                     mark_depths(module)
@@ -47,13 +51,10 @@ class PretrainingModel(BaseFairseqModel):
             raise SystemExit(f"error: {error}") from None
         return model
 
-    def fit(self, task) -> None:
-        """Raise ValueError where the task needs what the model has not; leave out of training what it does not use."""
-        if task.segment_types > max(1, self.cfg.segments):
-            raise ValueError(
-                f"the samples have {task.segment_types} segments and the model no embeddings for them; give "
-                f"--segments {task.segment_types}, or an --arch that has them (segment_bert_base, albert_base)."
-            )
+    @classmethod
+    def for_task(cls, cfg, task) -> "PretrainingModel":
+        """The model that the task trains. Raises ValueError where it needs what the model has not."""
+        raise NotImplementedError
 
     def max_positions(self) -> int:
         """Longest sequence, special tokens included."""

@@ -3,6 +3,7 @@
 import logging
 from dataclasses import dataclass, field
 
+from fairseq.distributed.utils import get_global_rank
 from fairseq.tasks import register_task
 
 from alibert_fairseq.criterions.detection_health import DetectionHealth
@@ -37,7 +38,8 @@ class ElectraTaskConfig(PretrainingConfig):
 class ElectraTask(PretrainingTask):
     """Samples with the original tokens, the drawn positions, and one uniform number a drawn position."""
 
-    draw_uniforms = True
+    criterion_name = "electra"
+    replaces_tokens = True
 
     def __init__(self, cfg, dictionary):
         super().__init__(cfg, dictionary)
@@ -52,5 +54,5 @@ class ElectraTask(PretrainingTask):
     def reduce_metrics(self, logging_outputs, criterion):
         """Log the figures of an update, and from time to time what is wrong with the discriminator."""
         super().reduce_metrics(logging_outputs, criterion)
-        if criterion.training and (sentence := self.health.update(logging_outputs)):
-            logger.warning(sentence)
+        if criterion.training and (sentence := self.health.update(logging_outputs)) and get_global_rank() == 0:
+            logger.warning(sentence)  # the figures are those of all processes

@@ -24,6 +24,8 @@ class AliBertMaskedLMConfig(PretrainingConfig):
 class AliBertMaskedLMTask(PretrainingTask):
     """Masked language modelling; <s>, </s> and padding are never drawn, unlike fairseq's `masked_lm`."""
 
+    criterion_name = "alibert_mlm"
+
     def masking_rule(self) -> MaskingRule:
         kept, random = self.cfg.leave_unmasked_prob, self.cfg.random_token_prob
         masked = 1 - kept - random

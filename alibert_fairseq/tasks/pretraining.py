@@ -66,9 +66,10 @@ class PretrainingConfig(FairseqDataclass):
 
 
 class PretrainingTask(FairseqTask):
-    """Blocks or pairs of a data-bin with masks. A subclass says which: masking_rule, pair_rule, draw_uniforms."""
+    """Blocks or pairs of a data-bin with masks. A subclass says which: masking_rule, pair_rule, and for what loss."""
 
-    draw_uniforms = False
+    criterion_name: str  # the one that reads these samples
+    replaces_tokens = False  # samples have a uniform number a drawn position, and the model a generator
 
     def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
         super().__init__(cfg)
@@ -90,6 +91,12 @@ class PretrainingTask(FairseqTask):
         task = cls(cfg, dictionary)
         logger.info("dictionary: %d types, <mask> included", len(dictionary))
         return task
+
+    def build_criterion(self, cfg):
+        """The loss of this task; any other would not find in the samples what it needs, or leave a part untrained."""
+        if cfg._name != self.criterion_name:
+            raise SystemExit(f"error: --criterion {cfg._name} is not for this task; give {self.criterion_name}.")
+        return super().build_criterion(cfg)
 
     def masking_rule(self) -> MaskingRule:
         """The drawn units and their fate."""
@@ -127,7 +134,7 @@ class PretrainingTask(FairseqTask):
         logger.info("%s: %d sequences of at most %d tokens", split, len(sequences), self.cfg.tokens_per_sample)
         self.datasets[split] = MaskedDataset(
             sequences, self.dictionary, rule, self.cfg.seed, self.random_ids,
-            starts=starts, fixed_masks=fixed, draw_uniforms=self.draw_uniforms,
+            starts=starts, fixed_masks=fixed, draw_uniforms=self.replaces_tokens,
         )  # fmt: skip
 
     def _load_sequences(self, split: str, epoch: int, fixed: bool, combine: bool):

@@ -50,6 +50,8 @@ class SegmentPairsConfig(AliBertMaskedLMConfig):
 class SegmentPairsTask(AliBertMaskedLMTask):
     """Samples `<s> A </s> B </s>` with segment ids and a label for the sentence objective."""
 
+    criterion_name = "segment_pairs"
+
     def pair_rule(self) -> PairRule:
         cfg, objective = self.cfg, str(self.cfg.sentence_objective)
         single = str(cfg.single_sentence_chunks)

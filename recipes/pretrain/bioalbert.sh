@@ -23,8 +23,8 @@ large4  large  270000  16 x 2   4.67 days  Wikipedia, BooksCorpus, PubMed, PMC, 
 read -r _ size updates batch _ update_freq _ < <(grep "^${VARIANT:-none} " <<<"$variants") ||
     refuse "VARIANT=${VARIANT:-} is none of these; set it to one.$variants"
 case $size in
-    base) lr=8.8e-4 ;;   # not in the paper; ALBERT's 1.76e-3 at batch 4,096 by the square root (You et al.),
-    large) lr=4.4e-4 ;;  # at 1,024 and 256
+    base) lr=8.8e-4 layers=12 ;;   # not in the paper; ALBERT's 1.76e-3 at batch 4,096 by the square root (You et al.),
+    large) lr=4.4e-4 layers=24 ;;  # at 1,024 and 256
 esac
 
 options=(
@@ -41,6 +41,14 @@ options=(
     --total-num-update "$updates" --max-update "$updates"
     --seed 1                                    # not in the paper; any number serves
 )
-[ -z "${FROM:-}" ] || start_from "$FROM" "the folder that alibert_fairseq.hf.load made of ALBERT's weights"
+if [ -n "${FROM:-}" ]; then
+    start_from "$FROM" "the folder that alibert_fairseq.hf.load made of ALBERT's weights"
+    case " ${options[*]} " in  # the sizes that hf.load wrote come behind VARIANT's
+        *" --encoder-layers $layers "*) ;;
+        *" --encoder-layers "*)
+            [ -n "$toy" ] ||
+                refuse "FROM=$FROM: not an ALBERT-$size of $layers layers; set it to one, or VARIANT to its size." ;;
+    esac
+fi
 complete_options
 fairseq-train "$DATA_BIN" --save-dir "$SAVE_DIR" "${options[@]}" "$@"

@@ -47,9 +47,12 @@ def checkpoints(data_bin, repository, tmp_path_factory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def models(checkpoints, tokenizer_directory, tmp_path_factory) -> dict[str, Path]:
-    """The exported folders, by the command line."""
+    """The exported folders, ELECTRA's by the command line."""
     place = tmp_path_factory.mktemp("models")
     for objective, checkpoint in checkpoints.items():
+        if objective != "electra":
+            export_module.export(checkpoint, tokenizer_directory, place / objective)
+            continue
         run(
             sys.executable, "-m", "alibert_fairseq.hf.export", "--checkpoint", checkpoint,
             "--tokenizer", tokenizer_directory, "--output", place / objective, cwd=place, env=ENVIRONMENT,
@@ -180,10 +183,9 @@ def test_bad_checkpoints_are_refused_in_one_sentence(checkpoints, tokenizer_dire
             return os.mkdir, (str(tmp_path / "executed"),)
 
     def export(path):
-        return refused(
-            "alibert_fairseq.hf.export", "--checkpoint", path, "--tokenizer", tokenizer_directory,
-            "--output", tmp_path / "model",
-        )  # fmt: skip
+        with pytest.raises(InputError) as error:
+            export_module.export(path, tokenizer_directory, tmp_path / "model")
+        return str(error.value)
 
     foreign, truncated, other = (tmp_path / f"{name}.pt" for name in ("foreign", "truncated", "other"))
     torch.save({"model": Evil(), "cfg": {"model": {"_name": "alibert"}}}, foreign)
@@ -198,7 +200,10 @@ def test_bad_checkpoints_are_refused_in_one_sentence(checkpoints, tokenizer_dire
     state["cfg"]["model"]["_name"] = "roberta"
     torch.save(state, other)
     assert "the model 'roberta'" in export(other)
-    assert "no such checkpoint" in export(tmp_path / "none.pt")
+    assert "no such checkpoint" in refused(
+        "alibert_fairseq.hf.export", "--checkpoint", tmp_path / "none.pt", "--tokenizer", tokenizer_directory,
+        "--output", tmp_path / "model",
+    )  # fmt: skip
     assert not (tmp_path / "model").exists()
 
 
@@ -273,13 +278,14 @@ def test_another_tokenizer_is_refused(checkpoints, tokenizer_directory, tmp_path
 )
 def test_export_works_with_the_other_major_of_transformers(checkpoints, tokenizer_directory, tmp_path):
     environment = ENVIRONMENT | {"PYTHONPATH": os.environ["ALIBERT_TRANSFORMERS_4"]}
-    for objective, checkpoint in checkpoints.items():
-        run(
-            sys.executable, "-c", "import transformers; assert transformers.__version__.startswith('4.')",
-            cwd=tmp_path, env=environment,
-        )  # fmt: skip
-        run(
-            sys.executable, "-m", "alibert_fairseq.hf.export", "--checkpoint", checkpoint,
-            "--tokenizer", tokenizer_directory, "--output", tmp_path / objective, cwd=tmp_path, env=environment,
-        )  # fmt: skip
+    program = """
+import sys, transformers
+from pathlib import Path
+from alibert_fairseq.hf.export import export
+assert transformers.__version__.startswith("4.")
+for checkpoint in map(Path, sys.argv[2:]):
+    export(checkpoint, Path(sys.argv[1]), Path(checkpoint.parent.name))
+"""
+    run(sys.executable, "-c", program, tokenizer_directory, *checkpoints.values(), cwd=tmp_path, env=environment)
+    for objective in checkpoints:
         assert AutoTokenizer.from_pretrained(tmp_path / objective).mask_token == "<mask>"

@@ -17,13 +17,13 @@ import transformers
 from commands import run
 from fairseq import checkpoint_utils, tasks
 from fairseq.data import data_utils
+from omegaconf import OmegaConf
 from safetensors.torch import load_file
 from test_pretraining import ENVIRONMENT, losses
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.export import export
-from alibert_fairseq.hf.first_checkpoint import training_configuration
 from alibert_fairseq.hf.load import load
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
@@ -35,6 +35,7 @@ from tests.published_models import FAMILIES, made, sentencepiece_model, write_mo
 from tests.text_helpers import CASED, sample_lines, trained
 
 FOUR = ["camembert", "bert", "electra", "albert"]
+PAIRS = {"bert": "nsp", "albert": "sop"}
 WORDS = "hépatomégalie\namoxicilline\ncardiologie\n"
 
 
@@ -110,10 +111,11 @@ def test_the_data_bin_has_autotokenizers_ids(family, published, data_bins):
 
 def begun(family: str, loaded: Path, data_bin: Path):
     """The task, the model and the criterion that fairseq-train has before its first update, without dropout."""
-    cfg = training_configuration([*(loaded / family / "options").read_text().split(), "--seed", "7"], data_bin, 64)
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(loaded / family / "checkpoint.pt"))
+    cfg = OmegaConf.create(state["cfg"])
+    cfg.task.data, cfg.task.tokens_per_sample, cfg.task.seed = str(data_bin), 64, 7
     task = tasks.setup_task(cfg.task)
     model = task.build_model(cfg.model)
-    state = checkpoint_utils.load_checkpoint_to_cpu(str(loaded / family / "checkpoint.pt"))
     model.load_state_dict(state["model"], strict=True, model_cfg=cfg.model)
     return task, model.eval(), task.build_criterion(cfg.criterion)
 
@@ -126,13 +128,19 @@ def batches(task, split="valid", size=8):
 
 
 def hugging_face_loss(models, sample, pad) -> float:
-    """The loss in nats, summed over the drawn tokens, that their models have on our batch."""
+    """The loss in nats, times the drawn tokens, that their models have on our batch."""
     inputs, target = sample["net_input"], sample["target"]
     drawn = target.ne(pad)
     real = inputs.get("original", inputs["src_tokens"]).ne(pad)
-    output = models[-1](input_ids=inputs["src_tokens"], attention_mask=real.long())
+    segments = {"token_type_ids": inputs["segments"]} if "segments" in inputs else {}
+    output = models[-1](input_ids=inputs["src_tokens"], attention_mask=real.long(), **segments)
     scores = (output.prediction_logits if "prediction_logits" in output else output.logits)[drawn]
     loss = F.cross_entropy(scores, target[drawn], reduction="sum").item()
+    if "sentence_target" in sample:
+        logits = output.seq_relationship_logits if "seq_relationship_logits" in output else output.sop_logits
+        labels = sample["sentence_target"]  # of a batch of long lines none has one: they have no second segment
+        pairs = F.cross_entropy(logits, labels, reduction="sum").item() / max(1, int(labels.ne(-100).sum()))
+        return loss + int(drawn.sum()) * pairs
     if len(models) == 1:
         return loss
     fake = inputs["original"].clone()
@@ -158,7 +166,9 @@ def test_training_begins_at_the_published_models_loss(family, published, loaded,
     special = AutoTokenizer.from_pretrained(published / family).all_special_ids
     replaced = []
     with torch.no_grad():
-        for sample in batches(task):
+        samples = batches(task)
+        assert family not in PAIRS or any(sample["sentence_target"].ne(-100).any() for sample in samples)
+        for sample in samples:
             ours, drawn, _ = criterion(model, sample)
             expected = hugging_face_loss(theirs, sample, task.source_dictionary.pad())
             assert ours.item() / drawn == pytest.approx(expected / drawn, abs=1e-5 * (50 if len(theirs) > 1 else 1))
@@ -190,9 +200,9 @@ def test_the_options_are_the_whole_model(loaded):
         "camembert": f"{roberta}\n",
         "roberta": f"{roberta}\n",
         "bert": f"{bert}\n",
-        "bert_words": f"{bert} --sentence-head\n",  # fairseq's flag for an option that is on turns it off
+        "bert_words": f"{bert}\n",
         "albert": f"{albert}\n",
-        "albert_words": f"{albert} --sentence-head\n",
+        "albert_words": f"{albert}\n",
         "electra": f"{electra} --embedding-sharing all\n",
         "electra_own": f"{electra} --embedding-sharing none --generator-embedding-dim 24\n",
     }
@@ -200,11 +210,12 @@ def test_the_options_are_the_whole_model(loaded):
 
 def train(family: str, loaded: Path, data_bin: Path, save: Path, repository: Path, *more: str) -> str:
     """The log of fairseq-train with the options that were written."""
-    objective = "electra" if family.startswith("electra") else "alibert_mlm"
+    objective = "electra" if family.startswith("electra") else "segment_pairs" if family in PAIRS else "alibert_mlm"
+    pairs = ["--sentence-objective", PAIRS[family]] if family in PAIRS else []
     command = shutil.which("fairseq-train", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     return run(
         command, data_bin, "--user-dir", repository / "alibert_fairseq", "--finetune-from-model",
-        loaded / "checkpoint.pt", *(loaded / "options").read_text().split(), "--task", objective, "--criterion",
+        loaded / "checkpoint.pt", *(loaded / "options").read_text().split(), "--task", objective, *pairs, "--criterion",
         objective, "--tokens-per-sample", "64", "--batch-size", "8", "--optimizer", "alibert_adam", "--dropout", "0",
         "--attention-dropout", "0", "--save-dir", save, "--num-workers", "0", "--log-format", "simple",
         "--log-interval", "1", "--seed", "7", "--no-epoch-checkpoints", *more, cwd=save.parent, env=ENVIRONMENT,

@@ -11,13 +11,25 @@ from test_pretraining import ENVIRONMENT, OBJECTIVES, command, free_port, losses
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_two_processes_are_update_freq_2(objective, data_bin, repository, tmp_path):
-    short = ["--max-update", "4", "--dropout", "0", "--attention-dropout", "0", "--sample-break-mode", "none"]
+    assert_same_training(objective, data_bin, repository, tmp_path, ["--max-update", "4"], processes_batches=1)
+
+
+def test_the_last_update_of_an_epoch_counts_every_sample(data_bin, repository, tmp_path):
+    """11 batches, 4 an update: the last one has two batches of one process, one and an empty one of the other."""
+    epoch = ["--train-subset", "valid", "--max-epoch", "1", "--batch-size", "6"]
+    assert assert_same_training("mlm", data_bin, repository, tmp_path, epoch, processes_batches=2) == 3
+
+
+def assert_same_training(objective, data_bin, repository, tmp_path, short, processes_batches) -> int:
+    """The number of updates that two processes made, of one batch an update or of more."""
+    short = [*short, "--dropout", "0", "--attention-dropout", "0", "--sample-break-mode", "none"]
     two, one = (command(objective, data_bin, tmp_path / name, repository, *short) for name in ("two", "one"))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", free_port()]
     distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
-    log = run(*torchrun, *two, *distributed, cwd=tmp_path, env=ENVIRONMENT)
-    other = run(*one, "--update-freq", "2", cwd=tmp_path, env=ENVIRONMENT)
-    assert len(losses(log)) == 4 and losses(log) == pytest.approx(losses(other), abs=0.002)
+    batches = ["--update-freq", str(processes_batches)]
+    log = run(*torchrun, *two, *distributed, *batches, cwd=tmp_path, env=ENVIRONMENT)
+    other = run(*one, "--update-freq", str(2 * processes_batches), cwd=tmp_path, env=ENVIRONMENT)
+    assert losses(log) and losses(log) == pytest.approx(losses(other), abs=0.002)
     weights = [
         checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / name / "checkpoint_last.pt"))["model"]
         for name in ("two", "one")
@@ -25,3 +37,4 @@ def test_two_processes_are_update_freq_2(objective, data_bin, repository, tmp_pa
     for name, ours in weights[0].items():
         # four updates move a weight by some 1e-2; what is left is the order of additions, in single precision
         assert torch.allclose(ours, weights[1][name], atol=2e-5), name
+    return len(losses(log))

@@ -166,3 +166,27 @@ def test_commands_also_run_as_modules(tmp_path):
         capture_output=True,
     )
     assert done.returncode == 0 and "--srcdict" in done.stdout, done.stderr
+
+
+def test_a_run_that_stops_while_batches_are_read_ends_well():
+    """The reading thread is inside torch nearly always: without the repair the exit status is 134."""
+    program = """
+import torch
+from fairseq.data import iterators
+
+class Batches:
+    def __len__(self):
+        return 10_000
+
+    def __iter__(self):
+        for _ in range(len(self)):
+            batch = torch.rand(300, 300)
+            for _ in range(20):
+                batch = batch @ batch
+            yield batch
+
+reader = iterators.BufferedIterator(10, Batches())
+assert next(reader).shape == next(reader).shape == (300, 300)
+"""
+    done = subprocess.run([sys.executable, "-c", program], env=QUIET, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("terminate")) == (0, 0), done.stderr[-500:]

@@ -6,18 +6,19 @@ import pytest
 import torch
 from model_helpers import SHAPE, dictionary, electra_model
 
-from alibert_fairseq.models.albert import AlbertModel
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertModel, SentenceModelConfig
+from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
+from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
 from alibert_fairseq.models.config import encoder_size
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.optim.depth import depth_of
+from alibert_fairseq.tasks.segment_pairs import SegmentPairsTask
 
 
-def task(segment_types=1, sentence_objective=None, length=32):
+def task(segment_types=1, sentence_objective=None, length=32, replaces_tokens=False):
     """A task as build_model sees it."""
     return SimpleNamespace(
         segment_types=segment_types, sentence_objective=sentence_objective, source_dictionary=dictionary(),
-        max_positions=lambda: length,
+        max_positions=lambda: length, replaces_tokens=replaces_tokens,
     )  # fmt: skip
 
 
@@ -33,13 +34,17 @@ def test_what_does_not_fit_is_refused_in_one_sentence():
     assert "no sentence head" in refusal(AliBertModel, AliBertConfig(**SHAPE, segments=2), **pairs)
     assert "--tokens-per-sample 65" in refusal(AliBertModel, AliBertConfig(**SHAPE), length=65)
     assert "RobertaForMaskedLM" in refusal(AliBertModel, AliBertConfig(**SHAPE, embedding_dim=16))
-    assert "BertForPreTraining" in refusal(SegmentBertModel, SentenceModelConfig(**SHAPE, embedding_dim=16))
-    assert "narrower" in refusal(AlbertModel, SentenceModelConfig(**SHAPE))
+    assert "BertForPreTraining" in refusal(SegmentBertModel, SegmentBertConfig(**SHAPE, embedding_dim=16))
+    assert "narrower" in refusal(AlbertModel, AlbertConfig(**SHAPE))
     assert "cannot share" in refusal(AliBertModel, AliBertConfig(**SHAPE, layer_groups=3))
     assert "number of heads of an encoder must be 1" in refusal(
         AliBertModel, AliBertConfig(**SHAPE | {"encoder_attention_heads": 0})
     )
-    assert "--embedding-sharing none" in refusal(ElectraModel, ElectraConfig(**SHAPE, generator_embedding_dim=16))
+    assert "--embedding-sharing none" in refusal(
+        ElectraModel, ElectraConfig(**SHAPE, generator_embedding_dim=16), replaces_tokens=True
+    )
+    assert "--task electra" in refusal(ElectraModel, ElectraConfig(**SHAPE))
+    assert "--arch electra_*" in refusal(AliBertModel, AliBertConfig(**SHAPE), replaces_tokens=True)
 
 
 TOO_FEW = {
@@ -65,14 +70,28 @@ def test_what_a_generator_cannot_have_is_refused(option, values):
     ElectraModel(ElectraConfig(**SHAPE, **{option: 1.0}), dictionary())
 
 
-@pytest.mark.parametrize(("objective", "trained"), [(None, False), ("nsp", True)])
-def test_the_sentence_head_is_trained_by_a_sentence_objective_alone(objective, trained):
-    model = SegmentBertModel.build_model(
-        SentenceModelConfig(**SHAPE, segments=2),
-        task(segment_types=2 if objective else 1, sentence_objective=objective),
-    )
-    assert {p.requires_grad for p in model.encoder.sentence_head.parameters()} == {trained}
-    assert all(p.requires_grad for name, p in model.named_parameters() if "sentence_head" not in name)
+def segment_bert(objective=None) -> SegmentBertModel:
+    cfg = SegmentBertConfig(**SHAPE, segments=2)
+    return SegmentBertModel.build_model(cfg, task(segment_types=2, sentence_objective=objective))
+
+
+def test_a_sentence_head_comes_and_goes_with_its_objective(caplog):
+    """Published ALBERTs have no head; masked language modelling alone would leave an old one to rot."""
+    words, pairs = segment_bert(), segment_bert("nsp")
+    assert words.state_dict().keys() < pairs.state_dict().keys()
+    begun = {name: weight.clone() for name, weight in pairs.encoder.sentence_head.state_dict().items()}
+    with caplog.at_level("INFO", "alibert_fairseq"):
+        pairs.load_state_dict(words.state_dict())
+        assert "begins with random weights" in caplog.text
+        words.load_state_dict(segment_bert("nsp").state_dict())
+        assert "is left out" in caplog.text
+    assert all(torch.equal(weight, begun[name]) for name, weight in pairs.encoder.sentence_head.state_dict().items())
+
+
+def test_a_task_names_its_criterion():
+    cfg = SimpleNamespace(_name="alibert_mlm")
+    with pytest.raises(SystemExit, match="^error: --criterion alibert_mlm is not for this task; give segment_pairs.$"):
+        SegmentPairsTask.build_criterion(object.__new__(SegmentPairsTask), cfg)
 
 
 def test_positions_of_a_shorter_training_are_carried_over():
@@ -110,7 +129,7 @@ def test_generators_that_differ_in_more_than_a_fraction():
 
 @pytest.mark.parametrize("groups", [None, 1])
 def test_every_parameter_says_how_deep_it_lies(groups):
-    cfg = SentenceModelConfig(**SHAPE, segments=2, embedding_dim=16, layer_groups=groups)
+    cfg = AlbertConfig(**SHAPE, segments=2, embedding_dim=16, layer_groups=groups)
     model = AlbertModel.build_model(cfg, task(segment_types=2, sentence_objective="sop"))
     layers = {"layers.0": 1} if groups else {"layers.0": 2, "layers.1": 1}
     embeddings = ("embed_tokens", "embed_positions", "embed_segments", "layernorm_embedding", "embed_project")

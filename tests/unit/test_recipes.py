@@ -93,10 +93,18 @@ def test_a_published_model_has_its_own_sizes(name, repository, options_of, tmp_p
     folder = tmp_path / "of hf.load"
     folder.mkdir()
     (folder / "checkpoint.pt").touch()
-    (folder / "options").write_text("--arch albert_base --encoder-layers 24 --dropout 0.0\n")
+    (folder / "options").write_text("--arch albert_base --encoder-layers 12 --dropout 0.0\n")
     options = options_of(repository / "recipes" / "pretrain" / name, "--dropout", "0.3", FROM=str(folder))
     assert options["--finetune-from-model"] == str(folder / "checkpoint.pt")
-    assert (options["--arch"], options["--encoder-layers"], options["--dropout"]) == ("albert_base", "24", "0.3")
+    assert (options["--arch"], options["--encoder-layers"], options["--dropout"]) == ("albert_base", "12", "0.3")
+
+
+def test_bioalbert_refuses_an_albert_of_another_size(repository, tmp_path):
+    (tmp_path / "checkpoint.pt").touch()
+    (tmp_path / "options").write_text("--arch albert_base --encoder-layers 12\n")
+    recipe = repository / "recipes" / "pretrain" / "bioalbert.sh"
+    done = run_recipe(recipe, tmp_path, VARIANT="large1", FROM=str(tmp_path))
+    assert done.returncode == 2 and done.stderr.startswith(f"error: FROM={tmp_path}: not an ALBERT-large of 24 layers;")
 
 
 def test_bioalbert_starts_from_random_weights_unless_told(repository, options_of):

@@ -8,8 +8,8 @@ from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLo
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
 from alibert_fairseq.criterions.segment_pairs import SegmentPairsLoss
 from alibert_fairseq.data.masking import MaskingRule
-from alibert_fairseq.models.albert import AlbertModel
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertModel, SentenceModelConfig
+from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
+from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 
 FULL, PADDED = (40,) * 8, (13, 40, 27, 33, 20, 40, 7, 40)
@@ -36,10 +36,10 @@ def build(objective):
         model = ElectraModel(ElectraConfig(**options, generator_width_fraction=0.5), dictionary())
         return model, ElectraLoss(ElectraCriterionConfig(), Task)
     if objective == "next sentence prediction":
-        model = SegmentBertModel(SentenceModelConfig(**options, segments=2), dictionary())
+        model = SegmentBertModel(SegmentBertConfig(**options, segments=2), dictionary(), sentence_head=True)
         return model, SegmentPairsLoss(Task)
     options |= {"segments": 2, "embedding_dim": 16, "layer_groups": 1, "activation_fn": "gelu_tanh"}
-    return AlbertModel(SentenceModelConfig(**options), dictionary()), SegmentPairsLoss(Task)
+    return AlbertModel(AlbertConfig(**options), dictionary(), sentence_head=True), SegmentPairsLoss(Task)
 
 
 OBJECTIVES = (
