@@ -127,8 +127,8 @@ REPAIRS = [
         saving.whole_or_refused,
     ),
     Repair(
-        "resuming from a checkpoint of another tokenizer or model: nothing, or a traceback",
-        "fairseq saves the state of the task and never gives it back",
+        "resuming from a checkpoint of another tokenizer, model, optimizer or criterion: nothing, or a traceback",
+        "fairseq saves the state of the task and never gives it back, and compares names by assertions",
         "fairseq",
         "0.12.2",
         ALWAYS,
