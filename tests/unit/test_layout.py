@@ -14,6 +14,7 @@ from tests.text_helpers import trained
 PLACES = {  # begin, pad, end, unknown, mask, as config.json and tokenizer_config.json of the published models have them
     "wordpiece": (101, 0, 102, 100, 103),
     "camembert": (5, 1, 6, 3, 404),
+    "drbert": (5, 1, 6, 3, 404),
     "byte-level": (0, 1, 2, 3, 660),
     "albert": (2, 0, 3, 1, 4),
 }
