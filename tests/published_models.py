@@ -218,8 +218,6 @@ def random_model(cls: str, config, seed: int = 1):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
-        if cls.startswith(("Roberta", "Camembert")) and config.type_vocab_size == 1:
-            model.base_model.embeddings.token_type_embeddings.weight.zero_()
     return model
 
 
@@ -228,6 +226,8 @@ def write_model(folder: Path, family: str, **changed) -> Path:
     cls, kind = FAMILIES[family]
     tokenizer = write_tokenizer(folder, kind)
     model = random_model(cls, config_of(cls, tokenizer, made(kind)[1], **changed))
+    if cls.startswith(("Roberta", "Camembert")) and "type_vocab_size" not in changed:
+        model.base_model.embeddings.token_type_embeddings.weight.data.zero_()  # the published ones'
     if family.startswith("electra"):
         _write_generator(folder / "generator", model, shared=family == "electra")
     model.save_pretrained(folder)

@@ -39,7 +39,7 @@ def build(published: Published, cfg: DictConfig, dictionary) -> torch.nn.Module:
         model = MODELS[published.model_name][1](cfg.model, dictionary)
         fresh, converted = model.state_dict(), {}
         for one in published.parts:
-            rows = one.part.rows(one.part.layout(model))
+            rows = one.part.rows(one.part.parameters(model))
             ours = {name: value for name, value in fresh.items() if name.startswith(f"{one.part.name}.")}
             converted |= names.from_hugging_face(rows, one.model.state_dict(), ours)
     except ValueError as error:  # NamesError is one
@@ -48,8 +48,11 @@ def build(published: Published, cfg: DictConfig, dictionary) -> torch.nn.Module:
     return model.eval()
 
 
-def write_checkpoint(model: torch.nn.Module, cfg: DictConfig, directory: Path) -> None:
-    """Write checkpoint.pt beside the tokenizer of `directory`, with the keys that fairseq asks of one."""
+def write_checkpoint(model: torch.nn.Module, cfg: DictConfig, directory: Path, origin: str) -> None:
+    """Write checkpoint.pt beside the tokenizer of `directory`, with the keys that fairseq asks of one.
+
+    origin: the name of the published folder, for the model card.
+    """
     history = {"criterion_name": "", "optimizer_name": "", "lr_scheduler_state": {}, "num_updates": 0}
     state = {
         "args": None,
@@ -58,7 +61,10 @@ def write_checkpoint(model: torch.nn.Module, cfg: DictConfig, directory: Path) -
         "criterion": None,
         "optimizer_history": [history],
         "task_state": {"tokenizer": digests(str(directory))},
-        "extra_state": {"train_iterator": {"version": 2, "epoch": 1, "iterations_in_epoch": 0}},
+        "extra_state": {
+            "train_iterator": {"version": 2, "epoch": 1, "iterations_in_epoch": 0},
+            "converted_from": origin,
+        },
         "last_optimizer_state": None,
     }
     try:

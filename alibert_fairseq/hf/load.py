@@ -27,13 +27,16 @@ from alibert_fairseq.hf.new_rows import NewRows, extended, replaced, with_rows
 from alibert_fairseq.hf.parity import check_same_scores, compare, probes
 from alibert_fairseq.hf.published import Published, read_published
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
+from alibert_fairseq.hf.stored_weights import weight_files
 from preprocess.binarize import TOKENIZER_FILES
 from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.layout import read_layout, symbols_of, write_symbols
 from preprocess.tokenizer import load_tokenizer
 
 MARKER = Marker.of_command("hf.load")
-READ = (".json", ".txt", ".model", ".safetensors", ".bin")  # the endings of what transformers reads of a folder
+# What transformers reads of a folder, beside the weights.
+READ = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+READ += ("vocab.txt", "vocab.json", "merges.txt", "*.model")
 
 
 def load(
@@ -54,7 +57,8 @@ def load(
     for generator_part in published.parts[1:]:
         source.check_same(generator_part.folder)
     manifest = {"command": "hf.load", "versions": {name: version(name) for name in ("transformers", "tokenizers")}}
-    manifest |= {"inputs": _inputs(published), "left_out": sorted({n for one in published.parts for n in one.left_out})}
+    manifest["inputs"] = _inputs(published, tokenizer, add_tokens)
+    manifest["left_out"] = sorted({name for one in published.parts for name in one.left_out})
     manifest["models"] = {one.part.cls: one.size() for one in published.parts}
     with directory_written_whole(output, MARKER) as aside:
         if tokenizer:
@@ -92,15 +96,16 @@ def _check_ids(published: Published, source: PublishedTokenizer) -> None:
         )
 
 
-def _inputs(published: Published) -> list[dict]:
-    """Path, bytes and SHA-256 of the folders' files."""
-    log = InputLog()
+def _inputs(published: Published, tokenizer: Path | None, add_tokens: Path | None) -> list[dict]:
+    """Path, bytes and SHA-256 of the files that were read."""
+    files = [add_tokens] if add_tokens else [tokenizer / name for name in TOKENIZER_FILES] if tokenizer else []
     for one in published.parts:
-        for file in sorted(one.folder.iterdir()):
-            if file.is_file() and file.suffix in READ:
-                with log.open(file) as handle:
-                    while handle.read(1 << 20):
-                        pass
+        files += [file for pattern in READ for file in sorted(one.folder.glob(pattern))] + weight_files(one.folder)
+    log = InputLog()
+    for file in filter(Path.is_file, files):
+        with log.open(file) as handle:
+            while handle.read(1 << 20):
+                pass
     return log.manifest()
 
 
@@ -142,7 +147,7 @@ def _write_model(published: Published, aside: Path, output: Path) -> dict[str, f
     for one in published.parts:
         differences[one.part.cls] = compare(model, one.model, probes(aside, dictionary, length), dictionary.pad())
         check_same_scores(one.part.cls, differences[one.part.cls])
-    write_checkpoint(model, cfg, aside)
+    write_checkpoint(model, cfg, aside, origin=published.parts[0].folder.absolute().name)
     return differences
 
 

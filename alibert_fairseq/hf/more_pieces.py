@@ -7,8 +7,8 @@ other: marks, offsets and everything around stay as they were.
 
 Where the convention marks the start of a word by the space before it, as sentencepiece's and byte-level BPE's do, a
 word after an apostrophe or a parenthesis has no mark (l'hépatite), so every word becomes two pieces, ▁hépatite and
-hépatite. Not so for a sentencepiece BPE (DrBERT's): what stands between two spaces reaches it whole, and only a piece that
-is all of it is taken before the merges, so ▁hépatite is found in "une hépatite" and nowhere else.
+hépatite. Not so for a sentencepiece BPE (DrBERT's): what stands between two spaces reaches it whole, and only a piece
+that is all of it is taken before the merges, so ▁hépatite is found in "une hépatite" and nowhere else.
 """
 
 import json

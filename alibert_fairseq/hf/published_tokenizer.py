@@ -81,10 +81,7 @@ class PublishedTokenizer:
             )
 
     def _check_own_file(self, file: Path) -> None:
-        try:
-            own = Tokenizer.from_file(str(file))
-        except Exception as error:  # the library raises a bare Exception for what it cannot read
-            raise InputError(f"{file}: not a tokenizer ({error}).") from None
+        own = _read(file)
         own.no_truncation()
         own.no_padding()
         encodings = own.encode_batch(self.texts)
@@ -115,19 +112,20 @@ class PublishedTokenizer:
     def check_written(self, directory: Path, tokenizer: Tokenizer) -> int:
         """How many texts AutoTokenizer gives the ids there that `tokenizer` gives, or the published one if it is that.
 
-        Raises InputError for the first that has others.
+        AutoTokenizer itself, for it is what users of the exported folder have. Raises InputError for the first text
+        with other ids.
         """
         texts = texts_of(tokenizer)
         published = tokenizer is self.backend
         expected = _encode(self.auto, texts) if published else [one.ids for one in tokenizer.encode_batch(texts)]
-        if other := _difference(texts, expected, directory):
+        if other := _difference(texts, expected, AutoTokenizer.from_pretrained(directory, local_files_only=True)):
             raise InputError(f"{self.folder}: from what would be written, AutoTokenizer gives {other}; nothing was.")
         return len(texts)
 
     def check_same(self, generator: Path) -> None:
         """Raise InputError where the generator's folder holds another tokenizer than the discriminator's."""
         if any(file for pattern in VOCABULARIES for file in generator.glob(pattern)):
-            if other := _difference(self.texts, _encode(self.auto, self.texts), generator):
+            if other := _difference(self.texts, _encode(self.auto, self.texts), _auto(generator)):
                 raise InputError(f"{generator}: not the generator of {self.folder}: its tokenizer gives {other}.")
 
 
@@ -145,8 +143,8 @@ def _encode(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[i
     return tokenizer(texts, truncation=False, padding=False)["input_ids"]
 
 
-def _difference(texts: list[str], expected: list[list[int]], directory: Path) -> str | None:
-    for text, here, there in zip(texts, expected, _encode(_auto(directory), texts), strict=True):
+def _difference(texts: list[str], expected: list[list[int]], tokenizer: PreTrainedTokenizerBase) -> str | None:
+    for text, here, there in zip(texts, expected, _encode(tokenizer, texts), strict=True):
         if here != there:
             return f"{there[:8]} for {text!r}, not {here[:8]}"
     return None
@@ -157,24 +155,29 @@ def _auto(folder: Path) -> PreTrainedTokenizerBase:
     own = folder / "tokenizer.json"
     try:
         found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        if (
-            not own.is_file()
-            or found.is_fast
-            and _kind(found.backend_tokenizer) == _kind(Tokenizer.from_file(str(own)))
-        ):
-            return found
     except Exception as error:  # many kinds: no file, a damaged one, a class that this version does not know
         if not own.is_file():
             remedy = f"; {MAKE_FILE.format(folder)}" if any(folder.glob("*.model")) else ""
             raise InputError(f"{folder}: AutoTokenizer cannot read its tokenizer ({_line(error)}){remedy}.") from None
+    else:
+        if not own.is_file() or (found.is_fast and _same_kind(found.backend_tokenizer, _read(own))):
+            return found
+    _read(own)
     try:
         return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # as above
-        raise InputError(f"{folder}: AutoTokenizer cannot read its tokenizer ({_line(error)}).") from None
+    except Exception as error:  # a damaged tokenizer_config.json
+        raise InputError(f"{folder}: its tokenizer cannot be read ({_line(error)}).") from None
 
 
-def _kind(tokenizer: Tokenizer) -> str:
-    return type(tokenizer.model).__name__
+def _read(file: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises a bare Exception for what it cannot read
+        raise InputError(f"{file}: not a tokenizer ({error}).") from None
+
+
+def _same_kind(one: Tokenizer, other: Tokenizer) -> bool:
+    return type(one.model) is type(other.model)
 
 
 def _line(error: Exception) -> str:
