@@ -25,12 +25,14 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipelin
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.export import export
 from alibert_fairseq.hf.first_checkpoint import training_configuration
-from alibert_fairseq.hf.load import load
+from alibert_fairseq.hf.load import load, main
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from alibert_fairseq.models.sampling import sample_tokens
 from preprocess.binarize import binarize
 from preprocess.files import InputError
+from preprocess.layout import read_layout
+from preprocess.line_encoder import LineEncoder
 from preprocess.tokenizer import load_tokenizer
 from tests.published_models import FAMILIES, made, sentencepiece_model, write_model, write_tokenizer
 from tests.text_helpers import CASED, sample_lines, trained
@@ -219,7 +221,7 @@ def train(family: str, loaded: Path, data_bin: Path, save: Path, repository: Pat
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("family", FOUR)
+@pytest.mark.parametrize("family", ["camembert", "electra"])
 def test_a_continued_run_starts_there_learns_and_resumes(family, published, loaded, data_bins, repository, tmp_path):
     def go_on(*more):
         return train(family, loaded / family, data_bins / family, tmp_path / "save", repository, *more)
@@ -256,13 +258,21 @@ def test_the_recipe_goes_on_from_it(family, loaded, data_bins, repository, tmp_p
     assert cfg["optimization"]["lr"] == [ours] and cfg["lr_scheduler"]["total_num_update"] == updates
 
 
-def test_the_checkpoint_fits_no_other_tokenizers_data(loaded, data_bins, repository, tmp_path):
+def test_the_checkpoint_fits_no_other_tokenizers_data(loaded, data_bins, tmp_path):
     """ELECTRA's and BERT's vocabularies are as large, and here one file of theirs differs in a byte."""
     other = shutil.copytree(data_bins / "bert", tmp_path / "data-bin")
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(loaded / "bert" / "checkpoint.pt"))["task_state"]
+    begun("bert", loaded, other)[0].load_state_dict(state)
     text = (other / "tokenizer.json").read_text(encoding="utf-8")
     (other / "tokenizer.json").write_text(text + "\n", encoding="utf-8")
-    with pytest.raises(AssertionError, match="its tokenizer.json is not the one of the checkpoint's training"):
-        train("bert", loaded / "bert", other, tmp_path / "save", repository, "--max-update", "1", "--lr", "1e-4")
+    with pytest.raises(InputError, match="its tokenizer.json is not the one of the checkpoint's training"):
+        begun("bert", loaded, other)[0].load_state_dict(state)
+
+
+def data_bin_ids(directory: Path, text: str) -> list[int]:
+    layout = read_layout(directory)
+    ids, _ = LineEncoder(load_tokenizer(directory), layout).encode([text])
+    return [layout.begin, *ids.tolist()]
 
 
 @pytest.mark.parametrize(("family", "model_class"), [("camembert", AliBertModel), ("bert", SegmentBertModel)])
@@ -276,6 +286,11 @@ def test_the_hub_interface_reads_it(family, model_class, published, loaded):
     ours, theirs = hub.fill_mask(sentence, topk=3), pipeline("fill-mask", model, tokenizer=tokenizer)(sentence, top_k=3)
     assert [guess.score for guess in ours] == pytest.approx([guess["score"] for guess in theirs], abs=1e-5)
     assert [guess.piece for guess in ours] == [tokenizer.convert_ids_to_tokens(guess["token"]) for guess in theirs]
+    for text in (
+        f"le </s> [SEP] patient {tokenizer.mask_token}",
+        "le <pad>[PAD] <unk> l'hôpital",
+    ):  # text, as in a corpus
+        assert hub.encode(text).tolist() == data_bin_ids(loaded / family, text)
     assert "présente une" in ours[0].text and "hospitalisation" in hub.decode(hub.encode(plain))
     with pytest.raises(ValueError, match=re.escape(f"exactly one {tokenizer.mask_token}, not 0")):
         hub.fill_mask(plain)
@@ -670,9 +685,11 @@ def test_a_generator_elsewhere_and_one_that_does_not_fit(published, tmp_path):
         load(published / "bert", tmp_path / "no", generator=Path(generator))
 
 
-def test_the_command_says_what_it_read_and_refuses_in_one_sentence(published, tmp_path):
-    command = [sys.executable, "-m", "alibert_fairseq.hf.load"]
-    said = run(*command, published / "electra", "--output", tmp_path / "out", cwd=tmp_path, env=ENVIRONMENT)
+def test_the_command_says_what_it_read_and_refuses_in_one_sentence(published, tmp_path, monkeypatch, capsys):
+    arguments = [str(published / "electra"), "--output"]
+    monkeypatch.setattr(sys, "argv", ["load", *arguments, str(tmp_path / "out")])
+    main()
+    said = capsys.readouterr().out
     assert "ElectraForPreTraining, 2 layers of 32" in said and "ElectraForMaskedLM, 1 layers of 24" in said
     found = {path.name for path in (tmp_path / "out").iterdir()}
     files = {"checkpoint.pt", "tokenizer.json", "tokenizer_config.json", "dict.txt", "options", "manifest.json"}
@@ -680,7 +697,7 @@ def test_the_command_says_what_it_read_and_refuses_in_one_sentence(published, tm
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
     refused = subprocess.run(
-        [*command, published / "electra", "--output", tmp_path / "mine"],
+        [sys.executable, "-m", "alibert_fairseq.hf.load", *arguments, tmp_path / "mine"],
         text=True,
         capture_output=True,
         env=ENVIRONMENT,
@@ -742,6 +759,6 @@ def test_loading_works_with_the_other_major_of_transformers(published, loaded, r
         assert here.keys() == there.keys() and all(torch.equal(here[name], there[name]) for name in here)
         texts = [load_tokenizer(place / family).encode_batch(sample_lines()) for place in (ours, tmp_path)]
         assert [one.ids for one in texts[0]] == [one.ids for one in texts[1]]
-    for family in FOUR:
+    for family in FOUR[:2]:
         ids = AutoTokenizer.from_pretrained(tmp_path / "more" / family)("une amoxicilline")["input_ids"]
         assert len(ids) == len(AutoTokenizer.from_pretrained(published / family)("une")["input_ids"]) + 1

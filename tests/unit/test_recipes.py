@@ -99,6 +99,20 @@ def test_a_published_model_has_its_own_sizes(name, repository, options_of, tmp_p
     assert (options["--arch"], options["--encoder-layers"], options["--dropout"]) == ("albert_base", "24", "0.3")
 
 
+def test_a_continued_recipe_needs_the_options_of_its_model(repository, options_of, tmp_path):
+    """Without them fairseq-train would have no --arch."""
+    recipe = repository / "recipes" / "pretrain" / "continue.sh"
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    (folder / "checkpoint.pt").touch()
+    remedy = "holds no options of a model; set it to the folder that hf.load wrote."
+    for given in (folder / "checkpoint.pt", folder):
+        done = run_recipe(recipe, tmp_path, FROM=str(given))
+        assert done.returncode == 2 and done.stderr == f"error: FROM={given}: {remedy}\n"
+    (folder / "options").write_text("--arch alibert_base\n")
+    assert options_of(recipe, FROM=str(folder))["--arch"] == "alibert_base"
+
+
 def test_bioalbert_starts_from_random_weights_unless_told(repository, options_of):
     assert "--finetune-from-model" not in options_of(repository / "recipes" / "pretrain" / "bioalbert.sh")
 
