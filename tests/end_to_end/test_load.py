@@ -221,8 +221,9 @@ def train(family: str, loaded: Path, data_bin: Path, save: Path, repository: Pat
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("family", ["camembert", "electra"])
-def test_a_continued_run_starts_there_learns_and_resumes(family, published, loaded, data_bins, repository, tmp_path):
+def test_a_continued_run_starts_there_learns_and_resumes(published, loaded, data_bins, repository, tmp_path):
+    family = "camembert"  # the other losses are compared in this process above, and other families train below
+
     def go_on(*more):
         return train(family, loaded / family, data_bins / family, tmp_path / "save", repository, *more)
 
