@@ -14,7 +14,7 @@ from omegaconf import II
 from tokenizers import Tokenizer
 
 from preprocess.files import InputError
-from preprocess.layout import Layout, read_layout
+from preprocess.layout import Layout, never_from_text, read_layout
 from preprocess.normalizer import BOUNDARY, TextNormalizer
 from preprocess.tokenizer import load_tokenizer
 
@@ -55,14 +55,17 @@ class AlibertSubwords:
     """Raw or normalised text to pieces, and back to normalised text."""
 
     def __init__(self, cfg: AlibertSubwordsConfig):
-        layout, self.tokenizer = _load(cfg.data)
-        ids = (layout.begin, layout.pad, layout.end, layout.unknown, layout.mask)
+        self.layout, self.tokenizer = _load(cfg.data)
+        self.never = never_from_text(self.tokenizer, self.layout)
+        ids = (self.layout.begin, self.layout.pad, self.layout.end, self.layout.unknown, self.layout.mask)
         self.specials = set(map(self.tokenizer.id_to_token, ids))
 
     def ids(self, x: str, with_mask: bool = False) -> list[int]:
-        """The ids of the pieces. with_mask: special tokens in the text are not text, the mask that is to be filled."""
+        """The ids of the pieces, those of the data-bin. with_mask: the mask in the text is what is to be filled."""
         self.tokenizer.encode_special_tokens = not with_mask
-        return self.tokenizer.encode(x, add_special_tokens=False).ids
+        ids = self.tokenizer.encode(x, add_special_tokens=False).ids
+        never = self.never - {self.layout.mask} if with_mask else self.never
+        return [self.layout.unknown if number in never else number for number in ids]
 
     def encode(self, x: str) -> str:
         """The pieces with a space between them; what has no piece is `<unk>`."""

@@ -87,25 +87,25 @@ def read_roles(directory: Path) -> dict[str, str]:
     return tokens if all(isinstance(token, str) for token in tokens.values()) else {}
 
 
+def never_from_text(tokenizer: Tokenizer, layout: Layout) -> frozenset[int]:
+    """The ids of special tokens, the unknown's apart: a text that spells such a token gives none of them."""
+    special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    return frozenset(special | {layout.begin, layout.pad, layout.end, layout.mask}) - {layout.unknown}
+
+
 def symbols_of(tokenizer: Tokenizer, size: int) -> list[str]:
     """What a published dict.txt lists for the ids below `size`: the token of each, or a filler.
 
-    A filler stands for an id that encoding cannot give: a hole, a row of the model behind the tokenizer's last id, or
-    the second of two equal strings, of which the library knows one.
+    A filler stands for an id that encoding cannot give: a hole, a row of the model behind the tokenizer's last id, the
+    second of two equal strings, of which the library knows one, or a line break, which no line of a corpus holds.
     """
     vocabulary = tokenizer.get_vocab()
-    tokens = {number: token for token, number in vocabulary.items()}
+    tokens = {number: token for token, number in vocabulary.items() if "\n" not in token and "\r" not in token}
     fillers = (name for name in map(FILLER.format, count()) if name not in vocabulary)
     return [tokens[number] if number in tokens else next(fillers) for number in range(size)]
 
 
 def write_symbols(path: Path, symbols: list[str]) -> None:
-    """Write a published dict.txt; its counts are 0, for nobody counted.
-
-    Raises InputError for a token that a line cannot hold.
-    """
-    for number, symbol in enumerate(symbols):
-        if "\n" in symbol or "\r" in symbol:
-            raise InputError(f"the token {symbol!r} (id {number}) holds a line break, which dict.txt cannot hold.")
+    """Write a published dict.txt of what `symbols_of` lists; its counts are 0, for nobody counted."""
     text = "".join(f"{symbol} 0\n" for symbol in symbols)
     Path(path).write_text(text, encoding="utf-8", newline="\n")

@@ -5,7 +5,7 @@ from tokenizers import Tokenizer
 
 from preprocess.files import InputError
 from preprocess.indexed_dataset import id_type
-from preprocess.layout import Layout, our_layout
+from preprocess.layout import Layout, never_from_text, our_layout
 from preprocess.walls import spaces_are_walls
 
 # A cached part costs some 200 bytes beside its characters. 40 MB a worker hold the 150,000 commonest words of a corpus.
@@ -23,9 +23,7 @@ class LineEncoder:
         self.tokenizer = tokenizer
         self.layout = layout or our_layout(tokenizer.get_vocab_size())
         self.dtype = id_type(self.layout.listed)
-        special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-        special |= {self.layout.begin, self.layout.pad, self.layout.end, self.layout.mask}
-        self.never = frozenset(special - {self.layout.unknown})  # from text
+        self.never = never_from_text(tokenizer, self.layout)
         self.by_word = spaces_are_walls(tokenizer)
         self.cache: dict[str, bytes] = {}
         self._forget(set())

@@ -1,9 +1,10 @@
 """Hugging Face folders as others publish them, tiny and with random weights: what a hospital would continue from.
 
 The tokenizers have the layouts of bert-base-multilingual (WordPiece, [PAD] 0, [UNK] 100, [CLS] 101, [SEP] 102,
-[MASK] 103), camembert-base (Unigram, <s> 5, <pad> 1, </s> 6, <unk> 3, <mask> last), roberta-base (byte-level BPE,
-<s> 0, <pad> 1, </s> 2, <unk> 3, <mask> last) and albert-base (Unigram, <pad> 0, <unk> 1, [CLS] 2, [SEP] 3, [MASK] 4),
-and the class names that those folders have.
+[MASK] 103), camembert-base (Unigram, <s> 5, <pad> 1, </s> 6, <unk> 3, <mask> last), DrBERT (the same with a
+sentencepiece model of type bpe: from_scratch/build_tokenizer.py of its authors), roberta-base (byte-level BPE, <s> 0,
+<pad> 1, </s> 2, <unk> 3, <mask> last) and albert-base (Unigram, <pad> 0, <unk> 1, [CLS] 2, [SEP] 3, [MASK] 4), and the
+class names that those folders have.
 """
 
 import io
@@ -39,9 +40,9 @@ def sentencepiece_model(kind: str = "unigram") -> bytes:
     return written.getvalue()
 
 
-def _proto():
+def _proto(kind: str = "unigram"):
     proto = sentencepiece_model_pb2.ModelProto()
-    proto.ParseFromString(sentencepiece_model())
+    proto.ParseFromString(sentencepiece_model(kind))
     return proto
 
 
@@ -70,9 +71,25 @@ def wordpiece() -> tuple[Tokenizer, dict]:
 def camembert() -> tuple[Tokenizer, dict]:
     """CamemBERT's, as transformers converts its sentencepiece model."""
     proto = _proto()
-    vocabulary = [("<s>NOTUSED", 0.0), ("<pad>", 0.0), ("</s>NOTUSED", 0.0), ("<unk>", 0.0), ("<unk>NOTUSED", -100.0)]
-    vocabulary += [(piece.piece, piece.score) for piece in proto.pieces[1:]] + [("<mask>", 0.0)]
-    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=3))
+    return _with_camemberts_rules(models.Unigram(_camemberts_vocabulary(proto), unk_id=3), proto)
+
+
+def drbert() -> tuple[Tokenizer, dict]:
+    """DrBERT's, as transformers 4 converts it: merges are the pairs of pieces that are a piece, by its id."""
+    proto = _proto("bpe")
+    ids = {piece: number for number, (piece, _) in enumerate(_camemberts_vocabulary(proto))}
+    halves = {piece: [(piece[:n], piece[n:]) for n in range(1, len(piece))] for piece in ids}
+    merges = [pair for piece in ids for pair in halves[piece] if pair[0] in ids and pair[1] in ids]
+    return _with_camemberts_rules(models.BPE(ids, merges, unk_token="<unk>", fuse_unk=True), proto)
+
+
+def _camemberts_vocabulary(proto) -> list[tuple[str, float]]:
+    begin = [("<s>NOTUSED", 0.0), ("<pad>", 0.0), ("</s>NOTUSED", 0.0), ("<unk>", 0.0), ("<unk>NOTUSED", -100.0)]
+    return [*begin, *((piece.piece, piece.score) for piece in proto.pieces[1:]), ("<mask>", 0.0)]
+
+
+def _with_camemberts_rules(model: models.Model, proto) -> tuple[Tokenizer, dict]:
+    tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.Sequence(
         [
             normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap),
@@ -141,6 +158,7 @@ def albert() -> tuple[Tokenizer, dict]:
 TOKENIZERS = {
     "wordpiece": (wordpiece, "BertTokenizer"),
     "camembert": (camembert, "CamembertTokenizer"),
+    "drbert": (drbert, "CamembertTokenizer"),
     "byte-level": (byte_level, "RobertaTokenizer"),
     "albert": (albert, "AlbertTokenizer"),
 }
@@ -165,6 +183,7 @@ def write_tokenizer(folder: Path, kind: str, **config) -> Tokenizer:
 
 FAMILIES = {
     "camembert": ("CamembertForMaskedLM", "camembert"),
+    "drbert": ("CamembertForMaskedLM", "drbert"),
     "roberta": ("RobertaForMaskedLM", "byte-level"),
     "bert": ("BertForPreTraining", "wordpiece"),
     "bert_words": ("BertForMaskedLM", "wordpiece"),
@@ -199,8 +218,6 @@ def random_model(cls: str, config, seed: int = 1):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
-        if cls.startswith(("Roberta", "Camembert")) and config.type_vocab_size == 1:
-            model.base_model.embeddings.token_type_embeddings.weight.zero_()
     return model
 
 
@@ -209,6 +226,8 @@ def write_model(folder: Path, family: str, **changed) -> Path:
     cls, kind = FAMILIES[family]
     tokenizer = write_tokenizer(folder, kind)
     model = random_model(cls, config_of(cls, tokenizer, made(kind)[1], **changed))
+    if cls.startswith(("Roberta", "Camembert")) and "type_vocab_size" not in changed:
+        model.base_model.embeddings.token_type_embeddings.weight.data.zero_()  # the published ones'
     if family.startswith("electra"):
         _write_generator(folder / "generator", model, shared=family == "electra")
     model.save_pretrained(folder)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-MADE_BY = "Pretrained with alibert_fairseq by"  # what export knows its own folders by
+MADE_BY = "with alibert_fairseq by"  # what export knows its own folders by
 TO_COMPLETE = "To be completed by whoever publishes this folder"  # and an untouched card
 
 USES = {
@@ -26,20 +26,17 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
     """Write README.md with the metadata block of the Hugging Face hub."""
     pipeline_tag, objective, auto_class = USES[part.cls]
     mask = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["mask_token"]
-    front = [
-        "language: fr",
-        f"license: {licence}",
-        "library_name: transformers",
-        "tags: [biomedical, clinical, french]",
-    ]
+    front = [f"license: {licence}", "library_name: transformers"]
+    if not checkpoint.converted_from:
+        front = ["language: fr", *front, "tags: [biomedical, clinical, french]"]
     if pipeline_tag:
         front += [f"pipeline_tag: {pipeline_tag}", f'mask_token: "{mask}"']
         front += ["widget:", f'  - text: "Le patient présente une {mask} à 38,5 °C."']
     rows = "\n".join(f"| {name} | {value} |" for name, value in _figures(checkpoint, part).items())
     (folder / "README.md").write_text(
         "---\n" + "\n".join(front) + "\n---\n"
-        f"# French biomedical encoder, {part.cls}\n\n"
-        f"{MADE_BY} {objective}.\n\n"
+        f"# {_title(checkpoint)}, {part.cls}\n\n"
+        f"{_origin(checkpoint, objective)}\n\n"
         f"| | |\n|---|---|\n{rows}\n\n"
         "## Use\n```python\n"
         f"from transformers import AutoTokenizer, {auto_class}\n\n"
@@ -53,6 +50,16 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
     )
 
 
+def _title(checkpoint) -> str:
+    return checkpoint.converted_from or "French biomedical encoder"
+
+
+def _origin(checkpoint, objective: str) -> str:
+    if name := checkpoint.converted_from:
+        return f"Converted {MADE_BY} hf.load and hf.export, from {name}; nothing was trained."
+    return f"Pretrained {MADE_BY} {objective}."
+
+
 def _figures(checkpoint, part) -> dict:
     cfg = checkpoint.cfg
     size = checkpoint.size(part)
@@ -64,7 +71,7 @@ def _figures(checkpoint, part) -> dict:
     }
     if origin := cfg["checkpoint"]["finetune_from_model"]:
         figures["continued from"] = Path(origin).absolute().parent.name
-    if checkpoint.updates:  # none: what hf.load made of a published model
+    if not checkpoint.converted_from:
         figures |= {
             "optimizer": f"{cfg['optimizer']['_name']}, learning rate {cfg['optimization']['lr'][0]:g}",
             "tokens per sample": cfg["task"]["tokens_per_sample"],

@@ -32,6 +32,7 @@ class Checkpoint(NamedTuple):
     task_state: dict  # what the task recorded: the SHA-256 of dict.txt and tokenizer.json
     updates: int
     best_loss: object  # bits, or None before the first validation
+    converted_from: str | None  # the published folder, where hf.load wrote it and nothing was trained since
     dictionary: Dictionary
 
     def parts(self) -> list[Part]:
@@ -71,9 +72,10 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
     if missing or unexpected:
         raise InputError(f"{path}: parameters missing {missing[:3]} or unknown {unexpected[:3]}; was it made by us?")
     history = state.get("optimizer_history") or [{}]
-    best = (state.get("extra_state") or {}).get("best")
+    extra = state.get("extra_state") or {}
     updates, task_state = history[-1].get("num_updates", 0), state.get("task_state") or {}
-    return Checkpoint(model_name, model.float().eval(), cfg, task_state, updates, best, dictionary)
+    told = (extra.get("best"), extra.get("converted_from"))
+    return Checkpoint(model_name, model.float().eval(), cfg, task_state, updates, *told, dictionary)
 
 
 def has_sentence_head(weights: dict) -> bool:

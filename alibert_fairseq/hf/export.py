@@ -75,7 +75,7 @@ def convert(checkpoint: Checkpoint, part: Part):
     weights = checkpoint.model.weights()
     ours = {key: value.float() for key, value in weights.items() if key.startswith(f"{part.name}.")}
     try:
-        rows = part.rows(part.layout(checkpoint.model))
+        rows = part.rows(part.parameters(checkpoint.model))
         model.load_state_dict(names.to_hugging_face(rows, ours, model.state_dict()))
     except names.NamesError as error:
         raise InputError(f"the table of names does not fit {part.cls}: {error}; nothing was written.") from None

@@ -32,7 +32,7 @@ class Part:
 
     cls: str
     name: str  # of the part in our model
-    rows: Callable[[names.Layout], list[names.Row]]
+    rows: Callable[[names.Parameters], list[names.Row]]
     counts_from_padding: bool = False  # positions begin at padding_id + 1, as fairseq's
     factorised: bool = False  # has a width of embeddings of its own
     grouped: bool = False  # has layers that share weights
@@ -43,11 +43,11 @@ class Part:
         """The class itself."""
         return getattr(transformers, self.cls)
 
-    def layout(self, model: nn.Module) -> names.Layout:
+    def parameters(self, model: nn.Module) -> names.Parameters:
         """What the part of this model has."""
         part = getattr(model, self.name)
         size = part.sentence_encoder.size
-        return names.Layout(
+        return names.Parameters(
             layers=size.groups,
             projected=hasattr(part.sentence_encoder, "embed_project"),
             segments=size.segments > 0,
@@ -79,6 +79,10 @@ class Part:
         Raises ValueError for what our encoder cannot be.
         """
         fields = {ours: getattr(config, theirs) for theirs, ours in FIELDS}
+        if config.pad_token_id is None:
+            raise ValueError(
+                "pad_token_id is null; write the id of the tokenizer's pad_token into a copy of config.json"
+            )
         activation = next((ours for ours, theirs in ACTIVATIONS.items() if config.hidden_act in theirs), None)
         if activation is None:
             raise ValueError(f"the activation is {config.hidden_act!r}, ours are gelu and gelu_new")
@@ -93,6 +97,11 @@ class Part:
             "embedding_dim": config.embedding_size if self.factorised else config.hidden_size,
             "layer_groups": config.num_hidden_groups if self.grouped else None,
         }
+
+    def names_of(self, endings: tuple[str, ...]) -> list[str]:
+        """Their names of what has one of these endings with us, outside the layers."""
+        table = self.rows(names.Parameters(layers=0, projected=False, segments=False, padding_id=0))
+        return [row.theirs for row in table if row.ours and row.ours.endswith(endings)]
 
     def skipped(self, padding_id: int) -> int:
         """Rows of their position table that no token has."""

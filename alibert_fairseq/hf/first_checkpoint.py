@@ -43,7 +43,7 @@ def build(published: Published, cfg: DictConfig, dictionary) -> torch.nn.Module:
         model = build_model(published.model_name, cfg.model, dictionary, with_head)
         fresh, converted = model.state_dict(), {}
         for one in published.parts:
-            rows = one.part.rows(one.part.layout(model))
+            rows = one.part.rows(one.part.parameters(model))
             ours = {name: value for name, value in fresh.items() if name.startswith(f"{one.part.name}.")}
             converted |= names.from_hugging_face(rows, one.model.state_dict(), ours)
     except ValueError as error:  # NamesError is one
@@ -52,8 +52,11 @@ def build(published: Published, cfg: DictConfig, dictionary) -> torch.nn.Module:
     return model.eval()
 
 
-def write_checkpoint(model: torch.nn.Module, cfg: DictConfig, directory: Path) -> None:
-    """Write checkpoint.pt beside the tokenizer of `directory`, with the keys that fairseq asks of one."""
+def write_checkpoint(model: torch.nn.Module, cfg: DictConfig, directory: Path, origin: str) -> None:
+    """Write checkpoint.pt beside the tokenizer of `directory`, with the keys that fairseq asks of one.
+
+    origin: the name of the published folder, for the model card.
+    """
     history = {"criterion_name": "", "optimizer_name": "", "lr_scheduler_state": {}, "num_updates": 0}
     state = {
         "args": None,
@@ -62,7 +65,10 @@ def write_checkpoint(model: torch.nn.Module, cfg: DictConfig, directory: Path) -
         "criterion": None,
         "optimizer_history": [history],
         "task_state": {"tokenizer": digests(str(directory))},
-        "extra_state": {"train_iterator": {"version": 2, "epoch": 1, "iterations_in_epoch": 0}},
+        "extra_state": {
+            "train_iterator": {"version": 2, "epoch": 1, "iterations_in_epoch": 0},
+            "converted_from": origin,
+        },
         "last_optimizer_state": None,
     }
     try:

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import transformers
+from tokenizers import Tokenizer
 
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf.first_checkpoint import build, training_configuration, write_checkpoint
@@ -26,13 +27,16 @@ from alibert_fairseq.hf.new_rows import NewRows, extended, replaced, with_rows
 from alibert_fairseq.hf.parity import check_same_scores, compare, probes
 from alibert_fairseq.hf.published import Published, read_published
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
+from alibert_fairseq.hf.stored_weights import weight_files
 from preprocess.binarize import TOKENIZER_FILES
 from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.layout import read_layout, symbols_of, write_symbols
 from preprocess.tokenizer import load_tokenizer
 
 MARKER = Marker.of_command("hf.load")
-READ = (".json", ".txt", ".model", ".safetensors", ".bin")  # the endings of what transformers reads of a folder
+# What transformers reads of a folder, beside the weights.
+READ = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+READ += ("vocab.txt", "vocab.json", "merges.txt", "*.model")
 
 
 def load(
@@ -53,17 +57,18 @@ def load(
     for generator_part in published.parts[1:]:
         source.check_same(generator_part.folder)
     manifest = {"command": "hf.load", "versions": {name: version(name) for name in ("transformers", "tokenizers")}}
-    manifest |= {"inputs": _inputs(published), "left_out": sorted({n for one in published.parts for n in one.left_out})}
+    manifest["inputs"] = _inputs(published, tokenizer, add_tokens)
+    manifest["left_out"] = sorted({name for one in published.parts for name in one.left_out})
+    manifest["models"] = {one.part.cls: one.size() for one in published.parts}
     with directory_written_whole(output, MARKER) as aside:
         if tokenizer:
-            rows = _replace_vocabulary(source, tokenizer, aside)
+            rows, compared = _replace_vocabulary(source, tokenizer, aside)
         else:
-            rows = _write_vocabulary(published, source, add_tokens, aside)
+            rows, compared = _write_vocabulary(published, source, add_tokens, aside)
         if rows:
             published = published._replace(parts=[with_rows(one, rows) for one in published.parts])
-        manifest |= {"rows": rows.counts if rows else {}, "texts_compared": len(source.texts)}
+        manifest |= {"rows": rows.counts if rows else {}, "texts_compared": compared}
         manifest["options"] = " ".join(model_options(published))
-        manifest["models"] = {one.part.cls: one.size() for one in published.parts}
         manifest["largest_difference_of_logits"] = _write_model(published, aside, output)
         (aside / "options").write_text(manifest["options"] + "\n", encoding="utf-8")
         text = json.dumps(manifest, ensure_ascii=False, indent=2)
@@ -80,48 +85,57 @@ def _check_ids(published: Published, source: PublishedTokenizer) -> None:
             "not of each other."
         )
     if config.pad_token_id != source.ids["pad"]:
+        if published.parts[0].part.counts_from_padding:
+            token = source.backend.id_to_token(config.pad_token_id)
+            remedy = f"its positions count from config.json's, so make {token!r} the tokenizer's pad_token in a copy"
+        else:
+            remedy = "correct pad_token_id in a copy of config.json"
         raise InputError(
             f"{source.folder}: its config.json pads with id {config.pad_token_id}, its tokenizer with "
-            f"{source.tokens['pad']}, {source.ids['pad']}; correct pad_token_id in a copy."
+            f"{source.tokens['pad']}, {source.ids['pad']}; {remedy}."
         )
 
 
-def _inputs(published: Published) -> list[dict]:
-    """Path, bytes and SHA-256 of the folders' files."""
-    log = InputLog()
+def _inputs(published: Published, tokenizer: Path | None, add_tokens: Path | None) -> list[dict]:
+    """Path, bytes and SHA-256 of the files that were read."""
+    files = [add_tokens] if add_tokens else [tokenizer / name for name in TOKENIZER_FILES] if tokenizer else []
     for one in published.parts:
-        for file in sorted(one.folder.iterdir()):
-            if file.is_file() and file.suffix in READ:
-                with log.open(file) as handle:
-                    while handle.read(1 << 20):
-                        pass
+        files += [file for pattern in READ for file in sorted(one.folder.glob(pattern))] + weight_files(one.folder)
+    log = InputLog()
+    for file in filter(Path.is_file, files):
+        with log.open(file) as handle:
+            while handle.read(1 << 20):
+                pass
     return log.manifest()
 
 
 def _write_vocabulary(
     published: Published, source: PublishedTokenizer, add_tokens: Path | None, aside: Path
-) -> NewRows | None:
-    """The published vocabulary, with more pieces if any are given; then the rows of the larger one."""
-    size, more, rows = published.parts[0].model.config.vocab_size, None, None
+) -> tuple[NewRows | None, int]:
+    """Write the published vocabulary, with more pieces if any are given; then the rows of the larger one.
+
+    And how many texts were compared.
+    """
+    size, written, rows = published.parts[0].model.config.vocab_size, source.backend, None
     if add_tokens:
         more = MorePieces(source.backend, source.ids["unknown"], add_tokens)
-        rows = extended(size, more.added, source.ids["pad"])
+        written, rows = more.tokenizer, extended(size, more.added, source.ids["pad"])
         rows.counts["words"] = len(more.words)
-    source.write(aside, more.tokenizer if more else source.backend, published.parts[0].size()["max_positions"])
-    write_symbols(aside / "dict.txt", symbols_of(source.written, len(rows.sources) if rows else size))
-    source.check_written(aside)
+    source.write(aside, written, published.parts[0].size()["max_positions"])
+    write_symbols(aside / "dict.txt", symbols_of(written, len(rows.sources) if rows else size))
     load_tokenizer(aside)  # compares its ids with dict.txt
-    return rows
+    return rows, source.check_written(aside, written)
 
 
-def _replace_vocabulary(source: PublishedTokenizer, tokenizer: Path, aside: Path) -> NewRows:
+def _replace_vocabulary(source: PublishedTokenizer, tokenizer: Path, aside: Path) -> tuple[NewRows, int]:
     if not (tokenizer / "dict.txt").is_file():
         raise InputError(f"{tokenizer}: no dict.txt in it; give a directory of preprocess.train_tokenizer.")
     new = load_tokenizer(tokenizer)
     for name in TOKENIZER_FILES:
         if (tokenizer / name).is_file():
             shutil.copyfile(tokenizer / name, aside / name)
-    return replaced(source.backend, source.ids, new, read_layout(tokenizer))
+    rows = replaced(source.backend, source.ids, new, read_layout(tokenizer))
+    return rows, source.check_written(aside, Tokenizer.from_str(new.to_str()))  # which knows special tokens in text
 
 
 def _write_model(published: Published, aside: Path, output: Path) -> dict[str, float]:
@@ -133,7 +147,7 @@ def _write_model(published: Published, aside: Path, output: Path) -> dict[str, f
     for one in published.parts:
         differences[one.part.cls] = compare(model, one.model, probes(aside, dictionary, length), dictionary.pad())
         check_same_scores(one.part.cls, differences[one.part.cls])
-    write_checkpoint(model, cfg, aside)
+    write_checkpoint(model, cfg, aside, origin=published.parts[0].folder.absolute().name)
     return differences
 
 

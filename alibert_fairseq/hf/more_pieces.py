@@ -7,7 +7,8 @@ other: marks, offsets and everything around stay as they were.
 
 Where the convention marks the start of a word by the space before it, as sentencepiece's and byte-level BPE's do, a
 word after an apostrophe or a parenthesis has no mark (l'hépatite), so every word becomes two pieces, ▁hépatite and
-hépatite.
+hépatite. Not so for a sentencepiece BPE (DrBERT's): what stands between two spaces reaches it whole, and only a piece
+that is all of it is taken before the merges, so ▁hépatite is found in "une hépatite" and nowhere else.
 """
 
 import json
@@ -55,7 +56,7 @@ class MorePieces:
                     f"{', '.join(handed)}, before its pieces are looked for; give single words."
                 )
             if word and handed:
-                words[word] = handed if self.speller.prefix else [*handed, *self._unmarked(word, handed[0])]
+                words[word] = [*handed, *self._unmarked(word, handed[0])]
         if not words:
             raise InputError(f"{file}: no word in it; write one a line.")
         return words
@@ -67,8 +68,10 @@ class MorePieces:
         return [part for part, _ in rules.pre_tokenize_str(normal)] if rules else [normal]
 
     def _unmarked(self, word: str, marked: str) -> list[str]:
-        """The same word behind an apostrophe."""
-        return self._handed(word) if self.speller.byte_level else [marked.removeprefix(BOUNDARY)]
+        """The same word behind an apostrophe, where it has another piece there."""
+        if self.speller.byte_level:
+            return self._handed(word)
+        return [marked.removeprefix(BOUNDARY)] if self.speller.kind == "Unigram" else []
 
     def _extended(self) -> Tokenizer:
         rules = json.loads(self.speller.tokenizer.to_str())
@@ -109,10 +112,16 @@ class MorePieces:
                 continue
             number, ids = new.token_to_id(forms[0]), new.encode(f"le {word} de", add_special_tokens=False).ids
             alone = all([token.id for token in new.model.tokenize(form)] == [new.token_to_id(form)] for form in forms)
-            if not alone or [i for i in ids if i != number] != around or ids.count(number) != 1:
+            found = ids.count(number) == 1 and [i for i in ids if i != number] == around
+            if not alone or not found or not all(self._stands_inside(word, form) for form in forms[1:]):
                 raise InputError(f"{self.file}: '{word}' cannot become a piece of this tokenizer.")
         if self.speller.kind == "BPE":
             self._check_words_that_are_pieces()
+
+    def _stands_inside(self, word: str, form: str) -> bool:
+        """Whether the piece without the mark of a word's start is found where there is none."""
+        texts = (f"l'{word}", f"({word})")
+        return any(form in self.tokenizer.encode(text, add_special_tokens=False).tokens for text in texts)
 
     def _check_words_that_are_pieces(self) -> None:
         """`ignore_merges` is for every piece: those that can be a whole word must be what the merges make of it."""

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+# The endings of our names of what has a row a word: the tables, which are one, and the output's bias.
+WORD_TABLES = ("embed_tokens.weight", "lm_head.weight")
+WORDS = (*WORD_TABLES, "lm_head.bias")
+
 
 class NamesError(ValueError):
     """A parameter has no counterpart, or its shape differs."""
@@ -17,8 +21,8 @@ class NamesError(ValueError):
 class Row:
     """One pair of names. `ours` is None where Hugging Face has a parameter this model does not: there it is zero.
 
-    skipped: rows at the top of our table that theirs lacks, zero in ours: fairseq counts positions from
-    padding_id + 1, as RobertaForMaskedLM does; the others count from 0.
+    skipped: rows at the top of our table that theirs lacks, and that no token reads: fairseq counts positions from
+    padding_id + 1, as RobertaForMaskedLM does; the others count from 0. Coming from theirs they are zero.
     """
 
     ours: str | None
@@ -27,7 +31,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Layout:
+class Parameters:
     """What of an encoder decides which parameters it has."""
 
     layers: int  # with weights of their own
@@ -63,33 +67,33 @@ def _both(ours: str, theirs: str) -> list[Row]:
     return [Row(f"{ours}.{part}", f"{theirs}.{part}") for part in ("weight", "bias")]
 
 
-def _embeddings(ours: str, theirs: str, layout: Layout, project: str, skips: bool) -> list[Row]:
-    segments = f"{ours}.embed_segments.weight" if layout.segments else None
+def _embeddings(ours: str, theirs: str, has: Parameters, project: str, skips: bool) -> list[Row]:
+    segments = f"{ours}.embed_segments.weight" if has.segments else None
     rows = [
         Row(f"{ours}.embed_tokens.weight", f"{theirs}.embeddings.word_embeddings.weight"),
         Row(
             f"{ours}.embed_positions.weight", f"{theirs}.embeddings.position_embeddings.weight",
-            skipped=layout.padding_id + 1 if skips else 0,
+            skipped=has.padding_id + 1 if skips else 0,
         ),
         Row(segments, f"{theirs}.embeddings.token_type_embeddings.weight"),
         *_both(f"{ours}.layernorm_embedding", f"{theirs}.embeddings.LayerNorm"),
     ]  # fmt: skip
-    return rows + (_both(f"{ours}.embed_project", f"{theirs}.{project}") if layout.projected else [])
+    return rows + (_both(f"{ours}.embed_project", f"{theirs}.{project}") if has.projected else [])
 
 
-def _encoder(ours: str, theirs: str, layout: Layout, skips: bool = True) -> list[Row]:
+def _encoder(ours: str, theirs: str, has: Parameters, skips: bool = True) -> list[Row]:
     ours = f"{ours}.sentence_encoder"
-    rows = _embeddings(ours, theirs, layout, "embeddings_project", skips)
-    for n in range(layout.layers):
+    rows = _embeddings(ours, theirs, has, "embeddings_project", skips)
+    for n in range(has.layers):
         for mine, other in _LAYER:
             rows += _both(f"{ours}.layers.{n}.{mine}", f"{theirs}.encoder.layer.{n}.{other}")
     return rows
 
 
-def _albert_encoder(layout: Layout) -> list[Row]:
+def _albert_encoder(has: Parameters) -> list[Row]:
     ours = "encoder.sentence_encoder"
-    rows = _embeddings(ours, "albert", layout, "encoder.embedding_hidden_mapping_in", skips=True)
-    for n in range(layout.layers):
+    rows = _embeddings(ours, "albert", has, "encoder.embedding_hidden_mapping_in", skips=True)
+    for n in range(has.layers):
         group = f"albert.encoder.albert_layer_groups.{n}.albert_layers.0"
         for mine, other in _ALBERT_LAYER:
             rows += _both(f"{ours}.layers.{n}.{mine}", f"{group}.{other}")
@@ -106,52 +110,52 @@ def _head(ours: str, dense: str, norm: str, table: str, *biases: str) -> list[Ro
     ]
 
 
-def _sentence_head(layout: Layout, pooler: str, classifier: str) -> list[Row]:
+def _sentence_head(has: Parameters, pooler: str, classifier: str) -> list[Row]:
     ours = "encoder.sentence_head"
-    return [*_both(f"{ours}.pooler", pooler), *_both(f"{ours}.out_proj", classifier)] if layout.sentence_head else []
+    return [*_both(f"{ours}.pooler", pooler), *_both(f"{ours}.out_proj", classifier)] if has.sentence_head else []
 
 
-def roberta(layout: Layout) -> list[Row]:
+def roberta(has: Parameters) -> list[Row]:
     """AliBERT and `RobertaForMaskedLM`, CamemBERT's too."""
     head = ("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder.weight", "lm_head.bias", "lm_head.decoder.bias")
-    return [*_encoder("encoder", "roberta", layout, skips=False), *_head("encoder.lm_head", *head)]
+    return [*_encoder("encoder", "roberta", has, skips=False), *_head("encoder.lm_head", *head)]
 
 
-def bert(layout: Layout) -> list[Row]:
+def bert(has: Parameters) -> list[Row]:
     """BERT with segments and `BertForPreTraining`, or `BertForMaskedLM` without a sentence head."""
     theirs = "cls.predictions"
     head = (f"{theirs}.transform.dense", f"{theirs}.transform.LayerNorm", f"{theirs}.decoder.weight")
     return [
-        *_encoder("encoder", "bert", layout),
+        *_encoder("encoder", "bert", has),
         *_head("encoder.lm_head", *head, f"{theirs}.bias", f"{theirs}.decoder.bias"),
-        *_sentence_head(layout, "bert.pooler.dense", "cls.seq_relationship"),
+        *_sentence_head(has, "bert.pooler.dense", "cls.seq_relationship"),
     ]
 
 
-def albert(layout: Layout) -> list[Row]:
+def albert(has: Parameters) -> list[Row]:
     """ALBERT and `AlbertForPreTraining`, or `AlbertForMaskedLM` without a sentence head."""
     head = ("dense", "LayerNorm", "decoder.weight", "bias", "decoder.bias")
     return [
-        *_albert_encoder(layout),
+        *_albert_encoder(has),
         *_head("encoder.lm_head", *(f"predictions.{part}" for part in head)),
-        *_sentence_head(layout, "albert.pooler", "sop_classifier.classifier"),
+        *_sentence_head(has, "albert.pooler", "sop_classifier.classifier"),
     ]
 
 
-def discriminator(layout: Layout) -> list[Row]:
+def discriminator(has: Parameters) -> list[Row]:
     """The discriminator and `ElectraForPreTraining`."""
     return [
-        *_encoder("discriminator", "electra", layout),
+        *_encoder("discriminator", "electra", has),
         *_both("discriminator.head.dense", "discriminator_predictions.dense"),
         *_both("discriminator.head.out_proj", "discriminator_predictions.dense_prediction"),
     ]
 
 
-def generator(layout: Layout) -> list[Row]:
+def generator(has: Parameters) -> list[Row]:
     """The generator and `ElectraForMaskedLM`."""
     head = ("generator_predictions.dense", "generator_predictions.LayerNorm")
     return [
-        *_encoder("generator", "electra", layout),
+        *_encoder("generator", "electra", has),
         *_head("generator.lm_head", *head, "generator_lm_head.weight", "generator_lm_head.bias"),
     ]
 

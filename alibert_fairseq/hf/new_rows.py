@@ -14,12 +14,10 @@ from torch import Tensor
 
 from alibert_fairseq.data.pieces import FILLERS
 from alibert_fairseq.hf.families import Part
-from alibert_fairseq.hf.names import Layout as Names
+from alibert_fairseq.hf.names import WORDS
 from alibert_fairseq.hf.published import PublishedPart
 from alibert_fairseq.hf.spelling import Speller
 from preprocess.layout import Layout
-
-WORDS = ("embed_tokens.weight", "lm_head.weight", "lm_head.bias")  # our names of what has a row an id
 
 
 @dataclass
@@ -71,7 +69,7 @@ def extended(size: int, added: dict[int, list[int]], padding: int) -> NewRows:
 def with_rows(published: PublishedPart, rows: NewRows) -> PublishedPart:
     """The same model over the new vocabulary."""
     part, weights = published.part, published.model.state_dict()
-    for name in _word_names(part):
+    for name in part.names_of(WORDS):
         weights[name] = rows.apply(weights[name])
     config = type(published.model.config).from_dict(published.model.config.to_dict())
     if part.counts_from_padding and config.pad_token_id != rows.padding:
@@ -80,12 +78,6 @@ def with_rows(published: PublishedPart, rows: NewRows) -> PublishedPart:
     model = type(published.model)(config)
     model.load_state_dict(weights)
     return published._replace(model=model.eval())
-
-
-def _word_names(part: Part) -> list[str]:
-    """Their names of what has a row an id."""
-    table = part.rows(Names(layers=0, projected=False, segments=False, padding_id=0))
-    return [row.theirs for row in table if row.ours and row.ours.endswith(WORDS)]
 
 
 def _count_from(part: Part, weights: dict[str, Tensor], config, padding: int) -> None:

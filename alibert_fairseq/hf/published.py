@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from alibert_fairseq.hf import names
 from alibert_fairseq.hf.families import (
     ALBERT,
     ALBERT_WORDS,
@@ -21,6 +22,7 @@ from alibert_fairseq.hf.families import (
     ROBERTA,
     Part,
 )
+from alibert_fairseq.hf.stored_weights import stored_tensors
 from preprocess.files import InputError
 
 FAMILIES = {  # Hugging Face's type -> our model, and the classes it may be, the fullest first
@@ -84,7 +86,7 @@ def _kind(folder: Path) -> str:
     if not file.is_file():
         raise InputError(f"{file}: no such file; give the folder of a Hugging Face model.")
     try:
-        return json.loads(file.read_text(encoding="utf-8")).get("model_type", "unknown")
+        return str(json.loads(file.read_text(encoding="utf-8")).get("model_type", "unknown"))
     except (ValueError, AttributeError) as error:
         raise InputError(f"{file}: not a model's configuration ({error}).") from None
 
@@ -113,7 +115,7 @@ def _read_part(folder: Path, candidates: tuple[Part, ...]) -> PublishedPart:
     for part in candidates:
         _check_size(folder, part)
         model, left_out, missing = _read_model(folder, part.hugging_face_class)
-        _refuse_untied(folder, model)
+        _refuse_untied(folder, part, model)
         if not missing:
             return PublishedPart(part, folder, model, left_out)
     raise InputError(
@@ -141,9 +143,11 @@ def _read_model(folder: Path, cls: type) -> tuple[PreTrainedModel, list[str], li
     return model.eval(), sorted(found["unexpected_keys"]), sorted(found["missing_keys"])
 
 
-def _refuse_untied(folder: Path, model: PreTrainedModel) -> None:
-    output = model.get_output_embeddings()
-    if output is not None and not torch.equal(output.weight, model.get_input_embeddings().weight):
-        raise InputError(
-            f"{folder}: its table of output words differs from that of input words, and ours are one table."
-        )
+def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
+    """Of the files, not of the model: transformers 4 has tied it."""
+    table = model.get_input_embeddings().weight
+    for stored in stored_tensors(folder, part.names_of(names.WORD_TABLES)).values():
+        if not torch.equal(stored.float(), table):
+            raise InputError(
+                f"{folder}: its table of output words differs from that of input words, and ours are one table."
+            )

@@ -2,14 +2,16 @@
 
 tokenizer.json is AutoTokenizer's own, saved. tokenizer_config.json names the class PreTrainedTokenizerFast, the only
 one that transformers 4 and 5 both take as it stands: version 5 builds every specialised class (CamembertTokenizer, ...)
-anew from the vocabulary alone, with rules that may not be the published ones.
+anew from the vocabulary alone, with rules that may not be the published ones, and fails where the class knows another
+kind of subword model than tokenizer.json holds: DrBERT's is a BPE, CamembertTokenizer a Unigram model. There the file
+is read as it stands, as version 4 reads it.
 """
 
 import json
 from pathlib import Path
 
 from tokenizers import Tokenizer
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from alibert_fairseq.hf.parity import SENTENCES
 from preprocess.files import InputError
@@ -31,6 +33,12 @@ REMEDY = (
     'if its tokenizer.json is right, write "tokenizer_class": "PreTrainedTokenizerFast" into the tokenizer_config.json '
     "of a copy; if the class is, remove tokenizer.json from the copy"
 )
+VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # the files of which AutoTokenizer makes a tokenizer
+MAKE_FILE = (
+    "in an environment with transformers 4, sentencepiece and protobuf, make its tokenizer.json once: python -c "
+    "\"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained('{0}').backend_tokenizer.save("
+    "'{0}/tokenizer.json')\""
+)
 
 
 class PublishedTokenizer:
@@ -50,9 +58,9 @@ class PublishedTokenizer:
         self.tokens = self._tokens()
         self.ids = {role: self.backend.token_to_id(token) for role, token in self.tokens.items()}
         self._check_enclosing()
-        if not (spelled := self._spelled_tokens()):  # what version 5 makes of a class without its files
+        if not _spelled_tokens(self.backend):  # what version 5 makes of a class without its files
             raise InputError(f"{folder}: holds no tokenizer; put the published one's files into it.")
-        self.texts = [*SENTENCES, *TRICKY, *spelled]
+        self.texts = texts_of(self.backend)
         if (folder / "tokenizer.json").is_file():
             self._check_own_file(folder / "tokenizer.json")
 
@@ -72,34 +80,23 @@ class PublishedTokenizer:
                 f"{self.tokens['end']}; only {ROLES['begin']} TEXT {ROLES['end']} can be continued."
             )
 
-    def _spelled_tokens(self) -> list[str]:
-        """The text of every token but the special ones: a check on each of them."""
-        special = {number for number, token in self.backend.get_added_tokens_decoder().items() if token.special}
-        return [self.backend.decode([n]) for n in sorted(self.backend.get_vocab().values()) if n not in special]
-
     def _check_own_file(self, file: Path) -> None:
-        try:
-            own = Tokenizer.from_file(str(file))
-        except Exception as error:  # the library raises a bare Exception for what it cannot read
-            raise InputError(f"{file}: not a tokenizer ({error}).") from None
+        own = _read(file)
         own.no_truncation()
         own.no_padding()
-        for text, ids, encoding in zip(self.texts, self._encode(self.auto), own.encode_batch(self.texts), strict=True):
+        encodings = own.encode_batch(self.texts)
+        for text, ids, encoding in zip(self.texts, _encode(self.auto, self.texts), encodings, strict=True):
             if ids != encoding.ids:
                 raise InputError(
                     f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and tokenizer.json "
                     f"differ, for {text!r} {self.auto.convert_ids_to_tokens(ids)} and {encoding.tokens}; {REMEDY}."
                 )
 
-    def _encode(self, tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
-        return tokenizer(self.texts, truncation=False, padding=False)["input_ids"]
-
     def write(self, directory: Path, tokenizer: Tokenizer, length: int) -> None:
         """Write tokenizer.json and tokenizer_config.json for texts of at most `length` tokens.
 
         `tokenizer` is the backend, or the backend with more pieces.
         """
-        self.written = tokenizer
         (directory / "tokenizer.json").write_text(tokenizer.to_str(pretty=True), encoding="utf-8", newline="\n")
         config = {
             "tokenizer_class": "PreTrainedTokenizerFast",
@@ -112,31 +109,76 @@ class PublishedTokenizer:
         text = json.dumps(config, ensure_ascii=False, indent=2)
         (directory / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
 
-    def check_written(self, directory: Path) -> None:
-        """Raise InputError unless AutoTokenizer gives the same ids there as of the folder, or as the larger backend."""
-        if self.written is self.backend:
-            expected = self._encode(self.auto)
-        else:
-            expected = [encoding.ids for encoding in self.written.encode_batch(self.texts)]
-        if other := self._difference(expected, directory):
+    def check_written(self, directory: Path, tokenizer: Tokenizer) -> int:
+        """How many texts AutoTokenizer gives the ids there that `tokenizer` gives, or the published one if it is that.
+
+        AutoTokenizer itself, for it is what users of the exported folder have. Raises InputError for the first text
+        with other ids.
+        """
+        texts = texts_of(tokenizer)
+        published = tokenizer is self.backend
+        expected = _encode(self.auto, texts) if published else [one.ids for one in tokenizer.encode_batch(texts)]
+        if other := _difference(texts, expected, AutoTokenizer.from_pretrained(directory, local_files_only=True)):
             raise InputError(f"{self.folder}: from what would be written, AutoTokenizer gives {other}; nothing was.")
+        return len(texts)
 
     def check_same(self, generator: Path) -> None:
         """Raise InputError where the generator's folder holds another tokenizer than the discriminator's."""
-        if (generator / "tokenizer.json").is_file():
-            if other := self._difference(self._encode(self.auto), generator):
+        if any(file for pattern in VOCABULARIES for file in generator.glob(pattern)):
+            if other := _difference(self.texts, _encode(self.auto, self.texts), _auto(generator)):
                 raise InputError(f"{generator}: not the generator of {self.folder}: its tokenizer gives {other}.")
 
-    def _difference(self, expected: list[list[int]], directory: Path) -> str | None:
-        for text, here, there in zip(self.texts, expected, self._encode(_auto(directory)), strict=True):
-            if here != there:
-                return f"{there[:8]} for {text!r}, not {here[:8]}"
-        return None
+
+def texts_of(tokenizer: Tokenizer) -> list[str]:
+    """What is compared: sentences, sentences full of signs, and the text of every token but the special ones."""
+    return [*SENTENCES, *TRICKY, *_spelled_tokens(tokenizer)]
+
+
+def _spelled_tokens(tokenizer: Tokenizer) -> list[str]:
+    special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    return [tokenizer.decode([n]) for n in sorted(tokenizer.get_vocab().values()) if n not in special]
+
+
+def _encode(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:
+    return tokenizer(texts, truncation=False, padding=False)["input_ids"]
+
+
+def _difference(texts: list[str], expected: list[list[int]], tokenizer: PreTrainedTokenizerBase) -> str | None:
+    for text, here, there in zip(texts, expected, _encode(tokenizer, texts), strict=True):
+        if here != there:
+            return f"{there[:8]} for {text!r}, not {here[:8]}"
+    return None
 
 
 def _auto(folder: Path) -> PreTrainedTokenizerBase:
+    """AutoTokenizer's, or that of tokenizer.json where AutoTokenizer's class cannot hold its kind of subword model."""
+    own = folder / "tokenizer.json"
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # many kinds: no file, a damaged one, a class that this version does not know
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{folder}: AutoTokenizer cannot read its tokenizer ({reason}).") from None
+        if not own.is_file():
+            remedy = f"; {MAKE_FILE.format(folder)}" if any(folder.glob("*.model")) else ""
+            raise InputError(f"{folder}: AutoTokenizer cannot read its tokenizer ({_line(error)}){remedy}.") from None
+    else:
+        if not own.is_file() or (found.is_fast and _same_kind(found.backend_tokenizer, _read(own))):
+            return found
+    _read(own)
+    try:
+        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # a damaged tokenizer_config.json
+        raise InputError(f"{folder}: its tokenizer cannot be read ({_line(error)}).") from None
+
+
+def _read(file: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises a bare Exception for what it cannot read
+        raise InputError(f"{file}: not a tokenizer ({error}).") from None
+
+
+def _same_kind(one: Tokenizer, other: Tokenizer) -> bool:
+    return type(one.model) is type(other.model)
+
+
+def _line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -21,6 +21,7 @@ options=(
     --seed 1                                    # any number serves
 )
 start_from "${FROM:-}" "the folder that alibert_fairseq.hf.load wrote"
+[ -f "$FROM/options" ] || refuse "FROM=$FROM: holds no options of a model; set it to the folder that hf.load wrote."
 case " ${options[*]} " in *" --arch electra"*) objective=electra ;; *) objective=alibert_mlm ;; esac
 options+=(--task "$objective" --criterion "$objective")
 complete_options

@@ -142,6 +142,39 @@ MUTATIONS = [
         "        pass\n",
         "tests/end_to_end/test_finetune.py::test_a_full_disk_is_one_sentence_and_leaves_no_half_seed",
     ),
+    Mutation(
+        "published model: output words of their own", "alibert_fairseq/hf/published.py",
+        "if not torch.equal(stored.float(), table):", "if False:",
+        "tests/end_to_end/test_load.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published model: a head is missing", "alibert_fairseq/hf/published.py", "if not missing:", "if True:",
+        "tests/end_to_end/test_load.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published model: padding of another tokenizer", "alibert_fairseq/hf/load.py",
+        'if config.pad_token_id != source.ids["pad"]:', "if False:",
+        "tests/end_to_end/test_load.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published model: logits that differ", "alibert_fairseq/hf/parity.py", "if not difference <= TOLERANCE:",
+        "if False:", "tests/end_to_end/test_load.py::test_weights_under_wrong_names_are_seen_by_their_logits",
+    ),
+    Mutation(
+        "published tokenizer: read otherwise by its class", "alibert_fairseq/hf/published_tokenizer.py",
+        "            self._check_own_file(", "            (lambda _: None)(",
+        "tests/end_to_end/test_load.py::test_a_class_that_contradicts_the_tokenizer_json_is_refused",
+    ),
+    Mutation(
+        "published tokenizer: written otherwise", "alibert_fairseq/hf/load.py",
+        "return rows, source.check_written(aside, written)", "return rows, 0",
+        "tests/end_to_end/test_load.py::test_a_tokenizer_that_is_written_otherwise_is_refused",
+    ),
+    Mutation(
+        "generator of another tokenizer", "alibert_fairseq/hf/load.py",
+        "        source.check_same(generator_part.folder)", "        pass",
+        "tests/end_to_end/test_load.py::test_a_generator_with_another_tokenizer_is_refused",
+    ),
 ]  # fmt: skip
 
 if __name__ == "__main__":

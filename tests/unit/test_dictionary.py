@@ -14,6 +14,7 @@ from tests.text_helpers import trained
 SPECIALS = {  # ids that text never has, beside fillers
     "wordpiece": {0, 100, 101, 102, 103},
     "camembert": {0, 1, 2, 3, 4, 5, 6, 404},
+    "drbert": {0, 1, 2, 3, 4, 5, 6, 404},
     "byte-level": {0, 1, 2, 3, 660},
     "albert": {0, 1, 2, 3, 4},
 }

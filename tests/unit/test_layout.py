@@ -14,6 +14,7 @@ from tests.text_helpers import trained
 PLACES = {  # begin, pad, end, unknown, mask, as config.json and tokenizer_config.json of the published models have them
     "wordpiece": (101, 0, 102, 100, 103),
     "camembert": (5, 1, 6, 3, 404),
+    "drbert": (5, 1, 6, 3, 404),
     "byte-level": (0, 1, 2, 3, 660),
     "albert": (2, 0, 3, 1, 4),
 }
@@ -83,14 +84,21 @@ def test_of_two_equal_strings_one_has_the_id_that_encoding_gives():
     assert symbols[number] == "le" and symbols[3 - number] == "<unused0>" and len(set(symbols)) == 4
 
 
-def test_pieces_with_spaces_keep_them_and_line_breaks_are_refused(tmp_path):
+def test_pieces_with_spaces_keep_them(tmp_path):
     file = tmp_path / "dict.txt"
     symbols = ["a b", " c", "d ", "", "\u2028e", "f\x0bg\x85"]
     write_symbols(file, symbols)
     assert read_symbols(file) == symbols
-    for bad in ("a\nb", "a\rb"):
-        with pytest.raises(InputError, match=r"\(id 1\) holds a line break"):
-            write_symbols(file, ["a", bad])
+
+
+def test_tokens_that_hold_a_line_break_are_fillers(tmp_path):
+    """No line of a corpus holds one, and no line of dict.txt can."""
+    tokenizer = write_tokenizer(tmp_path, "wordpiece")
+    tokenizer.add_tokens([AddedToken("\n"), AddedToken("a\rb"), AddedToken("\t")])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    write_symbols(tmp_path / "dict.txt", symbols_of(tokenizer, tokenizer.get_vocab_size()))
+    assert read_symbols(tmp_path / "dict.txt")[-3:] == ["<unused0>", "<unused1>", "\t"]
+    assert load_tokenizer(tmp_path).token_to_id("\n") == 504 and read_layout(tmp_path).mask == 103
 
 
 def test_added_tokens_are_listed_with_the_others(tmp_path):

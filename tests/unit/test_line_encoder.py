@@ -197,4 +197,4 @@ def test_text_that_spells_a_special_token_is_unknown_where_the_model_has_it_as_a
 
 def test_berts_rules_are_encoded_word_by_word(published):
     by_word = {kind: published_encoder(published / kind).by_word for kind in PUBLISHED}
-    assert by_word == {"wordpiece": True, "camembert": False, "byte-level": False, "albert": False}
+    assert [kind for kind in PUBLISHED if by_word[kind]] == ["wordpiece"]

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from alibert_fairseq.hf.more_pieces import MorePieces
 from preprocess.files import InputError
@@ -11,7 +11,8 @@ from tests.published_models import TOKENIZERS, made
 from tests.text_helpers import sample_lines
 
 WORDS = ["hépatomégalie", "cardio", "logie", "cardiologie", "amoxicilline"]
-UNKNOWN = {"wordpiece": 100, "camembert": 3, "byte-level": 3, "albert": 1}
+UNKNOWN = {"wordpiece": 100, "camembert": 3, "drbert": 3, "byte-level": 3, "albert": 1}
+IN_TEXT = [kind for kind in TOKENIZERS if kind != "drbert"]  # found beside apostrophes and marks too
 LINES = ["la cardiologie", "(amoxicilline)", "l'hépatomégalie, hépatomégalie.", "Une cardiologie ; cardio"]
 
 
@@ -28,7 +29,7 @@ def tokens(tokenizer, text):
     return [(token, text[a:b]) for token, (a, b) in zip(encoding.tokens, encoding.offsets, strict=True)]
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
+@pytest.mark.parametrize("kind", IN_TEXT)
 def test_every_word_is_one_piece_with_its_offsets(kind, tmp_path):
     _, added = more(kind, tmp_path)
     for line in LINES:
@@ -39,13 +40,23 @@ def test_every_word_is_one_piece_with_its_offsets(kind, tmp_path):
     assert [raw for _, raw in tokens(added.tokenizer, "la cardiologie")][-1] == "cardiologie"  # not cardio logie
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
+@pytest.mark.parametrize("kind", IN_TEXT)
 def test_what_stands_around_a_word_stays_as_it_was(kind, tmp_path):
     old, added = more(kind, tmp_path)
     around = tokens(old, "le (x), de")
     got = tokens(added.tokenizer, "le (cardiologie), de")
     assert [token for token, raw in got if raw != "cardiologie"] == [token for token, raw in around if raw != "x"]
     assert len(got) == len(around)
+
+
+def test_a_sentencepiece_bpe_has_a_word_as_a_piece_between_spaces_only(tmp_path):
+    old, added = more("drbert", tmp_path)
+    assert added.pieces == [f"▁{word}" for word in WORDS]  # another form would be found nowhere
+    around = [[token for token, _ in tokens(old, word)] for word in ("la", "de")]
+    found = [token for token, _ in tokens(added.tokenizer, "la cardiologie de")]
+    assert found == [*around[0], "▁cardiologie", *around[1]]
+    for text in ("l'hépatomégalie", "(amoxicilline)", "cardiologie,"):
+        assert tokens(added.tokenizer, text) == tokens(old, text)
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
@@ -139,3 +150,16 @@ def test_a_bpe_that_would_split_other_words_anew_is_refused(tmp_path):
 
     with pytest.raises(InputError, match="this BPE would no longer split 'zq' as it does"):
         more("byte-level", tmp_path, change=with_a_piece_without_merge)
+
+
+def test_a_word_whose_unmarked_piece_no_text_gives_is_refused(tmp_path):
+    """Rules that split at spaces alone hand (amoxicilline) to the model whole."""
+
+    def at_spaces_only(tokenizer):
+        split = pre_tokenizers.Split(Regex(" ?[^ ]+"), "isolated")
+        by_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, by_bytes])
+        return tokenizer
+
+    with pytest.raises(InputError, match="'amoxicilline' cannot become a piece of this tokenizer"):
+        more("byte-level", tmp_path, ["amoxicilline"], change=at_spaces_only)

@@ -134,6 +134,7 @@ def test_every_piece_of_our_tokenizers_finds_rows_that_spell_it(kind):
 PLACES = {
     "wordpiece": (101, 0, 102, 100, 103),
     "camembert": (5, 1, 6, 3, 404),
+    "drbert": (5, 1, 6, 3, 404),
     "byte-level": (0, 1, 2, 3, 660),
     "albert": (2, 0, 3, 1, 4),
 }

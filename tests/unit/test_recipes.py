@@ -107,6 +107,20 @@ def test_bioalbert_refuses_an_albert_of_another_size(repository, tmp_path):
     assert done.returncode == 2 and done.stderr.startswith(f"error: FROM={tmp_path}: not an ALBERT-large of 24 layers;")
 
 
+def test_a_continued_recipe_needs_the_options_of_its_model(repository, options_of, tmp_path):
+    """Without them fairseq-train would have no --arch."""
+    recipe = repository / "recipes" / "pretrain" / "continue.sh"
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    (folder / "checkpoint.pt").touch()
+    remedy = "holds no options of a model; set it to the folder that hf.load wrote."
+    for given in (folder / "checkpoint.pt", folder):
+        done = run_recipe(recipe, tmp_path, FROM=str(given))
+        assert done.returncode == 2 and done.stderr == f"error: FROM={given}: {remedy}\n"
+    (folder / "options").write_text("--arch alibert_base\n")
+    assert options_of(recipe, FROM=str(folder))["--arch"] == "alibert_base"
+
+
 def test_bioalbert_starts_from_random_weights_unless_told(repository, options_of):
     assert "--finetune-from-model" not in options_of(repository / "recipes" / "pretrain" / "bioalbert.sh")
 
