@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 import torch
 from commands import run
@@ -37,10 +38,8 @@ def checkpoints(data_bin, repository, tmp_path_factory) -> dict[str, Path]:
     made = {}
     for objective in OBJECTIVES:
         narrow = ["--embedding-dim", "32"] if objective == "electra" else []
-        run(
-            *command(objective, data_bin, place / objective, repository, "--max-update", "5", *TEXT, *narrow),
-            cwd=place, env=ENVIRONMENT,
-        )  # fmt: skip
+        short = command(objective, data_bin, place / objective, repository, "--max-update", "5", *TEXT, *narrow)
+        forked.run(*short, cwd=place, env=ENVIRONMENT)
         made[objective] = place / objective / "checkpoint_last.pt"
     return made
 
@@ -210,10 +209,8 @@ def test_bad_checkpoints_are_refused_in_one_sentence(checkpoints, tokenizer_dire
 def test_a_model_trained_under_bf16_autocast_is_exported_in_float32(
     data_bin, repository, tokenizer_directory, tmp_path
 ):
-    run(
-        *command("mlm", data_bin, tmp_path / "save", repository, "--max-update", "2", "--bf16-autocast", *TEXT),
-        cwd=tmp_path, env=ENVIRONMENT,
-    )  # fmt: skip
+    short = command("mlm", data_bin, tmp_path / "save", repository, "--max-update", "2", "--bf16-autocast", *TEXT)
+    forked.run(*short, cwd=tmp_path, env=ENVIRONMENT)
     path = tmp_path / "save" / "checkpoint_last.pt"
     differences = export_module.export(path, tokenizer_directory, tmp_path / "model")
     assert differences["RobertaForMaskedLM"] <= TOLERANCE

@@ -18,6 +18,7 @@ import transformers
 from commands import run
 from fairseq import checkpoint_utils, tasks
 from fairseq.data import data_utils
+from forked import run as run_forked
 from omegaconf import OmegaConf
 from safetensors.torch import load_file, save_file
 from test_pretraining import ENVIRONMENT, losses
@@ -223,7 +224,7 @@ def train(family: str, loaded: Path, data_bin: Path, save: Path, repository: Pat
     objective = "electra" if family.startswith("electra") else "segment_pairs" if family in PAIRS else "alibert_mlm"
     pairs = ["--sentence-objective", PAIRS[family]] if family in PAIRS else []
     command = shutil.which("fairseq-train", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    return run(
+    return run_forked(
         command, data_bin, "--user-dir", repository / "alibert_fairseq", "--finetune-from-model",
         loaded / "checkpoint.pt", *(loaded / "options").read_text().split(), "--task", objective, *pairs, "--criterion",
         objective, "--tokens-per-sample", "64", "--batch-size", "8", "--optimizer", "alibert_adam", "--dropout", "0",

@@ -12,6 +12,8 @@ import pytest
 import torch
 from commands import run
 from fairseq import checkpoint_utils
+from forked import free_port
+from forked import run as run_forked
 
 OBJECTIVES = {
     "electra": ["--task", "electra", "--criterion", "electra", "--arch", "electra_tiny", "--optimizer", "lamb"],
@@ -89,46 +91,29 @@ def run_and_kill(arguments: list[str], after_update: int, cwd: Path) -> None:
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_run_learns_and_a_killed_one_ends_with_the_same_bits(objective, data_bin, repository, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    log = run(*command(objective, data_bin, whole, repository, "--max-update", "40"), cwd=tmp_path, env=ENVIRONMENT)
+    whole_run = command(objective, data_bin, whole, repository, "--max-update", "40")
+    log = run_forked(*whole_run, cwd=tmp_path, env=ENVIRONMENT)
     curve = losses(log)
     assert len(curve) == 40 and sum(curve[-5:]) < 0.9 * sum(curve[:5])
     saves = command(objective, data_bin, broken, repository, "--max-update", "40", "--save-interval-updates", "15")
     run_and_kill(saves, after_update=22, cwd=tmp_path)
-    resumed = run(*saves, cwd=tmp_path, env=ENVIRONMENT)
+    resumed = run_forked(*saves, cwd=tmp_path, env=ENVIRONMENT)
     assert "Loaded checkpoint" in resumed and len(losses(resumed)) == 25  # from update 15 on
     assert_same(whole / "checkpoint_last.pt", broken / "checkpoint_last.pt")
 
 
 @pytest.mark.parametrize("objective", ["electra", "mlm"])
 def test_two_processes_learn_and_resume(objective, data_bin, repository, tmp_path):
-    torchrun = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--nproc_per_node",
-        "2",
-        "--master_port",
-        str(free_port()),
-    ]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", free_port()]
     distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 
     def train(save, updates):
-        arguments = command(objective, data_bin, tmp_path / save, repository, "--max-update", updates, *distributed)
-        return run(*torchrun, *arguments, cwd=tmp_path, env=ENVIRONMENT)
+        return command(objective, data_bin, tmp_path / save, repository, "--max-update", updates, *distributed)
 
-    log = train("two", "30")
+    log = run_forked(*train("two", "30"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
     curve = losses(log)
     assert "training on 2 devices" in log
     assert len(curve) == 30 and sum(curve[-3:]) < 0.9 * sum(curve[:3])
-    train("broken", "13")  # in the middle of an epoch
-    assert len(losses(train("broken", "30"))) == 17
+    run_forked(*train("broken", "13"), cwd=tmp_path, env=ENVIRONMENT, processes=2)  # in the middle of an epoch
+    assert len(losses(run(*torchrun, *train("broken", "30"), cwd=tmp_path, env=ENVIRONMENT))) == 17
     assert_same(tmp_path / "two" / "checkpoint_last.pt", tmp_path / "broken" / "checkpoint_last.pt")
-
-
-def free_port() -> int:
-    """A port nobody listens on."""
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -1,19 +1,16 @@
 """Every recipe with --toy, to its checkpoint: the loss falls; what starts from a checkpoint starts from its weights.
 
-The recipe is run with a stand-in for `fairseq-train` that writes down its arguments; one process that has everything
-imported forks for each list of them, which spares ten seconds of imports a recipe.
+The recipe is run with a stand-in for `fairseq-train` that writes down its arguments, and they are run by `forked`.
 """
 
 import functools
-import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from fairseq import checkpoint_utils
+from forked import run as run_forked
 from recipe_helpers import arguments_of, recipes_of, start_for
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -24,51 +21,11 @@ STARTS_FROM = {
     "bio_electra_pp.sh": "bio_electra_small.sh",
 }
 UPDATES = {"bio_electra_pp.sh": 60}  # of them 30 of bio_electra_small.sh's; 30 of every other
-TRAINER = """
-import json, os, sys, traceback
-import torch._dynamo  # an optimizer imports it
-from fairseq_cli import train
-import alibert_fairseq
-for line in sys.stdin:
-    log, *sys.argv = json.loads(line)
-    child = os.fork()
-    if child == 0:
-        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT, 0o644), 1)
-        os.dup2(1, 2)
-        try:
-            train.cli_main()
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-            status = 1
-        sys.stdout.flush()
-        os._exit(status)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 
 @pytest.fixture(scope="module")
-def train(tmp_path_factory):
-    """A function: `fairseq-train` with these arguments, its output."""
-    place = tmp_path_factory.mktemp("logs")
-    own = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(REPOSITORY)}
-    command = [sys.executable, "-c", TRAINER]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=place, env=own, **pipes) as process:
-
-        def run(name: str, arguments: list[str]) -> str:
-            log = place / f"{name}.log"
-            print(json.dumps([str(log), "fairseq-train", *arguments, "--cpu"]), file=process.stdin, flush=True)
-            status = process.stdout.readline().strip()
-            text = log.read_text()
-            assert status == "0", text[-4000:]
-            return text
-
-        yield run
-
-
-@pytest.fixture(scope="module")
-def toy(train, data_bin, tmp_path_factory):
+def toy(data_bin, tmp_path_factory):
     """A function: the folder of a recipe's checkpoints and its output, each recipe being run once."""
 
     @functools.cache
@@ -80,7 +37,8 @@ def toy(train, data_bin, tmp_path_factory):
         if name in STARTS_FROM:
             variables["FROM"] = str(toy_folder(STARTS_FROM[name]))
         recipe = REPOSITORY / "recipes" / "pretrain" / name
-        return save, train(name, arguments_of(recipe, place, "--toy", **variables))
+        arguments = arguments_of(recipe, place, "--toy", **variables)
+        return save, run_forked("fairseq-train", *arguments, "--cpu", cwd=place, env=ENVIRONMENT)
 
     def toy_folder(name: str) -> Path:
         return run(name)[0]

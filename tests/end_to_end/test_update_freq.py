@@ -1,12 +1,10 @@
 """Two processes train what one process trains that adds up the gradients of two batches, for every objective."""
 
-import sys
-
 import pytest
 import torch
-from commands import run
 from fairseq import checkpoint_utils
-from test_pretraining import ENVIRONMENT, OBJECTIVES, command, free_port, losses
+from forked import run
+from test_pretraining import ENVIRONMENT, OBJECTIVES, command, losses
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -24,10 +22,9 @@ def assert_same_training(objective, data_bin, repository, tmp_path, short, proce
     """The number of updates that two processes made, of one batch an update or of more."""
     short = [*short, "--dropout", "0", "--attention-dropout", "0", "--sample-break-mode", "none"]
     two, one = (command(objective, data_bin, tmp_path / name, repository, *short) for name in ("two", "one"))
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", free_port()]
     distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
     batches = ["--update-freq", str(processes_batches)]
-    log = run(*torchrun, *two, *distributed, *batches, cwd=tmp_path, env=ENVIRONMENT)
+    log = run(*two, *distributed, *batches, cwd=tmp_path, env=ENVIRONMENT, processes=2)
     other = run(*one, "--update-freq", str(2 * processes_batches), cwd=tmp_path, env=ENVIRONMENT)
     assert losses(log) and losses(log) == pytest.approx(losses(other), abs=0.002)
     weights = [

@@ -42,7 +42,7 @@ def as_transformers(model, part: families.Part):
     """The Hugging Face model of a part, with its weights, in double precision and without dropout."""
     theirs = part.hugging_face_class(part.config(getattr(model, part.name).sentence_encoder.size, dictionary()))
     ours = {key: value for key, value in model.weights().items() if key.startswith(f"{part.name}.")}
-    theirs.load_state_dict(names.to_hugging_face(part.rows(part.layout(model)), ours, theirs.state_dict()))
+    theirs.load_state_dict(names.to_hugging_face(part.rows(part.parameters(model)), ours, theirs.state_dict()))
     return theirs.double().train()
 
 
@@ -53,7 +53,7 @@ def assert_same_gradients(model, pairs) -> None:
     compared = set()
     for part, theirs in pairs:
         gradients = {name: parameter.grad for name, parameter in theirs.named_parameters(remove_duplicate=False)}
-        for row in part.rows(part.layout(model)):
+        for row in part.rows(part.parameters(model)):
             if row.ours is None or row.theirs not in gradients:  # transformers ties some names of one parameter
                 continue
             difference = (ours[row.ours][row.skipped :] - gradients[row.theirs]).abs().max()
@@ -191,7 +191,7 @@ def test_hugging_face_weights_come_back_as_they_were():
     scatter_weights(model)
     for part in (families.DISCRIMINATOR, families.GENERATOR):
         ours = {key: value for key, value in model.state_dict().items() if key.startswith(f"{part.name}.")}
-        rows = part.rows(part.layout(model))
+        rows = part.rows(part.parameters(model))
         positions = f"{part.name}.sentence_encoder.embed_positions.weight"
         ours[positions] = torch.cat([torch.zeros_like(ours[positions][:2]), ours[positions][2:]])
         theirs = as_transformers(model, part).state_dict()
