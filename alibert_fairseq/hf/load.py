@@ -172,7 +172,8 @@ def _arguments() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", type=Path, help="Hugging Face folder: RoBERTa, CamemBERT, BERT, ALBERT or ELECTRA")
+    families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT or ELECTRA"
+    parser.add_argument("folder", type=Path, help=f"Hugging Face folder: {families}")
     parser.add_argument("--output", type=Path, required=True, help="the directory to write")
     parser.add_argument("--generator", type=Path, help="of ELECTRA: the generator's folder, if not FOLDER/generator")
     vocabulary = parser.add_mutually_exclusive_group()
