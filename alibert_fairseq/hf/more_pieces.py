@@ -7,8 +7,9 @@ other: marks, offsets and everything around stay as they were.
 
 Where the convention marks the start of a word by the space before it, as sentencepiece's and byte-level BPE's do, a
 word after an apostrophe or a parenthesis has no mark (l'hépatite), so every word becomes two pieces, ▁hépatite and
-hépatite. Not so for a sentencepiece BPE (DrBERT's): what stands between two spaces reaches it whole, and only a piece
-that is all of it is taken before the merges, so ▁hépatite is found in "une hépatite" and nowhere else.
+hépatite. Rules that put a space there themselves, as this project's, leave no place for the second. Nor does a
+sentencepiece BPE (DrBERT's): what stands between two spaces reaches it whole, and only a piece that is all of it is
+taken before the merges, so ▁hépatite is found in "une hépatite" and nowhere else.
 """
 
 import json
@@ -23,6 +24,7 @@ from preprocess.normalizer import BOUNDARY
 # By which a Unigram word outdoes the pieces it had, for each place where two of its characters meet: enough to win
 # wherever these stood, too little to take much from longer pieces, and one word outdoes two that make it up.
 MARGIN = 0.1
+INSIDE = ("l'{}", "({})")  # where French text has a word without a space before it
 UNKNOWN_COST = 10.0  # what `tokenizers` subtracts from the worst score for a character that is no piece
 
 
@@ -68,10 +70,15 @@ class MorePieces:
         return [part for part, _ in rules.pre_tokenize_str(normal)] if rules else [normal]
 
     def _unmarked(self, word: str, marked: str) -> list[str]:
-        """The same word behind an apostrophe, where it has another piece there."""
+        """The same word behind an apostrophe, where the rules hand it to the model in another form."""
         if self.speller.byte_level:
             return self._handed(word)
-        return [marked.removeprefix(BOUNDARY)] if self.speller.kind == "Unigram" else []
+        bare, parts = (
+            marked.removeprefix(BOUNDARY),
+            [part for text in INSIDE for part in self._handed(text.format(word))],
+        )
+        inside = any(bare in part and part != marked for part in parts)
+        return [bare] if inside and self.speller.kind == "Unigram" else []
 
     def _extended(self) -> Tokenizer:
         rules = json.loads(self.speller.tokenizer.to_str())
@@ -120,8 +127,8 @@ class MorePieces:
 
     def _stands_inside(self, word: str, form: str) -> bool:
         """Whether the piece without the mark of a word's start is found where there is none."""
-        texts = (f"l'{word}", f"({word})")
-        return any(form in self.tokenizer.encode(text, add_special_tokens=False).tokens for text in texts)
+        found = (self.tokenizer.encode(text.format(word), add_special_tokens=False).tokens for text in INSIDE)
+        return any(form in tokens for tokens in found)
 
     def _check_words_that_are_pieces(self) -> None:
         """`ignore_merges` is for every piece: those that can be a whole word must be what the merges make of it."""

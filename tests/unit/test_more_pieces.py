@@ -7,8 +7,9 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from alibert_fairseq.hf.more_pieces import MorePieces
 from preprocess.files import InputError
+from preprocess.tokenizer import load_tokenizer
 from tests.published_models import TOKENIZERS, made
-from tests.text_helpers import sample_lines
+from tests.text_helpers import EVERY_OPTIONS, PAPER, sample_lines, trained
 
 WORDS = ["hépatomégalie", "cardio", "logie", "cardiologie", "amoxicilline"]
 UNKNOWN = {"wordpiece": 100, "camembert": 3, "drbert": 3, "byte-level": 3, "albert": 1}
@@ -38,6 +39,20 @@ def test_every_word_is_one_piece_with_its_offsets(kind, tmp_path):
             if word in line and not any(word in longer and longer in line for longer in WORDS if longer != word):
                 assert word in raw, (line, raw)
     assert [raw for _, raw in tokens(added.tokenizer, "la cardiologie")][-1] == "cardiologie"  # not cardio logie
+
+
+@pytest.mark.parametrize("options", EVERY_OPTIONS, ids=str)
+def test_a_word_of_this_projects_rules_is_found_wherever_it_stands(options, tmp_path):
+    """They put a space around marks, so that the marked piece alone serves; where they do not, the other form does."""
+    (tmp_path / "words.txt").write_text("hépatopathie\ncordarone\n", encoding="utf-8")
+    added = MorePieces(load_tokenizer(trained(options)), 3, tmp_path / "words.txt")
+    if options == PAPER:
+        assert added.pieces == ["▁hépatopathie", "▁cordarone"]
+    found = [raw for _, raw in tokens(added.tokenizer, "une hépatopathie, l'hépatopathie (cordarone).")]
+    assert found.count("hépatopathie") == 2 and found.count("cordarone") == 1
+    texts = ("une hépatopathie aiguë", "une hépatopathie,", "l'hépatopathie", "(cordarone)", "de cordarone.")
+    used = {token for text in texts for token, _ in tokens(added.tokenizer, text)}
+    assert set(added.pieces) <= used  # no row that no text reaches
 
 
 @pytest.mark.parametrize("kind", IN_TEXT)
