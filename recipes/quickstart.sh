@@ -4,7 +4,7 @@ usage="usage: bash recipes/quickstart.sh [options]
 
   --corpus PATH       text to pretrain on: .txt (a blank line between documents), .jsonl, or a directory of .txt files;
                       may be given several times (default: recipes/sample, its test documents left out)
-  --ner PATH          brat annotations with the folders train, dev and test, and the types of recipes/finetune/sample.yaml
+  --ner PATH          annotations as the recipe says; of the default one: brat, folders train, dev, test, its types
                       (default: recipes/sample/brat)
   --recipe FILE       fine-tuning recipe for other entity types or formats (default: recipes/finetune/sample.yaml)
   --objective NAME    mlm (masked language modelling, the default: on so little text the discriminator of the other

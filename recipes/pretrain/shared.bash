@@ -38,12 +38,15 @@ start_from() {  # PATH WHAT: its weights, of a folder of hf.load its sizes too; 
 }
 
 complete_options() {  # [UPDATES of --toy]: what does not depend on the paper, behind what the recipe chose
-    local i arch='' name updates=${1:-30}
+    local i arch='' name rate=5e-3 updates=${1:-30}
     for name in DATA_BIN SAVE_DIR; do
         [ -n "${!name:-}" ] || refuse "$name is not set; DATA_BIN is the data-bin to read, SAVE_DIR where to write."
     done
     command -v fairseq-train >/dev/null || refuse "no fairseq-train here; run: source $root/recipes/environment.sh"
-    for i in "${!options[@]}"; do [ "${options[i]}" != --arch ] || arch=${options[i + 1]}; done
+    for i in "${!options[@]}"; do
+        [ "${options[i]}" != --arch ] || arch=${options[i + 1]}
+        [ "${options[i]}" != --finetune-from-model ] || rate=5e-4
+    done
     [ -z "$toy" ] || arch=${arch%_*}_tiny
     options+=(
         --user-dir "$root/alibert_fairseq"
@@ -59,7 +62,7 @@ complete_options() {  # [UPDATES of --toy]: what does not depend on the paper, b
     esac
     [ -z "$toy" ] || options+=(
         --arch "$arch" --tokens-per-sample 64 --batch-size 8 --update-freq 1  # 512 tokens an update
-        --lr 5e-3  # so that the loss falls within them, with either optimizer
+        --lr "$rate"  # so that the loss falls within them, with either optimizer; trained weights bear less
         --warmup-updates 5 --total-num-update "$updates" --max-update "$updates" --log-interval 5 --max-valid-steps 10
     )
 }

@@ -268,7 +268,7 @@ def test_the_recipe_goes_on_from_it(family, loaded, data_bins, repository, tmp_p
     assert ("generator_loss_nats" in log) == (family == "electra")
     assert ("sentence head is left out" in log) == (family == "bert")
     cfg = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "save" / "checkpoint_last.pt"))["cfg"]
-    ours, updates = (5e-3, 30) if family == "electra" else (5e-5, 50000)  # of --toy, and of the recipe
+    ours, updates = (5e-4, 30) if family == "electra" else (5e-5, 50000)  # of --toy, and of the recipe
     assert cfg["optimization"]["lr"] == [ours] and cfg["lr_scheduler"]["total_num_update"] == updates
 
 
