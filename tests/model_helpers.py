@@ -28,6 +28,12 @@ def dictionary(pieces: int = 40) -> Dictionary:
     return result
 
 
+class Task:
+    """What a criterion asks of a task."""
+
+    target_dictionary = source_dictionary = dictionary()
+
+
 def bert_dictionary() -> Dictionary:
     """[PAD] 0, [unused0] 1, [UNK] 2, [CLS] 3, [SEP] 4, [MASK] 5, then pieces, [unused1] last."""
     result = Dictionary(bos="[CLS]", pad="[PAD]", eos="[SEP]", unk="[UNK]")

@@ -5,7 +5,7 @@ A difference in any layer, in a tie, in a denominator or in what is masked shows
 
 import pytest
 import torch
-from model_helpers import SHAPE, dictionary, electra_batch, masked_dataset
+from model_helpers import SHAPE, Task, dictionary, electra_batch, masked_dataset
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
@@ -18,16 +18,7 @@ from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 TOLERANCE = 1e-9  # of the global norm of the gradient; double precision leaves 1e-15
 LENGTHS = (23, 40, 31)  # one of three is not padded
 
-
-class Task:
-    target_dictionary = source_dictionary = dictionary()
-
-
-@pytest.fixture(autouse=True)
-def double_precision():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def scatter_weights(model) -> None:

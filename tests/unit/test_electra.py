@@ -2,16 +2,12 @@
 
 import torch
 import torch.nn.functional as F
-from model_helpers import dictionary, electra_batch, electra_model
+from model_helpers import Task, electra_batch, electra_model
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss, detection_figures
 from alibert_fairseq.models import electra
 from alibert_fairseq.models.electra import ElectraConfig, generator_size
 from alibert_fairseq.models.sampling import sample_tokens
-
-
-class Task:
-    target_dictionary = source_dictionary = dictionary()
 
 
 def loss_of(model, batch, **weights):

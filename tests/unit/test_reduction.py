@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from model_helpers import SHAPE, dictionary, masked_dataset
+from model_helpers import SHAPE, Task, dictionary, masked_dataset
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
@@ -14,16 +14,7 @@ from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 
 FULL, PADDED = (40,) * 8, (13, 40, 27, 33, 20, 40, 7, 40)
 
-
-class Task:
-    target_dictionary = source_dictionary = dictionary()
-
-
-@pytest.fixture(autouse=True)
-def double_precision():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def build(objective):
