@@ -73,12 +73,11 @@ class MorePieces:
         """The same word behind an apostrophe, where the rules hand it to the model in another form."""
         if self.speller.byte_level:
             return self._handed(word)
-        bare, parts = (
-            marked.removeprefix(BOUNDARY),
-            [part for text in INSIDE for part in self._handed(text.format(word))],
-        )
-        inside = any(bare in part and part != marked for part in parts)
-        return [bare] if inside and self.speller.kind == "Unigram" else []
+        if self.speller.kind != "Unigram":
+            return []
+        bare = marked.removeprefix(BOUNDARY)
+        parts = [part for text in INSIDE for part in self._handed(text.format(word))]
+        return [bare] if any(bare in part and part != marked for part in parts) else []
 
     def _extended(self) -> Tokenizer:
         rules = json.loads(self.speller.tokenizer.to_str())
