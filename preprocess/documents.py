@@ -1,8 +1,8 @@
 """Documents: what every stage before the data-bin reads and writes.
 
-Two forms are read everywhere. Plain text: UTF-8, one sentence or paragraph a line, a blank line between documents.
-JSON lines (`.jsonl`), one document a line: `{"id", "source", "licence", "text"}`, where `text` has one sentence or
-paragraph a line; any further field is kept as metadata.
+Two forms are read everywhere. Plain text (`.txt`): UTF-8, one sentence or paragraph a line, a blank line between
+documents. JSON lines (`.jsonl`), one document a line: `{"id", "source", "licence", "date", "text"}`, where `text` has
+one sentence or paragraph a line; any further field is kept as metadata. Both may be compressed (`.gz`, `.zst`).
 """
 
 import json
@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
+from preprocess.compression import bare, open_bytes
 from preprocess.files import InputError, InputLog
 
 
@@ -22,6 +23,7 @@ class Document:
     source: str
     lines: list[str]
     licence: str = ""
+    date: str = ""  # as the source gives it, ISO 8601 where it can: 2021, 2021-03, 2021-03-14
     metadata: dict = field(default_factory=dict)
 
     @property
@@ -58,7 +60,7 @@ def read_documents(paths: Iterable[Path], log: InputLog | None = None) -> Iterat
     """
     for path in map(Path, paths):
         count = 0
-        reader = _read_json_lines if path.suffix == ".jsonl" else _read_plain_text
+        reader = _read_json_lines if bare(path).suffix == ".jsonl" else _read_plain_text
         for document in reader(path, log):
             count += 1
             yield document
@@ -69,7 +71,7 @@ def read_documents(paths: Iterable[Path], log: InputLog | None = None) -> Iterat
 def write_document(handle: IO[str], document: Document) -> None:
     """Append one document to an open `.jsonl` file."""
     record = {"id": document.id, "source": document.source, "licence": document.licence}
-    record |= document.metadata
+    record |= ({"date": document.date} if document.date else {}) | document.metadata
     record["text"] = document.text
     handle.write(json.dumps(record, ensure_ascii=False) + "\n")
 
@@ -82,7 +84,7 @@ def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, s
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file; check the path of the corpus.")
-    with (log or InputLog()).open(path) as handle:
+    with open_bytes(path, log) as handle:
         for number, raw in enumerate(handle, 1):
             try:
                 line = raw.decode()
@@ -96,16 +98,16 @@ def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, s
 
 def _read_plain_text(path: Path, log: InputLog | None) -> Iterator[Document]:
     lines: list[str] = []
-    count = 0
+    count, stem = 0, bare(path).stem
     for _, line in read_lines(path, log):
         if line.strip():
             lines.append(line)
         elif lines:
             count += 1
-            yield Document(f"{path.stem}-{count}", path.stem, lines)
+            yield Document(f"{stem}-{count}", stem, lines)
             lines = []
     if lines:
-        yield Document(f"{path.stem}-{count + 1}", path.stem, lines)
+        yield Document(f"{stem}-{count + 1}", stem, lines)
 
 
 def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
@@ -127,4 +129,5 @@ def _document_of(record: dict) -> Document:
     text, name, source = record.pop("text"), record.pop("id"), record.pop("source")
     text.encode()  # half a surrogate pair ("\ud800"), which JSON can spell and UTF-8 cannot, is refused here
     lines = [part for part in text.replace("\r\n", "\n").split("\n") if part.strip()]
-    return Document(str(name), str(source), lines, str(record.pop("licence", "")), record)
+    licence, date = str(record.pop("licence", "")), str(record.pop("date", ""))
+    return Document(str(name), str(source), lines, licence, date, record)

@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from preprocess.compression import bare
 from preprocess.documents import Document, read_documents, read_lines, write_document
 from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
 from preprocess.report import Report
@@ -34,8 +35,10 @@ def ingest(paths: list[Path], output: Path, source: str | None, licence: str | N
 def _documents_of(path: Path, log: InputLog, report: Report) -> Iterator[Document]:
     if path.is_dir():
         return _read_directory(path, log, report)
-    if path.exists() and path.suffix not in (".txt", ".jsonl"):
-        raise InputError(f"{path}: no reader for '{path.suffix}' files; give .txt, .jsonl or a directory of .txt.")
+    if path.exists() and bare(path).suffix not in (".txt", ".jsonl"):
+        raise InputError(
+            f"{path}: no reader for '{bare(path).suffix}' files; give .txt, .jsonl or a directory of .txt."
+        )
     return read_documents([path], log)
 
 

@@ -41,9 +41,9 @@ words = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_siz
 metadata_of = st.dictionaries(st.just("mesh"), words)
 
 
-@given(st.text(st.characters(codec="utf-8")), words, st.lists(words, min_size=1), metadata_of)
-def test_what_is_written_is_read(tmp_path_factory, name, source, lines, metadata):
-    document = Document(name, source, lines, "CC BY 4.0", metadata)
+@given(st.text(st.characters(codec="utf-8")), words, st.lists(words, min_size=1), st.just("") | words, metadata_of)
+def test_what_is_written_is_read(tmp_path_factory, name, source, lines, date, metadata):
+    document = Document(name, source, lines, "CC BY 4.0", date, metadata)
     path = tmp_path_factory.getbasetemp() / "written.jsonl"
     with open(path, "w", encoding="utf-8", newline="\n") as handle:
         write_document(handle, document)

@@ -40,14 +40,14 @@ def test_files_without_text_and_files_that_are_not_read_are_counted(brat, tmp_pa
 
 
 def test_what_the_user_says_replaces_what_the_files_say(tmp_path):
-    record = {"id": "1", "source": "ici", "licence": "CC0", "text": "a", "date": "2020"}
+    record = {"id": "1", "source": "ici", "licence": "CC0", "text": "a", "date": "2020", "n": 1}
     (tmp_path / "in.jsonl").write_text(json.dumps(record) + "\n")
     (tmp_path / "in.txt").write_text("b\n\nc\n")
     ingest([tmp_path / "in.jsonl", tmp_path / "in.txt"], tmp_path / "kept.jsonl", None, None)
     ingest([tmp_path / "in.jsonl"], tmp_path / "said.jsonl", "hôpital", "privée")
     kept, said = list(read_documents([tmp_path / "kept.jsonl"])), list(read_documents([tmp_path / "said.jsonl"]))
     assert [(d.id, d.source, d.licence) for d in kept] == [("1", "ici", "CC0"), ("in-1", "in", ""), ("in-2", "in", "")]
-    assert [(d.source, d.licence, d.metadata) for d in said] == [("hôpital", "privée", {"date": "2020"})]
+    assert [(d.source, d.licence, d.date, d.metadata) for d in said] == [("hôpital", "privée", "2020", {"n": 1})]
 
 
 def test_a_format_without_a_reader_and_a_folder_without_text_are_refused(tmp_path):
