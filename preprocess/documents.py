@@ -7,7 +7,7 @@ one sentence or paragraph a line; any further field is kept as metadata. Both ma
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -47,6 +47,9 @@ class Size:
         self.lines += len(document.lines)
         self.words += len(document.text.split())
         self.bytes += len(document.text.encode()) + 1
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
     def __str__(self) -> str:
         return ", ".join(f"{value:,} {name}" for name, value in asdict(self).items())

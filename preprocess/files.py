@@ -5,6 +5,7 @@ import hashlib
 import io
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -38,6 +39,9 @@ def exit_with_sentence(main: Callable[[], None]) -> None:
         main()
     except InputError as error:
         sys.exit(_say(error))
+    except KeyboardInterrupt:
+        print("stopped; give the same command again to go on", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
     except OSError as error:
         if error.errno not in REMEDIES:
             raise
@@ -156,8 +160,8 @@ def directory_written_whole(path: os.PathLike, marker: Marker) -> Iterator[Path]
     try:
         yield aside
         os.chmod(aside, 0o777 & ~_umask())
-        _flush_to_disk(aside)
-        _take_place(aside, path)
+        flush_to_disk(aside)
+        take_place(aside, path)
     except OSError as error:
         if error.filename is None or str(error.filename).startswith(str(aside)):
             error.filename = path
@@ -188,14 +192,15 @@ def _make_aside(path: Path) -> Path:
         raise
 
 
-def _flush_to_disk(directory: Path) -> None:
+def flush_to_disk(directory: Path) -> None:
+    """Return when every file of the directory is on the disk."""
     for file in directory.rglob("*"):
         if file.is_file():
             with open(file, "rb") as handle:
                 os.fsync(handle.fileno())
 
 
-def _take_place(new: Path, path: Path) -> None:
+def take_place(new: Path, path: Path) -> None:
     """Rename `new` to `path`; what stood there is removed only once the new directory is in its place."""
     old = Path(f"{new}.old")
     if path.exists():

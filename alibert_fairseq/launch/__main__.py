@@ -15,6 +15,7 @@ from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
 from alibert_fairseq.launch.watch import follow
 from preprocess.files import exit_with_sentence
+from preprocess.slurm import add_slurm_options
 
 
 def main() -> None:
@@ -75,12 +76,7 @@ def parser() -> argparse.ArgumentParser:
     help_executor = "(slurm if --nodes is above 1 or an option for Slurm is given, else local)"
     parser.add_argument("--executor", choices=("local", "slurm"), help=help_executor)
     slurm = parser.add_argument_group("Slurm")
-    slurm.add_argument("--partition", help="the cluster's default if left out")
-    slurm.add_argument("--account", help="the cluster's default if left out")
-    help_time = f"minutes, or [DAYS-]HH:MM:SS ({SLURM_HOURS} hours: AliBERT took 20)"
-    slurm.add_argument("--time", metavar="T", help=help_time)
-    help_sbatch = "any other option of sbatch, e.g. qos=long; repeatable"
-    slurm.add_argument("--sbatch", action="append", default=[], metavar="NAME=VALUE", help=help_sbatch)
+    add_slurm_options(slurm, time_help=f"({SLURM_HOURS} hours: AliBERT took 20)")
     help_logs = "where each job gets a folder of logs; on Slurm a directory that all nodes see (runs/launch)"
     parser.add_argument("--logs", default="runs/launch", metavar="DIR", help=help_logs)
     parser.add_argument("--detach", action="store_true", help="only submit; do not wait for the end")

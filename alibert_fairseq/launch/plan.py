@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from preprocess.files import InputError
+from preprocess.slurm import slurm_options
 
 # nccl, fairseq's default, needs GPUs; legacy_ddp, unlike its other default, asks for no --find-unused-parameters.
 CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 TRAIN_CALL = re.compile(r"(exec\s+)?(\w+=\S*\s+)*([^\s#]*/)?fairseq-train\s")
 SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper), and submitit's own default is 5 minutes
-OWN_OPTION = {"nodes", "ntasks_per_node", "cpus_per_task", "partition", "account", "time"}
+OWN_OPTIONS = {"nodes", "ntasks_per_node", "cpus_per_task"}
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Plan:
 def make_plan(options: argparse.Namespace, extra: list[str]) -> Plan:
     """Check the recipe and the options. Raises InputError for what cannot run."""
     recipe = check_recipe(Path(options.recipe))
-    slurm = _slurm_options(options)
+    slurm = slurm_options(options, OWN_OPTIONS)
     asked = bool(slurm) or options.nodes > 1
     on_slurm = options.executor == "slurm" or (options.executor is None and asked)
     if asked and not on_slurm:
@@ -116,24 +117,3 @@ def _processes(options: argparse.Namespace, on_slurm: bool) -> tuple[bool, int]:
         raise InputError(f"--gpus-per-node {options.gpus_per_node}: this machine shows {visible}; give at most that.")
     count = options.gpus_per_node or visible
     return count > 0, count or 1
-
-
-def _slurm_options(options: argparse.Namespace) -> dict[str, str | int]:
-    chosen: dict[str, str | int] = {}
-    for pair in options.sbatch:
-        name, equals, value = pair.partition("=")
-        name = name.lstrip("-").replace("-", "_")
-        if not equals or name in OWN_OPTION:
-            raise InputError(f"--sbatch {pair}: give NAME=VALUE, for an option that the launcher does not have itself.")
-        chosen[name] = value
-    chosen |= {name: getattr(options, name) for name in ("partition", "account") if getattr(options, name)}
-    return chosen | ({"time": minutes(options.time)} if options.time else {})
-
-
-def minutes(text: str) -> int:
-    """Slurm's `MINUTES` or `[DAYS-]HOURS:MINUTES:SECONDS`, in minutes. Raises InputError for anything else."""
-    match = re.fullmatch(r"(\d+)|(?:(\d+)-)?(\d+):(\d\d):(\d\d)", text)
-    if not match:
-        raise InputError(f"--time {text}: give minutes, or [DAYS-]HOURS:MINUTES:SECONDS.")
-    plain, days, hours, mins, seconds = (int(part or 0) for part in match.groups())
-    return plain + (days * 24 + hours) * 60 + mins + (seconds > 0)

@@ -2,46 +2,30 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 from alibert_fairseq.launch.rank import ending_path
-
-SLURM_QUESTION_SECONDS = 10  # between two calls of squeue, which loads the controller that all users share
-# https://slurm.schedmd.com/squeue.html#SECTION_JOB-STATE-CODES; every other state may still lead to a running job
-SLURM_FINAL_STATES = {
-    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT",
-}  # fmt: skip
+from preprocess import slurm
 
 
 def follow(job, world_size: int, on_slurm: bool) -> tuple[int, str]:
     """Wait for the submitit job, copying rank 0's log to standard output; return (exit code, one sentence)."""
     shown, state, asked = 0, "", time.monotonic()  # not asked at once: a job that can begin needs a moment to do so
     while True:
-        if on_slurm and time.monotonic() - asked > SLURM_QUESTION_SECONDS:
+        if on_slurm and time.monotonic() - asked > slurm.QUESTION_SECONDS:
             state, asked = _ask_slurm(job.job_id, state), time.monotonic()
-        over = state in SLURM_FINAL_STATES or (_all_ended(job, world_size) if on_slurm else job.done())
+        over = state in slurm.FINAL_STATES or (_all_ended(job, world_size) if on_slurm else job.done())
         shown = _show_news(job.paths.stdout, shown)
         if over:
             return verdict(read_endings(job.paths.folder, job.job_id, world_size), world_size, job.paths, state)
         time.sleep(0.5)
 
 
-def slurm_state(job_id: str) -> str:
-    """The job's state in Slurm's words, and why if it waits; COMPLETED once forgotten by Slurm, "" without answer."""
-    command = ["squeue", "--noheader", "--states=all", "--jobs", job_id, "--format=%T %r"]
-    answer = subprocess.run(command, capture_output=True, text=True)
-    if answer.returncode:
-        return "COMPLETED" if "Invalid job id" in answer.stderr else ""
-    state, _, reason = answer.stdout.strip().partition(" ")
-    return f"{state} ({reason})" if state == "PENDING" else state or "COMPLETED"
-
-
 def _ask_slurm(job_id: str, before: str) -> str:
     """The state now; said on standard error if the job waits for something new, because some jobs can never begin."""
-    state = slurm_state(job_id)
+    state = slurm.state(job_id)
     if state.startswith("PENDING") and state != before:
         print(f"job {job_id}: {state}", file=sys.stderr, flush=True)
     return state

@@ -12,9 +12,10 @@ import pytest
 from alibert_fairseq.launch import executors, rank
 from alibert_fairseq.launch.__main__ import parser, split_at_dashes
 from alibert_fairseq.launch.executors import describe, submit
-from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe, make_plan, minutes
+from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe, make_plan
 from alibert_fairseq.launch.watch import follow, verdict
 from preprocess.files import InputError
+from preprocess.slurm import minutes
 
 FAKE_TRAINER = """\
 #!/bin/sh

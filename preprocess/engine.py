@@ -1,0 +1,64 @@
+"""Where the pieces of a stage run: in processes of this machine, or in jobs of a Slurm cluster.
+
+A piece is an item and a function that turns it into files, each written whole. Pieces are independent, and give the
+same bytes wherever they run; one whose files are there is left as it is, so that what was stopped goes on.
+"""
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tqdm import tqdm
+
+from preprocess.files import InputError
+from preprocess.on_slurm import Job, run_on_slurm
+from preprocess.options import at_least
+from preprocess.processes import Piece, run_here
+from preprocess.slurm import add_slurm_options, slurm_options
+
+SLURM_HOURS = 24  # as of the launcher; a job that needs more is cut short, and the same command goes on
+
+
+@dataclass
+class Engine:
+    """`workers` processes here or, with `jobs`, in each of that many Slurm jobs; `slurm` holds sbatch options."""
+
+    workers: int = 1
+    jobs: int = 0
+    slurm: dict[str, str | int] = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
+
+    def run(self, name: str, function: Callable[[Piece], None], pieces: Sequence[Piece], logs: Path) -> None:
+        """Run the function on every piece; both are pickled, and the pieces come in no order.
+
+        `logs` is where Slurm jobs leave theirs. Raises InputError with the sentence of a piece that met bad input, and
+        for a process or a job that was killed.
+        """
+        if not pieces:
+            return
+        with tqdm(total=len(pieces), desc=name, unit="piece", mininterval=1) as bar:
+            if self.jobs:
+                run_on_slurm(name, Job(function, self.workers), pieces, self.jobs, logs, self.slurm, bar)
+                return
+            for _ in run_here(function, pieces, self.workers):
+                bar.update()
+
+
+def add_engine_options(parser: argparse.ArgumentParser) -> None:
+    """The options that `engine_of` reads."""
+    cores = len(os.sched_getaffinity(0))
+    parser.add_argument(
+        "--workers", type=at_least(1), default=cores, help=f"processes (default {cores}: the cores this one may use)"
+    )
+    slurm = parser.add_argument_group("Slurm, with --output on a file system that all nodes see")
+    slurm.add_argument("--slurm", type=at_least(1), metavar="JOBS", help="run in so many jobs, of --workers cores each")
+    add_slurm_options(slurm, time_help=f"({SLURM_HOURS} hours; the same command goes on with what is not done then)")
+
+
+def engine_of(options: argparse.Namespace) -> Engine:
+    """The engine that the user asked for. Raises InputError for options of Slurm without --slurm."""
+    chosen = slurm_options(options, own={"cpus_per_task", "array"})
+    if chosen and not options.slurm:
+        raise InputError("--partition, --account, --time and --sbatch are for Slurm jobs; give --slurm JOBS too.")
+    return Engine(options.workers, options.slurm or 0, Engine().slurm | chosen)

@@ -1,0 +1,84 @@
+"""A stage that reads documents shard by shard and writes what it keeps of each: on all cores or nodes, resumable."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+from preprocess.documents import Document, read_documents
+from preprocess.engine import Engine
+from preprocess.files import InputLog
+from preprocess.report import Report
+from preprocess.resumable import Work, identity, resumable_directory
+from preprocess.shards import SUFFIX, shard_name, shards_of, written_shard
+
+
+class Filter(Protocol):
+    """What a stage does with the documents of a shard. It is pickled to other processes."""
+
+    def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
+        """Yield what is kept of shard `number`, and count in `report` what is dropped."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One shard on its way through a stage."""
+
+    number: int
+    source: Path
+    directory: Path
+    reports: Path
+
+    @property
+    def report(self) -> Path:
+        """Written last: where it is, the shard is done."""
+        return self.reports / f"{shard_name(self.number)}.json"
+
+
+def filter_documents(
+    command: str, inputs: list[Path], output: Path, settings: dict, keep: Filter, engine: Engine
+) -> Report:
+    """Write to `output` what `keep` keeps of the documents of `inputs`.
+
+    `settings` are all that the result depends on beside the inputs. Raises InputError as resumable_directory does, and
+    for inputs that cannot be read.
+    """
+    shards = shards_of(inputs)
+    with resumable_directory(output, command, {"settings": settings, "inputs": identity(inputs)}) as work:
+        if work is not None:
+            report = map_shards(work, command, shards, keep, engine)
+            work.manifest = {"settings": settings} | asdict(report)
+    return Report.of_output(output)
+
+
+def map_shards(work: Work, name: str, sources: list[Path], keep: Filter, engine: Engine) -> Report:
+    """Run the filter on every shard that is not done; the reports of all, added up."""
+    reports = work.scratch / "reports"
+    shards = [Shard(number, path, work.directory, reports) for number, path in enumerate(sources)]
+    waiting = [shard for shard in shards if not shard.report.exists()]
+    engine.run(name, FilterShard(keep), waiting, work.scratch / "jobs")
+    return Report.added_up(shard.report for shard in shards)
+
+
+@dataclass(frozen=True)
+class FilterShard:
+    """The work of one process on one shard."""
+
+    keep: Filter
+
+    def __call__(self, shard: Shard) -> None:
+        if shard.report.exists():
+            return
+        log, report = InputLog(), Report()
+        with written_shard(shard.directory / (shard_name(shard.number) + SUFFIX)) as target:
+            for document in self.keep(shard.number, _counted(read_documents([shard.source], log), report), report):
+                report.count_kept(document)
+                target.write(document)
+        report.inputs = log.manifest()
+        report.write(shard.report)
+
+
+def _counted(documents: Iterable[Document], report: Report) -> Iterator[Document]:
+    for document in documents:
+        report.count_read(document)
+        yield document
