@@ -1,4 +1,4 @@
-"""A corpus in shards: a directory of documents in files of some 64 MB of text each, compressed, in order of their names.
+"""A corpus in shards: a directory of documents in files of some 64 MB of text, compressed, in order of their names.
 
 Every stage before the tokenizer reads and writes such directories, shard by shard, on all cores or nodes. `zstdcat
 DIRECTORY/*.zst` shows one. What other programs wrote, single files of documents, is read in the same places.
