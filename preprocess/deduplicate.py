@@ -133,8 +133,8 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path, help="the directory to write")
     parser.add_argument(
         "--max-repeats", type=at_least(0), default=Settings.max_repeats,
-        help="how often a line is kept in the whole corpus (default %(default)s: enough to learn a standard phrase, and a "
-        "leaflet keeps its own sentences; 1 keeps no repetition, 0 keeps all lines)",
+        help="how often a line is kept in the whole corpus (default %(default)s: enough to learn a standard phrase, and "
+        "a leaflet keeps its own sentences; 1 keeps no repetition, 0 keeps all lines)",
     )  # fmt: skip
     parser.add_argument(
         "--min-characters", type=at_least(0), default=Settings.min_characters,

@@ -204,6 +204,7 @@ def take_place(new: Path, path: Path) -> None:
     """Rename `new` to `path`; what stood there is removed only once the new directory is in its place."""
     old = Path(f"{new}.old")
     if path.exists():
+        shutil.rmtree(old, ignore_errors=True)  # of a command that was killed here
         os.rename(path, old)
     try:
         os.rename(new, path)

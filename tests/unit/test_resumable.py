@@ -78,6 +78,14 @@ def test_a_kill_while_it_takes_its_place_costs_nothing(tmp_path, monkeypatch):
     assert files(tmp_path / "out") == ["a", "manifest.json"] and files(tmp_path) == ["out"]
 
 
+def test_what_a_kill_left_of_an_older_output_is_in_nobodys_way(tmp_path):
+    make(tmp_path / "out", ["a"])
+    (tmp_path / ".out.work.old").mkdir()
+    (tmp_path / ".out.work.old" / "older").write_text("")
+    assert make(tmp_path / "out", ["b"], key={}) == ["b"]
+    assert files(tmp_path) == ["out"]
+
+
 def test_foreign_files_are_never_replaced(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("mine")
