@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from preprocess.arrays import load, save
-from preprocess.documents import Document, read_documents
+from preprocess.documents import Document, document_files, read_documents
 from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import exit_with_sentence
 from preprocess.options import at_least
 from preprocess.repeated_lines import FindRepeated, Groups, ShardLines, lines_to_drop, share_out
 from preprocess.report import Report
 from preprocess.resumable import Work, identity, resumable_directory
-from preprocess.shards import shard_name, shards_of
+from preprocess.shards import shard_name
 from preprocess.stage import map_shards
 from preprocess.text_keys import key_array
 
@@ -41,7 +41,7 @@ def deduplicate(inputs: list[Path], output: Path, settings: Settings, engine: En
 
     A line of `min_characters` or more is kept `max_repeats` times in all; 0 keeps every line.
     """
-    shards = shards_of(inputs)
+    shards = document_files(inputs)
     key = {"settings": asdict(settings), "inputs": identity(inputs)}
     with resumable_directory(output, "deduplicate", key) as work:
         if work is not None:
@@ -133,8 +133,8 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path, help="the directory to write")
     parser.add_argument(
         "--max-repeats", type=at_least(0), default=Settings.max_repeats,
-        help="how often a line is kept in the whole corpus (default %(default)s: enough to learn a standard phrase, and "
-        "a leaflet keeps its own sentences; 1 keeps no repetition, 0 keeps all lines)",
+        help="how often a line is kept in the whole corpus (default %(default)s: enough to learn a standard phrase, "
+        "and a leaflet keeps its own sentences; 1 keeps no repetition, 0 keeps all lines)",
     )  # fmt: skip
     parser.add_argument(
         "--min-characters", type=at_least(0), default=Settings.min_characters,

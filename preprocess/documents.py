@@ -2,7 +2,8 @@
 
 Two forms are read everywhere. Plain text (`.txt`): UTF-8, one sentence or paragraph a line, a blank line between
 documents. JSON lines (`.jsonl`), one document a line: `{"id", "source", "licence", "date", "text"}`, where `text` has
-one sentence or paragraph a line; any further field is kept as metadata. Both may be compressed (`.gz`, `.zst`).
+one sentence or paragraph a line; any further field is kept as metadata. Both may be compressed (`.gz`, `.zst`). A
+directory that a stage wrote is read shard by shard.
 """
 
 import json
@@ -13,6 +14,8 @@ from typing import IO
 
 from preprocess.compression import bare, open_bytes
 from preprocess.files import InputError, InputLog
+
+SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
 
 
 @dataclass
@@ -55,13 +58,29 @@ class Size:
         return ", ".join(f"{value:,} {name}" for name, value in asdict(self).items())
 
 
+def document_files(paths: Iterable[Path]) -> list[Path]:
+    """The files that `read_documents` reads: of a directory its shards, in the order of their names.
+
+    Raises InputError for a path that is not there, and for a directory without shards.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if not path.exists():
+            raise InputError(f"{path}: no such file; check the path of the corpus.")
+        inside = sorted(path.glob(f"*{SHARD_SUFFIX}")) if path.is_dir() else [path]
+        if not inside:
+            raise InputError(f"{path}: no documents in this directory; make them with `python -m preprocess.ingest`.")
+        found += inside
+    return found
+
+
 def read_documents(paths: Iterable[Path], log: InputLog | None = None) -> Iterator[Document]:
-    """Stream the documents of the files, in order; `log`, when given, follows what was read.
+    """Stream the documents of files and directories, in order; `log`, when given, follows what was read.
 
     Raises InputError for a missing file, for bytes that are not UTF-8 (file, line and byte named), for a line of a
     `.jsonl` file that is not a document, and for a file that holds no document at all.
     """
-    for path in map(Path, paths):
+    for path in document_files(paths):
         count = 0
         reader = _read_json_lines if bare(path).suffix == ".jsonl" else _read_plain_text
         for document in reader(path, log):

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
-from preprocess.documents import Document, read_documents
+from preprocess.documents import SHARD_SUFFIX, Document, document_files, read_documents
 from preprocess.engine import Engine
 from preprocess.files import InputLog
 from preprocess.report import Report
 from preprocess.resumable import Work, identity, resumable_directory
-from preprocess.shards import SUFFIX, shard_name, shards_of, written_shard
+from preprocess.shards import shard_name, written_shard
 
 
 class Filter(Protocol):
@@ -43,7 +43,7 @@ def filter_documents(
     `settings` are all that the result depends on beside the inputs. Raises InputError as resumable_directory does, and
     for inputs that cannot be read.
     """
-    shards = shards_of(inputs)
+    shards = document_files(inputs)
     with resumable_directory(output, command, {"settings": settings, "inputs": identity(inputs)}) as work:
         if work is not None:
             report = map_shards(work, command, shards, keep, engine)
@@ -70,7 +70,7 @@ class FilterShard:
         if shard.report.exists():
             return
         log, report = InputLog(), Report()
-        with written_shard(shard.directory / (shard_name(shard.number) + SUFFIX)) as target:
+        with written_shard(shard.directory / (shard_name(shard.number) + SHARD_SUFFIX)) as target:
             for document in self.keep(shard.number, _counted(read_documents([shard.source], log), report), report):
                 report.count_kept(document)
                 target.write(document)

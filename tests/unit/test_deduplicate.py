@@ -1,17 +1,27 @@
-"""Repetitions go, first copies stay, and what goes is counted."""
+"""Repetitions go, first copies stay, what goes is counted; in shards as in one piece."""
 
+import random
+
+import pytest
 from corpus_helpers import one_sentence, run
 
-from preprocess.deduplicate import deduplicate
-from preprocess.documents import read_documents
+from preprocess import repeated_lines
+from preprocess.deduplicate import Settings, deduplicate
+from preprocess.documents import Document, read_documents
+from preprocess.engine import Engine
+from preprocess.shards import written_shard
 
 PHRASE = "Veuillez lire attentivement cette notice."
 
 
-def unique(tmp_path, text, max_repeats=10, min_characters=20):
+def read(directory):
+    return [document.lines for document in read_documents([directory])]
+
+
+def unique(tmp_path, text, **settings):
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
-    report = deduplicate([tmp_path / "in.txt"], tmp_path / "out.jsonl", max_repeats, min_characters)
-    return [document.lines for document in read_documents([tmp_path / "out.jsonl"])], report
+    report = deduplicate([tmp_path / "in.txt"], tmp_path / "out", Settings(**settings), Engine())
+    return read(tmp_path / "out"), report
 
 
 def test_a_document_seen_before_goes_whatever_its_spaces(tmp_path):
@@ -25,12 +35,18 @@ def test_a_line_is_kept_so_many_times_in_the_whole_corpus(tmp_path):
     text = "\n\n".join(f"{PHRASE}\nMédicament numéro {number} de la liste.\n{PHRASE}" for number in range(4))
     documents, report = unique(tmp_path, text, max_repeats=3)
     assert [lines.count(PHRASE) for lines in documents] == [2, 1, 0, 0]
-    assert report.dropped["lines seen 3 times before"] == 5 and report.kept.lines == 4 + 3 and report.read.lines == 12
+    assert report.dropped["lines seen 3 times before"] == 5
+    assert report.kept["in"].lines == 4 + 3 and report.read["in"].lines == 12
+
+
+def test_lines_of_a_document_that_is_dropped_do_not_count(tmp_path):
+    text = f"{PHRASE}\nUn.\n\n{PHRASE}\nUn.\n\n{PHRASE}\nDeux.\n"
+    assert unique(tmp_path, text, max_repeats=2)[0] == [[PHRASE, "Un."], [PHRASE, "Deux."]]
 
 
 def test_a_line_of_different_case_or_numbers_is_another_line(tmp_path):
     text = f"{PHRASE}\n{PHRASE.upper()}\nPrendre 1 comprimé le matin.\nPrendre 2 comprimés le matin.\n"
-    assert unique(tmp_path, text, max_repeats=1)[1].kept.lines == 4
+    assert unique(tmp_path, text, max_repeats=1)[1].kept["in"].lines == 4
 
 
 def test_short_lines_recur_by_right_and_zero_keeps_all(tmp_path):
@@ -45,12 +61,47 @@ def test_a_document_left_without_a_line_is_counted(tmp_path):
     assert len(documents) == 1 and report.dropped["documents left without a line"] == 1
 
 
+def in_order(documents, most, shortest):
+    """The definition: one document after the other, in one memory."""
+    seen, counts, kept = set(), {}, []
+    for lines in documents:
+        if tuple(lines) in seen:
+            continue
+        seen.add(tuple(lines))
+        left = []
+        for line in lines:
+            counts[line] = counts.get(line, 0) + 1
+            if len(line) < shortest or counts[line] <= most:
+                left.append(line)
+        if left:
+            kept.append(left)
+    return kept
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_shards_and_processes_give_what_one_memory_gives(tmp_path, monkeypatch, workers):
+    monkeypatch.setattr(repeated_lines, "LINES_AT_ONCE", 50)  # so that groups are many
+    draw = random.Random(1)
+    documents = [[f"ligne numéro {draw.randrange(80)}" for _ in range(draw.randrange(1, 4))] for _ in range(300)]
+    documents += [["court"], ["ligne numéro 1"]]
+    (tmp_path / "in").mkdir()
+    for shard in range(5):
+        with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
+            for number in range(shard * 61, min(shard * 61 + 61, len(documents))):
+                target.write(Document(str(number), f"source {number % 2}", documents[number]))
+    report = deduplicate([tmp_path / "in"], tmp_path / "out", Settings(3, 6), Engine(workers))
+    expected = in_order(documents, 3, 6)
+    assert read(tmp_path / "out") == expected and 0 < len(expected) < len(documents)
+    assert sum(size.documents for size in report.kept.values()) == len(expected)
+    assert set(report.read) == {"source 0", "source 1"}
+
+
 def test_the_command_reports_and_refuses(tmp_path):
     (tmp_path / "in.txt").write_text("Toux.\n\nToux.\n")
-    result = run("preprocess.deduplicate", tmp_path / "in.txt", "--output", tmp_path / "out.jsonl")
+    result = run("preprocess.deduplicate", tmp_path / "in.txt", "--output", tmp_path / "out")
     assert result.returncode == 0 and "1 documents seen before" in result.stdout
-    assert (tmp_path / "out.jsonl.report.json").exists()
-    missing = run("preprocess.deduplicate", tmp_path / "no.jsonl", "--output", tmp_path / "o.jsonl")
+    assert read(tmp_path / "out") == [["Toux."]]
+    missing = run("preprocess.deduplicate", tmp_path / "no.jsonl", "--output", tmp_path / "o")
     assert "no such file" in one_sentence(missing)
     negative = run("preprocess.deduplicate", tmp_path / "in.txt", "--output", tmp_path / "o", "--max-repeats", "-1")
     assert negative.returncode != 0 and "give 0 or more" in negative.stderr
