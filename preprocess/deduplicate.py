@@ -1,9 +1,11 @@
-"""Drop documents that were there before, and lines that the whole corpus repeats too often.
+"""Drop documents that were there before, word by word or nearly, and lines that the whole corpus repeats too often.
 
     python -m preprocess.deduplicate clean --output unique
 
-Texts are compared by their words, whatever white space is between them; capitals, punctuation and numbers count. Of
-documents that are the same the first stays, in the order of the inputs: give the best source first.
+Texts are compared by their words, whatever white space is between them. Of documents that are the same, or nearly, the
+first stays, in the order of the inputs: give the best source first. Nearly: by the words alone, without capitals and
+punctuation, three neighbouring ones at a time, 65 % of which both documents have (MinHash; docs/results/
+near_duplicates.md).
 """
 
 import argparse
@@ -11,21 +13,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
-
-from preprocess.arrays import load, save
+from preprocess.arrays import load
 from preprocess.documents import Document, document_files, read_documents
 from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import exit_with_sentence
+from preprocess.near_duplicates import Settings as Near
 from preprocess.options import at_least
+from preprocess.repeated_documents import KEPT, NEAR, SAME, Corpus, FindNear, decide, save_keys
 from preprocess.repeated_lines import FindRepeated, Groups, ShardLines, lines_to_drop, share_out
 from preprocess.report import Report
 from preprocess.resumable import Work, identity, resumable_directory
 from preprocess.shards import shard_name
 from preprocess.stage import map_shards
-from preprocess.text_keys import key_array
 
-SAME, REPEATED, EMPTY = "documents seen before", "lines seen {} times before", "documents left without a line"
+DROPPED = {SAME: "documents seen before", NEAR: "near-duplicates of an earlier document"}
+REPEATED, EMPTY = "lines seen {} times before", "documents left without a line"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Settings:
 
     max_repeats: int = 10
     min_characters: int = 20
+    near: Near | None = Near()  # None: near-duplicates stay
 
 
 def deduplicate(inputs: list[Path], output: Path, settings: Settings, engine: Engine) -> Report:
@@ -54,18 +57,20 @@ def _find(work: Work, shards: list[Path], settings: Settings, engine: Engine) ->
     """Find what is to be dropped, in all shards."""
     keys, logs = work.scratch / "keys", work.scratch / "jobs"
     keys.mkdir(exist_ok=True)
-    pieces = [(number, path) for number, path in enumerate(shards)]
     make = MakeKeys(keys, settings)
-    engine.run("keys", make, [piece for piece in pieces if not make.made(piece[0])], logs)
-    counts = [len(load(keys / f"{shard_name(number)}.documents.npy")) for number, _ in pieces]
-    starts = tuple(np.cumsum([0, *counts]).tolist())
-    same = keys / "same.npy"
-    if not same.exists():
-        save(same, _seen_before(np.concatenate([load(keys / f"{shard_name(n)}.documents.npy") for n, _ in pieces])))
-    find = FindRepeated(settings.max_repeats, same, starts)
+    engine.run("keys", make, [piece for piece in enumerate(shards) if not make.made(piece[0])], logs)
+    corpus = Corpus.of(keys, len(shards))
+    found = []
+    if settings.near:
+        near = FindNear(corpus, settings.near)
+        found = [near.output(band) for band in range(settings.near.bands)]
+        engine.run("documents", near, [band for band, path in enumerate(found) if not path.exists()], logs)
+    if not corpus.fates.exists():
+        decide(corpus, found)
+    repeated = FindRepeated(settings.max_repeats, corpus.fates, corpus.starts)
     parts = share_out(keys, len(shards)) if settings.max_repeats else []
-    engine.run("lines", find, [part for part in parts if not part.output.exists()], logs)
-    return DropFound(same, starts, tuple(parts), REPEATED.format(settings.max_repeats))
+    engine.run("lines", repeated, [part for part in parts if not part.output.exists()], logs)
+    return DropFound(corpus, tuple(parts), REPEATED.format(settings.max_repeats))
 
 
 @dataclass(frozen=True)
@@ -89,33 +94,24 @@ class MakeKeys:
                 lines.add(len(texts), document.lines)
             texts.append(document.text)
         lines.save(self.directory, number)
-        save(self.directory / f"{shard_name(number)}.documents.npy", key_array(texts))
-
-
-def _seen_before(keys: np.ndarray) -> np.ndarray:
-    """(documents,) whether an earlier one has the same key. `keys`: (documents, 2)."""
-    order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: the first of the same comes first
-    ordered = keys[order]
-    seen = np.zeros(len(keys), bool)
-    seen[order[1:]] = (ordered[1:] == ordered[:-1]).all(1)
-    return seen
+        save_keys(self.directory, number, texts, self.settings.near)
 
 
 @dataclass(frozen=True)
 class DropFound:
     """The filter that leaves out what was found."""
 
-    same: Path
-    starts: tuple[int, ...]
+    corpus: Corpus
     parts: tuple[Groups, ...]
     repeated: str
 
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
-        same = load(self.same)[self.starts[number] : self.starts[number + 1]]
+        starts = self.corpus.starts
+        fates = load(self.corpus.fates)[starts[number] : starts[number + 1]]
         repeated = lines_to_drop(self.parts, number)
         for place, document in enumerate(documents):
-            if same[place]:
-                report.drop(SAME)
+            if fates[place] != KEPT:
+                report.drop(DROPPED[fates[place]])
                 continue
             gone = repeated.get(place, ())
             document.lines = [line for line_number, line in enumerate(document.lines) if line_number not in gone]
@@ -141,9 +137,14 @@ def main() -> None:
         help="shorter lines are never dropped (default %(default)s: headings such as 'Antécédents' recur by right, and "
         "a letter without them is no letter)",
     )  # fmt: skip
+    parser.add_argument(
+        "--keep-near-duplicates", action="store_true",
+        help="drop only copies of the same words (default: near-duplicates too: a model learns them by heart, as it does copies)",
+    )  # fmt: skip
     add_engine_options(parser)
     options = parser.parse_args()
-    settings = Settings(options.max_repeats, options.min_characters)
+    near = None if options.keep_near_duplicates else Near()
+    settings = Settings(options.max_repeats, options.min_characters, near)
     print(deduplicate(options.documents, options.output, settings, engine_of(options)))
     print(f"{'written':>8}  {options.output}")
 

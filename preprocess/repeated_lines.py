@@ -79,13 +79,13 @@ class FindRepeated:
     """Find the lines that stand in the corpus `most` times before; those of dropped documents do not count."""
 
     most: int
-    dropped: Path  # .npy: for every document of the corpus, whether it is dropped
+    dropped: Path  # .npy: for every document of the corpus, 0 unless it is dropped
     starts: tuple[int, ...]  # where each shard's documents begin in it
 
     def __call__(self, part: Groups) -> None:
         if part.output.exists():
             return
-        gone = load(self.dropped)
+        gone = load(self.dropped) != 0
         lines, shards = [], []
         for shard in range(part.shards):
             found = _read(part, shard)

@@ -5,7 +5,7 @@ import random
 import pytest
 from corpus_helpers import one_sentence, run
 
-from preprocess import repeated_lines
+from preprocess import repeated_documents, repeated_lines
 from preprocess.deduplicate import Settings, deduplicate
 from preprocess.documents import Document, read_documents
 from preprocess.engine import Engine
@@ -18,9 +18,9 @@ def read(directory):
     return [document.lines for document in read_documents([directory])]
 
 
-def unique(tmp_path, text, **settings):
+def unique(tmp_path, text, near=None, **settings):
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
-    report = deduplicate([tmp_path / "in.txt"], tmp_path / "out", Settings(**settings), Engine())
+    report = deduplicate([tmp_path / "in.txt"], tmp_path / "out", Settings(**settings, near=near), Engine())
     return read(tmp_path / "out"), report
 
 
@@ -61,6 +61,33 @@ def test_a_document_left_without_a_line_is_counted(tmp_path):
     assert len(documents) == 1 and report.dropped["documents left without a line"] == 1
 
 
+def words(draw, count):
+    return [f"mot{draw.randrange(5000)}" for _ in range(count)]
+
+
+def test_of_near_duplicates_the_first_stays_and_their_lines_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(repeated_documents, "PAIRS_AT_ONCE", 2)
+    draw = random.Random(2)
+    letters = [words(draw, 200) for _ in range(4)]
+    edited = [list(letter) for letter in letters]
+    for letter in edited[:3]:
+        for place in draw.sample(range(200), 8):  # 4 % of its words
+            letter[place] = "autre"
+    for place in draw.sample(range(200), 100):  # half of them
+        edited[3][place] = "autre"
+    (tmp_path / "in").mkdir()
+    for shard, part in enumerate((letters, edited[2:], [*edited[:2], letters[0]])):
+        with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
+            for number, letter in enumerate(part):
+                target.write(Document(f"{shard}-{number}", "s", [" ".join(letter), "Le médecin de garde."]))
+    report = deduplicate([tmp_path / "in"], tmp_path / "out", Settings(5, 6), Engine())
+    kept = list(read_documents([tmp_path / "out"]))
+    assert [document.id for document in kept] == ["0-0", "0-1", "0-2", "0-3", "1-1"]
+    assert report.dropped == {"near-duplicates of an earlier document": 3, "documents seen before": 1}
+    all_stay = deduplicate([tmp_path / "in"], tmp_path / "all", Settings(5, 6, near=None), Engine())
+    assert all_stay.kept["s"].documents == 8 and all_stay.dropped["lines seen 5 times before"] == 3
+
+
 def in_order(documents, most, shortest):
     """The definition: one document after the other, in one memory."""
     seen, counts, kept = set(), {}, []
@@ -89,7 +116,7 @@ def test_shards_and_processes_give_what_one_memory_gives(tmp_path, monkeypatch, 
         with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
             for number in range(shard * 61, min(shard * 61 + 61, len(documents))):
                 target.write(Document(str(number), f"source {number % 2}", documents[number]))
-    report = deduplicate([tmp_path / "in"], tmp_path / "out", Settings(3, 6), Engine(workers))
+    report = deduplicate([tmp_path / "in"], tmp_path / "out", Settings(3, 6, near=None), Engine(workers))
     expected = in_order(documents, 3, 6)
     assert read(tmp_path / "out") == expected and 0 < len(expected) < len(documents)
     assert sum(size.documents for size in report.kept.values()) == len(expected)
