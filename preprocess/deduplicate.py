@@ -139,7 +139,7 @@ def main() -> None:
     )  # fmt: skip
     parser.add_argument(
         "--keep-near-duplicates", action="store_true",
-        help="drop only copies of the same words (default: near-duplicates too: a model learns them by heart, as it does copies)",
+        help="drop copies of the same words only (default: near-duplicates too, which a model learns by heart)",
     )  # fmt: skip
     add_engine_options(parser)
     options = parser.parse_args()

@@ -83,7 +83,10 @@ def test_of_near_duplicates_the_first_stays_and_their_lines_do_not_count(tmp_pat
     report = deduplicate([tmp_path / "in"], tmp_path / "out", Settings(5, 6), Engine())
     kept = list(read_documents([tmp_path / "out"]))
     assert [document.id for document in kept] == ["0-0", "0-1", "0-2", "0-3", "1-1"]
-    assert report.dropped == {"near-duplicates of an earlier document": 3, "documents seen before": 1}
+    assert {rule: count for rule, count in report.dropped.items() if count} == {
+        "near-duplicates of an earlier document": 3,
+        "documents seen before": 1,
+    }
     all_stay = deduplicate([tmp_path / "in"], tmp_path / "all", Settings(5, 6, near=None), Engine())
     assert all_stay.kept["s"].documents == 8 and all_stay.dropped["lines seen 5 times before"] == 3
 
