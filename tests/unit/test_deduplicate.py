@@ -61,34 +61,37 @@ def test_a_document_left_without_a_line_is_counted(tmp_path):
     assert len(documents) == 1 and report.dropped["documents left without a line"] == 1
 
 
-def words(draw, count):
-    return [f"mot{draw.randrange(5000)}" for _ in range(count)]
+def letter(draw):
+    return [f"mot{draw.randrange(5000)}" for _ in range(200)]
+
+
+def edited(draw, words, count):
+    """A copy with `count` of its words replaced."""
+    places = set(draw.sample(range(len(words)), count))
+    return [f"autre{draw.randrange(5000)}" if place in places else word for place, word in enumerate(words)]
 
 
 def test_of_near_duplicates_the_first_stays_and_their_lines_do_not_count(tmp_path, monkeypatch):
+    """5 % of the words edited leave a Jaccard similarity of 0.75, 15 % one of 0.44; the threshold is 0.65."""
     monkeypatch.setattr(repeated_documents, "PAIRS_AT_ONCE", 2)
     draw = random.Random(2)
-    letters = [words(draw, 200) for _ in range(4)]
-    edited = [list(letter) for letter in letters]
-    for letter in edited[:3]:
-        for place in draw.sample(range(200), 8):  # 4 % of its words
-            letter[place] = "autre"
-    for place in draw.sample(range(200), 100):  # half of them
-        edited[3][place] = "autre"
+    first = [letter(draw) for _ in range(30)]
+    near = [edited(draw, words, 10) for words in first[:20]]
+    far = [edited(draw, words, 30) for words in first]
     (tmp_path / "in").mkdir()
-    for shard, part in enumerate((letters, edited[2:], [*edited[:2], letters[0]])):
+    for shard, part in enumerate((first, near[10:] + far, near[:10] + first[:1])):
         with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
-            for number, letter in enumerate(part):
-                target.write(Document(f"{shard}-{number}", "s", [" ".join(letter), "Le médecin de garde."]))
-    report = deduplicate([tmp_path / "in"], tmp_path / "out", Settings(5, 6), Engine())
-    kept = list(read_documents([tmp_path / "out"]))
-    assert [document.id for document in kept] == ["0-0", "0-1", "0-2", "0-3", "1-1"]
+            for number, words in enumerate(part):
+                target.write(Document(f"{shard}-{number}", "s", [" ".join(words), "Le médecin de garde."]))
+    report = deduplicate([tmp_path / "in"], tmp_path / "out", Settings(60, 6), Engine())
+    kept = [document.id for document in read_documents([tmp_path / "out"])]
+    assert kept == [f"0-{number}" for number in range(30)] + [f"1-{number}" for number in range(10, 40)]
     assert {rule: count for rule, count in report.dropped.items() if count} == {
-        "near-duplicates of an earlier document": 3,
+        "near-duplicates of an earlier document": 20,
         "documents seen before": 1,
     }
-    all_stay = deduplicate([tmp_path / "in"], tmp_path / "all", Settings(5, 6, near=None), Engine())
-    assert all_stay.kept["s"].documents == 8 and all_stay.dropped["lines seen 5 times before"] == 3
+    all_stay = deduplicate([tmp_path / "in"], tmp_path / "all", Settings(60, 6, near=None), Engine())
+    assert all_stay.kept["s"].documents == 80 and all_stay.dropped["lines seen 60 times before"] == 20
 
 
 def in_order(documents, most, shortest):
