@@ -19,7 +19,7 @@ from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import exit_with_sentence
 from preprocess.near_duplicates import Settings as Near
 from preprocess.options import at_least
-from preprocess.repeated_documents import KEPT, NEAR, SAME, Corpus, FindNear, decide, save_keys
+from preprocess.repeated_documents import KEPT, NEAR, SAME, Corpus, FindNear, decide, find_same, save_keys
 from preprocess.repeated_lines import FindRepeated, Groups, ShardLines, lines_to_drop, share_out
 from preprocess.report import Report
 from preprocess.resumable import Work, identity, resumable_directory
@@ -60,6 +60,8 @@ def _find(work: Work, shards: list[Path], settings: Settings, engine: Engine) ->
     make = MakeKeys(keys, settings)
     engine.run("keys", make, [piece for piece in enumerate(shards) if not make.made(piece[0])], logs)
     corpus = Corpus.of(keys, len(shards))
+    if not corpus.same.exists():
+        find_same(corpus)
     found = []
     if settings.near:
         near = FindNear(corpus, settings.near)

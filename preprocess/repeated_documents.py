@@ -34,6 +34,11 @@ class Corpus:
         return cls(directory, tuple(np.cumsum([0, *counts]).tolist()))
 
     @property
+    def same(self) -> Path:
+        """For every document, whether one of the same words was there before."""
+        return self.directory / "same.npy"
+
+    @property
     def fates(self) -> Path:
         """For every document KEPT, SAME or NEAR; written last."""
         return self.directory / "fates.npy"
@@ -49,12 +54,11 @@ class Corpus:
     def signatures(self, documents: np.ndarray) -> np.ndarray:
         """(documents, permutations) of these documents."""
         shards = np.searchsorted(self.starts, documents, side="right") - 1
-        rows = [np.empty(0)] * len(documents)
-        for shard in np.unique(shards):
-            stored = load(self.directory / f"{shard_name(shard)}.signatures.npy")
-            for place in np.flatnonzero(shards == shard):
-                rows[place] = stored[documents[place] - self.starts[shard]]
-        return np.stack(rows)
+        stored = {shard: load(self.directory / f"{shard_name(shard)}.signatures.npy") for shard in np.unique(shards)}
+        rows = np.empty((len(documents), next(iter(stored.values())).shape[1]), np.uint32)
+        for shard, signed in stored.items():
+            rows[shards == shard] = signed[documents[shards == shard] - self.starts[shard]]
+        return rows
 
     def _files(self, kind: str) -> Iterator[Path]:
         return (self.directory / f"{shard_name(shard)}.{kind}.npy" for shard in range(len(self.starts) - 1))
@@ -69,7 +73,12 @@ def save_keys(directory: Path, shard: int, texts: list[str], settings: Settings 
     save(directory / f"{shard_name(shard)}.documents.npy", key_array(texts))
 
 
-def seen_before(keys: np.ndarray) -> np.ndarray:
+def find_same(corpus: Corpus) -> None:
+    """Write `corpus.same`."""
+    save(corpus.same, _seen_before(corpus.keys()))
+
+
+def _seen_before(keys: np.ndarray) -> np.ndarray:
     """(documents,) whether an earlier one has the same key. `keys`: (documents, 2)."""
     order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: the first of the same comes first
     ordered = keys[order]
@@ -92,7 +101,7 @@ class FindNear:
     def __call__(self, band: int) -> None:
         if self.output(band).exists():
             return
-        numbers = np.flatnonzero(~seen_before(self.corpus.keys()))
+        numbers = np.flatnonzero(~load(self.corpus.same))
         pairs = candidates(self.corpus.band(band)[numbers], numbers, self.settings)
         near = [pairs[:0]]
         for start in range(0, len(pairs), PAIRS_AT_ONCE):
@@ -104,7 +113,7 @@ class FindNear:
 
 def decide(corpus: Corpus, near: Iterable[Path]) -> None:
     """Write `corpus.fates`: of documents that are the same, or nearly, the first is kept."""
-    fates = np.where(seen_before(corpus.keys()), SAME, KEPT).astype(np.uint8)
+    fates = np.where(load(corpus.same), SAME, KEPT).astype(np.uint8)
     pairs = [load(path) for path in near]
     if pairs:
         dropped, _ = keep_first(np.concatenate(pairs))
