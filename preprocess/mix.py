@@ -1,130 +1,207 @@
-"""Mix a small core corpus and larger satellites by weight, and set documents apart for validation.
+"""Set documents apart for validation, and say how often training is to use the documents of each corpus.
 
-    python -m preprocess.mix core.jsonl=3 satellite.jsonl=0.5 --output mixed --valid 0.02 --seed 1
+    python -m preprocess.mix unique --output mixed --core pamj,letters
 
-A weight repeats the training documents of its file: 3 writes each three times, 2.5 twice and a seeded half of them a
-third time, 0.5 a seeded half of them once. Validation documents are never repeated and never in training.
+Each source of the documents is a corpus. Its training documents are written once: with a weight of 3 each is used three
+times an epoch, with 2.5 twice and a random half of them a third time, drawn anew for every epoch when training loads
+them. Validation documents are never repeated and never in training.
 """
 
 import argparse
 import hashlib
 import json
-import math
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
 
-from preprocess.documents import Document, Size, read_documents, write_document
-from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.documents import SHARD_SUFFIX, Document, Size, document_files, read_documents
+from preprocess.engine import Engine, add_engine_options, engine_of
+from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
+from preprocess.mixing import NAME, TRAIN, Use, describe, equal_weights, parse_weights, temperature_weights, write_mix
+from preprocess.resumable import Work, identity, resumable_directory
+from preprocess.shards import ShardFile, shard_name, written_shard
 
-MARKER = Marker.of_command("mix")
+VALID = "valid"
 
 
 @dataclass
-class Source:
-    """One corpus of the mix, and what became of it."""
+class Part:
+    """What became of the documents of one corpus; `lowest` and `highest` are the extremes of its texts' draws."""
 
-    path: Path
-    weight: float
-    read: Size = field(default_factory=Size)
-    train: Size = field(default_factory=Size)  # what is written: copies count
+    train: Size = field(default_factory=Size)
     valid: Size = field(default_factory=Size)
-    left_out: int = 0  # training documents that a weight below 1 left out
+    lowest: float = 1.0
+    highest: float = 0.0
+
+    def add(self, other: "Part") -> None:
+        """Add up with the same corpus in another shard."""
+        self.train, self.valid = self.train + other.train, self.valid + other.valid
+        self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
+
+    @classmethod
+    def from_json(cls, record: dict) -> "Part":
+        """The inverse of `asdict`."""
+        return cls(Size(**record["train"]), Size(**record["valid"]), record["lowest"], record["highest"])
 
 
-@dataclass
+@dataclass(frozen=True)
+class Weighing:
+    """Where the weights come from: `weights` as given, or `core` or `alpha`; without any of them each is 1."""
+
+    weights: str = ""  # name=weight,name=weight
+    core: str = ""  # name,name: together as large as the other corpora together
+    alpha: float | None = None  # shares proportional to size ** alpha
+
+    def of(self, sizes: dict[str, int]) -> dict[str, float]:
+        """{name: weight}, by the bytes of each corpus. Raises InputError for names that are no corpus."""
+        if self.weights:
+            given = parse_weights(self.weights)
+            _check_names(given, sizes, "--weights", all_of_them=True)
+            return {name: given[name] for name in sizes}
+        if self.core:
+            core = self.core.split(",")
+            _check_names(core, sizes, "--core", all_of_them=False)
+            return dict(zip(sizes, equal_weights(list(sizes.values()), [name in core for name in sizes]), strict=True))
+        if self.alpha is not None:
+            return dict(zip(sizes, temperature_weights(list(sizes.values()), self.alpha), strict=True))
+        return dict.fromkeys(sizes, 1.0)
+
+
+def _check_names(given, known, option: str, all_of_them: bool) -> None:
+    for name in given:
+        if name not in known:
+            raise InputError(f"{option} names {name}; the documents are of {', '.join(known)}.")
+    if all_of_them and len(given) < len(known):
+        raise InputError(f"{option} leaves out {', '.join(known.keys() - given.keys())}; give each corpus a weight.")
+
+
+@dataclass(frozen=True)
 class Split:
-    """Which texts are set apart: those whose draw is below `share`, and the texts named in `chosen`."""
+    """Write a shard's documents to the side that the draws of their texts say: `share` of them for validation."""
 
+    directory: Path
+    reports: Path
     seed: int
     share: float
-    chosen: set[float] = field(default_factory=set)
+    chosen: frozenset[float] = frozenset()  # draws of texts that are set apart whatever the share
 
-    def holds_out(self, document: Document) -> bool:
-        """Whether the document is for validation: a function of seed and text, so copies are on one side only."""
-        drawn = draw(self.seed, "split", document)
-        return drawn < self.share or drawn in self.chosen
+    def report(self, piece: tuple[int, Path]) -> Path:
+        """Written last: where it is, the shard is done."""
+        return self.reports / f"{shard_name(piece[0])}.json"
+
+    def __call__(self, piece: tuple[int, Path]) -> None:
+        number, source = piece
+        if self.report(piece).exists():
+            return
+        log, parts, name = InputLog(), {}, shard_name(number) + SHARD_SUFFIX
+        for older in [*self.directory.glob(f"{TRAIN}/*/{name}"), *self.directory.glob(f"{VALID}/{name}")]:
+            older.unlink()  # of a division without the chosen texts
+        with ExitStack() as stack:
+            files: dict[Path, ShardFile] = {}
+            for document in read_documents([source], log):
+                part = parts.setdefault(document.source, Part())
+                place = self._place(document, part) / name
+                if place not in files:
+                    files[place] = stack.enter_context(written_shard(self.directory / place))
+                files[place].write(document)
+        with written_whole(self.report(piece)) as handle:
+            found = {source: asdict(part) for source, part in parts.items()}
+            json.dump({"parts": found, "inputs": log.manifest()}, handle, ensure_ascii=False)
+
+    def _place(self, document: Document, part: Part) -> Path:
+        """The directory of the document, which is counted."""
+        drawn = draw(self.seed, document)
+        part.lowest, part.highest = min(part.lowest, drawn), max(part.highest, drawn)
+        if drawn < self.share or drawn in self.chosen:
+            part.valid.add(document)
+            return Path(VALID)
+        part.train.add(document)
+        return Path(TRAIN, _name(document.source))
 
 
-def draw(seed: int, purpose: str, document: Document) -> float:
-    """A number in [0, 1), uniform over texts; equal texts draw equal numbers, whatever their id and file."""
-    key = f"{seed}/{purpose}".encode()
-    digest = hashlib.blake2b(document.text.encode(), digest_size=8, key=hashlib.sha256(key).digest()).digest()
-    return (int.from_bytes(digest, "big") >> 11) / 2**53  # 53 bits: what a float holds exactly
+def _name(source: str) -> str:
+    if not NAME.fullmatch(source) or "/" in source or source.startswith("."):
+        raise InputError(
+            f"the source {source!r} cannot name a corpus, for the spaces, commas, '=' or '/' in it, or a first point; "
+            "name it with `python -m preprocess.ingest --source`."
+        )
+    return source
 
 
-def mix(sources: list[Source], output: Path, share: float, seed: int) -> dict:
-    """Write train.jsonl, valid.jsonl and manifest.json under `output`; returns the manifest.
+def draw(seed: int, document: Document) -> float:
+    """A number in [0, 1), uniform over texts; equal texts draw equal numbers, whatever their id and source."""
+    key = hashlib.sha256(f"{seed}/split".encode()).digest()
+    drawn = hashlib.blake2b(document.text.encode(), digest_size=8, key=key).digest()
+    return (int.from_bytes(drawn, "big") >> 11) / 2**53  # 53 bits: what a float holds exactly
 
-    Raises InputError for sources that cannot be read and when nothing is left to train on.
+
+def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed: int, engine: Engine) -> dict:
+    """Write train/SOURCE/, valid/, mix.json and manifest.json under `output`; returns the manifest.
+
+    Raises InputError for documents that cannot be read, and when nothing is left for training or for validation.
     """
-    refuse_foreign(output, MARKER)
-    for source in sources:
-        if output.resolve() in source.path.resolve().parents:
-            raise InputError(f"{source.path}: lies in {output}, which would be replaced; give another --output.")
-    split, log = Split(seed, share), InputLog()
-    for source in sources:
-        _survey(source, split, log)
-    with directory_written_whole(output, MARKER) as directory:
-        with _create(directory / "train.jsonl") as train, _create(directory / "valid.jsonl") as valid:
-            for passage in range(max(math.ceil(source.weight) for source in sources)):
-                for source in sources:
-                    _write_passage(source, passage, split, train, valid)
-        if not any(source.train.documents for source in sources):
-            raise InputError(f"{sources[0].path}: no document is left to train on; lower --valid or add documents.")
-        if share and not any(source.valid.documents for source in sources):
-            raise InputError(
-                f"{sources[0].path}: a single document, and none can be set apart for validation; put a blank line "
-                "between documents, or give a folder with a file for each."
-            )
-        manifest = {"command": "mix", "seed": seed, "valid": share, "inputs": log.manifest()}
-        manifest["sources"] = [asdict(source) | {"path": str(source.path)} for source in sources]
-        with _create(directory / "manifest.json") as handle:
-            handle.write(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
-    return manifest
+    pieces = list(enumerate(document_files(inputs)))
+    settings = {"weighing": asdict(weighing), "valid": share, "seed": seed}
+    with resumable_directory(output, "mix", {"settings": settings, "inputs": identity(inputs)}) as work:
+        if work is not None:
+            parts, read = _split(work, pieces, share, seed, engine)
+            _check_parts(parts, share, inputs)
+            weights = weighing.of({name: part.train.bytes for name, part in parts.items() if part.train.documents})
+            write_mix(work.directory, weights)
+            corpora = {name: asdict(part) | {"weight": weights.get(name, 0.0)} for name, part in parts.items()}
+            work.manifest = settings | {"corpora": corpora, "inputs": read}
+    return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 
 
-def _survey(source: Source, split: Split, log: InputLog) -> None:
-    """Count the source, and make sure that it gives validation a document when it has two or more different ones."""
-    lowest, highest = 1.0, 0.0
-    for document in read_documents([source.path], log):
-        source.read.add(document)
-        drawn = draw(split.seed, "split", document)
-        lowest, highest = min(lowest, drawn), max(highest, drawn)
-    if split.share and split.share <= lowest < highest:
-        split.chosen.add(lowest)
+def _split(work: Work, pieces: list, share: float, seed: int, engine: Engine) -> tuple[dict[str, Part], list]:
+    """Divide all shards; again those of a corpus that is so small that no text of it was drawn for validation."""
+    split = Split(work.directory, work.scratch / "reports", seed, share)
+    parts, read = _divide(work, split, pieces, engine)
+    none = {name: part for name, part in parts.items() if not part.valid.documents and part.lowest < part.highest}
+    if share and none:
+        chosen = frozenset(part.lowest for part in none.values())
+        split = Split(work.directory, work.scratch / "again", seed, share, chosen)
+        parts, read = _divide(work, split, pieces, engine)
+    return parts, read
 
 
-def _write_passage(source: Source, passage: int, split: Split, train: IO[str], valid: IO[str]) -> None:
-    """Write what passage number `passage` over the source writes: copies lie far apart, sources alternate."""
-    if passage >= source.weight:
-        return
-    odds = min(source.weight - passage, 1.0)
-    for document in read_documents([source.path]):
-        if split.holds_out(document):
-            if passage == 0:
-                source.valid.add(document)
-                write_document(valid, document)
-        elif odds == 1.0 or draw(split.seed, "weight", document) < odds:
-            source.train.add(document)
-            write_document(train, document)
-        elif passage == 0:
-            source.left_out += 1
+def _divide(work: Work, split: Split, pieces: list, engine: Engine) -> tuple[dict[str, Part], list]:
+    waiting = [piece for piece in pieces if not split.report(piece).exists()]
+    engine.run("splitting", split, waiting, work.scratch / "jobs")
+    parts: dict[str, Part] = {}
+    read: list[dict] = []
+    for piece in pieces:
+        report = json.loads(split.report(piece).read_text(encoding="utf-8"))
+        for name, record in report["parts"].items():
+            parts.setdefault(name, Part()).add(Part.from_json(record))
+        read += report["inputs"]
+    return parts, read
 
 
-def _create(path: Path) -> IO[str]:
-    return open(path, "w", encoding="utf-8", newline="\n")
+def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> None:
+    if not any(part.train.documents for part in parts.values()):
+        raise InputError(f"{inputs[0]}: no document is left to train on; lower --valid or add documents.")
+    if share and not any(part.valid.documents for part in parts.values()):
+        raise InputError(
+            f"{inputs[0]}: a single document, and none can be set apart for validation; put a blank line between "
+            "documents, or give a folder with a file for each."
+        )
 
 
-def _source(argument: str) -> Source:
-    path, _, weight = argument.rpartition("=")
-    try:
-        value = float(weight)
-    except ValueError:
-        value = 0.0
-    if not path or not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"'{argument}': write FILE=WEIGHT with a weight above 0, as in core.jsonl=2.5")
-    return Source(Path(path), value)
+def main() -> None:
+    """The command line."""
+    options = _arguments()
+    weighing = Weighing(options.weights, options.core, options.alpha)
+    manifest = mix(options.documents, options.output, weighing, options.valid, options.seed, engine_of(options))
+    uses = []
+    for name, corpus in manifest["corpora"].items():
+        train, valid = Size(**corpus["train"]), Size(**corpus["valid"])
+        print(f"{name}\n{'train':>8}  {train}\n{'valid':>8}  {valid}")
+        if train.documents:
+            uses.append(Use(name, train.documents, corpus["weight"], train.bytes, train.bytes * corpus["weight"]))
+    for line in describe(uses, "bytes"):
+        print(f"{'mix':>8}  {line}")
+    print(f"{'written':>8}  {options.output} (seed {manifest['seed']})")
 
 
 def _share(argument: str) -> float:
@@ -133,25 +210,29 @@ def _share(argument: str) -> float:
     return value
 
 
-def main() -> None:
-    """The command line."""
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sources", nargs="+", type=_source, metavar="FILE=WEIGHT", help="documents and their weight")
+    parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of deduplicate, or files")
     parser.add_argument("--output", required=True, type=Path, help="directory to write")
+    weights = parser.add_mutually_exclusive_group()
+    weights.add_argument("--weights", default="", metavar="NAME=W,NAME=W", help="of every corpus (1: as they are)")
+    weights.add_argument(
+        "--core", default="", metavar="NAME,NAME",
+        help="these together are used as much as the other corpora together: ouBioBERT's simultaneous pre-training",
+    )  # fmt: skip
+    weights.add_argument(
+        "--alpha", type=_share, metavar="A",
+        help="each corpus has a share in proportion to its size to the power of A (1: as it is, 0: equal; XLM-R 0.3)",
+    )  # fmt: skip
     parser.add_argument(
         "--valid", type=_share, default=0.02,
-        help="share of the documents of every file set apart for validation: drawn by their texts, so that "
-        "each stays on its side when others come; at least one of each file with two "
+        help="share of the documents of every corpus set apart for validation: drawn by their texts, so that "
+        "each stays on its side when others come; at least one of each corpus with two "
         "(default 0.02: some 100,000 words of a corpus of 5 million, whose masked words give the loss to some 0.02)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=1, help="of all draws (default 1: any will do, it is recorded)")
-    options = parser.parse_args()
-    manifest = mix(options.sources, options.output, options.valid, options.seed)
-    for source in options.sources:
-        print(f"{source.path} x {source.weight:g}")
-        print(f"{'read':>8}  {source.read}\n{'train':>8}  {source.train}\n{'valid':>8}  {source.valid}")
-        print(f"{'dropped':>8}  {source.left_out:,} documents left out by the weight")
-    print(f"{'written':>8}  {options.output} (seed {manifest['seed']})")
+    add_engine_options(parser)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

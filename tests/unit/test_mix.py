@@ -1,119 +1,167 @@
-"""Weights repeat training documents, validation never meets training, and the seed decides all of it."""
+"""Validation never meets training, weights are written down, the seed decides, and shards change nothing."""
 
 import json
-from collections import Counter
 
 import pytest
 from corpus_helpers import one_sentence, run
 
 from preprocess.documents import Document, read_documents, write_document
+from preprocess.engine import Engine
 from preprocess.files import InputError
-from preprocess.mix import Source, mix
+from preprocess.mix import Weighing, mix
+from preprocess.mixing import read_mix
+from preprocess.shards import written_shard
+
+PLAIN = Weighing()
 
 
-def write(path, count, name):
+def write(path, count, source):
     with open(path, "w", encoding="utf-8") as handle:
         for number in range(count):
-            write_document(handle, Document(str(number), name, [f"Texte {number} de {name}.", "Fin."], "CC0"))
+            write_document(handle, Document(str(number), source, [f"Texte {number} de {source}.", "Fin."], "CC0"))
     return path
 
 
-def mixed(tmp_path, weights, share=0.1, seed=1, count=400):
-    sources = [Source(write(tmp_path / f"{name}.jsonl", count, name), weight) for name, weight in weights.items()]
-    manifest = mix(sources, tmp_path / "out", share, seed)
-    parts = [[d.text for d in read_documents([tmp_path / "out" / f"{part}.jsonl"])] for part in ("train", "valid")]
-    return *parts, manifest
+def mixed(tmp_path, counts, weighing=PLAIN, share=0.1, seed=1, output="out"):
+    """({source: training texts}, validation texts, manifest)"""
+    files = [write(tmp_path / f"{source}.jsonl", count, source) for source, count in counts.items()]
+    manifest = mix(files, tmp_path / output, weighing, share, seed, Engine())
+    train = {path.name: texts(path) for path in (tmp_path / output / "train").iterdir()}
+    valid = tmp_path / output / "valid"
+    return train, texts(valid) if valid.exists() else [], manifest
 
 
-def test_every_document_is_written_as_often_as_its_weight_says(tmp_path):
-    train, valid, manifest = mixed(tmp_path, {"noyau": 3, "satellite": 2.5, "roman": 0.25})
-    for source, record in zip(("noyau", "satellite", "roman"), manifest["sources"], strict=True):
-        copies = Counter(Counter(text for text in train if source in text).values())
-        size, held_out = 400, sum(source in text for text in valid)
-        assert record["read"]["documents"] == size and record["valid"]["documents"] == held_out
-        assert record["train"]["documents"] == sum(count * number for number, count in copies.items())
-        assert sum(copies.values()) + record["left_out"] + held_out == size
-        expected = {"noyau": {3: size - held_out}, "satellite": {2: 180, 3: 180}, "roman": {1: 90}}[source]
-        assert copies.keys() == expected.keys()
-        assert all(abs(copies[number] - expected[number]) < 40 for number in expected)  # four deviations
+def texts(directory):
+    return [document.text for document in read_documents([directory])]
 
 
-def test_copies_lie_a_passage_apart(tmp_path):
-    train, _, _ = mixed(tmp_path, {"noyau": 2, "satellite": 1}, count=50)
-    first, last = {}, {}
-    for place, text in enumerate(train):
-        first.setdefault(text, place)
-        last[text] = place
-    assert all(last[text] - first[text] > 50 for text in first if "noyau" in text)
+def test_every_document_is_written_once(tmp_path):
+    train, valid, manifest = mixed(tmp_path, {"noyau": 400, "reste": 200})
+    for source, count in (("noyau", 400), ("reste", 200)):
+        held_out = [text for text in valid if source in text]
+        assert sorted([*train[source], *held_out]) == sorted(f"Texte {n} de {source}.\nFin." for n in range(count))
+        assert abs(len(held_out) - 0.1 * count) < 25  # four deviations
+        corpus = manifest["corpora"][source]
+        assert corpus["train"]["documents"] == len(train[source]) and corpus["valid"]["documents"] == len(held_out)
 
 
-def test_no_text_is_on_both_sides_even_under_another_name(tmp_path):
-    texts = [f"Texte {number}." for number in range(300)]
+@pytest.mark.parametrize(
+    ("weighing", "weights"),
+    [
+        (PLAIN, {"noyau": 1, "reste": 1, "roman": 1}),
+        (Weighing(weights="roman=0.5,noyau=10,reste=1"), {"noyau": 10, "reste": 1, "roman": 0.5}),
+        (Weighing(core="noyau"), {"noyau": 6, "reste": 1, "roman": 1}),
+        (Weighing(core="reste,roman"), {"noyau": 6, "reste": 1, "roman": 1}),
+        (Weighing(alpha=0.0), {"noyau": 4, "reste": 1, "roman": 2}),
+        (Weighing(alpha=0.5), {"noyau": 2, "reste": 1, "roman": 2**0.5}),
+    ],
+)
+def test_the_weights_that_are_asked_for_are_written(tmp_path, weighing, weights):
+    """Sizes 1, 4 and 2."""
+    counts = {"noyau": 100, "reste": 400, "roman": 200}
+    _, _, manifest = mixed(tmp_path, counts, weighing, share=0.0)
+    written = read_mix(tmp_path / "out")
+    assert list(written) == list(counts)
+    assert written == pytest.approx(weights, rel=0.05)  # by bytes: some numbers have a digit more
+    sizes = {name: corpus["train"]["bytes"] for name, corpus in manifest["corpora"].items()}
+    if weighing.core == "noyau":
+        assert written["noyau"] * sizes["noyau"] == pytest.approx(sizes["reste"] + sizes["roman"])
+
+
+@pytest.mark.parametrize(
+    ("weighing", "sentence"),
+    [
+        (Weighing(core="coeur"), "--core names coeur; the documents are of noyau, roman"),
+        (Weighing(weights="noyau=2"), "--weights leaves out roman"),
+        (Weighing(weights="noyau=2,romans=1"), "--weights names romans"),
+    ],
+)
+def test_a_name_that_is_no_corpus_is_refused(tmp_path, weighing, sentence):
+    with pytest.raises(InputError, match=sentence):
+        mixed(tmp_path, {"noyau": 10, "roman": 10}, weighing, share=0.0)
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_text_is_on_both_sides_even_under_another_source(tmp_path):
+    names = [f"Texte {number}." for number in range(300)]
     for name in ("a", "b"):
         with open(tmp_path / f"{name}.jsonl", "w", encoding="utf-8") as handle:
-            for text in texts[: 300 if name == "a" else 3]:  # b alone would have chosen its own document for validation
+            for text in names[: 300 if name == "a" else 3]:  # b alone would have chosen its own document for validation
                 write_document(handle, Document(name + text, name, [text]))
     for seed in range(5):
-        mix([Source(tmp_path / "a.jsonl", 2.5), Source(tmp_path / "b.jsonl", 1)], tmp_path / "out", 0.05, seed)
-        train, valid = ({d.text for d in read_documents([tmp_path / "out" / f"{p}.jsonl"])} for p in ("train", "valid"))
+        mix([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out", PLAIN, 0.05, seed, Engine())
+        train = {text for path in (tmp_path / "out" / "train").iterdir() for text in texts(path)}
+        valid = set(texts(tmp_path / "out" / "valid"))
         assert not train & valid and len(train | valid) == 300 and 1 < len(valid) < 40
 
 
 def test_the_seed_decides(tmp_path):
     outputs = {}
-    for seed in (1, 1, 2):
-        mixed(tmp_path, {"noyau": 1.5}, seed=seed)
-        content = (tmp_path / "out" / "train.jsonl").read_bytes(), (tmp_path / "out" / "manifest.json").read_bytes()
-        assert outputs.setdefault(seed, content) == content
-    assert outputs[1][0] != outputs[2][0] and json.loads(outputs[2][1])["seed"] == 2
+    for run_number, seed in enumerate((1, 1, 2)):
+        train, valid, _ = mixed(tmp_path, {"noyau": 100}, seed=seed, output=f"out{run_number}")
+        assert outputs.setdefault(seed, (train, valid)) == (train, valid)
+    assert outputs[1] != outputs[2]
 
 
-def test_a_small_file_still_gives_validation_a_document(tmp_path):
-    train, valid, _ = mixed(tmp_path, {"petit": 1}, share=0.0001, count=5)
-    assert len(train) == 4 and len(valid) == 1
+@pytest.mark.parametrize("workers", [1, 2])
+def test_shards_change_nothing_but_where_the_documents_lie(tmp_path, workers):
+    """Corpora divided among shards, shards among corpora; one small corpus for which a text must be chosen."""
+    documents = [Document(f"{n}", "petit" if n in (7, 40) else f"s{n % 2}", [f"Texte {n}."]) for n in range(60)]
+    (tmp_path / "in").mkdir()
+    for shard in range(4):
+        with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
+            for document in documents[shard * 15 : shard * 15 + 15]:
+                target.write(document)
+    with written_shard(tmp_path / "one.jsonl.zst") as target:
+        for document in documents:
+            target.write(document)
+    found = []
+    for name in ("in", "one.jsonl.zst"):
+        mix([tmp_path / name], tmp_path / "out", PLAIN, 0.04, 3, Engine(workers))
+        train = {path.name: texts(path) for path in (tmp_path / "out" / "train").iterdir()}
+        found.append((train, texts(tmp_path / "out" / "valid")))
+        assert list(read_mix(tmp_path / "out")) == ["s0", "s1", "petit"]
+    assert found[0] == found[1]
+    assert len(found[0][0]["petit"]) == 1 and sum(map(len, found[0][0].values())) + len(found[0][1]) == 60
+
+
+def test_a_small_corpus_still_gives_validation_a_document(tmp_path):
+    train, valid, _ = mixed(tmp_path, {"petit": 5}, share=0.0001)
+    assert len(train["petit"]) == 4 and len(valid) == 1
 
 
 def test_a_single_document_is_refused_unless_nothing_is_to_be_set_apart(tmp_path):
-    single = write(tmp_path / "un.jsonl", 1, "un")
     with pytest.raises(InputError, match="a single document, and none can be set apart for validation"):
-        mix([Source(single, 1)], tmp_path / "out", 0.0001, 1)
+        mixed(tmp_path, {"un": 1}, share=0.0001)
     assert not (tmp_path / "out").exists()
-    assert mix([Source(single, 1)], tmp_path / "out", 0.0, 1)["sources"][0]["train"]["documents"] == 1
-
-
-def test_no_share_sets_nothing_apart(tmp_path):
-    manifest = mix([Source(write(tmp_path / "a.jsonl", 5, "a"), 1)], tmp_path / "out", 0.0, 1)
-    assert manifest["sources"][0]["train"]["documents"] == 5 and (tmp_path / "out" / "valid.jsonl").read_text() == ""
+    assert mixed(tmp_path, {"un": 1}, share=0.0)[0] == {"un": ["Texte 0 de un.\nFin."]}
 
 
 def test_nothing_left_to_train_on_is_refused(tmp_path):
     with pytest.raises(InputError, match="no document is left to train on"):
-        mix([Source(write(tmp_path / "a.jsonl", 2, "a"), 0.000001)], tmp_path / "out", 0.5, 1)
-    assert not (tmp_path / "out").exists()
+        mixed(tmp_path, {"a": 1}, share=0.999999)
+
+
+def test_a_source_that_cannot_name_a_corpus_is_refused(tmp_path):
+    with open(tmp_path / "a.jsonl", "w", encoding="utf-8") as handle:
+        write_document(handle, Document("1", "mon corpus", ["Un."]))
+    with pytest.raises(InputError, match="'mon corpus' cannot name a corpus"):
+        mix([tmp_path / "a.jsonl"], tmp_path / "out", PLAIN, 0.0, 1, Engine())
 
 
 def test_the_command(tmp_path):
-    core = write(tmp_path / "cœur=1.jsonl", 50, "cœur")
-    result = run("preprocess.mix", f"{core}=2.5", "--output", tmp_path / "out", "--valid", "0.1", "--seed", "3")
+    core = write(tmp_path / "coeur.jsonl", 50, "cœur")
+    other = write(tmp_path / "autre.jsonl", 100, "autre")
+    words = ("--output", tmp_path / "out", "--valid", "0.1", "--seed", "3", "--core", "cœur")
+    result = run("preprocess.mix", core, other, *words)
     assert result.returncode == 0, result.stderr
-    assert "read  50 documents, 100 lines" in result.stdout and "(seed 3)" in result.stdout
+    assert "50.0% of the mix" in result.stdout and "(seed 3)" in result.stdout
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["seed"] == 3 and manifest["inputs"][0]["bytes"] == core.stat().st_size
-
-
-@pytest.mark.parametrize("argument", ["corpus.jsonl", "corpus.jsonl=0", "corpus.jsonl=-1", "corpus.jsonl=inf", "=2"])
-def test_a_weight_that_is_none_is_refused(argument, tmp_path):
-    result = run("preprocess.mix", argument, "--output", tmp_path / "out")
-    assert result.returncode == 2 and "write FILE=WEIGHT" in result.stderr
-
-
-def test_an_input_inside_the_output_is_refused_and_kept(tmp_path):
-    mixed(tmp_path, {"noyau": 1}, count=50)
-    with pytest.raises(InputError, match="which would be replaced"):
-        mix([Source(tmp_path / "out" / "train.jsonl", 1.0)], tmp_path / "out", 0.1, 1)
-    assert (tmp_path / "out" / "train.jsonl").is_file()
+    both = run("preprocess.mix", core, *words, "--alpha", "0.5")
+    assert both.returncode == 2 and "not allowed with" in both.stderr
 
 
 def test_a_missing_file_is_one_sentence(tmp_path):
-    assert "no such file" in one_sentence(run("preprocess.mix", "no.jsonl=1", "--output", tmp_path / "out"))
+    assert "no such file" in one_sentence(run("preprocess.mix", "no.jsonl", "--output", tmp_path / "out"))
     assert list(tmp_path.iterdir()) == []
