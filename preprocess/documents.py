@@ -74,6 +74,11 @@ def document_files(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
+def size_of(files: Iterable[Path]) -> int:
+    """Their bytes as they are stored, for a progress bar."""
+    return sum(file.stat().st_size for file in files)
+
+
 def read_documents(paths: Iterable[Path], log: InputLog | None = None) -> Iterator[Document]:
     """Stream the documents of files and directories, in order; `log`, when given, follows what was read.
 

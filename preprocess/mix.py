@@ -17,9 +17,11 @@ from pathlib import Path
 from preprocess.documents import SHARD_SUFFIX, Document, Size, document_files, read_documents
 from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
-from preprocess.mixing import NAME, TRAIN, Use, describe, equal_weights, parse_weights, temperature_weights, write_mix
+from preprocess.mixing import NAME, TRAIN, Use, describe, write_mix
+from preprocess.options import share
 from preprocess.resumable import Work, identity, resumable_directory
 from preprocess.shards import ShardFile, shard_name, written_shard
+from preprocess.weighing import Weighing, add_weighing_options, weighing_of
 
 VALID = "valid"
 
@@ -42,37 +44,6 @@ class Part:
     def from_json(cls, record: dict) -> "Part":
         """The inverse of `asdict`."""
         return cls(Size(**record["train"]), Size(**record["valid"]), record["lowest"], record["highest"])
-
-
-@dataclass(frozen=True)
-class Weighing:
-    """Where the weights come from: `weights` as given, or `core` or `alpha`; without any of them each is 1."""
-
-    weights: str = ""  # name=weight,name=weight
-    core: str = ""  # name,name: together as large as the other corpora together
-    alpha: float | None = None  # shares proportional to size ** alpha
-
-    def of(self, sizes: dict[str, int]) -> dict[str, float]:
-        """{name: weight}, by the bytes of each corpus. Raises InputError for names that are no corpus."""
-        if self.weights:
-            given = parse_weights(self.weights)
-            _check_names(given, sizes, "--weights", all_of_them=True)
-            return {name: given[name] for name in sizes}
-        if self.core:
-            core = self.core.split(",")
-            _check_names(core, sizes, "--core", all_of_them=False)
-            return dict(zip(sizes, equal_weights(list(sizes.values()), [name in core for name in sizes]), strict=True))
-        if self.alpha is not None:
-            return dict(zip(sizes, temperature_weights(list(sizes.values()), self.alpha), strict=True))
-        return dict.fromkeys(sizes, 1.0)
-
-
-def _check_names(given, known, option: str, all_of_them: bool) -> None:
-    for name in given:
-        if name not in known:
-            raise InputError(f"{option} names {name}; the documents are of {', '.join(known)}.")
-    if all_of_them and len(given) < len(known):
-        raise InputError(f"{option} leaves out {', '.join(known.keys() - given.keys())}; give each corpus a weight.")
 
 
 @dataclass(frozen=True)
@@ -191,7 +162,7 @@ def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> No
 def main() -> None:
     """The command line."""
     options = _arguments()
-    weighing = Weighing(options.weights, options.core, options.alpha)
+    weighing = weighing_of(options)
     manifest = mix(options.documents, options.output, weighing, options.valid, options.seed, engine_of(options))
     uses = []
     for name, corpus in manifest["corpora"].items():
@@ -204,28 +175,13 @@ def main() -> None:
     print(f"{'written':>8}  {options.output} (seed {manifest['seed']})")
 
 
-def _share(argument: str) -> float:
-    if not 0 <= (value := float(argument)) < 1:
-        raise argparse.ArgumentTypeError(f"'{argument}': give a share of at least 0 and below 1")
-    return value
-
-
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of deduplicate, or files")
     parser.add_argument("--output", required=True, type=Path, help="directory to write")
-    weights = parser.add_mutually_exclusive_group()
-    weights.add_argument("--weights", default="", metavar="NAME=W,NAME=W", help="of every corpus (1: as they are)")
-    weights.add_argument(
-        "--core", default="", metavar="NAME,NAME",
-        help="these together are used as much as the other corpora together: ouBioBERT's simultaneous pre-training",
-    )  # fmt: skip
-    weights.add_argument(
-        "--alpha", type=_share, metavar="A",
-        help="each corpus has a share in proportion to its size to the power of A (1: as it is, 0: equal; XLM-R 0.3)",
-    )  # fmt: skip
+    add_weighing_options(parser)
     parser.add_argument(
-        "--valid", type=_share, default=0.02,
+        "--valid", type=share, default=0.02,
         help="share of the documents of every corpus set apart for validation: drawn by their texts, so that "
         "each stays on its side when others come; at least one of each corpus with two "
         "(default 0.02: some 100,000 words of a corpus of 5 million, whose masked words give the loss to some 0.02)",

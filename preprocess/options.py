@@ -13,3 +13,17 @@ def at_least(smallest: int) -> Callable[[str], int]:
         return number
 
     return integer
+
+
+def share_or_one(argument: str) -> float:
+    """For argparse: a number from 0 to 1."""
+    if not 0 <= (value := float(argument)) <= 1:
+        raise argparse.ArgumentTypeError(f"'{argument}': give a number from 0 to 1")
+    return value
+
+
+def share(argument: str) -> float:
+    """For argparse: a number from 0 to 1, the latter not included."""
+    if not 0 <= (value := float(argument)) < 1:
+        raise argparse.ArgumentTypeError(f"'{argument}': give a share of at least 0 and below 1")
+    return value

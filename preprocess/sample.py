@@ -3,12 +3,12 @@
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from preprocess.documents import Size, read_documents
+from preprocess.corpora import Corpus
+from preprocess.documents import Size, document_files, read_documents, size_of
 from preprocess.files import InputLog
 from preprocess.long_lines import Cuts, cut_line
 from preprocess.normalizer import TextNormalizer
@@ -25,20 +25,32 @@ class Sample:
     files: InputLog = field(default_factory=InputLog)
 
 
-def draw_lines(paths: list[Path], limit: int, seed: int) -> Sample:
-    """At most `limit` lines, every line as likely as any other, in one pass and in the memory of the sample."""
+def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int) -> Sample:
+    """At most `limit` lines, in one pass and in the memory of the sample.
+
+    Every line of a corpus of weight 1 is as likely as any other; one of weight 2.5 counts as two lines or, as often, as
+    three (ouBioBERT's amplified vocabulary, Wada et al. 2020, section 2.2).
+    """
     sample, seen, draw = Sample(), 0, random.Random(seed)
-    total = sum(path.stat().st_size for path in paths if path.is_file())
-    with tqdm(total=total, unit="B", unit_scale=True, desc="reading", mininterval=1) as bar:
-        for document in read_documents(paths, sample.files):
-            sample.read.add(document)
-            for part in (part for line in document.lines for part in cut_line(line, sample.cuts)):
-                seen += 1
-                place = seen - 1 if seen <= limit else draw.randrange(seen)
-                if place < limit:
-                    sample.lines[place : place + 1] = [part]
-            bar.update(sample.files.bytes_read() - bar.n)
+    for corpus in corpora:
+        files = document_files(corpus.paths)
+        with tqdm(total=size_of(files), unit="B", unit_scale=True, desc=f"reading {corpus.name}", mininterval=1) as bar:
+            before = sample.files.bytes_read()
+            for document in read_documents(files, sample.files):
+                sample.read.add(document)
+                for part in (part for line in document.lines for part in cut_line(line, sample.cuts)):
+                    for _ in range(_times(corpus.weight, draw)):
+                        seen += 1
+                        place = seen - 1 if seen <= limit else draw.randrange(seen)
+                        if place < limit:
+                            sample.lines[place : place + 1] = [part]
+                bar.update(sample.files.bytes_read() - before - bar.n)
     return sample
+
+
+def _times(weight: float, draw: random.Random) -> int:
+    """A whole number that is the weight on average."""
+    return int(weight) + (weight % 1 > 0 and draw.random() < weight % 1)
 
 
 def split_words(lines: Iterable[str], tokenizer: Tokenizer) -> Iterator[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
+from preprocess.corpora import read_corpora, weighed
 from preprocess.files import InputError, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
 from preprocess.options import at_least
@@ -25,6 +26,7 @@ from preprocess.subwords import TRAINERS, Words, train, train_plain
 from preprocess.tokenizer import load_tokenizer
 from preprocess.tokenizer_quality import Pieces, count_pieces, duplicates
 from preprocess.vocabulary import MASK, SPECIALS, build_tokenizer
+from preprocess.weighing import NO_OPINION, Weighing, add_weighing_options, weighing_of
 
 MARKER = Marker.of_command("train_tokenizer")
 MODEL_MAX_LENGTH = 512  # AliBERT, section 5: 512 input tokens
@@ -35,6 +37,7 @@ def train_tokenizer(
     paths: list[Path],
     output: Path,
     *,
+    weighing: Weighing = NO_OPINION,
     model: str = "unigram",
     vocab_size: int = 40_000,
     options: TextOptions = ALIBERT,
@@ -51,7 +54,8 @@ def train_tokenizer(
     refuse_foreign(output, MARKER)
     if model == "wordpiece" and options.punctuation == "after":
         raise InputError("--punctuation after says which marks start a word, which wordpiece cannot; leave it out.")
-    drawn = draw_lines(paths, sample, seed)
+    corpora = weighed(read_corpora(paths), weighing)
+    drawn = draw_lines(corpora, sample, seed)
     lines = list(split_words(tqdm(drawn.lines, unit="line", desc="splitting", mininterval=1), rules_only(options)))
     say(f"training {model} on {len(lines):,} lines")
     words = Words(lines, marks_start_words=options.punctuation == "both")
@@ -60,6 +64,7 @@ def train_tokenizer(
         "model": model,
         "vocab_size": vocab_size,
         "sample": {"lines": len(drawn.lines), "limit": sample, "seed": seed},
+        "weights": {corpus.name: corpus.weight for corpus in corpora},
     }
     if count_duplicates and model != "wordpiece":
         manifest["duplicates"] = _count_duplicates(model, subwords.pieces, drawn.lines, options.cased)
@@ -132,7 +137,12 @@ def say(line: str) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     add = parser.add_argument
-    add("text", nargs="+", type=Path, help="document files, .txt or .jsonl")
+    add(
+        "text",
+        nargs="+",
+        type=Path,
+        help="the directory of preprocess.mix, whose training part is read, or files",
+    )
     add("--output", required=True, type=Path, help="directory to write")
     add("--model", choices=TRAINERS, default="unigram", help="subword model (unigram: AliBERT's choice)")
     add("--vocab-size", type=int, default=40_000, help="pieces, specials not counted (40000: AliBERT's)")
@@ -143,6 +153,7 @@ def _arguments() -> argparse.Namespace:
     lines = f"train on at most so many lines, drawn at random ({SAMPLE_LINES:,}: sentencepiece then needs 3.5 GB)"
     add("--sample-lines", type=at_least(1), default=SAMPLE_LINES, help=lines)
     add("--seed", type=int, default=1, help="of the draw of lines (1: any number serves)")
+    add_weighing_options(parser, default="those of the mix: a vocabulary that suits the core")
     twice = "do not count the words that are in the vocabulary twice, which takes half the time (wordpiece never does)"
     add("--no-duplicates", action="store_true", help=twice)
     return parser.parse_args()
@@ -158,6 +169,7 @@ def main() -> None:
         model=arguments.model,
         vocab_size=arguments.vocab_size,
         options=options,
+        weighing=weighing_of(arguments),
         sample=arguments.sample_lines,
         seed=arguments.seed,
         count_duplicates=not arguments.no_duplicates,

@@ -8,13 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from preprocess.corpora import Corpus, read_corpora, weighed
+from preprocess.documents import read_documents
+from preprocess.engine import Engine
 from preprocess.files import InputError
+from preprocess.mix import mix
 from preprocess.normalizer import TextNormalizer, TextOptions, rules_only
 from preprocess.sample import draw_lines, split_words
 from preprocess.subwords import TRAINERS, Words, train
 from preprocess.tokenizer import load_tokenizer
 from preprocess.train_tokenizer import train_tokenizer
 from preprocess.vocabulary import lay_out
+from preprocess.weighing import Weighing
 from tests.corpus_helpers import one_sentence, run
 from tests.text_helpers import AFTER, CLINICAL, MOSES, PAPER, SIZE, same_text, sample_files, sample_lines, trained
 
@@ -177,25 +182,60 @@ def test_characters_seen_once_and_endless_words_are_not_learned():
     assert "â" in pieces and "ñ" not in pieces and "g" not in pieces
 
 
+def corpora():
+    return [Corpus("text", sample_files())]
+
+
+def corpus(path, lines, weight=1.0):
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return Corpus(path.stem, [path], weight)
+
+
 def test_the_sample_of_lines_is_the_seeds_and_no_larger_than_asked():
-    everything = draw_lines(sample_files(), 10**6, seed=1)
+    everything = draw_lines(corpora(), 10**6, seed=1)
     assert everything.lines == sample_lines() and everything.read.lines == len(sample_lines())
-    some = draw_lines(sample_files(), 50, seed=1)
+    some = draw_lines(corpora(), 50, seed=1)
     assert len(some.lines) == 50 and set(some.lines) <= set(everything.lines)
     assert some.read == everything.read
-    assert some.lines == draw_lines(sample_files(), 50, seed=1).lines != draw_lines(sample_files(), 50, seed=2).lines
+    assert some.lines == draw_lines(corpora(), 50, seed=1).lines != draw_lines(corpora(), 50, seed=2).lines
 
 
 def test_every_line_is_as_likely_to_be_drawn_as_any_other(tmp_path):
-    (tmp_path / "text.txt").write_text("".join(f"{number}\n" for number in range(10)))
-    drawn = Counter(line for seed in range(2000) for line in draw_lines([tmp_path / "text.txt"], 3, seed).lines)
+    text = corpus(tmp_path / "text.txt", range(10))
+    drawn = Counter(line for seed in range(2000) for line in draw_lines([text], 3, seed).lines)
     assert len(drawn) == 10 and all(500 < count < 700 for count in drawn.values())  # 600 expected, deviation 20
+
+
+def test_lines_are_drawn_in_proportion_to_the_weight_of_their_corpus(tmp_path):
+    core, satellite = corpus(tmp_path / "a.txt", range(4), 2.5), corpus(tmp_path / "b.txt", range(4, 10))
+    drawn = Counter(line for seed in range(2000) for line in draw_lines([core, satellite], 1, seed).lines)
+    assert abs(sum(drawn[str(number)] for number in range(4)) - 1250) < 110  # 10 of 16; five deviations
+    assert all(abs(drawn[str(number)] - 312) < 90 for number in range(4))
+    everything = [line for seed in range(100) for line in draw_lines([core, satellite], 100, seed).lines]
+    counts = Counter(everything)
+    assert all(counts[str(number)] == 100 for number in range(4, 10))
+    assert all(200 < counts[str(number)] < 300 for number in range(4))
+
+
+def test_a_mix_amplifies_its_core_and_another_weighing_takes_its_place(tmp_path):
+    for name, words in (("core", "hépatite virale"), ("satellite", "chapitre suivant")):
+        lines = [f"{words} {name} numéro {n}" for n in range(40 if name == "core" else 400)]
+        (tmp_path / f"{name}.txt").write_text("\n\n".join(lines))
+    mix([tmp_path / "core.txt", tmp_path / "satellite.txt"], tmp_path / "mix", Weighing(core="core"), 0.1, 1, Engine())
+    [core, satellite] = read_corpora([tmp_path / "mix"])
+    assert satellite.weight == 1 and core.weight * core.bytes == pytest.approx(satellite.bytes)
+    lines = draw_lines([core, satellite], 10**6, 1).lines
+    assert abs(sum("core" in line for line in lines) / len(lines) - 0.5) < 0.1
+    assert not {line for line in lines} & {d.text for d in read_documents([tmp_path / "mix" / "valid"])}
+    plain = weighed([core, satellite], Weighing(alpha=1.0))
+    assert plain[0].weight == 1
+    assert weighed([core, satellite], Weighing()) == [core, satellite]
 
 
 def test_a_whole_export_in_one_line_is_cut_and_counted(tmp_path):
     export = "Le patient va bien." + " Il tousse." * 30_000  # 330,019 characters
     (tmp_path / "text.txt").write_text(export)
-    drawn = draw_lines([tmp_path / "text.txt"], 10, seed=1)
+    drawn = draw_lines([Corpus("text", [tmp_path / "text.txt"])], 10, seed=1)
     assert len(drawn.lines) == 4 and drawn.read.lines == 1 and drawn.cuts.at_sentence_ends == 3
     assert "".join(drawn.lines) == export
 

@@ -1,0 +1,64 @@
+"""How often each corpus is used beside the others: what a user asks for, and the weights that come of it."""
+
+import argparse
+from dataclasses import dataclass
+
+from preprocess.files import InputError
+from preprocess.mixing import equal_weights, parse_weights, temperature_weights
+from preprocess.options import share_or_one
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """Where weights come from: `weights` as given, or the `core`, or `alpha`; nothing asked for is no opinion."""
+
+    weights: str = ""  # name=weight,name=weight
+    core: str = ""  # name,name: together as large as the other corpora together
+    alpha: float | None = None  # shares proportional to size ** alpha
+
+    def of(self, sizes: dict[str, int], otherwise: dict[str, float] | None = None) -> dict[str, float]:
+        """{name: weight}, by the bytes of each corpus; `otherwise`, or 1, when nothing is asked for.
+
+        Raises InputError for names that are no corpus.
+        """
+        if self.weights:
+            given = parse_weights(self.weights)
+            _check_names(given, sizes, "--weights", all_of_them=True)
+            return {name: given[name] for name in sizes}
+        if self.core:
+            core = self.core.split(",")
+            _check_names(core, sizes, "--core", all_of_them=False)
+            return dict(zip(sizes, equal_weights(list(sizes.values()), [name in core for name in sizes]), strict=True))
+        if self.alpha is not None:
+            return dict(zip(sizes, temperature_weights(list(sizes.values()), self.alpha), strict=True))
+        return otherwise or dict.fromkeys(sizes, 1.0)
+
+
+NO_OPINION = Weighing()
+
+
+def _check_names(given, known, option: str, all_of_them: bool) -> None:
+    for name in given:
+        if name not in known:
+            raise InputError(f"{option} names {name}; the documents are of {', '.join(known)}.")
+    if all_of_them and len(given) < len(known):
+        raise InputError(f"{option} leaves out {', '.join(known.keys() - given.keys())}; give each corpus a weight.")
+
+
+def add_weighing_options(parser: argparse.ArgumentParser, default: str = "1: as they are") -> None:
+    """The options that `weighing_of` reads. `default` tells the weights of a user who gives none."""
+    weights = parser.add_mutually_exclusive_group()
+    weights.add_argument("--weights", default="", metavar="NAME=W,NAME=W", help=f"of every corpus ({default})")
+    weights.add_argument(
+        "--core", default="", metavar="NAME,NAME",
+        help="these together are used as much as the other corpora together: ouBioBERT's simultaneous pre-training",
+    )  # fmt: skip
+    weights.add_argument(
+        "--alpha", type=share_or_one, metavar="A",
+        help="each corpus has a share in proportion to its size to the power of A (1: as it is, 0: equal; XLM-R 0.3)",
+    )  # fmt: skip
+
+
+def weighing_of(options: argparse.Namespace) -> Weighing:
+    """What the user asked for."""
+    return Weighing(options.weights, options.core, options.alpha)
