@@ -20,6 +20,7 @@ NEEDS = [
     "seqeval>=1.2",  # strict entity scores
     "sacremoses>=0.1",  # the `moses` mode to compare with
     "pyyaml>=6",  # fine-tuning recipes
+    "rensa>=0.5,<0.6",  # MinHash of near-duplicates; 0.5 gives other signatures than 0.4, so may 0.6
     "zstandard>=0.22",  # documents are stored compressed; 0.22 is the first for Python 3.12
     "tqdm>=4.60",  # progress of long work
     "matplotlib>=3.8",  # pictures of curves and scores
