@@ -33,7 +33,7 @@ COPIES = {
     "20 %": (0.2, EDITS), "50 %": (0.5, EDITS),
 }  # fmt: skip
 RANGES = (0.0, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 1.01)
-THRESHOLDS = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
+THRESHOLDS = (0.55, 0.6, 0.62, 0.65, 0.7, 0.75, 0.8, 0.9)
 
 
 def edited(words: list[str], rate: float, kinds: tuple[str, ...], corpus: list[str], rng) -> list[str] | None:
@@ -48,9 +48,14 @@ def edited(words: list[str], rate: float, kinds: tuple[str, ...], corpus: list[s
     return [word for part in copy for word in part]
 
 
+def words_of(text: str) -> list[str]:
+    """What white space separates, punctuation that stands alone left out: it is no word to edit."""
+    return [word for word in text.split() if any(map(str.isalnum, word))]
+
+
 def plant(data: Path, rng) -> tuple[list[str], list[tuple[int, int, str, int]]]:
     """The texts, and (number of the original, number of the copy, its name in COPIES, words of the original)."""
-    sources = [[document.text.split() for document in read_documents([data / name])] for name in SOURCES]
+    sources = [[words_of(document.text) for document in read_documents([data / name])] for name in SOURCES]
     corpus = [word for source in sources for words in source[:: max(1, len(source) // 40)] for word in words]
     texts: list[str] = []
     planted = []
@@ -84,12 +89,12 @@ def jaccard(first: str, second: str, words: int) -> float:
 
 
 def compare(texts: list[str], settings: Settings) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
-    """The pairs that were compared, (pairs, 2), their estimates, and the seconds of each stage."""
-    seconds, start = {}, time.perf_counter()
+    """The pairs that were compared, (pairs, 2), their estimates, and the seconds of processor of each stage."""
+    seconds, start = {}, time.process_time()
 
     def lap(stage: str) -> None:
         nonlocal start
-        seconds[stage], start = time.perf_counter() - start, time.perf_counter()
+        seconds[stage], start = time.process_time() - start, time.process_time()
 
     signature = signatures(texts, settings)
     lap("signatures")
@@ -198,11 +203,11 @@ def report_library(leaflets: list[str], settings: Settings) -> None:
     size, unions = settings.permutations, (10, 100, 1_000)
     hashes, counts = shingles(leaflets[:500], settings.words)
     megabytes = sum(len(text.encode()) for text in leaflets[:500]) / 1e6
-    head("MinHash of", "MB/s", *(f"bias, deviation at {union} shingles" for union in unions))
+    head("MinHash of", "MB/s of processor", *(f"bias, deviation at {union} shingles" for union in unions))
     for name, function in (("rensa", r_minhash), ("numpy", plain_minhash)):
-        start = time.perf_counter()
+        start = time.process_time()
         function(hashes, counts, size, 1)
-        cells = [f"{megabytes / (time.perf_counter() - start):.0f}"]
+        cells = [f"{megabytes / (time.process_time() - start):.0f}"]
         for union in unions:
             rng, errors = np.random.default_rng(2), []
             for seed in range(1_000):
@@ -237,7 +242,7 @@ def main() -> None:
     report_leaflets(leaflets, pairs, estimates)
     megabytes = sum(len(text.encode()) for text in leaflets) / 1e6
     taken = ", ".join(f"{stage} {second:.2f} s" for stage, second in seconds.items())
-    print(f"\n{megabytes:.1f} MB of leaflets: {taken}; {megabytes / sum(seconds.values()):.1f} MB/s")
+    print(f"\n{megabytes:.1f} MB of leaflets: {taken}; {megabytes / sum(seconds.values()):.1f} MB/s of processor")
     report_library(leaflets, settings)
 
 

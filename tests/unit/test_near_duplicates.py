@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal  # noqa: F401  used in the forked process
 import subprocess
 import sys
 import time
@@ -116,17 +117,37 @@ def test_pairs_share_a_band_as_often_as_the_formula_says(share):
     assert abs(measured - formula) < 4 * np.sqrt(formula * (1 - formula) / 600)
 
 
+def run(code: str, **environment: str) -> str:
+    """What a new Python prints that has imported this file as `t`."""
+    paths = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    command = [sys.executable, "-W", "ignore", "-c", f"import test_near_duplicates as t\n{code}"]
+    environment = {**os.environ, "PYTHONPATH": paths, **environment}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def golden() -> str:
+    return hashlib.sha256(signatures(GOLDEN_TEXTS, SETTINGS).tobytes()).hexdigest()[:8]
+
+
 def test_signatures_are_those_of_any_day_and_machine():
     """A red test here means that rensa computes other signatures than before: those of two versions do not compare."""
-    assert hashlib.sha256(signatures(GOLDEN_TEXTS, SETTINGS).tobytes()).hexdigest()[:8] == GOLDEN
-    code = (
-        "import hashlib, test_near_duplicates as t;"
-        "print(hashlib.sha256(t.signatures(t.GOLDEN_TEXTS, t.SETTINGS).tobytes()).hexdigest()[:8])"
-    )
-    paths = os.pathsep.join([os.path.dirname(__file__), *sys.path])
-    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": "7", "RENSA_FORCE_KERNEL": "scalar"}
-    other = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert other.stdout.strip() == GOLDEN
+    assert golden() == GOLDEN
+    assert run("print(t.golden())", PYTHONHASHSEED="7", RENSA_FORCE_KERNEL="scalar") == GOLDEN
+
+
+def test_signatures_are_computed_in_a_forked_process_too():
+    """rensa's threads do not outlive a fork; a child that waits for them would be killed after 20 seconds."""
+    code = """
+texts = [f"mot{number}" for number in range(2_000)]
+t.signatures(texts, t.SETTINGS)
+child = t.os.fork()
+if not child:
+    t.signal.alarm(20)
+    t.signatures(texts, t.SETTINGS)
+    t.os._exit(0)
+print(t.os.waitpid(child, 0)[1])
+"""
+    assert run(code) == "0"
 
 
 def test_signatures_do_not_depend_on_what_is_computed_with_them():
