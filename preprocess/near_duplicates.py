@@ -6,9 +6,10 @@ agree estimates J with a standard deviation of sqrt(J (1 - J) / permutations) at
 of a band with probability J^rows, and are compared with probability 1 - (1 - J^rows)^bands. A copy with the share e of
 its words replaced keeps q = (1 - e)^words of its shingles, and J = q / (2 - q). With the defaults:
 
-    5 % replaced, J 0.75:  compared 0.999, estimated at 0.65 or above (0.1 is 2.6 deviations) 0.995
-    J 0.40:                compared 0.23, estimated at 0.65 or above (5.7 deviations) below 10^-7
-    J 0.20:                compared 0.008
+    copy with 5 % replaced, J 0.75:    compared 0.9997, estimated at the threshold or above 0.9998
+    one word of 20 replaced, J 0.71:   compared 0.998, estimated at the threshold or above 0.995
+    J 0.40:                            compared 0.27, estimated at the threshold or above 10^-7
+    J 0.20:                            compared 0.01
 
 All are pure functions of arrays, for shards to be worked on apart: `signatures` and `band_keys` of any documents,
 `candidates` of any range of keys, `similar` of any pairs, and at the end `keep_first` of all pairs that were found.
@@ -33,11 +34,11 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio, odd: ever
 class Settings:
     """What makes two documents near-duplicates. docs/results/near_duplicates.md has the measures behind each value."""
 
-    words: int = 3  # a shingle: with 5, a copy with 5 % replaced has J 0.63, where leaflets of other drugs begin
-    bands: int = 25  # with 5 rows: 0.99 of the pairs of J 0.70 are compared, 0.95 at the threshold, 0.008 at J 0.20
-    rows: int = 5  # slots a band: 4 compare three times as many leaflets, 6 miss 4 % of the pairs above the threshold
-    threshold: float = 0.65  # copies with 5 % edited lie above it, and so do leaflets of one substance, not of two
-    neighbours: int = 10  # with how many of its bucket a document is compared: work grows with documents, not squared
+    words: int = 3  # a shingle: J 0.75 for a copy with 5 % replaced; 5 words leave 0.63, and 0.52 for one word of 20
+    bands: int = 30  # with 5 rows: 0.996 of the pairs of J 0.70 are compared, 0.94 at the threshold, 0.01 at J 0.20
+    rows: int = 5  # slots a band: 4 compare twice as many leaflets, 25 bands of 6 miss 4 % of the pairs of J 0.70
+    threshold: float = 0.62  # copies with 5 % edited lie above it, leaflets of different substances below
+    neighbours: int = 10  # of its bucket that a document is compared with: work grows with documents, not squared
     seed: int = 1  # of the permutations
 
     @property
@@ -127,8 +128,8 @@ def keep_first(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The documents to drop, in order, and the one kept in place of each, when every group of pairs keeps its first.
 
     Groups are what the `pairs` (pairs, 2) connect, their first document the one of the lowest number. Memory grows with
-    the documents that stand in a pair. Each round hangs every root on the lowest root it is paired with, which at least
-    halves the roots of a group; scipy.sparse.csgraph would be a dependency for this one function.
+    the documents that stand in a pair. Each round hangs every root on the lowest root it is paired with; two
+    rounds at least halve the roots of a group. scipy.sparse.csgraph would be a dependency for this one function.
     """
     numbers, ends = np.unique(pairs, return_inverse=True)
     ends = ends.reshape(-1, 2)  # numpy 2 keeps the shape of `pairs`, numpy 1 flattens
