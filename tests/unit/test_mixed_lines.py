@@ -9,6 +9,7 @@ from mix_helpers import MixedText, lines_of
 from model_helpers import dictionary, write_lines
 from test_segment_pairs_task import batches, release
 
+from alibert_fairseq.data import mixed_lines
 from alibert_fairseq.data.blocks import load_lines
 from alibert_fairseq.data.mixed_lines import Mix
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
@@ -49,7 +50,9 @@ def lines_in(text, weights, epoch=1, seed=SEED) -> list[list[int]]:
     return [lines[i].tolist() for i in range(len(lines))]
 
 
-def test_documents_are_whole_with_one_empty_line_between_them(tmp_path):
+@pytest.mark.parametrize("at_once", [mixed_lines.AT_ONCE, 7])
+def test_documents_are_whole_with_one_empty_line_between_them(at_once, tmp_path, monkeypatch):
+    monkeypatch.setattr(mixed_lines, "AT_ONCE", at_once)
     text = MixedText(tmp_path / "mixed", SIZES | {"web": 30}, None)
     for weights in ({"core": 5.0, "satellite": 1.0, "web": 0.4}, {"core": 2.5, "satellite": 0.1, "web": 3.0}):
         lines = lines_in(text, weights)
@@ -73,6 +76,8 @@ def test_the_mix_follows_from_seed_and_epoch(mixed):
     assert lines_in(mixed, EQUAL) == was
     for other in (lines_in(mixed, EQUAL, epoch=2), lines_in(mixed, EQUAL, seed=6)):
         assert other != was and sorted(other) == sorted(was)
+    text = [token for line in was for token in line if token != 2]
+    assert text_of(loaded(mixed.directory)) == text != text_of(loaded(mixed.directory, seed=6))  # --seed
 
 
 def test_the_corpora_are_mixed_homogeneously_and_copies_have_other_neighbours(tmp_path):
