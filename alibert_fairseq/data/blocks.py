@@ -7,16 +7,21 @@ import torch
 from fairseq import utils
 from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockDataset, data_utils
 
+from alibert_fairseq.data.mixed_lines import Mix, MixedLines
 from alibert_fairseq.data.pieces import mask_id
 from preprocess.files import InputError
 from preprocess.indexed_dataset import check_split
+from preprocess.mixing import split_name
 
 BREAK_MODES = ("none", "complete", "complete_doc")
 
 
-def load_blocks(data: str, split: str, epoch: int, dictionary, tokens_per_sample: int, break_mode: str, combine: bool):
+def load_blocks(
+    data: str, split: str, epoch: int, dictionary, tokens_per_sample: int, break_mode: str, combine: bool,
+    mix: Mix | None = None,
+):  # fmt: skip
     """Load one split and cut it into blocks; errors as in load_lines."""
-    lines = load_lines(data, split, epoch, dictionary, combine)
+    lines = load_lines(data, split, epoch, dictionary, combine, mix)
     room = tokens_per_sample - 1  # one less for <s>
     if break_mode != "none":
         lines = LongLinesCut(lines, room)
@@ -26,12 +31,22 @@ def load_blocks(data: str, split: str, epoch: int, dictionary, tokens_per_sample
     return PrependTokenDataset(blocks, dictionary.bos())
 
 
-def load_lines(data: str, split: str, epoch: int, dictionary, combine: bool):
+def load_lines(data: str, split: str, epoch: int, dictionary, combine: bool, mix: Mix | None = None):
     """Load the lines of one split. `data` may name several data-bins, `a:b:c`, one used per epoch.
 
-    Raises InputError for a missing or truncated split, or one whose ids go beyond the dictionary.
+    With a mix, the split is one epoch of its corpora. Raises InputError for a missing or truncated split, one whose ids
+    go beyond the dictionary, and a split that belongs to no corpus of the mix.
     """
     path = split_path(data, split, epoch)
+    if mix is None:
+        return _load(path, dictionary, combine)
+    *corpora, other = [split_path(data, split_name(number), epoch) for number in range(len(mix.weights) + 1)]
+    if os.path.isfile(f"{other}.idx"):
+        raise InputError(f"{other}.idx: belongs to no corpus of mix.json; make the data-bin again.")
+    return MixedLines([_load(corpus, dictionary, False) for corpus in corpora], mix, epoch, dictionary.eos(), path)
+
+
+def _load(path: str, dictionary, combine: bool):
     check_split(path)
     lines = data_utils.load_indexed_dataset(path, dictionary, combine=combine)
     _check_ids(lines, dictionary, path)

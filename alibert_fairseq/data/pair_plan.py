@@ -56,6 +56,12 @@ class Lines(NamedTuple):
 
     before: np.ndarray  # (lines + 1,) int64, tokens before each line, and of all lines
     documents: np.ndarray  # (D, 2) int64, first line and the line after the last
+    original: np.ndarray | None = None  # (D,) equal where documents are copies of one another; None: there are none
+
+    @property
+    def different_documents(self) -> int:
+        """Documents that are not copies of one another."""
+        return len(self.documents if self.original is None else np.unique(self.original))
 
     def end_of(self, first: int, last: int, wanted: int) -> int:
         """The line after the shortest piece of [first, last) of at least `wanted` tokens and one line, or `last`."""
@@ -138,9 +144,13 @@ def random_segment(lines: Lines, document: int, wanted: int, draws) -> tuple[int
     """Lines of another document, from a random one on, until there are `wanted` tokens or the document ends.
 
     BERT draws among all documents, at most ten times, until it is another one: the law of drawing among the others.
+    A copy of the same document is no other: lines of it may well follow A.
     """
-    other = draws.below(len(lines.documents) - 1)
-    first, last = lines.documents[other + (other >= document)].tolist()
+    other = document
+    while other == document or (lines.original is not None and lines.original[other] == lines.original[document]):
+        other = draws.below(len(lines.documents) - 1)
+        other += other >= document
+    first, last = lines.documents[other].tolist()
     first += draws.below(last - first)
     return first, lines.end_of(first, last, wanted)
 

@@ -8,6 +8,7 @@ from fairseq.data import FairseqDataset
 from fairseq.distributed.utils import get_global_rank
 
 from alibert_fairseq.data.blocks import LongLinesCut, load_lines, split_path, spread
+from alibert_fairseq.data.mixed_lines import Mix, documents_in
 from alibert_fairseq.data.pair_plan import FOLLOWS, OTHERWISE, UNLABELLED, Lines, PairRule, Plan, plan_pairs
 from preprocess.files import InputError
 
@@ -18,16 +19,20 @@ LABELS = {"0": FOLLOWS, "1": OTHERWISE, "none": UNLABELLED}
 REMEDY = "binarize the text again, a sentence a line and an empty line between documents"
 
 
-def load_pairs(data: str, split: str, epoch: int, dictionary, rule: PairRule, seed: int, fixed: bool, combine: bool):
+def load_pairs(
+    data: str, split: str, epoch: int, dictionary, rule: PairRule, seed: int, fixed: bool, combine: bool,
+    mix: Mix | None = None,
+):  # fmt: skip
     """Load one split as pairs; raises InputError as load_lines does, and for text that makes no pairs.
 
     Every line must end in </s>; one that is </s> alone ends a document: what fairseq-preprocess makes of text.
     """
-    lines = load_lines(data, split, epoch, dictionary, combine)
+    lines = load_lines(data, split, epoch, dictionary, combine, mix)
     path = split_path(data, split, epoch)
     for index in spread(lines):
         if not len(lines[index]) or int(lines[index][-1]) != dictionary.eos():
-            raise InputError(f"{path}.bin, line {index + 1}: does not end in {dictionary.eos_word}; {REMEDY}.")
+            place = f"line {index + 1}" + " of the mix" * (mix is not None)
+            raise InputError(f"{path}.bin, {place}: does not end in {dictionary.eos_word}; {REMEDY}.")
     return SegmentPairs(lines, dictionary, rule, seed, epoch, fixed, path)
 
 
@@ -43,7 +48,7 @@ class SegmentPairs(FairseqDataset):
         self.bos, self.eos = torch.tensor([dictionary.bos()]), torch.tensor([dictionary.eos()])
         self.rule, self.seed, self.fixed, self.name = rule, seed, fixed, name
         self.lines = LongLinesCut(lines, rule.room)
-        self.text = text_of(np.asarray(lines.sizes), self.lines)
+        self.text = text_of(np.asarray(lines.sizes), self.lines)._replace(original=getattr(lines, "document", None))
         self.cut_lines = int((np.bincount(self.lines.line) > 1).sum())
         self._check_documents()
         self.epoch = None
@@ -52,7 +57,8 @@ class SegmentPairs(FairseqDataset):
     def _check_documents(self) -> None:
         """Refuse text of which no label can be learned; warn where the lines may not be what they are taken for."""
         rule, documents = self.rule, self.text.documents
-        one_document, single_lines = len(documents) == 1, bool((np.diff(documents) == 1).all())
+        one_document = self.text.different_documents == 1
+        single_lines = bool((np.diff(documents) == 1).all())
         if one_document and (rule.objective == "nsp" or (rule.labelled and rule.single_chunks == "random")):
             raise InputError(f"{self.name}: holds one document, so no segment can come from another; {REMEDY}.")
         if single_lines and rule.labelled:
@@ -104,9 +110,8 @@ class SegmentPairs(FairseqDataset):
 def text_of(line_sizes: np.ndarray, parts: LongLinesCut) -> Lines:
     """The text of lines cut into parts, in documents; the </s> of a line counts nowhere, one alone is no text."""
     has_end = parts.start + parts.sizes == line_sizes[parts.line]  # the last part of its line
-    text = np.concatenate(([False], line_sizes[parts.line] > 1, [False]))
-    edges = np.flatnonzero(text[1:] != text[:-1])  # first part of a document, the part after its last, and so on
-    return Lines(np.concatenate(([0], np.cumsum(parts.sizes - has_end))), edges.reshape(-1, 2))
+    before = np.concatenate(([0], np.cumsum(parts.sizes - has_end)))
+    return Lines(before, documents_in(line_sizes[parts.line]))
 
 
 def describe(plan: Plan, cut_lines: int, rule: PairRule) -> str:

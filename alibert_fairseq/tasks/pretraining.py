@@ -17,11 +17,13 @@ from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MASK_UNITS, MaskingRule
+from alibert_fairseq.data.mixed_lines import Mix
 from alibert_fairseq.data.pair_plan import PairRule
 from alibert_fairseq.data.pieces import mask_id, piece_ids
 from alibert_fairseq.data.segment_pairs import load_pairs
 from alibert_fairseq.data.word_starts import word_starts
 from preprocess.files import InputError
+from preprocess.mixing import MIX_FILE, TRAIN, read_mix
 from preprocess.tokenizer import load_tokenizer
 
 logger = logging.getLogger(__name__)
@@ -59,6 +61,13 @@ class PretrainingConfig(FairseqDataclass):
         metadata={
             "help": "most tokens drawn of a sequence, 0 for no limit (AliBERT, ELECTRA: none that binds). BERT's and "
             "BioALBERT's 20 are 3.9 %% of 512 tokens, however large --mask-prob"
+        },
+    )
+    mix_weights: str = field(
+        default="",
+        metadata={
+            "help": "core=10,satellite=1: how often an epoch uses each document of the corpora of mix.json; a part is "
+            "drawn (default: what mix.json says, the mix that the data-bin was made for)"
         },
     )
     seed: int = II("common.seed")
@@ -122,6 +131,11 @@ class PretrainingTask(FairseqTask):
         rule = self.pair_rule()
         return rule.objective if rule is not None and rule.labelled else None
 
+    def has_sharded_data(self, split):
+        """Whether fairseq is to load the data again for every epoch: several data-bins in turn, or another mix."""
+        paths = utils.split_paths(self.cfg.data)
+        return super().has_sharded_data(split) or any(os.path.isfile(os.path.join(path, MIX_FILE)) for path in paths)
+
     def load_dataset(self, split, epoch=1, combine=False, **kwargs):
         """Load a split. Validation masks and pairs are the same every epoch, so its losses compare."""
         fixed = split != self.cfg.train_subset
@@ -138,14 +152,20 @@ class PretrainingTask(FairseqTask):
         )  # fmt: skip
 
     def _load_sequences(self, split: str, epoch: int, fixed: bool, combine: bool):
-        cfg, pairs = self.cfg, self.pair_rule()
+        cfg, pairs, mix = self.cfg, self.pair_rule(), None if fixed else self._mix(split, epoch)
         if pairs is None:
             return load_blocks(
-                cfg.data, split, epoch, self.dictionary, cfg.tokens_per_sample, str(cfg.sample_break_mode), combine
+                cfg.data, split, epoch, self.dictionary, cfg.tokens_per_sample, str(cfg.sample_break_mode), combine, mix
             )
         if str(cfg.sample_break_mode) != "none":
             raise InputError("--sample-break-mode is for blocks, and pairs never cross documents; leave it out.")
-        return load_pairs(cfg.data, split, epoch, self.dictionary, pairs, cfg.seed, fixed, combine)
+        return load_pairs(cfg.data, split, epoch, self.dictionary, pairs, cfg.seed, fixed, combine, mix)
+
+    def _mix(self, split: str, epoch: int) -> Mix | None:
+        """How the corpora of this epoch's data-bin are mixed; None without mix.json. All data-bins are looked at."""
+        weights = [read_mix(path, self.cfg.mix_weights) for path in utils.split_paths(self.cfg.data)]
+        of_epoch = weights[(epoch - 1) % len(weights)]
+        return Mix(of_epoch, self.cfg.seed) if of_epoch and split == TRAIN else None
 
     @property
     def source_dictionary(self):

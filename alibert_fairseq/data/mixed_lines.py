@@ -1,0 +1,107 @@
+"""The lines of one epoch of a mix of corpora: copies of whole documents, in another order every epoch.
+
+    core, weight 3          c1 | c2
+    satellite, weight 1     s1 | s2 | s3 | s4 | s5
+    epoch 1                 s4 | c2 | c1 | s1 | c1 | s5 | c2 | s3 | s2 | c2 | c1
+    epoch 2                 c1 | s2 | c2 | s5 | ...
+
+The law of the draws is preprocess/mixing.py's. A document is a run of lines of text; a line that is </s> alone ends it.
+Shapes: D documents of all corpora, N copies of documents in the epoch, L lines of the epoch.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from fairseq.data import ConcatDataset, FairseqDataset
+
+from preprocess.files import InputError
+from preprocess.mixing import Use, copies, describe, order_of_use
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 1 << 14  # documents whose lines are looked up together: some megabytes
+
+
+class Mix(NamedTuple):
+    """What decides how corpora are mixed: {corpus: weight} in the order of the splits, and the seed."""
+
+    weights: dict[str, float]
+    seed: int
+
+
+class MixedLines(FairseqDataset):
+    """The lines of one epoch. They depend on the text, the mix and the epoch alone.
+
+    Invariants: the lines of a document stand together and in order; between two documents stands one line, </s> alone.
+    Tokens are read from the data-bin on access. Memory: 4 bytes a line and 17 to 20 bytes a document of the epoch.
+    `document` (N,) says which documents are copies of one another.
+    """
+
+    def __init__(self, corpora: Sequence, mix: Mix, epoch: int, eos: int, name: str = "mix"):
+        super().__init__()
+        self.lines, self.separator = ConcatDataset(corpora), torch.tensor([eos])
+        edges, counts, uses = [], [], []
+        for number, (lines, corpus) in enumerate(zip(corpora, mix.weights, strict=True)):
+            sizes, weight = np.asarray(lines.sizes), mix.weights[corpus]
+            documents = documents_in(sizes)
+            count = copies(len(documents), weight, mix.seed, epoch, number)
+            _refuse_without_documents(name, corpus, weight, count)
+            tokens = np.add.reduceat(sizes[: documents[-1, 1]], documents.ravel()[:-1], dtype=np.int64)[::2] + 1
+            uses.append(Use(corpus, len(count), weight, int(tokens.sum()), int(tokens @ count)))
+            counts.append(count)
+            edges.append(documents + sum(map(len, corpora[:number])))
+        logger.info("%s, epoch %d: %s", name, epoch, "; ".join(describe(uses)))
+        self.document = order_of_use(counts, mix.seed, epoch)
+        first, last = np.concatenate(edges).T
+        self.first = first[self.document]  # (N,) in the numbers of self.lines
+        self.start = np.zeros(len(self.document) + 1, dtype=np.int64)  # (N + 1,) in the numbers of this dataset
+        np.cumsum((last - first + 1)[self.document], out=self.start[1:])
+        self._sizes = self._look_up_sizes()
+
+    def _look_up_sizes(self) -> np.ndarray:
+        """(L,) int32."""
+        text, sizes = self.lines.sizes, np.empty(self.start[-1], dtype=np.int32)
+        for at in range(0, len(self.first), AT_ONCE):
+            start = self.start[at : at + AT_ONCE + 1]
+            shift = np.repeat(self.first[at : at + AT_ONCE] - start[:-1], np.diff(start))
+            sizes[start[0] : start[-1]] = text.take(np.arange(start[0], start[-1]) + shift, mode="clip")
+        sizes[self.start[1:] - 1] = len(self.separator)
+        return sizes[:-1]  # nothing follows the last document
+
+    def __getitem__(self, index):
+        place = int(np.searchsorted(self.start, index, side="right")) - 1
+        if index + 1 == self.start[place + 1]:
+            return self.separator
+        return self.lines[int(self.first[place] + index - self.start[place])]
+
+    def __len__(self):
+        return len(self._sizes)
+
+    @property
+    def sizes(self):
+        return self._sizes
+
+    def size(self, index):
+        return self._sizes[index]
+
+    def num_tokens(self, index):
+        return self._sizes[index]
+
+
+def documents_in(sizes: np.ndarray) -> np.ndarray:
+    """(documents, 2) int64: first line and the line after the last; lines of at most one token stand between them."""
+    text = np.concatenate(([False], sizes > 1, [False]))
+    return np.flatnonzero(text[1:] != text[:-1]).reshape(-1, 2)
+
+
+def _refuse_without_documents(name: str, corpus: str, weight: float, count: np.ndarray) -> None:
+    if len(count) < 2:
+        raise InputError(
+            f"{name}: {corpus} holds {'one document' if len(count) else 'no document'}, so there is nothing to mix; "
+            "binarize the text again, an empty line between documents."
+        )
+    if not count.any():
+        raise InputError(f"{name}: weight {weight:g} takes none of the {len(count)} documents of {corpus}; raise it.")

@@ -1,0 +1,60 @@
+"""What a mix costs: time to draw an epoch, memory while it is drawn and after, and time to read a line.
+
+    python tests/campaigns/mix_cost.py    # a minute, 1.2 GB
+
+Lines of 10 to 59 tokens, 20 a document: 2 million of a core used ten times, 20 million of a satellite used once. They
+hold no tokens, for what costs is which line comes next. The figures are in docs/mixing.md.
+"""
+
+import resource
+import time
+
+import numpy as np
+import torch
+
+from alibert_fairseq.data.mixed_lines import Mix, MixedLines
+
+
+class NoTokens:
+    """Lines with a length and nothing in them."""
+
+    def __init__(self, lines: int, seed: int):
+        self.sizes = np.random.default_rng(seed).integers(10, 60, lines, dtype=np.int32)
+        self.sizes[20::21] = 1
+
+    def __len__(self):
+        return len(self.sizes)
+
+    def __getitem__(self, index):
+        return torch.zeros(int(self.sizes[index]), dtype=torch.int64)
+
+
+def peak_bytes() -> int:
+    """Most memory that the process had so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def microseconds(lines, numbers: list[int]) -> float:
+    """Time to read a line."""
+    begun = time.perf_counter()
+    for number in numbers:
+        lines[number]
+    return (time.perf_counter() - begun) / len(numbers) * 1e6
+
+
+def main() -> None:
+    """Print the figures."""
+    corpora = NoTokens(2_000_000, 1), NoTokens(20_000_000, 2)
+    before, begun = peak_bytes(), time.perf_counter()
+    mixed = MixedLines(corpora, Mix({"core": 10.0, "satellite": 1.0}, seed=1), epoch=1, eos=2)
+    seconds, peak = time.perf_counter() - begun, peak_bytes() - before
+    kept = sum(array.nbytes for array in (mixed.document, mixed.first, mixed.start, mixed.sizes))
+    print(f"{len(mixed):,} lines, {len(mixed.document):,} documents: {seconds:.1f} s to draw an epoch")
+    print(f"{kept / len(mixed):.1f} bytes a line kept, {peak / len(mixed):.1f} bytes a line at most while it is drawn")
+    numbers = np.random.default_rng(3).integers(0, len(mixed), 100_000).tolist()
+    plain = microseconds(corpora[1], [number % len(corpora[1]) for number in numbers])
+    print(f"{microseconds(mixed, numbers) - plain:.1f} microseconds more to read a line")
+
+
+if __name__ == "__main__":
+    main()
