@@ -7,6 +7,10 @@ Every line of text becomes its pieces and `</s>`; an empty line stands between d
 dict.txt` writes the same .bin, .idx and dict.txt from the pieces written out as text, for our own tokenizers: it knows
 no other place of the special tokens than fairseq's. With a published model's (alibert_fairseq.hf.load) the ids are
 AutoTokenizer's.
+
+With --samples 3 the output holds three such data-bins, 1 to 3, and manifest.json beside them. Their training text is
+segmented by draws from the Unigram model (subword regularisation, Kudo 2018), in each by others; their validation text
+is that of an ordinary data-bin. `fairseq-train data-bin/1:data-bin/2:data-bin/3` reads one an epoch, in turn.
 """
 
 import argparse
@@ -14,48 +18,36 @@ import hashlib
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass, field
+from contextlib import ExitStack
+from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 
-import numpy as np
 from tqdm import tqdm
 
-from preprocess.blocks import blocks_of, with_separators
+from preprocess.blocks import blocks_of
 from preprocess.documents import read_documents
 from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.indexed_dataset import Writer
 from preprocess.long_lines import Cuts
 from preprocess.options import at_least
 from preprocess.parallel import EncoderPool
+from preprocess.split_writer import Counts, SplitWriter
+from preprocess.subword_sampling import ALPHA, Sampling
 
 MARKER = Marker.of_command("binarize")
 TOKENIZER_FILES = ("dict.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
 
-@dataclass
-class Counts:
-    """What one split holds. `tokens` are pieces, the ends of lines not among them."""
-
-    documents: int = 0
-    lines: int = 0
-    tokens: int = 0
-    unknowns: int = 0
-    lines_without_token: int = 0  # left out: the end of a line alone would look like the end of a document
-    cuts: Cuts = field(default_factory=Cuts)
-
-    def __str__(self) -> str:
-        cuts = ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in asdict(self.cuts).items())
-        return (
-            f"{self.documents:,} documents, {self.lines:,} lines, {self.tokens:,} tokens, {self.unknowns:,} of them "
-            f"unknown\n dropped  {self.lines_without_token:,} lines without a token\n     cut  {cuts}"
-        )
-
-
-def binarize(tokenizer: Path, splits: dict[str, list[Path]], output: Path, workers: int) -> dict[str, Counts]:
+def binarize(
+    tokenizer: Path, splits: dict[str, list[Path]], output: Path, workers: int, sampling: Sampling | None = None
+) -> dict[str, Counts]:
     """Write the data-bin `output`; `splits` maps "train", "valid", ... to document files.
 
-    Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt, and for an `output` that
-    holds foreign files; then nothing is written.
+    With `sampling`, write the data-bins `output`/1, `output`/2, ..., each with another segmentation of "train"; the
+    counts are then those of "1/train", "2/train", ..., and of the other splits, which all have alike.
+    Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt or has nothing to sample, and
+    for an `output` that holds foreign files; then nothing is written.
     """
     refuse_foreign(output, MARKER)
     if not (tokenizer / "dict.txt").is_file():
@@ -63,45 +55,61 @@ def binarize(tokenizer: Path, splits: dict[str, list[Path]], output: Path, worke
             f"{tokenizer / 'dict.txt'}: no such file; give a directory of preprocess.train_tokenizer or of "
             "alibert_fairseq.hf.load."
         )
-    manifest: dict = {"command": "binarize", "tokenizer": {}, "splits": {}}
-    counts = {}
-    with directory_written_whole(output, MARKER) as directory, EncoderPool(tokenizer, workers) as pool:
+    sampled = {"sampling": asdict(sampling)} if sampling else {}
+    manifest = {"command": "binarize", "tokenizer": {}, **sampled, "splits": {}}
+    counts: dict[str, Counts] = {}
+    with directory_written_whole(output, MARKER) as directory, EncoderPool(tokenizer, workers, sampling) as pool:
+        data_bins = _data_bins(directory, sampling)
+        for place in data_bins:
+            place.mkdir(exist_ok=True)
         for split, paths in splits.items():
-            log = InputLog()
-            counts[split] = _write_split(directory / split, paths, pool, log)
-            manifest["splits"][split] = asdict(counts[split]) | {"inputs": log.manifest()}
-        for name in TOKENIZER_FILES:
-            if (tokenizer / name).is_file():
-                shutil.copyfile(tokenizer / name, directory / name)
-                manifest["tokenizer"][name] = hashlib.sha256((directory / name).read_bytes()).hexdigest()
+            log, drawn = InputLog(), sampling is not None and split == "train"
+            written = _write_split(data_bins, split, paths, pool, log, drawn)
+            for name, counted in written.items():
+                counts[name] = counted
+                manifest["splits"][name] = asdict(counted) | {"inputs": log.manifest()}
+        manifest["tokenizer"] = _copy_tokenizer(tokenizer, data_bins)
         text = json.dumps(manifest, ensure_ascii=False, indent=2)
         (directory / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return counts
 
 
-def _write_split(prefix: Path, paths: list[Path], pool: EncoderPool, log: InputLog) -> Counts:
-    counts, last, layout = Counts(), None, pool.encoder.layout
+def _data_bins(directory: Path, sampling: Sampling | None) -> list[Path]:
+    """The directory itself, or with `sampling` one in it for each sample."""
+    return [directory / str(number) for number in range(1, sampling.samples + 1)] if sampling else [directory]
+
+
+def _copy_tokenizer(tokenizer: Path, data_bins: list[Path]) -> dict[str, str]:
+    """Put the tokenizer's files into every data-bin; returns the SHA-256 of each file."""
+    files = [tokenizer / name for name in TOKENIZER_FILES if (tokenizer / name).is_file()]
+    for file, place in product(files, data_bins):
+        shutil.copyfile(file, place / file.name)
+    return {file.name: hashlib.sha256((data_bins[0] / file.name).read_bytes()).hexdigest() for file in files}
+
+
+def _write_split(
+    data_bins: list[Path], split: str, paths: list[Path], pool: EncoderPool, log: InputLog, drawn: bool
+) -> dict[str, Counts]:
+    """Write one split to every data-bin, in one reading; the counts by name: of each where they differ, else once."""
+    cuts, worker = Cuts(), pool.worker
     total = sum(path.stat().st_size for path in paths if path.is_file())
-    with Writer(prefix, pool.encoder.dtype) as writer, tqdm(total=total, unit="B", unit_scale=True) as bar:
-        bar.set_description(prefix.name)
-        for block in pool.encode(blocks_of(read_documents(paths, log), counts.cuts)):
-            ids, sizes = with_separators(block, last, layout.end)
-            writer.add(ids, sizes)
-            last = block.documents[-1] if len(block.documents) else last
-            counts.documents += int(np.count_nonzero(sizes == 1))
-            counts.lines += len(block.sizes)
-            counts.tokens += len(block.ids) - len(block.sizes)
-            counts.unknowns += int(np.count_nonzero(ids == layout.unknown))
-            counts.lines_without_token += block.empty_lines
+    with ExitStack() as stack, tqdm(total=total, unit="B", unit_scale=True) as bar:
+        writers = [stack.enter_context(Writer(place / split, worker.encoder.dtype)) for place in data_bins]
+        outputs = [SplitWriter(writer, worker.encoder.layout, cuts) for writer in writers]
+        bar.set_description(split)
+        for blocks in pool.encode(blocks_of(read_documents(paths, log), cuts), drawn):
+            for output, block in zip(outputs, blocks if drawn else blocks * len(outputs), strict=True):
+                output.add(block)
             bar.update(log.bytes_read() - bar.n)
-    if not counts.lines:
+    if not outputs[0].counts.lines:
         raise InputError(f"{paths[0]}: the tokenizer finds no token in this text; check the corpus and the tokenizer.")
-    counts.documents += 1  # one more than there are empty lines between them
-    return counts
+    for output in outputs:
+        output.counts.documents += 1  # one more than there are empty lines between them
+    names = [f"{place.name}/{split}" for place in data_bins] if drawn else [split]
+    return {name: output.counts for name, output in zip(names, outputs, strict=False)}
 
 
-def main() -> None:
-    """The command line."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokenizer", required=True, type=Path, help="of preprocess.train_tokenizer or hf.load")
     parser.add_argument("--train", required=True, nargs="+", type=Path, metavar="FILE", help="documents to train on")
@@ -114,12 +122,48 @@ def main() -> None:
         default=cores,
         help=f"processes (default {cores}: the cores this process may use)",
     )
-    options = parser.parse_args()
+    parser.add_argument(
+        "--samples",
+        type=at_least(0),
+        default=0,
+        metavar="K",
+        help="data-bins to write, each with the training text segmented by other draws (default 0: one data-bin with "
+        "the best segmentation, as in the papers; the draws need a Unigram tokenizer)",
+    )
+    parser.add_argument(
+        "--alpha",
+        type=float,
+        help=f"of --samples: a segmentation is drawn in proportion to its probability to the power alpha (default "
+        f"{ALPHA}: on the leaflets of docs/text.md every seventh word or so is not in its best segmentation; "
+        "1 hardly ever leaves the best, 0.1 makes half as many tokens again)",
+    )
+    parser.add_argument(
+        "--seed", type=at_least(0), help="of --samples: of the draws (default 1: any will do, it is recorded)"
+    )
+    return parser
+
+
+def main() -> None:
+    """The command line."""
+    options = _parser().parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the cores are shared out by --workers
     splits = {name: getattr(options, name) for name in ("train", "valid") if getattr(options, name)}
-    for split, counts in binarize(options.tokenizer, splits, options.output, options.workers).items():
+    sampling = _sampling(options)
+    for split, counts in binarize(options.tokenizer, splits, options.output, options.workers, sampling).items():
         print(f"{split:>8}  {counts}")
     print(f" written  {options.output}")
+    if sampling:
+        data_bins = ":".join(map(str, _data_bins(options.output, sampling)))
+        print(f"{'data':>8}  {data_bins} (for fairseq-train: one data-bin an epoch, in turn)")
+
+
+def _sampling(options: argparse.Namespace) -> Sampling | None:
+    given = {name: getattr(options, name) for name in ("alpha", "seed") if getattr(options, name) is not None}
+    if options.samples:
+        return Sampling(options.samples, **given)
+    for name in given:
+        raise InputError(f"--{name}: says how --samples draws; give --samples 4, for one, or leave it out.")
+    return None
 
 
 if __name__ == "__main__":

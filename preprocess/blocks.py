@@ -8,6 +8,7 @@ import numpy as np
 from preprocess.documents import Document
 from preprocess.line_encoder import LineEncoder
 from preprocess.long_lines import Cuts, cut_line
+from preprocess.subword_sampling import SubwordSampler
 
 BLOCK_CHARACTERS = 1 << 20  # some 0.1 s of a worker's time: large beside the cost of handing a block over
 
@@ -48,7 +49,15 @@ def blocks_of(documents: Iterable[Document], cuts: Cuts) -> Iterator[Block]:
 
 def encode_block(encoder: LineEncoder, block: Block) -> EncodedBlock:
     """Encode the lines. One without a token is left out: its end alone would look like the end of a document."""
-    ids, sizes = encoder.encode(block.lines)
+    return _kept(block, *encoder.encode(block.lines))
+
+
+def sample_block(sampler: SubwordSampler, block: Block, number: int) -> list[EncodedBlock]:
+    """The same for each sample of the sampler; `number` is that of the block in the corpus."""
+    return [_kept(block, ids, sizes) for ids, sizes in sampler.encode(block.lines, number)]
+
+
+def _kept(block: Block, ids: np.ndarray, sizes: np.ndarray) -> EncodedBlock:
     kept = sizes > 1
     return EncodedBlock(
         ids[np.repeat(kept, sizes)], sizes[kept], np.array(block.documents)[kept], int(np.count_nonzero(~kept))

@@ -34,26 +34,27 @@ class LineEncoder:
         `lines` hold no line break. Where the text spells a special token that a published Unigram model has among its
         pieces, the id is that of the unknown; our own tokenizers have no such piece, and InputError is raised.
         """
-        if self.by_word:
-            parts = " \n ".join(lines).split(" ") + ["\n"]
-        else:
-            parts = [part for line in lines for part in (line, "\n")]
+        parts = parts_of(lines, self.by_word)
         distinct = set(parts)
         self._learn(list(distinct.difference(self.cache)))
         ids = np.frombuffer(b"".join(map(self.cache.__getitem__, parts)), dtype=self.dtype)
         if self.cached_bytes > CACHE_BYTES:
             self._forget(distinct)
-        return ids, np.diff(np.flatnonzero(ids == self.layout.end), prepend=-1).astype(np.int32)
+        return ids, self.sizes(ids)
+
+    def sizes(self, ids: np.ndarray) -> np.ndarray:
+        """(lines,) the sizes of lines that lie end to end, each with its end."""
+        return np.diff(np.flatnonzero(ids == self.layout.end), prepend=-1).astype(np.int32)
 
     def _learn(self, parts: list[str]) -> None:
         encodings = self.tokenizer.encode_batch_fast(parts, add_special_tokens=False)
         for part, encoding in zip(parts, encodings, strict=True):
-            ids = encoding.ids
-            if not self.never.isdisjoint(ids):
-                ids = self._without_specials(part, ids)
-            self._remember(part, np.array(ids, self.dtype).tobytes())
+            self._remember(part, np.array(self.as_text(part, encoding.ids), self.dtype).tobytes())
 
-    def _without_specials(self, part: str, ids: list[int]) -> list[int]:
+    def as_text(self, part: str, ids: list[int]) -> list[int]:
+        """The ids of a part of a text, special tokens that it spells become unknowns; InputError as for `encode`."""
+        if self.never.isdisjoint(ids):
+            return ids
         if self.layout.published:
             return [self.layout.unknown if number in self.never else number for number in ids]
         raise InputError(
@@ -71,3 +72,10 @@ class LineEncoder:
         self._remember("\n", np.array([self.layout.end], self.dtype).tobytes())
         for part in distinct - {"\n"}:
             self._remember(part, old[part])
+
+
+def parts_of(lines: list[str], by_word: bool) -> list[str]:
+    """What is encoded by itself: the stretches between spaces or whole lines, and a line break after each line."""
+    if by_word:
+        return " \n ".join(lines).split(" ") + ["\n"]
+    return [part for line in lines for part in (line, "\n")]
