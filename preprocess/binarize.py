@@ -1,6 +1,6 @@
 """Documents to a data-bin: byte for byte what fairseq-preprocess makes of the same tokens, in one pass over all cores.
 
-    python -m preprocess.binarize --tokenizer TOKDIR --train train.jsonl --valid valid.jsonl --output data-bin
+    python -m preprocess.binarize --tokenizer tokenizer --mix mixed --output data-bin
 
 Every line of text becomes its pieces and `</s>`; an empty line stands between documents. The output holds
 {train,valid}.{bin,idx}, dict.txt, the tokenizer's files and manifest.json. `fairseq-preprocess --only-source --srcdict
@@ -26,10 +26,12 @@ from pathlib import Path
 from tqdm import tqdm
 
 from preprocess.blocks import blocks_of
-from preprocess.documents import read_documents
+from preprocess.corpora import VALID, is_mix, read_corpora
+from preprocess.documents import document_files, read_documents, size_of
 from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.indexed_dataset import Writer
 from preprocess.long_lines import Cuts
+from preprocess.mixing import TRAIN, split_name, write_mix
 from preprocess.options import at_least
 from preprocess.parallel import EncoderPool
 from preprocess.split_writer import Counts, SplitWriter
@@ -40,9 +42,16 @@ TOKENIZER_FILES = ("dict.txt", "tokenizer.json", "tokenizer_config.json", "speci
 
 
 def binarize(
-    tokenizer: Path, splits: dict[str, list[Path]], output: Path, workers: int, sampling: Sampling | None = None
+    tokenizer: Path,
+    splits: dict[str, list[Path]],
+    output: Path,
+    workers: int,
+    sampling: Sampling | None = None,
+    weights: dict[str, float] | None = None,
 ) -> dict[str, Counts]:
-    """Write the data-bin `output`; `splits` maps "train", "valid", ... to document files.
+    """Write the data-bin `output`; `splits` maps "train", "valid", ... to documents.
+
+    `weights` are those of the corpora of a mix, in the order of "train", "train1", ...; mix.json says them to training.
 
     With `sampling`, write the data-bins `output`/1, `output`/2, ..., each with another segmentation of "train"; the
     counts are then those of "1/train", "2/train", ..., and of the other splits, which all have alike.
@@ -63,12 +72,14 @@ def binarize(
         for place in data_bins:
             place.mkdir(exist_ok=True)
         for split, paths in splits.items():
-            log, drawn = InputLog(), sampling is not None and split == "train"
+            log, drawn = InputLog(), sampling is not None and split.startswith(TRAIN)
             written = _write_split(data_bins, split, paths, pool, log, drawn)
             for name, counted in written.items():
                 counts[name] = counted
                 manifest["splits"][name] = asdict(counted) | {"inputs": log.manifest()}
         manifest["tokenizer"] = _copy_tokenizer(tokenizer, data_bins)
+        for place in data_bins if weights else ():
+            write_mix(place, weights)
         text = json.dumps(manifest, ensure_ascii=False, indent=2)
         (directory / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return counts
@@ -92,12 +103,12 @@ def _write_split(
 ) -> dict[str, Counts]:
     """Write one split to every data-bin, in one reading; the counts by name: of each where they differ, else once."""
     cuts, worker = Cuts(), pool.worker
-    total = sum(path.stat().st_size for path in paths if path.is_file())
-    with ExitStack() as stack, tqdm(total=total, unit="B", unit_scale=True) as bar:
+    files = document_files(paths)
+    with ExitStack() as stack, tqdm(total=size_of(files), unit="B", unit_scale=True) as bar:
         writers = [stack.enter_context(Writer(place / split, worker.encoder.dtype)) for place in data_bins]
         outputs = [SplitWriter(writer, worker.encoder.layout, cuts) for writer in writers]
         bar.set_description(split)
-        for blocks in pool.encode(blocks_of(read_documents(paths, log), cuts), drawn):
+        for blocks in pool.encode(blocks_of(read_documents(files, log), cuts), drawn):
             for output, block in zip(outputs, blocks if drawn else blocks * len(outputs), strict=True):
                 output.add(block)
             bar.update(log.bytes_read() - bar.n)
@@ -112,8 +123,12 @@ def _write_split(
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokenizer", required=True, type=Path, help="of preprocess.train_tokenizer or hf.load")
-    parser.add_argument("--train", required=True, nargs="+", type=Path, metavar="FILE", help="documents to train on")
-    parser.add_argument("--valid", nargs="+", type=Path, metavar="FILE", help="documents to validate on")
+    train = parser.add_mutually_exclusive_group(required=True)
+    train.add_argument("--mix", type=Path, help="directory of preprocess.mix: its corpora and its validation")
+    train.add_argument("--train", nargs="+", type=Path, metavar="DOCUMENTS", help="documents to train on")
+    parser.add_argument(
+        "--valid", nargs="+", type=Path, metavar="DOCUMENTS", help="those to validate on, beside --train"
+    )
     parser.add_argument("--output", required=True, type=Path, help="the data-bin to write")
     cores = len(os.sched_getaffinity(0))
     parser.add_argument(
@@ -147,14 +162,31 @@ def main() -> None:
     """The command line."""
     options = _parser().parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the cores are shared out by --workers
-    splits = {name: getattr(options, name) for name in ("train", "valid") if getattr(options, name)}
+    splits, weights = _splits(options)
     sampling = _sampling(options)
-    for split, counts in binarize(options.tokenizer, splits, options.output, options.workers, sampling).items():
+    written = binarize(options.tokenizer, splits, options.output, options.workers, sampling, weights)
+    for split, counts in written.items():
         print(f"{split:>8}  {counts}")
     print(f" written  {options.output}")
     if sampling:
         data_bins = ":".join(map(str, _data_bins(options.output, sampling)))
         print(f"{'data':>8}  {data_bins} (for fairseq-train: one data-bin an epoch, in turn)")
+
+
+def _splits(options: argparse.Namespace) -> tuple[dict[str, list[Path]], dict[str, float] | None]:
+    """(documents of every split, weights of the corpora, None where there is nothing to mix)."""
+    if options.train:
+        return {TRAIN: options.train} | ({VALID: options.valid} if options.valid else {}), None
+    if options.valid:
+        raise InputError("--valid is for --train; a mix has its own validation, so leave it out.")
+    if not is_mix([options.mix]):
+        raise InputError(f"{options.mix}: no output of preprocess.mix; give its directory, or documents with --train.")
+    corpora = read_corpora([options.mix])
+    splits = {split_name(number): corpus.paths for number, corpus in enumerate(corpora)}
+    if (options.mix / VALID).is_dir():
+        splits[VALID] = [options.mix / VALID]
+    plain = len(corpora) == 1 and corpora[0].weight == 1
+    return splits, None if plain else {corpus.name: corpus.weight for corpus in corpora}
 
 
 def _sampling(options: argparse.Namespace) -> Sampling | None:

@@ -4,7 +4,7 @@
 
 Texts are compared by their words, whatever white space is between them. Of documents that are the same, or nearly, the
 first stays, in the order of the inputs: give the best source first. Nearly: by the words alone, without capitals and
-punctuation, three neighbouring ones at a time, 65 % of which both documents have (MinHash; docs/results/
+punctuation, three neighbouring ones at a time, 62 % of which both documents have (MinHash; docs/results/
 near_duplicates.md).
 """
 

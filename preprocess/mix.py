@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from preprocess.corpora import VALID
 from preprocess.documents import SHARD_SUFFIX, Document, Size, document_files, read_documents
 from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
@@ -22,8 +23,6 @@ from preprocess.options import share
 from preprocess.resumable import Work, identity, resumable_directory
 from preprocess.shards import ShardFile, shard_name, written_shard
 from preprocess.weighing import Weighing, add_weighing_options, weighing_of
-
-VALID = "valid"
 
 
 @dataclass
