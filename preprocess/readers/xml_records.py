@@ -13,6 +13,7 @@ from preprocess.compression import open_bytes
 from preprocess.documents import Document
 from preprocess.files import InputError
 from preprocess.readers.dates import iso_date
+from preprocess.readers.fields import lines_of_text
 from preprocess.readers.how import How
 from preprocess.readers.lines import LONGEST, encoding_of
 from preprocess.readers.log import Misuse, ReadLog, readable
@@ -89,8 +90,7 @@ def texts(record: etree._Element, path: str, shape: Shape) -> list[str]:
     return [
         line
         for result in results
-        for line in (lines_of(result, shape) if isinstance(result, etree._Element) else [str(result).strip()])
-        if line
+        for line in (lines_of(result, shape) if isinstance(result, etree._Element) else lines_of_text(str(result)))
     ]
 
 

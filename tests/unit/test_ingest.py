@@ -143,8 +143,8 @@ def test_the_command_prints_and_writes_what_it_read_and_kept(brat, tmp_path):
 def test_the_command_reads_a_table_and_chooses_from_it(tmp_path):
     result = run(
         "preprocess.ingest", FIXTURES / "resumes.csv", "--text-field", "titre", "--text-field", "résumé", "--id-field",
-        "pmid", "--metadata", "specialty=spécialité", "--where", "specialty=pneumologie", "--licence", "CC0", "--output",
-        tmp_path / "out.jsonl.zst",
+        "pmid", "--metadata", "specialty=spécialité", "--where", "specialty=pneumologie", "--licence", "CC0",
+        "--output", tmp_path / "out.jsonl.zst",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     (document,) = read_documents([tmp_path / "out.jsonl.zst"])

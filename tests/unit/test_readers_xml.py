@@ -129,6 +129,16 @@ def test_any_other_xml_is_read_with_paths_without_prefixes():
     assert document.metadata == {"author": "Personne (1850-1900)"}
 
 
+def test_a_text_in_an_attribute_has_lines_too(tmp_path):
+    """E3C's files hold their text in one: UIMA's XMI."""
+    (tmp_path / "a.xml").write_text(
+        '<xmi:XMI xmlns:xmi="u" xmlns:cas="v"><cas:Sofa sofaString="Motif :&#13;&#10;&#10;fièvre"/></xmi:XMI>'
+    )
+    assert read(tmp_path / "a.xml", format="xml", record="XMI", text="Sofa/@sofaString").lines == [
+        ["Motif :", "fièvre"]
+    ]
+
+
 def test_attributes_lose_their_prefix_too_and_records_without_an_id_are_numbered(tmp_path):
     (tmp_path / "a.xml").write_text(
         '<x xmlns:a="u"><a:r a:n="7"><t>un</t><t>deux</t></a:r><a:r><t>trois</t></a:r></x>', encoding="utf-8"
