@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
         ("--format",): dict(
             choices=[*FORMATS],
-            help="what the files hold (default: what their ending says: .txt .jsonl .csv .tsv .parquet .html .nxml, of "
-            "which all but .parquet may be compressed with .gz or .zst; .xml says nothing)",
+            help="what the files hold (default: what their ending says: .txt .jsonl .json .csv .tsv .parquet .html "
+            ".nxml, all but .parquet also with .gz or .zst; .xml says nothing)",
         ),
         ("--text-field", "--text-path"): dict(
             dest="text", action="append", metavar="PATH",

@@ -11,7 +11,7 @@ from preprocess.readers.bdpm import read_bdpm, table_name
 from preprocess.readers.how import How
 from preprocess.readers.html_pages import read_html
 from preprocess.readers.jats import read_jats
-from preprocess.readers.json_lines import read_json_lines
+from preprocess.readers.json_lines import read_json, read_json_lines
 from preprocess.readers.leaflets import read_leaflets
 from preprocess.readers.log import ReadLog
 from preprocess.readers.parquet import read_parquet
@@ -44,6 +44,7 @@ def _heeds(names: str) -> frozenset[str]:
 FORMATS = {
     "text": Format(read_text, (".txt",), _heeds("encoding one_document_per_file")),
     "jsonl": Format(read_json_lines, (".jsonl", ".ndjson"), _heeds("encoding text id date metadata")),
+    "json": Format(read_json, (".json",), _heeds("encoding text id date metadata")),
     "csv": Format(read_table, (".csv",), _heeds("encoding delimiter text id date metadata")),
     "tsv": Format(read_table, (".tsv",), _heeds("encoding delimiter text id date metadata")),
     "parquet": Format(read_parquet, (".parquet",), _heeds("text id date metadata")),
@@ -57,7 +58,7 @@ FORMATS = {
 }
 # What an ending says for certain: .xml says nothing, and of a page or a text it does not say which of the special ones.
 OF_SUFFIX = {suffix: name for name, one in reversed(FORMATS.items()) for suffix in one.suffixes if suffix != ".xml"}
-COMPRESSED = ("text", "jsonl", "csv", "tsv", "xml", "jats", "pubmed", "theses", "html", "leaflet", "bdpm")
+COMPRESSED = ("text", "jsonl", "json", "csv", "tsv", "xml", "jats", "pubmed", "theses", "html", "leaflet", "bdpm")
 FOR_ALL = _heeds("format name source licence on_error")
 
 

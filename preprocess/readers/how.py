@@ -14,9 +14,9 @@ RESERVED = frozenset({"id", "source", "licence", "date", "text"})  # what a docu
 class How:
     """What a reader has to know besides the file. Empty: what the format, or the name of the file, says.
 
-    `text`, `id`, `date` and the values of `metadata` name columns (csv, tsv, parquet), fields (jsonl, dots lead into
-    nested ones) or XPaths below a record (xml, html; names without their namespace's prefix). Several texts are joined
-    as lines, in the order given. Raises InputError for a value that no reader knows.
+    `text`, `id`, `date` and the values of `metadata` name columns (csv, tsv, parquet), fields (jsonl, json; dots lead
+    into nested ones) or XPaths below a record (xml, html; names without their namespace's prefix). Several texts are
+    joined as lines, in the order given. Raises InputError for a value that no reader knows.
     """
 
     format: str = ""  # a name of preprocess.readers.FORMATS

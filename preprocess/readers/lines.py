@@ -26,6 +26,9 @@ class Fault(NamedTuple):
     remedy: str
     detail: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.detail})" if self.detail else self.reason
+
 
 class Line(NamedTuple):
     """A line without its end. With a fault, bytes that are no characters are lone surrogates, Python's escapes."""

@@ -103,7 +103,7 @@ def delimiter_of(file: Path, header: str) -> str:
 def _header(file: Path, how: How, start: int, end: int, header: list[str], fault: Fault | None) -> list[str]:
     place = f"{readable(file)}, line {start}"
     if fault:
-        raise InputError(f"{place}: {fault.reason} {fault.detail}; {fault.remedy}.")
+        raise InputError(f"{place}: {fault}; {fault.remedy}.")
     header = [name.strip() for name in header]
     if twice := [name for name in header if header.count(name) > 1]:
         raise InputError(f"{place}: two columns named '{twice[0]}'; give each a name of its own.")

@@ -8,6 +8,7 @@ import zstandard
 from reader_helpers import FIXTURES, read
 
 from preprocess.files import InputError
+from preprocess.readers import json_lines
 from preprocess.readers import text as text_module
 
 SENTENCE = "L’œdème est apparu à 38 °C."
@@ -108,6 +109,47 @@ def test_json_lines_of_our_own_form_need_no_settings(tmp_path, suffix, pack):
     assert (first.id, first.source, first.licence, first.date) == ("1", "s", "CC0", "2023-02-14")
     assert first.lines == ["a", "b"] and first.metadata == {"mesh": ["C04"]}
     assert (second.id, second.source, second.lines) == ("in-3", "in", ["c"])
+
+
+def test_a_file_of_json_is_a_record_or_an_array_of_them(tmp_path):
+    """E3C has a file for each document, with what our own form has: id, source, licence, text."""
+    (tmp_path / "FR1.json").write_text(
+        '{\n "publication_date": "2013-04-09",\n "id": "FR1",\n "source": "PAMJ", "licence": "CC BY 4.0",\n'
+        ' "language": "fr",\n "text": "Un homme\\ntousse."\n}', encoding="utf-8"
+    )  # fmt: skip
+    (document,) = read(tmp_path / "FR1.json", date="publication_date").documents
+    assert (document.id, document.source, document.licence, document.date) == ("FR1", "PAMJ", "CC BY 4.0", "2013-04-09")
+    assert document.lines == ["Un homme", "tousse."] and document.metadata == {"language": "fr"}
+    (tmp_path / "x.json").write_text('[{"text": "a"}, 5, {"text": "b"}]')
+    got = read(tmp_path / "x.json", on_error="skip")
+    assert got.lines == [["a"], ["b"]] and got.ids == ["x-1", "x-3"]
+    assert [(skipped.place, skipped.reason) for skipped in got.skipped] == [("record 2", "not a JSON object")]
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (b"[1,", r"x.json: not JSON \(Expecting value"),
+        (b'{"text":\n"\xe9"}', "x.json, line 2: not UTF-8"),
+        (b"[" * 5000 + b"]" * 5000, "x.json: more than 100 levels of brackets"),
+        (b'{"text": "a"}\n{"text": "b"}', "x.json: not JSON .Extra data"),
+    ],
+)
+def test_a_file_that_is_no_json_is_refused_or_listed_whole(tmp_path, content, words):
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read(tmp_path / "x.json")
+    assert read(tmp_path / "x.json", on_error="skip").counts == {
+        "skipped: a whole file": 1,
+        "files without a document": 1,
+    }
+
+
+def test_a_file_of_json_has_a_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_lines, "LONGEST", 10)
+    (tmp_path / "x.json").write_text('[{"text": "a"},\n{"text": "b"}]')
+    with pytest.raises(InputError, match=r"line 1: a file of more than .* MB; write an object a line, as `jq -c"):
+        read(tmp_path / "x.json")
 
 
 def test_the_fields_of_foreign_json_lines_are_named():
