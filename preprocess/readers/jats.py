@@ -16,7 +16,7 @@ from preprocess.readers.dates import iso_date
 from preprocess.readers.how import How
 from preprocess.readers.log import ReadLog
 from preprocess.readers.tree import Shape, line_of, lines_of
-from preprocess.readers.xml_records import XML_NAMESPACE, document_of_record, records_of, speaks
+from preprocess.readers.xml_records import XML_NAMESPACE, document_of_record, find, records_of, speaks
 
 MARK = "citation-mark"  # our name for exponents that cite, and marks of footnotes: "fièvre", not "fièvre3"
 ARTICLE = Shape(
@@ -60,12 +60,12 @@ def read_jats(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
     """An article is a document: id PMC number or DOI, licence, date of publication, journal, subjects, keywords."""
     paths = how.but(metadata=METADATA | {**how.metadata})
     for number, article in enumerate(records_of(file, how, log, ("article",)), 1):
-        for mark in article.xpath(CITES):
+        for mark in find(article, CITES):
             mark.tag = MARK
         text = [
             line
             for path in PARTS
-            for part in article.xpath(path)
+            for part in find(article, path)
             if speaks(part, how.language)
             for line in lines_of(part, ARTICLE)
         ]
@@ -80,7 +80,7 @@ def read_jats(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
 
 def _id(article: etree._Element) -> str:
     for kind in ("pmcid", "pmc", "doi", "pmid", "publisher-id"):
-        for node in article.xpath(ID % kind):
+        for node in find(article, ID % kind):
             name = line_of(node, ARTICLE)
             return f"PMC{name.removeprefix('PMC')}" if kind.startswith("pmc") else name
     return ""
@@ -89,7 +89,7 @@ def _id(article: etree._Element) -> str:
 def _date(article: etree._Element) -> str:
     """Of the dates of publication the most exact, and of those the first."""
     dates = []
-    for node in article.xpath("front/article-meta/pub-date"):
+    for node in find(article, "front/article-meta/pub-date"):
         parts = [node.findtext(name, "").strip() for name in ("year", "month", "day")]
         dates.append(iso_date(" ".join(parts[: parts.index("")] if "" in parts else parts)))
     return max(dates, key=len, default="")
@@ -97,10 +97,10 @@ def _date(article: etree._Element) -> str:
 
 def _licence(article: etree._Element) -> str:
     """CC BY 4.0, from the address of a Creative Commons licence; any other licence by its own first words."""
-    for node in article.xpath("front/article-meta/permissions"):
+    for node in find(article, "front/article-meta/permissions"):
         if found := LICENCE.search(etree.tostring(node, encoding="unicode")):
             kind, version = found[1].upper(), found[2]
             return f"CC0 {version}" if kind == "ZERO" else f"CC {kind} {version}"
-        for licence in node.xpath(".//license"):
+        for licence in find(node, ".//license"):
             return line_of(licence, ARTICLE)[:200]
     return ""

@@ -15,7 +15,7 @@ from preprocess.readers.dates import iso_date
 from preprocess.readers.how import How
 from preprocess.readers.log import Misuse, ReadLog
 from preprocess.readers.tree import Shape, line_of
-from preprocess.readers.xml_records import document_of_record, is_language, records_of
+from preprocess.readers.xml_records import document_of_record, find, is_language, records_of
 
 RECORD = Shape(blocks=frozenset(), skipped=frozenset({"math"}))
 CITATION = "MedlineCitation/"
@@ -41,7 +41,7 @@ def read_pubmed(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
     paths = how.but(id=CITATION + "PMID", metadata=METADATA | {**how.metadata})
     for number, record in enumerate(records_of(file, how, log, ("PubmedArticle",)), 1):
         document = document_of_record(record, paths, number, list(_text(record, how.language)), LISTS)
-        document.date = iso_date(" ".join(node.text or "" for node in record.xpath(DATE)))
+        document.date = iso_date(" ".join(node.text or "" for node in find(record, DATE)))
         if tree := [place for one in document.metadata.get("mesh", ()) for place in trees.get(one, ())]:
             document.metadata["mesh_tree"] = tree
         yield document

@@ -10,7 +10,7 @@ from preprocess.documents import Document
 from preprocess.readers.how import How
 from preprocess.readers.log import ReadLog
 from preprocess.readers.tree import lines_of
-from preprocess.readers.xml_records import ANY, document_of_record, records_of, speaks
+from preprocess.readers.xml_records import ANY, document_of_record, find, records_of, speaks
 
 PARTS = (
     ".//thesisRecord/title | .//thesisRecord/alternative | self::dc/title",
@@ -36,7 +36,7 @@ def read_theses(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
         text = [
             line
             for path in PARTS
-            for part in thesis.xpath(path)
+            for part in find(thesis, path)
             if speaks(part, how.language)
             for line in lines_of(part, ANY)
         ]

@@ -5,6 +5,7 @@ expanded, nothing outside the file is ever opened, and the memory is that of one
 """
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from lxml import etree
@@ -81,17 +82,26 @@ def records_of(file: Path, how: How, log: ReadLog, names: tuple[str, ...]) -> It
 
 
 def texts(record: etree._Element, path: str, shape: Shape) -> list[str]:
-    """The lines that an XPath finds; none for the empty path. Raises InputError for what is no XPath."""
-    try:
-        results = record.xpath(path) if path else []
-    except etree.XPathError as error:
-        raise Misuse(f"path '{path}': {error}; see XPath 1.0, names without their prefix.") from None
-    results = results if isinstance(results, list) else [results]
+    """The lines that an XPath finds."""
     return [
         line
-        for result in results
+        for result in find(record, path)
         for line in (lines_of(result, shape) if isinstance(result, etree._Element) else lines_of_text(str(result)))
     ]
+
+
+def find(record: etree._Element, path: str) -> list:
+    """What an XPath finds: elements, or texts; nothing for the empty path. Raises Misuse for what is no XPath."""
+    try:
+        results = _compiled(path)(record) if path else []
+    except etree.XPathError as error:
+        raise Misuse(f"path '{path}': {error}; see XPath 1.0, names without their prefix.") from None
+    return results if isinstance(results, list) else [results]
+
+
+@lru_cache(maxsize=256)  # more than all formats have; compiling one takes longer than asking a record with it
+def _compiled(path: str) -> etree.XPath:
+    return etree.XPath(path)
 
 
 def speaks(element: etree._Element, language: str) -> bool:
