@@ -21,6 +21,7 @@ NEEDS = [
     "sacremoses>=0.1",  # the `moses` mode to compare with
     "pyyaml>=6",  # fine-tuning recipes
     "rensa>=0.5,<0.6",  # MinHash of near-duplicates; 0.5 gives other signatures than 0.4, so may 0.6
+    "lxml>=5.3",  # reads XML and HTML; 5.3 is the first for Python 3.13
     "zstandard>=0.22",  # documents are stored compressed; 0.22 is the first for Python 3.12
     "tqdm>=4.60",  # progress of long work
     "matplotlib>=3.8",  # pictures of curves and scores
@@ -31,7 +32,9 @@ NEEDS = [
 # as a need of the project, it would make a plain `pip install` fail. uv, and pip < 24.1, install the extra.
 EXTRAS = {
     "fairseq": ["fairseq==0.12.2"],
+    "parquet": ["pyarrow>=16"],  # reads Parquet; large, so only for who has such files; 16 is the first for numpy 2
     "test": [
+        "pyarrow>=16",
         "pytest>=8",
         "pytest-xdist>=3",  # a process a core: most tests wait for commands they start, each of one thread
         "hypothesis>=6",

@@ -1,62 +1,118 @@
-"""Read source files into documents: one `.jsonl` with id, source, licence and text.
+"""Read source files in any format into documents: one `.jsonl` with id, source, licence, date, text and metadata.
 
     python -m preprocess.ingest corpus.txt letters/ --output documents.jsonl --source hospital --licence "CC BY 4.0"
+    python -m preprocess.ingest baseline/ --format pubmed --output pubmed.jsonl.zst --where "mesh_terms~Neoplasms"
 
-A directory is read file by file, as brat folders are; OUTPUT.report.json says what was read.
+A directory is read file by file, as brat folders are; OUTPUT.report.json says what was read, and with --on-error skip
+OUTPUT.skipped.tsv what was not. docs/corpora.md has the command for each corpus.
 """
 
 import argparse
-from collections.abc import Iterator
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
-from preprocess.compression import bare
-from preprocess.documents import Document, read_documents, read_lines, write_document
-from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
+import zstandard
+
+from preprocess.documents import Document, write_document
+from preprocess.files import InputError, exit_with_sentence, written_whole
+from preprocess.readers import How, ReadLog, Skipped, UniqueIds, files_of, read_file
+from preprocess.readers.arguments import add_arguments, how_of
+from preprocess.readers.log import readable
 from preprocess.report import Report
+from preprocess.where import Where
+
+PACKED = {
+    ".zst": lambda stored: zstandard.ZstdCompressor().stream_writer(stored, closefd=False),
+    # neither name nor time in it: the same text is the same bytes
+    ".gz": lambda stored: gzip.GzipFile(filename="", mode="wb", fileobj=stored, mtime=0),
+}
 
 
-def ingest(paths: list[Path], output: Path, source: str | None, licence: str | None) -> Report:
-    """Write the documents of all `paths` to `output`, in order; `source` and `licence` replace what the files say.
+@dataclass
+class IngestReport(Report):
+    """The counts of ingest, with the documents of each format."""
 
-    Raises InputError for a missing or empty input, a format without a reader, and bytes that are not UTF-8.
+    formats: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        formats = "".join(f"\n{'format':>8}  {name}: {count:,} documents" for name, count in self.formats.items())
+        return super().__str__() + formats
+
+
+def ingest(paths: Sequence[Path], output: Path, how: How | None = None, where: Sequence[Where] = ()) -> IngestReport:
+    """Write the documents of all `paths` for which every condition of `where` holds to `output`, in order.
+
+    Raises InputError for a missing or empty input, a format without a reader, a record that cannot be read; with
+    `on_error` "skip" such records are listed in OUTPUT.skipped.tsv.
     """
-    log, report = InputLog(), Report("ingest", settings={"source": source, "licence": licence})
-    with written_whole(output) as handle:
-        for path in paths:
-            for document in _documents_of(path, log, report):
-                document.source = source or document.source
-                document.licence = licence or document.licence
-                report.kept.add(document)
-                write_document(handle, document)
-    report.read, report.inputs = report.kept, log.manifest()
+    how = how or How()
+    report = IngestReport("ingest", settings=how.given() | {"where": [str(one) for one in where]})
+    ids = UniqueIds()
+    with _skipped_list(output.with_name(output.name + ".skipped.tsv")) as skipped, _text_written(output) as handle:
+        log = ReadLog(skipped)
+        for document in _documents(paths, how, log):
+            report.read.add(document)
+            if ids.settle(document):
+                report.drop("ids met before, to which a number was added")
+            if unmet := next((one for one in where if not one.holds(document)), None):
+                report.drop(f"documents not chosen ({unmet})")
+                continue
+            report.kept.add(document)
+            write_document(handle, document)
+        if where and not report.kept.documents:
+            raise InputError(f"no document of {report.read.documents:,} is chosen by --where; see the fields of one.")
+    for reason, count in log.counts.items():
+        report.drop(reason, count)
+    report.formats = dict(log.documents)
+    report.inputs = [one | {"path": readable(one["path"])} for one in log.manifest()]
     return report
 
 
-def _documents_of(path: Path, log: InputLog, report: Report) -> Iterator[Document]:
-    if path.is_dir():
-        return _read_directory(path, log, report)
-    if path.exists() and bare(path).suffix not in (".txt", ".jsonl"):
-        raise InputError(
-            f"{path}: no reader for '{bare(path).suffix}' files; give .txt, .jsonl or a directory of .txt."
-        )
-    return read_documents([path], log)
+def _documents(paths: Sequence[Path], how: How, log: ReadLog) -> Iterator[Document]:
+    for path in paths:
+        count = 0
+        for found in files_of(path, how, log):
+            for document in read_file(found.file, found.how, log):
+                count += 1
+                yield document
+        if not count and how.on_error == "stop":
+            raise InputError(f"{readable(path)}: no document in it; give one with at least one line of text.")
 
 
-def _read_directory(directory: Path, log: InputLog, report: Report) -> Iterator[Document]:
-    """One file, one document, as in brat folders; blank lines inside a file do not divide it."""
+@contextmanager
+def _text_written(output: Path) -> Iterator[IO[str]]:
+    """Text that appears under `output` when it is whole, compressed if its ending says so."""
+    if output.suffix not in PACKED:
+        with written_whole(output) as handle:
+            yield handle
+        return
+    with written_whole(output, "wb") as stored, PACKED[output.suffix](stored) as packed:
+        with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as handle:
+            yield handle
+
+
+@contextmanager
+def _skipped_list(path: Path) -> Iterator:
+    """A function to call with what was skipped; the list of it appears when the block ends, if there is any."""
     count = 0
-    for file in sorted(path for path in directory.rglob("*") if path.is_file()):
-        if file.suffix != ".txt":
-            report.drop(f"files that are not .txt ({file.suffix or 'no suffix'})")
-            continue
-        lines = [line for _, line in read_lines(file, log) if line.strip()]
-        if not lines:
-            report.drop("files without text")
-            continue
-        count += 1
-        yield Document(str(file.relative_to(directory).with_suffix("")), directory.resolve().name, lines)
+    with written_whole(path) as handle:
+        writer = csv.writer(handle, delimiter="\t", lineterminator="\n")
+        writer.writerow(Skipped._fields)
+
+        def add(skipped: Skipped) -> None:
+            nonlocal count
+            count += 1
+            writer.writerow(skipped)
+
+        yield add
     if not count:
-        raise InputError(f"{directory}: no .txt file with text in this directory; give the one that holds the texts.")
+        path.unlink()
 
 
 def main() -> None:
@@ -64,18 +120,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH",
-        help=".txt with a blank line between documents, .jsonl with id, source and text, or a directory whose .txt "
-        "files (sub-folders included) are one document each, as in brat",
+        help="files, or directories of files (sub-folders included); .txt has a blank line between documents, in a "
+        "directory it is one document",
     )  # fmt: skip
-    parser.add_argument("--output", required=True, type=Path, help="the .jsonl to write")
     parser.add_argument(
-        "--source", help="name of the corpus (default: what a .jsonl says, else the name of the file or directory)"
+        "--output", required=True, type=Path, help="the .jsonl to write; compressed if it ends in .zst or .gz"
     )
     parser.add_argument(
-        "--licence", help="licence of the texts (default: what a .jsonl says, else empty, because none can be guessed)"
-    )
+        "--where", action="append", default=[], type=str, metavar="CONDITION",
+        help="keep only documents of which some value of a field is VALUE (FIELD=VALUE) or holds a match of REGEX "
+        "(FIELD~REGEX): specialty=cardiologie, mesh_tree~^C04; several conditions must all hold",
+    )  # fmt: skip
+    add_arguments(parser)
     options = parser.parse_args()
-    ingest(options.paths, options.output, options.source, options.licence).finish(options.output)
+    where = [Where.of(argument) for argument in options.where]
+    ingest(options.paths, options.output, how_of(options), where).finish(options.output)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ MUTATIONS = [
         "tests/unit/test_documents.py::test_a_file_without_a_document_is_refused",
     ),
     Mutation(
-        "folder without a text", "preprocess/ingest.py", "if not count:", "if False:",
-        "tests/unit/test_ingest.py::test_a_format_without_a_reader_and_a_folder_without_text_are_refused",
+        "folder without a text", "preprocess/readers/folders.py", "if not count:", "if False:",
+        "tests/unit/test_readers_folders.py::test_paths_that_cannot_be_read_are_named",
     ),
     Mutation(
         "missing annotations", "downstream/readers/__init__.py", "if not path.exists():", "if False:",

@@ -54,7 +54,7 @@ def test_every_library_that_is_imported_is_asked_for(repository):
     )
     asked = {re.split(r"[<>=]", need)[0] for need in needs} | {"yaml"}  # yaml is pyyaml's
     with_fairseq = {"fairseq", "fairseq_cli", "omegaconf"}  # the extra `fairseq`
-    if_there = {"apex"}
+    if_there = {"apex", "pyarrow"}  # pyarrow: the extra `parquet`
     known = asked | with_fairseq | if_there | set(sys.stdlib_module_names) | set(PACKAGES)
     files = [path for package in PACKAGES for path in (repository / package).rglob("*.py")]
     assert {str(path): imported(path) - known for path in files if imported(path) - known} == {}

@@ -1,0 +1,67 @@
+"""From every format that a French biomedical corpus comes in to documents.
+
+`files_of` lists the files that a path stands for, each with how to read it; `read_file` reads one of them. Both are
+plain functions of values that can be sent to another process.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from preprocess.compression import CHUNK, FORMS, open_bytes
+from preprocess.documents import Document
+from preprocess.files import InputError, describe_os_error
+from preprocess.readers.folders import Found, files_of
+from preprocess.readers.formats import FORMATS, Format, Reader, check, format_of
+from preprocess.readers.how import How
+from preprocess.readers.ids import UniqueIds
+from preprocess.readers.log import Misuse, ReadLog, Skipped
+
+__all__ = [
+    "FORMATS", "Format", "Found", "How", "ReadLog", "Reader", "Skipped", "UniqueIds", "check", "files_of", "format_of",
+    "read_file",
+]  # fmt: skip
+
+
+def read_file(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+    """Stream the documents of one file, as `files_of` gives it. `source` and `licence` of `how` are those of all.
+
+    A record without text is counted. With on_error "skip", a file that cannot be read, or not to its end, is listed;
+    without it, what was streamed before InputError is raised is not to be kept.
+    """
+    count = number = 0
+    try:
+        if how.on_error == "skip":
+            _check_whole(file)
+        for document in FORMATS[how.format].reader(file, how, log):
+            number += 1
+            if not document.lines:
+                log.count(f"records without text ({how.format})")
+                continue
+            count += 1
+            document.source = how.source or document.source
+            document.licence = how.licence or document.licence
+            yield document
+    except Misuse:
+        raise
+    except (InputError, OSError) as error:
+        if how.on_error == "stop":
+            raise
+        sentence = str(error) if isinstance(error, InputError) else describe_os_error(error)
+        place = f"after record {number}" if number else "the file"
+        log.skip(file, place, "the rest of a file" if number else "a whole file", f" ({sentence})")
+    log.documents[how.format] += count
+    if not count:
+        log.count("files without a document")
+
+
+def _check_whole(file: Path) -> None:
+    """Raise InputError for a compressed file of which some bits are wrong: that is known at its end only, and what came
+    out before may be other text than what went in. Of a file that is cut short, the part that is there is good."""
+    try:
+        if file.suffix in FORMS:
+            with open_bytes(file) as handle:
+                while handle.read(CHUNK):
+                    pass
+    except InputError as error:
+        if not isinstance(error.__context__, EOFError):
+            raise

@@ -1,0 +1,118 @@
+"""Which files a path stands for, in an order that depends on their names alone."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from preprocess.compression import bare
+from preprocess.files import InputError
+from preprocess.readers.formats import FORMATS, format_of
+from preprocess.readers.how import How
+from preprocess.readers.log import ReadLog, readable
+
+
+class Found(NamedTuple):
+    """A file and how it is read; `inside` says that a folder was named, in which a file may lack text."""
+
+    file: Path
+    how: How
+    inside: bool
+
+
+def files_of(path: Path, how: How, log: ReadLog) -> Iterator[Found]:
+    """The file itself, or all files of a folder that have a reader, those of its sub-folders too.
+
+    In a folder, a .txt file is one document, as in brat. Links to files and folders are followed; what was reached
+    before, as by a link to a folder above, is counted and not read twice. What is not read is counted by reason.
+    Raises InputError for a path that is not there, a link to nothing, a file without a reader, a folder without one
+    that has any.
+    """
+    if path.is_dir():
+        yield from _of_folder(path, how, log)
+        return
+    if not path.exists():
+        raise InputError(f"{readable(path)}: no such file; check the path of the corpus.")
+    how = how.but(format=how.format or format_of(path))
+    if not how.format:
+        raise InputError(
+            f"{readable(path)}: no reader for '{bare(path).suffix}' files; say what it holds with --format "
+            f"({', '.join(FORMATS)})."
+        )
+    stem = readable(bare(path).stem)
+    yield Found(path, how.but(name=how.name or stem, origin=how.origin or stem), inside=False)
+
+
+def _of_folder(folder: Path, how: How, log: ReadLog) -> Iterator[Found]:
+    origin = readable(folder.resolve().name)
+    known = FORMATS[how.format].suffixes if how.format else ()
+    count = 0
+    for file in _walk(folder, how, log):
+        suffix = bare(file).suffix
+        format = how.format if suffix.lower() in known else "" if known else format_of(file)
+        if not format:
+            log.count(f"files of {'another' if known else 'no known'} format ({suffix or 'no suffix'})")
+            continue
+        count += 1
+        name = readable(bare(file).relative_to(folder).with_suffix("").as_posix())
+        single = how.one_document_per_file or format == "text"
+        yield Found(file, how.but(format=format, name=name, origin=origin, one_document_per_file=single), inside=True)
+    if not count:
+        wanted = f"{how.format} file ({', '.join(known)})" if known else "file of a known format"
+        raise InputError(f"{readable(folder)}: no {wanted} in this directory; give the one that holds the texts.")
+
+
+def _walk(folder: Path, how: How, log: ReadLog) -> list[Path]:
+    """All files, sorted. Those that are there themselves come before links to them."""
+    met: set[tuple[int, int]] = {_identity(folder)}
+    files: list[Path] = []
+    waiting, links = [folder], []
+    while waiting or links:
+        if not waiting:
+            links.sort(reverse=True)
+            _follow(links.pop(), met, waiting, files, how, log)
+            continue
+        for entry in _entries(waiting.pop(), how, log):
+            path = Path(entry.path)
+            if entry.is_symlink():
+                links.append(path)
+            elif entry.is_dir():
+                met.add(_identity(path))
+                waiting.append(path)
+            elif entry.is_file():
+                met.add(_identity(path))
+                files.append(path)
+            else:
+                log.count("pipes, sockets and devices")
+    return sorted(files)
+
+
+def _entries(folder: Path, how: How, log: ReadLog) -> list[os.DirEntry]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        if how.on_error == "stop":
+            raise
+        log.skip(folder, "the folder", "a folder that cannot be read", f" ({error.strerror})")
+        return []
+
+
+def _follow(link: Path, met: set, waiting: list[Path], files: list[Path], how: How, log: ReadLog) -> None:
+    try:
+        identity = _identity(link)
+    except OSError as error:  # to nothing, or to itself
+        log.refuse(how, link, "the link", "a link to nothing", "mend or remove it", error.strerror or "")
+        return
+    if identity in met:
+        log.count("links to what is read without them")
+    elif link.is_dir() or link.is_file():
+        met.add(identity)
+        (waiting if link.is_dir() else files).append(link)
+    else:
+        log.count("pipes, sockets and devices")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino

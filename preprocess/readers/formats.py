@@ -1,0 +1,79 @@
+"""The formats: for each its reader, the endings of its files, the settings that it heeds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from preprocess.compression import FORMS, bare
+from preprocess.documents import Document
+from preprocess.files import InputError
+from preprocess.readers.bdpm import read_bdpm, table_name
+from preprocess.readers.how import How
+from preprocess.readers.html_pages import read_html
+from preprocess.readers.jats import read_jats
+from preprocess.readers.json_lines import read_json, read_json_lines
+from preprocess.readers.leaflets import read_leaflets
+from preprocess.readers.log import ReadLog
+from preprocess.readers.parquet import read_parquet
+from preprocess.readers.pubmed import read_pubmed
+from preprocess.readers.table import read_table
+from preprocess.readers.text import read_text
+from preprocess.readers.theses import read_theses
+from preprocess.readers.xml_records import read_xml
+
+
+class Reader(Protocol):
+    """Streams the documents of one file. A record that cannot be read goes to `log.refuse`; InputError says that the
+    rest of the file cannot be read, or none of it."""
+
+    def __call__(self, file: Path, how: How, log: ReadLog) -> Iterator[Document]: ...
+
+
+class Format(NamedTuple):
+    """What reads a format, which files of a folder are of it, and which settings change what is read."""
+
+    reader: Reader
+    suffixes: tuple[str, ...]
+    heeds: frozenset[str]
+
+
+def _heeds(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+FORMATS = {
+    "text": Format(read_text, (".txt",), _heeds("encoding one_document_per_file")),
+    "jsonl": Format(read_json_lines, (".jsonl", ".ndjson"), _heeds("encoding text id date metadata")),
+    "json": Format(read_json, (".json",), _heeds("encoding text id date metadata")),
+    "csv": Format(read_table, (".csv",), _heeds("encoding delimiter text id date metadata")),
+    "tsv": Format(read_table, (".tsv",), _heeds("encoding delimiter text id date metadata")),
+    "parquet": Format(read_parquet, (".parquet",), _heeds("text id date metadata")),
+    "xml": Format(read_xml, (".xml",), _heeds("encoding record text id date metadata")),
+    "jats": Format(read_jats, (".nxml", ".xml"), _heeds("encoding language metadata")),
+    "pubmed": Format(read_pubmed, (".xml",), _heeds("encoding language metadata mesh_descriptors")),
+    "theses": Format(read_theses, (".xml",), _heeds("encoding language metadata id date")),
+    "html": Format(read_html, (".html", ".htm"), _heeds("encoding text id date metadata")),
+    "leaflet": Format(read_leaflets, (".html", ".htm"), _heeds("encoding")),
+    "bdpm": Format(read_bdpm, (".txt",), _heeds("encoding")),
+}
+# What an ending says for certain: .xml says nothing, and of a page or a text it does not say which of the special ones.
+OF_SUFFIX = {suffix: name for name, one in reversed(FORMATS.items()) for suffix in one.suffixes if suffix != ".xml"}
+COMPRESSED = ("text", "jsonl", "json", "csv", "tsv", "xml", "jats", "pubmed", "theses", "html", "leaflet", "bdpm")
+FOR_ALL = _heeds("format name source licence on_error")
+
+
+def format_of(file: Path) -> str:
+    """The format that a file's name tells, nothing if it tells none."""
+    if table_name(file) and bare(file).suffix.lower() == ".txt":
+        return "bdpm"
+    name = OF_SUFFIX.get(bare(file).suffix.lower(), "")
+    return name if name in COMPRESSED or file.suffix not in FORMS else ""
+
+
+def check(how: How) -> None:
+    """Raise InputError for a format that is none, or a setting that it would not heed."""
+    if how.format and how.format not in FORMATS:
+        raise InputError(f"format '{how.format}': not known; choose one of {', '.join(FORMATS)}.")
+    for name in how.given() if how.format else ():
+        if name not in FORMATS[how.format].heeds | FOR_ALL:
+            raise InputError(f"setting '{name}': means nothing for the format '{how.format}'; leave it out.")

@@ -1,0 +1,90 @@
+"""JSON: an object a line, or a file that is one object (as E3C's) or an array of them."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from preprocess.documents import Document
+from preprocess.files import InputError
+from preprocess.readers.fields import Unfit, document_of
+from preprocess.readers.how import How
+from preprocess.readers.lines import LONGEST, Fault, read_lines
+from preprocess.readers.log import ReadLog, readable
+
+HALF = re.compile(r"\\u[dD][89a-fA-F]")
+DEEPEST = 100  # levels of a record: Python's own reader and writer of JSON fail near 1,000, wherever they are called
+
+TOO_DEEP = f"more than {DEEPEST} levels of brackets", "put the text in a field nearer to the top"
+TOO_MUCH = Fault(f"a file of more than {LONGEST // 1_000_000} MB", "write an object a line, as `jq -c '.[]'` does")
+
+
+def read_json_lines(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+    """A document a line; fields that are neither text, id, source, licence nor date are its metadata."""
+    for line in read_lines(file, how, log):
+        if line.fault:
+            _refuse(file, how, log, f"line {line.number}", line.fault)
+        elif line.text.strip():
+            try:
+                record = _value(line.text)
+            except Unfit as unfit:
+                _refuse(file, how, log, f"line {line.number}", unfit.fault)
+                continue
+            yield from _document(file, how, log, f"line {line.number}", record, line.number)
+
+
+def read_json(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+    """The same of a whole file: one document, or one for each item of an array. Raises InputError for no JSON."""
+    lines, size = [], 0
+    for line in read_lines(file, how, log):
+        size += len(line.text)
+        fault = line.fault or (TOO_MUCH if size > LONGEST else None)
+        if fault:
+            raise InputError(f"{readable(file)}, line {line.number}: {fault}; {fault.remedy}.")
+        lines.append(line.text)
+    if not any(line.strip() for line in lines):
+        return
+    try:
+        value = _value("\n".join(lines))
+    except Unfit as unfit:
+        raise InputError(f"{readable(file)}: {unfit.fault}; {unfit.fault.remedy}.") from None
+    for number, record in enumerate(value if isinstance(value, list) else [value], 1):
+        yield from _document(file, how, log, f"record {number}", record, number)
+
+
+def _document(file: Path, how: How, log: ReadLog, place: str, record: object, number: int) -> Iterator[Document]:
+    try:
+        if not isinstance(record, dict):
+            raise Unfit("not a JSON object", 'every record must be one, such as {"text": "..."}')
+        yield document_of(record, how, number, keep_rest=True)
+    except Unfit as unfit:
+        _refuse(file, how, log, place, unfit.fault)
+
+
+def _refuse(file: Path, how: How, log: ReadLog, place: str, fault: Fault) -> None:
+    log.refuse(how, file, place, fault.reason, fault.remedy, fault.detail)
+
+
+def _value(text: str) -> object:
+    try:
+        value = json.loads(text)
+        if HALF.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Unfit("half a character", "write \\ud800 to \\udfff in pairs only") from None
+    except RecursionError:
+        raise Unfit(*TOO_DEEP) from None
+    except ValueError as error:
+        raise Unfit("not JSON", "every record must be a JSON object", str(error)) from None
+    if text.count("[") + text.count("{") > DEEPEST and _levels(value) > DEEPEST:
+        raise Unfit(*TOO_DEEP)
+    return value
+
+
+def _levels(value: object) -> int:
+    count, level = 0, [value]
+    while level:
+        count += 1
+        inner = [one for one in level if isinstance(one, (dict, list))]
+        level = [item for one in inner for item in (one.values() if isinstance(one, dict) else one)]
+    return count

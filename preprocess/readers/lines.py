@@ -1,0 +1,117 @@
+"""Lines of text in the encodings that French corpora have; a line that cannot be decoded says so and is never altered.
+
+Only "\\n" and "\\r\\n" end a line. NUL characters stay: `preprocess.clean` removes them, and counts them.
+"""
+
+import codecs
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from preprocess.compression import open_bytes
+from preprocess.files import InputError
+from preprocess.readers.how import How
+from preprocess.readers.log import ReadLog, readable
+
+LONGEST = 256_000_000  # bytes of a line, characters of a document, bytes of an XML record: a bound on memory
+CHUNK = 1 << 20
+NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-16": "UTF-16"}
+
+
+class Fault(NamedTuple):
+    """What is wrong with a line or a record."""
+
+    reason: str
+    remedy: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.detail})" if self.detail else self.reason
+
+
+class Line(NamedTuple):
+    """A line without its end. With a fault, bytes that are no characters are lone surrogates, Python's escapes."""
+
+    number: int  # from 1
+    text: str
+    fault: Fault | None = None
+
+
+def read_lines(file: Path, how: How, log: ReadLog, default: str = "utf-8") -> Iterator[Line]:
+    """Stream the lines of a file, decompressed, decoded as `how` says; a byte order mark is dropped.
+
+    Raises InputError for a damaged compressed file and for UTF-16 that is none, after which no line can be found.
+    """
+    encoding = encoding_of(file, how, log, default)
+    with open_bytes(file, log) as handle:
+        yield from _utf16_lines(handle, file) if encoding == "utf-16" else _byte_lines(handle, encoding)
+
+
+def encoding_of(file: Path, how: How, log: ReadLog, default: str) -> str:
+    """Python's name of the encoding. "auto" reads the whole file: UTF-8 if all of it is, else Windows-1252."""
+    encoding = how.decoded_as(default)
+    if encoding != "auto":
+        return encoding
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with open_bytes(file, log) as handle:
+        start = chunk = handle.read(CHUNK)
+        encoding = "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+        while chunk and encoding == "utf-8":
+            encoding = encoding if _decodes(decoder, chunk) else "cp1252"
+            chunk = handle.read(CHUNK)
+    if encoding == "utf-8" and not _decodes(decoder, b"", final=True):
+        encoding = "cp1252"
+    log.count(f"files read as {NAMES[encoding]}")
+    return encoding
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, final: bool = False) -> bool:
+    try:
+        decoder.decode(chunk, final)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _byte_lines(handle: IO[bytes], encoding: str) -> Iterator[Line]:
+    number = 0
+    while raw := handle.readline(LONGEST):
+        number += 1
+        if len(raw) == LONGEST and not raw.endswith(b"\n"):
+            while (raw := handle.readline(LONGEST)) and not raw.endswith(b"\n"):
+                pass
+            yield Line(number, "", TOO_LONG)
+            continue
+        try:
+            text, fault = raw.decode(encoding), None
+        except UnicodeDecodeError as error:
+            text, fault = raw.decode(encoding, "surrogateescape"), _undecodable(error, encoding)
+        yield Line(number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n"), fault)
+
+
+TOO_LONG = Fault(f"a line of more than {LONGEST // 1_000_000} MB", "divide it")
+
+
+def _undecodable(error: UnicodeDecodeError, encoding: str) -> Fault:
+    name = NAMES[encoding]
+    return Fault(
+        f"not {name}",
+        "say which encoding it is with --encoding (windows-1252, latin-1, utf-16, auto)",
+        f"byte {error.start + 1} is 0x{error.object[error.start]:02x}",
+    )
+
+
+def _utf16_lines(handle: IO[bytes], file: Path) -> Iterator[Line]:
+    number = 0
+    wrapper = io.TextIOWrapper(handle, encoding="utf-16", newline="\n")
+    try:
+        while text := wrapper.readline(LONGEST):
+            number += 1
+            yield Line(number, text.rstrip("\r\n"), TOO_LONG if len(text) == LONGEST else None)
+    except UnicodeError as error:
+        raise InputError(
+            f"{readable(file)}, line {number + 1}: not UTF-16 ({error}); say which encoding it is with --encoding."
+        ) from None
+    finally:
+        wrapper.detach()

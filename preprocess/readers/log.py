@@ -1,0 +1,54 @@
+"""What readers report besides documents: counts of what a user should know, and every record that was left out."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from preprocess.files import InputError, InputLog
+from preprocess.readers.how import How
+
+
+class Misuse(InputError):
+    """The command, not the file, has to change: never skipped."""
+
+
+class Skipped(NamedTuple):
+    """One thing that was not read: where it is and why."""
+
+    file: str
+    place: str
+    reason: str
+
+
+class ReadLog(InputLog):
+    """The files read so far; `counts` by reason, `documents` by format; `on_skip` is called with what is left out."""
+
+    def __init__(self, on_skip: Callable[[Skipped], object] = lambda skipped: None):
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+        self.documents: Counter[str] = Counter()
+        self.on_skip = on_skip
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Count something that no record was lost by."""
+        self.counts[what] += number
+
+    def refuse(
+        self, how: How, file: Path, place: str, reason: str, remedy: str, detail: str = "", records: int = 1
+    ) -> None:
+        """Meet a record (or `records` of them) that cannot be read: stop with a sentence, or list it and go on."""
+        detail = f" ({detail})" if detail else ""
+        if how.on_error == "stop":
+            raise InputError(f"{readable(file)}, {place}: {reason}{detail}; {remedy}, or skip it with --on-error skip.")
+        self.skip(file, place, reason, detail, records)
+
+    def skip(self, file: Path, place: str, reason: str, detail: str = "", records: int = 1) -> None:
+        """List what was left out."""
+        self.counts[f"skipped: {reason}"] += records
+        self.on_skip(Skipped(readable(file), place, readable(f"{reason}{detail}")))
+
+
+def readable(path: object) -> str:
+    """A path that can be written as UTF-8: bytes of it that are none are spelt \\xe9."""
+    return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

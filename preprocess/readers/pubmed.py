@@ -1,0 +1,84 @@
+"""Records of PubMed, as NLM's baseline, its daily updates and efetch give them (PubmedArticleSet).
+
+In French: the title, if it is (VernacularTitle of a record in French), and the French abstract, if the journal gave one
+(OtherAbstract). In English: ArticleTitle and Abstract, which are English whatever the article's language.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from lxml import etree
+
+from preprocess.documents import Document
+from preprocess.readers.dates import iso_date
+from preprocess.readers.how import How
+from preprocess.readers.log import Misuse, ReadLog
+from preprocess.readers.tree import Shape, line_of
+from preprocess.readers.xml_records import document_of_record, find, is_language, records_of
+
+RECORD = Shape(blocks=frozenset(), skipped=frozenset({"math"}))
+CITATION = "MedlineCitation/"
+DATE = CITATION + "Article/Journal/JournalIssue/PubDate/*[not(self::Season)]"  # Year, Month, Day or MedlineDate
+METADATA = {
+    "mesh": CITATION + "MeshHeadingList/MeshHeading/DescriptorName/@UI",
+    "mesh_terms": CITATION + "MeshHeadingList/MeshHeading/DescriptorName",
+    "keywords": CITATION + "KeywordList/Keyword",
+    "types": CITATION + "Article/PublicationTypeList/PublicationType",
+    "journal": CITATION + "MedlineJournalInfo/MedlineTA | MedlineCitation/Article/Journal[not(ISOAbbreviation)]/Title",
+    "language": CITATION + "Article/Language",
+    "doi": "PubmedData/ArticleIdList/ArticleId[@IdType='doi']",
+}
+LISTS = ("mesh", "mesh_terms", "keywords", "types")
+
+
+def read_pubmed(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+    """A record is a document: id PMID, date of the issue, MeSH descriptors, keywords, types, journal, language.
+
+    With NLM's file of descriptors, `mesh_tree` holds their tree numbers: C04 is neoplasms, and so on.
+    """
+    trees = tree_numbers(how.mesh_descriptors) if how.mesh_descriptors else {}
+    paths = how.but(id=CITATION + "PMID", metadata=METADATA | {**how.metadata})
+    for number, record in enumerate(records_of(file, how, log, ("PubmedArticle",)), 1):
+        document = document_of_record(record, paths, number, list(_text(record, how.language)), LISTS)
+        document.date = iso_date(" ".join(node.text or "" for node in find(record, DATE)))
+        if tree := [place for one in document.metadata.get("mesh", ()) for place in trees.get(one, ())]:
+            document.metadata["mesh_tree"] = tree
+        yield document
+
+
+def _text(record: etree._Element, language: str) -> Iterator[str]:
+    said = record.findtext(CITATION + "Article/Language", "")
+    if is_language("en", language):
+        yield from _lines(record, CITATION + "Article/ArticleTitle")
+    if said and is_language(said, language):
+        yield from _lines(record, CITATION + "Article/VernacularTitle")
+    if is_language("en", language):
+        yield from _lines(record, CITATION + "Article/Abstract/AbstractText")
+    for abstract in record.iterfind(CITATION + "OtherAbstract"):
+        if abstract.get("Language") and is_language(abstract.get("Language"), language):
+            yield from _lines(abstract, "AbstractText")
+
+
+def _lines(node: etree._Element, path: str) -> Iterator[str]:
+    """The texts at a path, each a line, with the label of its part: "OBJECTIF: ..."."""
+    for part in node.iterfind(path):
+        label, text = part.get("Label", ""), line_of(part, RECORD)
+        if text:
+            yield f"{label}: {text}" if label and label != "UNLABELLED" else text
+
+
+@lru_cache(maxsize=1)
+def tree_numbers(path: str) -> dict[str, list[str]]:
+    """Descriptor: tree numbers, as D009369: [C04], from NLM's desc2026.xml, which may be compressed."""
+    file, how = Path(path), How()
+    if not file.is_file():
+        raise Misuse(f"{file}: no such file; get desc2026.xml, NLM's MeSH descriptors, for --mesh-descriptors.")
+    records = records_of(file, how, ReadLog(), ("DescriptorRecord",))
+    trees = {
+        record.findtext("DescriptorUI"): [node.text for node in record.iterfind("TreeNumberList/TreeNumber")]
+        for record in records
+    }
+    if not trees:
+        raise Misuse(f"{file}: no MeSH descriptor in it; get desc2026.xml from NLM.")
+    return trees

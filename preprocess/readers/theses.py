@@ -1,0 +1,43 @@
+"""Records of theses: TEF, the format of theses.fr (ABES, in METS), and the Dublin Core of OAI-PMH.
+
+Text: title and abstract in the language asked for, each a line.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from preprocess.documents import Document
+from preprocess.readers.how import How
+from preprocess.readers.log import ReadLog
+from preprocess.readers.tree import lines_of
+from preprocess.readers.xml_records import ANY, document_of_record, find, records_of, speaks
+
+PARTS = (
+    ".//thesisRecord/title | .//thesisRecord/alternative | self::dc/title",
+    ".//thesisRecord/abstract | self::dc/description",
+)
+ID = ".//thesisAdmin/identifier[@type='tef:NNT'] | self::dc/identifier"
+DATE = ".//thesisAdmin/dateAccepted | self::dc/date"
+METADATA = {
+    "subjects": ".//thesisRecord/subject[@xml:lang='fr'] | self::dc/subject[not(@xml:lang) or @xml:lang='fr']",
+    "rameau": ".//thesisRecord/sujetRameau//elementdEntree",
+    "dewey": ".//thesisRecord/subject[@type='dcterms:DDC']",
+    "discipline": ".//thesisAdmin/thesis.degree/thesis.degree.discipline",
+    "institution": ".//thesisAdmin/thesis.degree/thesis.degree.grantor/nom",
+    "language": ".//thesisRecord/language | self::dc/language",
+}
+LISTS = ("subjects", "rameau")
+
+
+def read_theses(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+    """A thesis is a document: id the national number (NNT), date of the defence, subjects, discipline."""
+    paths = how.but(id=how.id or ID, date=how.date or DATE, metadata=METADATA | {**how.metadata})
+    for number, thesis in enumerate(records_of(file, how, log, ("mets", "dc")), 1):
+        text = [
+            line
+            for path in PARTS
+            for part in find(thesis, path)
+            if speaks(part, how.language)
+            for line in lines_of(part, ANY)
+        ]
+        yield document_of_record(thesis, paths, number, text, LISTS)

@@ -1,0 +1,151 @@
+"""XML as a stream of records, each of which is a tree of its own; names are without namespaces.
+
+lxml, because a record is then asked with XPath, and because its parser refuses entities that grow: they are never
+expanded, nothing outside the file is ever opened, and the memory is that of one record.
+"""
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from lxml import etree
+
+from preprocess.compression import open_bytes
+from preprocess.documents import Document
+from preprocess.files import InputError
+from preprocess.readers.dates import iso_date
+from preprocess.readers.fields import lines_of_text
+from preprocess.readers.how import How
+from preprocess.readers.lines import LONGEST, encoding_of
+from preprocess.readers.log import Misuse, ReadLog, readable
+from preprocess.readers.tree import Shape, lines_of
+
+CHUNK = 1 << 16
+# Python's name: libxml2's
+ENCODINGS = {"utf-8": "utf-8", "cp1252": "windows-1252", "iso8859-1": "iso-8859-1", "utf-16": "utf-16"}
+ANY = Shape(blocks=frozenset({"p", "head", "title", "item", "l", "lb", "div", "list-item"}))
+XML_NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"
+LANGUAGES = {"fr": {"fr", "fre", "fra"}, "en": {"en", "eng"}}  # ISO 639: two letters, three in libraries, three
+
+
+def read_xml(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+    """A document a record: its text is what the XPaths of `how` find in it, an element a line or more."""
+    if not how.record or not how.text:
+        raise Misuse(
+            f"{readable(file)}: say which elements are records and which hold the text with --record-path and "
+            f"--text-path, or give --format jats, pubmed or theses."
+        )
+    for number, record in enumerate(records_of(file, how, log, (how.record,)), 1):
+        text = [line for path in how.text for line in texts(record, path, ANY)]
+        yield document_of_record(record, how, number, text)
+
+
+def document_of_record(
+    record: etree._Element, how: How, number: int, text: list[str], lists: Collection[str] = ()
+) -> Document:
+    """The document of a record whose text is known; metadata of the names in `lists` are lists even of one value."""
+    name, date = (_only(texts(record, path, ANY)) for path in (how.id, how.date))
+    metadata = {key: found for key, path in how.metadata.items() if (found := texts(record, path, ANY))}
+    metadata = {key: found if key in lists or len(found) > 1 else found[0] for key, found in metadata.items()}
+    return Document(name or f"{how.name}-{number}", how.origin, text, "", iso_date(date), metadata)
+
+
+def records_of(file: Path, how: How, log: ReadLog, names: tuple[str, ...]) -> Iterator[etree._Element]:
+    """Stream the elements of these names; each is emptied when the next is asked for.
+
+    Raises InputError where the XML is broken: what follows cannot be told apart any more.
+    """
+    encoding = encoding_of(file, how, log, "utf-8") if how.encoding else ""
+    parser = etree.XMLPullParser(
+        events=("end",), tag=[f"{{*}}{name}" for name in names], encoding=ENCODINGS.get(encoding),
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True,
+    )  # fmt: skip
+    count = since = 0
+    with open_bytes(file, log) as handle:
+        while True:
+            chunk = handle.read(CHUNK)
+            broken = _broken(parser, chunk)
+            for _, record in parser.read_events():
+                count, since = count + 1, 0
+                yield _without_namespaces(record)
+                _forget(record)
+            if broken:
+                raise InputError(f"{readable(file)}, after record {count}: broken XML ({broken}); get the file again.")
+            since += len(chunk)
+            if since > LONGEST:
+                raise InputError(
+                    f"{readable(file)}, after record {count}: {LONGEST // 1_000_000} MB without the end of a "
+                    f"{' or '.join(names)}; name the element that is a record with --record-path."
+                )
+            if not chunk:
+                return
+
+
+def texts(record: etree._Element, path: str, shape: Shape) -> list[str]:
+    """The lines that an XPath finds."""
+    return [
+        line
+        for result in find(record, path)
+        for line in (lines_of(result, shape) if isinstance(result, etree._Element) else lines_of_text(str(result)))
+    ]
+
+
+def find(record: etree._Element, path: str) -> list:
+    """What an XPath finds: elements, or texts; nothing for the empty path. Raises Misuse for what is no XPath."""
+    try:
+        results = _compiled(path)(record) if path else []
+    except etree.XPathError as error:
+        raise Misuse(f"path '{path}': {error}; see XPath 1.0, names without their prefix.") from None
+    return results if isinstance(results, list) else [results]
+
+
+@lru_cache(maxsize=256)  # more than all formats have; compiling one takes longer than asking a record with it
+def _compiled(path: str) -> etree.XPath:
+    return etree.XPath(path)
+
+
+def speaks(element: etree._Element, language: str) -> bool:
+    """Whether the language that the element says, or else what holds it, is the one asked for; silence is consent."""
+    said = next((one.get(f"{XML_NAMESPACE}lang") for one in _outwards(element) if one.get(f"{XML_NAMESPACE}lang")), "")
+    return is_language(said, language)
+
+
+def is_language(code: str, language: str) -> bool:
+    """Whether a code such as fr, fre or fr-CA is the language asked for; no code is any."""
+    code = code.lower().replace("_", "-").partition("-")[0]
+    return language == "any" or not code or code in LANGUAGES.get(language, {language})
+
+
+def _outwards(element: etree._Element) -> Iterator[etree._Element]:
+    yield element
+    yield from element.iterancestors()
+
+
+def _broken(parser: etree.XMLPullParser, chunk: bytes) -> str:
+    try:
+        parser.feed(chunk) if chunk else parser.close()
+    except etree.XMLSyntaxError as error:
+        first = next(iter(parser.feed_error_log), None)  # what is raised may be a consequence of it
+        said = f"{first.message}, line {first.line}, column {first.column}" if first else str(error)
+        return " ".join(said.split())
+    return ""
+
+
+def _without_namespaces(record: etree._Element) -> etree._Element:
+    for element in record.iter(etree.Element):
+        element.tag = element.tag.rpartition("}")[2]
+        for name in [name for name in element.attrib if "}" in name and not name.startswith(XML_NAMESPACE)]:
+            element.set(name.rpartition("}")[2], element.attrib.pop(name))
+    return record
+
+
+def _forget(record: etree._Element) -> None:
+    """Free the record and what stood before it."""
+    record.clear(keep_tail=False)
+    for element in (record, *record.iterancestors()):
+        while element.getprevious() is not None:
+            element.getparent().remove(element.getprevious())
+
+
+def _only(found: list[str]) -> str:
+    return found[0] if found else ""
