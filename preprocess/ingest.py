@@ -1,118 +1,170 @@
-"""Read source files in any format into documents: one `.jsonl` with id, source, licence, date, text and metadata.
+"""Read source files in any format into documents with id, source, licence, date, text and metadata, in shards.
 
-    python -m preprocess.ingest corpus.txt letters/ --output documents.jsonl --source hospital --licence "CC BY 4.0"
-    python -m preprocess.ingest baseline/ --format pubmed --output pubmed.jsonl.zst --where "mesh_terms~Neoplasms"
+    python -m preprocess.ingest corpus.txt letters/ --output documents --source hospital --licence "CC BY 4.0"
+    python -m preprocess.ingest baseline/ --format pubmed --output pubmed --where "mesh_terms~Neoplasms"
 
-A directory is read file by file, as brat folders are; OUTPUT.report.json says what was read, and with --on-error skip
-OUTPUT.skipped.tsv what was not. docs/corpora.md has the command for each corpus.
+A directory is read file by file, as brat folders are; manifest.json says what was read, and with --on-error skip
+skipped.tsv what was not. docs/corpora.md has the command for each corpus.
 """
 
 import argparse
 import csv
-import gzip
-import io
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
 
-import zstandard
-
-from preprocess.documents import Document, write_document
+from preprocess.documents import Document
+from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import InputError, exit_with_sentence, written_whole
-from preprocess.readers import How, ReadLog, Skipped, UniqueIds, files_of, read_file
+from preprocess.readers import Found, How, ReadLog, Skipped, UniqueIds, files_of, read_file
 from preprocess.readers.arguments import add_arguments, how_of
 from preprocess.readers.log import readable
-from preprocess.report import Report
+from preprocess.report import Report, total
+from preprocess.resumable import Work, identity, resumable_directory
+from preprocess.shards import SHARD_BYTES, Shards, shard_name
 from preprocess.where import Where
 
-PACKED = {
-    ".zst": lambda stored: zstandard.ZstdCompressor().stream_writer(stored, closefd=False),
-    # neither name nor time in it: the same text is the same bytes
-    ".gz": lambda stored: gzip.GzipFile(filename="", mode="wb", fileobj=stored, mtime=0),
-}
+ALONE = Engine()
+SKIPPED = "skipped.tsv"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files that one process reads, one after the other: small ones together, a large one alone."""
+
+    number: int
+    path: int  # of which of the paths that the user gave
+    files: tuple[Found, ...]
 
 
 @dataclass
-class IngestReport(Report):
-    """The counts of ingest, with the documents of each format."""
+class Read:
+    """What became of a group."""
 
-    formats: dict[str, int] = field(default_factory=dict)
+    report: Report
+    formats: dict[str, int]
+    skipped: list[list[str]]
 
-    def __str__(self) -> str:
-        formats = "".join(f"\n{'format':>8}  {name}: {count:,} documents" for name, count in self.formats.items())
-        return super().__str__() + formats
+    @classmethod
+    def of(cls, path: Path) -> "Read":
+        """What the process that read the group wrote down."""
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return cls(Report.from_json(record["report"]), record["formats"], record["skipped"])
 
 
-def ingest(paths: Sequence[Path], output: Path, how: How | None = None, where: Sequence[Where] = ()) -> IngestReport:
-    """Write the documents of all `paths` for which every condition of `where` holds to `output`, in order.
+def ingest(
+    paths: Sequence[Path], output: Path, how: How | None = None, where: Sequence[Where] = (), engine: Engine = ALONE
+) -> dict:
+    """Write the documents of all `paths` for which every condition of `where` holds, in order; returns the manifest.
 
     Raises InputError for a missing or empty input, a format without a reader, a record that cannot be read; with
-    `on_error` "skip" such records are listed in OUTPUT.skipped.tsv.
+    `on_error` "skip" such records are listed in skipped.tsv.
     """
-    how = how or How()
-    report = IngestReport("ingest", settings=how.given() | {"where": [str(one) for one in where]})
-    ids = UniqueIds()
-    with _skipped_list(output.with_name(output.name + ".skipped.tsv")) as skipped, _text_written(output) as handle:
-        log = ReadLog(skipped)
-        for document in _documents(paths, how, log):
-            report.read.add(document)
-            if ids.settle(document):
-                report.drop("ids met before, to which a number was added")
-            if unmet := next((one for one in where if not one.holds(document)), None):
-                report.drop(f"documents not chosen ({unmet})")
-                continue
-            report.kept.add(document)
-            write_document(handle, document)
-        if where and not report.kept.documents:
-            raise InputError(f"no document of {report.read.documents:,} is chosen by --where; see the fields of one.")
-    for reason, count in log.counts.items():
-        report.drop(reason, count)
-    report.formats = dict(log.documents)
-    report.inputs = [one | {"path": readable(one["path"])} for one in log.manifest()]
-    return report
+    how, walked = how or How(), []
+    log = ReadLog(lambda skipped: walked.append(list(skipped)))
+    groups = _groups([list(files_of(path, how, log)) for path in paths])
+    settings = how.given() | {"where": [str(one) for one in where]}
+    files = identity(found.file for group in groups for found in group.files)
+    with resumable_directory(output, "ingest", {"settings": settings, "inputs": files, "walked": walked}) as work:
+        if work is not None:
+            parts = _read_groups(work, groups, tuple(where), engine)
+            _check(parts, groups, paths, how, where)
+            _write_skipped(work.directory / SKIPPED, walked + [row for part in parts for row in part.skipped])
+            whole = Report(dropped=dict(log.counts))
+            for part in parts:
+                whole.add(part.report)
+            formats = sum((Counter(part.formats) for part in parts), Counter())
+            work.manifest = {"settings": settings, "formats": dict(formats)} | asdict(whole)
+    return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 
 
-def _documents(paths: Sequence[Path], how: How, log: ReadLog) -> Iterator[Document]:
-    for path in paths:
-        count = 0
-        for found in files_of(path, how, log):
+def _groups(files: list[list[Found]]) -> list[Group]:
+    """Neighbouring files of one path, of some SHARD_BYTES together."""
+    groups: list[Group] = []
+    for path, found in enumerate(files):
+        part: list[Found] = []
+        size = 0
+        for one in found:
+            bytes_of = one.file.stat().st_size
+            if part and size + bytes_of > SHARD_BYTES:
+                groups.append(Group(len(groups), path, tuple(part)))
+                part, size = [], 0
+            part.append(one)
+            size += bytes_of
+        if part:
+            groups.append(Group(len(groups), path, tuple(part)))
+    return groups
+
+
+def _read_groups(work: Work, groups: list[Group], where: tuple[Where, ...], engine: Engine) -> list[Read]:
+    read = ReadGroup(work.directory, work.scratch / "reports", where)
+    engine.run("reading", read, [group for group in groups if not read.report(group).exists()], work.scratch / "jobs")
+    return [Read.of(read.report(group)) for group in groups]
+
+
+@dataclass(frozen=True)
+class ReadGroup:
+    """Read a group of files and write its shards. Ids are unique in a source as far as the group goes."""
+
+    directory: Path
+    reports: Path
+    where: tuple[Where, ...]
+
+    def report(self, group: Group) -> Path:
+        """Written last: where it is, the group is done."""
+        return self.reports / f"{shard_name(group.number)}.json"
+
+    def __call__(self, group: Group) -> None:
+        if self.report(group).exists():
+            return
+        skipped: list[list[str]] = []
+        log, report = ReadLog(lambda one: skipped.append(list(one))), Report()
+        with Shards(self.directory, group.number) as shards:
+            for document in self._chosen(group, log, report):
+                report.count_kept(document)
+                shards.write(document)
+        for reason, count in log.counts.items():
+            report.drop(reason, count)
+        report.inputs = [one | {"path": readable(one["path"])} for one in log.manifest()]
+        with written_whole(self.report(group)) as handle:
+            content = {"report": asdict(report), "formats": dict(log.documents), "skipped": skipped}
+            json.dump(content, handle, ensure_ascii=False)
+
+    def _chosen(self, group: Group, log: ReadLog, report: Report) -> Iterator[Document]:
+        ids = UniqueIds()
+        for found in group.files:
             for document in read_file(found.file, found.how, log):
-                count += 1
-                yield document
-        if not count and how.on_error == "stop":
+                report.count_read(document)
+                if ids.settle(document):
+                    report.drop("ids met before, to which a number was added")
+                if unmet := next((one for one in self.where if not one.holds(document)), None):
+                    report.drop(f"documents not chosen ({unmet})")
+                else:
+                    yield document
+
+
+def _check(parts: list[Read], groups: list[Group], paths: Sequence[Path], how: How, where: Sequence[Where]) -> None:
+    """Raise InputError when a path gave no document, or nothing was chosen."""
+    read, kept = Counter(), 0
+    for part, group in zip(parts, groups, strict=True):
+        read[group.path] += total(part.report.read).documents
+        kept += total(part.report.kept).documents
+    for number, path in enumerate(paths):
+        if not read[number] and how.on_error == "stop":
             raise InputError(f"{readable(path)}: no document in it; give one with at least one line of text.")
+    if where and not kept:
+        raise InputError(f"no document of {read.total():,} is chosen by --where; see the fields of one.")
 
 
-@contextmanager
-def _text_written(output: Path) -> Iterator[IO[str]]:
-    """Text that appears under `output` when it is whole, compressed if its ending says so."""
-    if output.suffix not in PACKED:
-        with written_whole(output) as handle:
-            yield handle
+def _write_skipped(path: Path, rows: list[list[str]]) -> None:
+    if not rows:
         return
-    with written_whole(output, "wb") as stored, PACKED[output.suffix](stored) as packed:
-        with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as handle:
-            yield handle
-
-
-@contextmanager
-def _skipped_list(path: Path) -> Iterator:
-    """A function to call with what was skipped; the list of it appears when the block ends, if there is any."""
-    count = 0
     with written_whole(path) as handle:
         writer = csv.writer(handle, delimiter="\t", lineterminator="\n")
         writer.writerow(Skipped._fields)
-
-        def add(skipped: Skipped) -> None:
-            nonlocal count
-            count += 1
-            writer.writerow(skipped)
-
-        yield add
-    if not count:
-        path.unlink()
+        writer.writerows(rows)
 
 
 def main() -> None:
@@ -123,18 +175,20 @@ def main() -> None:
         help="files, or directories of files (sub-folders included); .txt has a blank line between documents, in a "
         "directory it is one document",
     )  # fmt: skip
-    parser.add_argument(
-        "--output", required=True, type=Path, help="the .jsonl to write; compressed if it ends in .zst or .gz"
-    )
+    parser.add_argument("--output", required=True, type=Path, help="the directory to write")
     parser.add_argument(
         "--where", action="append", default=[], type=str, metavar="CONDITION",
         help="keep only documents of which some value of a field is VALUE (FIELD=VALUE) or holds a match of REGEX "
         "(FIELD~REGEX): specialty=cardiologie, mesh_tree~^C04; several conditions must all hold",
     )  # fmt: skip
     add_arguments(parser)
+    add_engine_options(parser)
     options = parser.parse_args()
     where = [Where.of(argument) for argument in options.where]
-    ingest(options.paths, options.output, how_of(options), where).finish(options.output)
+    manifest = ingest(options.paths, options.output, how_of(options), where, engine_of(options))
+    for name, count in manifest["formats"].items():
+        print(f"{'format':>8}  {name}: {count:,} documents")
+    print(f"{Report.from_json(manifest)}\n{'written':>8}  {options.output}")
 
 
 if __name__ == "__main__":

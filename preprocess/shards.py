@@ -6,13 +6,13 @@ DIRECTORY/*.zst` shows one.
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
 import zstandard
 
-from preprocess.documents import Document, write_document
+from preprocess.documents import SHARD_SUFFIX, Document, write_document
 from preprocess.files import written_whole
 
 SHARD_BYTES = 64_000_000  # of text: some seconds of one core in every stage, 1,600 shards of 100 GB
@@ -47,3 +47,27 @@ def written_shard(path: Path) -> Iterator[ShardFile]:
                 yield shard
     if not shard.documents:
         path.unlink()
+
+
+class Shards:
+    """Shards that follow one another under the number of what they are made from: 00003-00000, 00003-00001..."""
+
+    def __init__(self, directory: Path, number: int):
+        self.directory, self.number, self.count, self.bytes = directory, number, 0, 0
+        self.open = ExitStack()
+
+    def __enter__(self) -> "Shards":
+        return self
+
+    def write(self, document: Document) -> None:
+        """Append a document, to a new shard when the last is full."""
+        if not self.count or self.bytes >= SHARD_BYTES:
+            self.open.close()
+            name = shard_name(self.number, self.count) + SHARD_SUFFIX
+            self.shard = self.open.enter_context(written_shard(self.directory / name))
+            self.count, self.bytes = self.count + 1, 0
+        self.shard.write(document)
+        self.bytes += len(document.text)
+
+    def __exit__(self, *error) -> bool | None:
+        return self.open.__exit__(*error)

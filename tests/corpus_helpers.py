@@ -41,7 +41,7 @@ def run(module: str, *arguments: object, **options: object) -> subprocess.Comple
 
 def one_sentence(result: subprocess.CompletedProcess) -> str:
     """The sentence a command refused its input with; fails unless there is one, and nothing but one."""
-    lines = [line for line in result.stderr.splitlines() if line and "B/s]" not in line]
+    lines = [line for line in result.stderr.splitlines() if line and "B/s]" not in line and "piece/s]" not in line]
     assert result.returncode == 2, result.stderr
     assert len(lines) == 1 and lines[0].startswith("error: ") and "Traceback" not in result.stderr, result.stderr
     return lines[0]
