@@ -59,6 +59,11 @@ def _say(message: object) -> int:
     return 2
 
 
+def readable(path: object) -> str:
+    """A path that can be written as UTF-8: bytes of it that are none are spelt \\xe9."""
+    return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 class HashedFile(io.RawIOBase):
     """A file that knows how many of its bytes were read and their SHA-256, without a second pass over it."""
 

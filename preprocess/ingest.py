@@ -17,10 +17,9 @@ from pathlib import Path
 
 from preprocess.documents import Document
 from preprocess.engine import Engine, add_engine_options, engine_of
-from preprocess.files import InputError, exit_with_sentence, written_whole
+from preprocess.files import InputError, exit_with_sentence, readable, written_whole
 from preprocess.readers import Found, How, ReadLog, Skipped, UniqueIds, files_of, read_file
 from preprocess.readers.arguments import add_arguments, how_of
-from preprocess.readers.log import readable
 from preprocess.report import Report, total
 from preprocess.resumable import Work, identity, resumable_directory
 from preprocess.shards import SHARD_BYTES, Shards, shard_name

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from preprocess.files import InputError, Marker, flush_to_disk, refuse_foreign, take_place, written_whole
+from preprocess.files import InputError, Marker, flush_to_disk, readable, refuse_foreign, take_place, written_whole
 
 MANIFEST = "manifest.json"
 SCRATCH = ".scratch"  # what only the making needs; the key and the lock lie there too
@@ -81,11 +81,11 @@ def identity(paths: Iterable[Path]) -> list[list]:
     found = []
     for path in map(Path, paths):
         if (path / MANIFEST).is_file():
-            found.append([str(path), hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()])
+            found.append([readable(path), hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()])
         elif path.is_dir():
             found += identity(sorted(file for file in path.rglob("*") if file.is_file()))
         elif path.exists():
-            found.append([str(path), path.stat().st_size, path.stat().st_mtime_ns])
+            found.append([readable(path), path.stat().st_size, path.stat().st_mtime_ns])
         else:
             raise InputError(f"{path}: no such file; check the path of the corpus.")
     return found

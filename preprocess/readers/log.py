@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from preprocess.files import InputError, InputLog
+from preprocess.files import InputError, InputLog, readable
 from preprocess.readers.how import How
 
 
@@ -47,8 +47,3 @@ class ReadLog(InputLog):
         """List what was left out."""
         self.counts[f"skipped: {reason}"] += records
         self.on_skip(Skipped(readable(file), place, readable(f"{reason}{detail}")))
-
-
-def readable(path: object) -> str:
-    """A path that can be written as UTF-8: bytes of it that are none are spelt \\xe9."""
-    return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
