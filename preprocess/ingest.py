@@ -115,8 +115,8 @@ def _skipped_list(path: Path) -> Iterator:
         path.unlink()
 
 
-def main() -> None:
-    """The command line."""
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH",
@@ -132,7 +132,12 @@ def main() -> None:
         "(FIELD~REGEX): specialty=cardiologie, mesh_tree~^C04; several conditions must all hold",
     )  # fmt: skip
     add_arguments(parser)
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """The command line."""
+    options = command_line().parse_args()
     where = [Where.of(argument) for argument in options.where]
     ingest(options.paths, options.output, how_of(options), where).finish(options.output)
 
