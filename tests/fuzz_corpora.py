@@ -76,6 +76,10 @@ def as_json_lines(texts: list[str]) -> bytes:
     return "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts).encode()
 
 
+def as_json(texts: list[str]) -> bytes:
+    return json.dumps([{"text": text} for text in texts]).encode()
+
+
 def as_csv(texts: list[str]) -> bytes:
     handle = io.StringIO(newline="")
     writer = csv.writer(handle, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -95,7 +99,7 @@ def as_parquet(texts: list[str]) -> bytes:
     return handle.getvalue()
 
 
-WRITE = {".jsonl": as_json_lines, ".csv": as_csv, ".nxml": as_xml, ".parquet": as_parquet}
+WRITE = {".jsonl": as_json_lines, ".json": as_json, ".csv": as_csv, ".nxml": as_xml, ".parquet": as_parquet}
 LINES = {".jsonl": as_json_lines, ".csv": as_csv}
 Written = tuple[bytes, Truth]
 
