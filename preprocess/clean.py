@@ -1,142 +1,191 @@
-"""Drop what is not text, and say how much: rules as data, each with an example, a look-alike it leaves alone, a reason.
+"""Repair and drop lines that are not French text, and say how much and what: the rules are data, with their reasons.
 
     python -m preprocess.clean documents.jsonl --output clean.jsonl
 
-Spelling, punctuation and spaces are left to the normalizer in tokenizer.json. Kept lines keep their letters and digits.
+Spelling, punctuation and spaces are left to the normalizer in tokenizer.json. Kept lines keep their letters and digits,
+their order and their document; what was cleaned is not changed by cleaning it again. OUTPUT.dropped.txt shows examples
+of what each rule dropped or changed: read it before you train on the rest.
 """
 
 import argparse
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from preprocess.cleaning_rules import CHARACTER_RULES, LINE_RULES, Rule
+from preprocess.document_rules import FOREIGN_LINES, REFERENCE_SECTION, DocumentRule, repeated_lines
 from preprocess.documents import Document, read_documents, write_document
-from preprocess.files import InputLog, exit_with_sentence, written_whole
+from preprocess.dropped import Samples, difference
+from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
+from preprocess.optional_rules import OPTIONAL, short_lines
 from preprocess.options import at_least
 from preprocess.report import Report
 
-
-@dataclass(frozen=True)
-class Rule:
-    """Characters that `pattern` finds are replaced; without a `replacement`, lines that it finds are dropped."""
-
-    name: str
-    pattern: re.Pattern
-    example: str
-    unchanged: str
-    reason: str
-    replacement: str | Callable[[re.Match], str] | None = None
+EMPTY = "documents left without a line"
 
 
-def _as_windows_1252(match: re.Match) -> str:
-    return match[0].encode("latin-1").decode("windows-1252", "replace")
+@dataclass
+class Cleaning:
+    """The settings of a cleaning, as a command line or a YAML file gives them; InputError for what cannot be."""
+
+    also: tuple[str, ...] = ()  # names in OPTIONAL
+    french_only: bool = True
+    min_line_characters: int = 0
+    max_repeats: int = 3
+    min_words: int = 3
+    examples: int = 20
+
+    def __post_init__(self):
+        self.also = tuple(self.also)
+        for name in self.also:
+            if name not in OPTIONAL:
+                raise InputError(f"also: no rules are called '{name}'; choose among {', '.join(OPTIONAL)}.")
+        for name in ("min_line_characters", "max_repeats", "min_words", "examples"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name}: {getattr(self, name)} is negative; give 0 or more.")
 
 
-CHARACTER_RULES = (
-    Rule(
-        "page and column breaks turned into spaces",
-        re.compile(r"[\x0b\x0c\x1c-\x1f]"),
-        example="fin de page\x0cdébut de page",
-        unchanged="Poids :\t72 kg",
-        reason="left by PDF and printer exports between two words, which must not grow together",
-        replacement=" ",
-    ),
-    Rule(
-        "control characters removed",
-        re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"),
-        example="para\x00cétamol",
-        unchanged="Poids :\t72 kg",
-        reason="left by terminal and database exports inside words",
-        replacement="",
-    ),
-    Rule(
-        "Windows-1252 signs read as Latin-1 restored",
-        re.compile(r"[\x80-\x9f]"),
-        example="l\x92\x9cdème",
-        unchanged="l’œdème",
-        reason="Latin-1 has control characters where Windows-1252 has ’ and œ; no text uses them",
-        replacement=_as_windows_1252,
-    ),
-)
-LINE_RULES = (
-    Rule(
-        "lines with lost characters",
-        re.compile("\ufffd"),
-        example="Le patient a \ufffdt\ufffd hospitalisé.",
-        unchanged="Le patient a été hospitalisé.",
-        reason="U+FFFD stands for a letter that an earlier conversion lost: the word cannot be known",
-    ),
-    Rule(
-        "lines of UTF-8 read as Latin-1",
-        # Ã and Å, then what a second byte from 80 to BF is in Windows-1252, its signs restored above
-        re.compile("Ã[\u00a0-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|Å[“’]|Â[\u00a0-\u00bf]|â€"),
-        example="Ã‰volution d'un Å“dème",
-        unchanged="SÃO PAULO, Âge : 54 ans",
-        reason="a second, wrong spelling of every accented word would fill the vocabulary",
-    ),
-    Rule(
-        "lines without a letter",
-        re.compile(r"\A[\W\d_]*\Z"),
-        example="12 / 34 ------",
-        unchanged="T2N0M0",
-        reason="page numbers, rules and empty table cells: no word to learn",
-    ),
-)
+class Cleaner:
+    """Cleans one document after the other. `counts` maps every rule to how often it struck, `samples` shows where."""
+
+    def __init__(self, settings: Cleaning):
+        self.settings = settings
+        self.line_rules: list[Rule] = [*LINE_RULES, *(rule for name in settings.also for rule in OPTIONAL[name])]
+        if settings.min_line_characters:
+            self.line_rules.append(short_lines(settings.min_line_characters))
+        self.first: list[DocumentRule] = [REFERENCE_SECTION] if "articles" in settings.also else []
+        self.last: list[DocumentRule] = [repeated_lines(settings.max_repeats)] if settings.max_repeats else []
+        self.last += [FOREIGN_LINES] if settings.french_only else []
+        self.too_short = f"documents of fewer than {settings.min_words} words"
+        self.counts = {name: 0 for name, _ in self.reasons()}
+        self.samples = Samples(settings.examples)
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """(name, reason) of every rule that these settings have, in the order in which they are applied."""
+        rules = [*CHARACTER_RULES, *self.first, *self.line_rules, *self.last]
+        whole = [(EMPTY, "nothing passed the rules above"), (self.too_short, "no context for a masked word")]
+        return [(rule.name, rule.reason) for rule in rules] + whole
+
+    def clean(self, document: Document) -> Document | None:
+        """The document with the lines that pass all rules, None when too little is left of it."""
+        lines = self._repaired(document)
+        for rule in self.first:
+            lines = self._without(rule, lines, document.id)
+        lines = [line for line in lines if not self._dropped(line, document.id)]
+        for rule in self.last:
+            lines = self._without(rule, lines, document.id)
+        if not lines:
+            return self._count(EMPTY, document.id, document.id, "(no line is left)")
+        cleaned = replace(document, lines=lines)
+        if len(cleaned.text.split()) < self.settings.min_words:
+            return self._count(self.too_short, document.id, cleaned.text, " / ".join(lines))
+        return cleaned
+
+    def _repaired(self, document: Document) -> list[str]:
+        text = document.text
+        rules = [rule for rule in CHARACTER_RULES if rule.pattern.search(text)]  # one or none for most documents
+        return [
+            self._repair(line, document.id) if any(rule.pattern.search(line) for rule in rules) else line
+            for line in document.lines
+        ]
+
+    def _repair(self, line: str, document: str) -> str:
+        """Apply the character rules until none changes anything: '&amp;eacute;' takes two rounds."""
+        before = None
+        while line != before:
+            before = line
+            for rule in CHARACTER_RULES:
+                changed, count = rule.change(line)
+                if changed != line:
+                    self._count(rule.name, document, line, difference(line, changed), count)
+                    line = changed
+        return line
+
+    def _dropped(self, line: str, document: str) -> bool:
+        for rule in self.line_rules:
+            if rule.pattern.search(line):
+                self._count(rule.name, document, line, line)
+                return True
+        return False
+
+    def _without(self, rule: DocumentRule, lines: list[str], document: str) -> list[str]:
+        found = rule.finds(lines)
+        for number in found:
+            self._count(rule.name, document, lines[number], lines[number])
+        return [line for number, line in enumerate(lines) if number not in found]
+
+    def _count(self, rule: str, document: str, text: str, excerpt: str, count: int = 1) -> None:
+        self.counts[rule] += count
+        self.samples.add(rule, document, text, excerpt)
 
 
-def clean(paths: list[Path], output: Path, min_words: int) -> Report:
-    """Write the cleaned documents of all `paths` to `output`; the report counts what every rule did."""
-    log, report = InputLog(), Report("clean", settings={"min_words": min_words})
-    for rule in CHARACTER_RULES + LINE_RULES:
-        report.drop(rule.name, 0)
+def clean(paths: list[Path], output: Path, settings: Cleaning) -> Report:
+    """Write the cleaned documents of all `paths` to `output`, and examples of what every rule did beside it."""
+    cleaner, log, report = Cleaner(settings), InputLog(), Report("clean", settings=asdict(settings))
     with written_whole(output) as handle:
         for document in read_documents(paths, log):
             report.read.add(document)
-            document.lines = [line for line in (clean_line(line, report) for line in document.lines) if line]
-            if _long_enough(document, min_words, report):
-                report.kept.add(document)
-                write_document(handle, document)
-    report.inputs = log.manifest()
+            cleaned = cleaner.clean(document)
+            if cleaned is not None:
+                report.kept.add(cleaned)
+                write_document(handle, cleaned)
+    with written_whole(output.with_name(output.name + ".dropped.txt")) as handle:
+        handle.write(cleaner.samples.page(cleaner.reasons(), cleaner.counts))
+    report.dropped, report.inputs = cleaner.counts, log.manifest()
     return report
-
-
-def clean_line(line: str, report: Report) -> str | None:
-    """The line after all rules, None when one of them drops it."""
-    for rule in CHARACTER_RULES:
-        line, count = rule.pattern.subn(rule.replacement, line)
-        report.drop(rule.name, count)
-    for rule in LINE_RULES:
-        if rule.pattern.search(line):
-            return report.drop(rule.name)
-    return line
-
-
-def _long_enough(document: Document, min_words: int, report: Report) -> bool:
-    if not document.lines:
-        report.drop("documents left without a line")
-    elif len(document.text.split()) < min_words:
-        report.drop(f"documents of fewer than {min_words} words")
-    else:
-        return True
-    return False
 
 
 def main() -> None:
     """The command line."""
-    rules = "\n".join(f"  {rule.name}: {rule.reason}" for rule in CHARACTER_RULES + LINE_RULES)
     parser = argparse.ArgumentParser(
-        description=f"{__doc__}\nrules:\n{rules}", formatter_class=argparse.RawDescriptionHelpFormatter
+        description=f"{__doc__}\n{_rules()}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("documents", nargs="+", type=Path, metavar="FILE", help="documents, .jsonl or .txt")
-    parser.add_argument("--output", required=True, type=Path, help="the .jsonl to write; counts in OUTPUT.report.json")
+    parser.add_argument(
+        "--output", required=True, type=Path,
+        help="the .jsonl to write; counts in OUTPUT.report.json, examples in OUTPUT.dropped.txt",
+    )  # fmt: skip
+    parser.add_argument(
+        "--also", nargs="+", choices=OPTIONAL, default=(),
+        help="rules for one kind of source (default none: what is a table row in a web page is a result in a letter)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--any-language", action="store_true",
+        help="keep lines in other languages (default: drop them, for the model is to learn French)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--min-line-characters", type=at_least(0), default=0,
+        help="drop shorter lines (default 0: a letter's 'Antécédents' and 'Hb 12,3 g/dL' are short. BioALBERT, under "
+        "'Pre-training BioALBERT', takes 20)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-repeats", type=at_least(0), default=3,
+        help="how often a line of 20 characters or more is kept in one document (default 3: a heading, its place in "
+        "the table of contents and one more; a running head goes on the fourth page; 0 keeps all)",
+    )  # fmt: skip
     parser.add_argument(
         "--min-words", type=at_least(0), default=3,
         help="documents with fewer words are dropped (default 3: one word or two give a "
         "masked word no context; 0 keeps all)",
     )  # fmt: skip
-    options = parser.parse_args()
-    clean(options.documents, options.output, options.min_words).finish(options.output)
+    parser.add_argument(
+        "--examples", type=at_least(0), default=20,
+        help="how many lines OUTPUT.dropped.txt shows a rule (default 20: read in a minute, and enough to see a rule "
+        "that is wrong one time in seven: it then shows in 95 %% of samples)",
+    )  # fmt: skip
+    options = vars(parser.parse_args())
+    paths, output = options.pop("documents"), options.pop("output")
+    clean(paths, output, Cleaning(french_only=not options.pop("any_language"), **options)).finish(output)
+
+
+def _rules() -> str:
+    """Every rule with its reason, for the help."""
+    sets = {"rules": Cleaner(Cleaning()).reasons()}
+    sets |= {
+        f"rules of --also {name}": [(rule.name, rule.reason) for rule in rules] for name, rules in OPTIONAL.items()
+    }
+    return "\n".join(
+        f"{title}:\n" + "\n".join(f"  {name}: {why}" for name, why in rules) for title, rules in sets.items()
+    )
 
 
 if __name__ == "__main__":

@@ -166,8 +166,8 @@ def _write_skipped(path: Path, rows: list[list[str]]) -> None:
         writer.writerows(rows)
 
 
-def main() -> None:
-    """The command line."""
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH",
@@ -182,7 +182,12 @@ def main() -> None:
     )  # fmt: skip
     add_arguments(parser)
     add_engine_options(parser)
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """The command line."""
+    options = command_line().parse_args()
     where = [Where.of(argument) for argument in options.where]
     manifest = ingest(options.paths, options.output, how_of(options), where, engine_of(options))
     for name, count in manifest["formats"].items():

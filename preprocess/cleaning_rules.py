@@ -1,0 +1,176 @@
+"""The rules of preprocess.clean as data: each with an example, a look-alike it leaves alone, and its reason.
+
+CHARACTER_RULES change a line, LINE_RULES drop it; both are safe for any source, hospital letters above all. What suits
+one kind of source is in optional_rules.py. docs/cleaning.md tells how often each rule strikes in real corpora.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import unescape
+from html.entities import name2codepoint
+from typing import Protocol
+
+from ftfy import fix_encoding
+
+
+class Finder(Protocol):
+    """A compiled regular expression, or what a regular expression cannot say."""
+
+    def search(self, line: str) -> object:
+        """Something true when the line has what is looked for."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What `pattern` finds is replaced, or the line with it rewritten; with neither, lines with it are dropped."""
+
+    name: str
+    pattern: Finder
+    example: str
+    unchanged: str
+    reason: str
+    replacement: str | Callable[[re.Match], str] | None = None
+    rewrite: Callable[[str], str] | None = None
+
+    def change(self, line: str) -> tuple[str, int]:
+        """The line after a rule that changes lines, and at how many places it changed."""
+        if self.rewrite is None:
+            return self.pattern.subn(self.replacement, line)
+        return (self.rewrite(line), 1) if self.pattern.search(line) else (line, 0)
+
+
+def _decoded(entity: re.Match) -> str:
+    return re.sub(r"[\r\n]", " ", unescape(entity[0]))  # &#10; must not make two lines of one
+
+
+def _as_windows_1252(match: re.Match) -> str:
+    return match[0].encode("latin-1").decode("windows-1252", "replace")
+
+
+# A byte from 80 to BF as Latin-1 and Windows-1252 show it.
+SECOND_BYTE = "\x80-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+WEB_ADDRESS = r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+"
+
+CHARACTER_RULES = (
+    Rule(
+        "HTML entities decoded",
+        re.compile(rf"&(?:#\d{{1,7}}|#[xX][0-9a-fA-F]{{1,6}}|{'|'.join(name2codepoint)}|apos);"),
+        example="&lt;&nbsp;5 mg/L, pr&eacute;l&#232;vement d&apos;urine",
+        unchanged="Martin & Cie ; R&D; essai AT&T",
+        reason="left by web pages: the word 'pr&eacute;l&#232;vement' would become five",
+        replacement=_decoded,
+    ),
+    Rule(
+        "lines of UTF-8 read as Latin-1 repaired",
+        re.compile(f"[ÂÃÄÅÎÏâ][{SECOND_BYTE}]"),
+        example="Ã‰volution d'un Å“dÃ¨me, Ã¢ge : 54 ans, 38 Â°C, Î±-bloquant",
+        unchanged="SÃO PAULO, Âge : 54 ans, « LÂ » ou « LÀ »",
+        reason="ftfy undoes the conversion, twice if need be, where the line reads better then; it changes no more",
+        rewrite=fix_encoding,
+    ),
+    Rule(
+        "page and column breaks turned into spaces",
+        re.compile(r"[\x0b\x0c\x1c-\x1f]"),
+        example="fin de page\x0cdébut de page",
+        unchanged="Poids :\t72 kg",
+        reason="left by PDF and printer exports between two words, which must not grow together",
+        replacement=" ",
+    ),
+    Rule(
+        "control characters removed",
+        re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"),
+        example="para\x00cétamol",
+        unchanged="Poids :\t72 kg",
+        reason="left by terminal and database exports inside words",
+        replacement="",
+    ),
+    Rule(
+        "Windows-1252 signs read as Latin-1 restored",
+        re.compile(r"[\x80-\x9f]"),
+        example="l\x92\x9cdème",
+        unchanged="l’œdème",
+        reason="Latin-1 has control characters where Windows-1252 has ’ and œ; no text uses them",
+        replacement=_as_windows_1252,
+    ),
+    Rule(
+        "soft hyphens removed",
+        re.compile("\u00ad"),
+        example="hospi\u00adtalisation",
+        unchanged="post-opératoire",
+        reason="where a page may break a word; the normalizer of our tokenizers removes them too, others do not",
+        replacement="",
+    ),
+    Rule(
+        "rows of dots and dashes shortened to three",
+        re.compile(r"([.…_=*·–—~-])(?:[ \u00a0]?\1){4,}"),
+        example="Paracétamol ................................ 500 mg",
+        unchanged="Il hésite... puis — peut-être — accepte . . . 500 mg --> 750 mg",
+        reason="they lead the eye to a column; each dot would be a token, 0.9 % of the characters of the leaflets",
+        replacement=r"\1\1\1",
+    ),
+    Rule(
+        "feet of web pages cut off",
+        re.compile(r"Retour en haut de (?:la )?page(?:\s+Plan du site\b.*|\W*$)", re.MULTILINE),
+        example="Conserver au frais. Retour en haut de la page Plan du site | Contact //Customisation var x = {};",
+        unchanged="Le retour en haut de la page 3 du dossier est signé.",
+        reason="links and a script at the end of the last line: 3,000 characters on each of 267 of 5,605 leaflets",
+        replacement="",
+    ),
+)
+LINE_RULES = (
+    Rule(
+        "lines without a letter",
+        re.compile(r"\A[\W\d_]*\Z"),
+        example="- 12 / 34 -",
+        unchanged="T2N0M0",
+        reason="page numbers, rules and empty table cells: no word to learn",
+    ),
+    Rule(
+        "lines with lost characters",
+        re.compile("\ufffd"),
+        example="Le patient a \ufffdt\ufffd hospitalisé.",
+        unchanged="Le patient a été hospitalisé.",
+        reason="U+FFFD stands for a letter that an earlier conversion lost: the word cannot be known",
+    ),
+    Rule(
+        "lines of UTF-8 read as Latin-1",
+        # Ã and Å, then what a second byte is in Windows-1252, its signs restored above
+        re.compile("Ã[\u00a0-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|Å[“’]|Â[\u00a0-\u00bf]|â€"),
+        example="L’œdème du cÅ“ur",
+        unchanged="SÃO PAULO, Âge : 54 ans",
+        reason="what the repair above left: a second, wrong spelling of every accented word would fill the vocabulary",
+    ),
+    Rule(
+        "lines of words torn apart",
+        # three lone letters that are neither a word, a unit nor an elision, each at most 20 characters after the last
+        re.compile(r" (?<!\d )[beéèêfikpqruvwzîôûïç](?= )(?:.{0,20}? (?<!\d )[beéèêfikpqruvwzîôûïç](?= )){2}"),
+        example="· p r en n ent ég a l e m ent des m éd i c a m ents",
+        unchanged="Na 140, K 4,2 ; 2 x 2 x 2 cm ; vitamines A, D, E et K ; 2 e, 5 e et 7 e jour ; l ' arrêt d ' un",
+        reason="left by PDF exports: nobody can tell where a word ends, and the pieces would fill the vocabulary",
+    ),
+    Rule(
+        "lines with a word of more than 100 characters",
+        re.compile(r"(?<!\S)(?!\S*(?:://|www\.))\S{101}"),
+        example="Image : " + "iVBORw0KGgo" * 10,
+        unchanged="Voir https://exemple.fr/" + "surveillance-des-medicaments/" * 4,
+        reason="files pasted as text, sequences, words glued together; web addresses stay in their sentence",
+    ),
+    Rule(
+        "lines that are only an address",
+        re.compile(
+            rf"\A\W*(?:(?:site|web|internet|e-?mail|mail|courriel|mél|contact|url|doi|lien)\b\W*){{0,3}}(?:{WEB_ADDRESS})\W*\Z",
+            re.IGNORECASE,
+        ),
+        example="Site internet : www.ansm.sante.fr.",
+        unchanged="Déclarez les effets indésirables sur www.ansm.sante.fr.",
+        reason="web and e-mail addresses: no word to learn",
+    ),
+    Rule(
+        "lines that are only a page number",
+        re.compile(r"\A\W*(?:page|pg|p\.)\W*\d+(?:\W*(?:sur|de|of|/)\W*\d+)?\W*\Z", re.IGNORECASE),
+        example="- Page 3 sur 12 -",
+        unchanged="Page 3 du dossier : cicatrice de 4 cm",
+        reason="left by PDF exports on every page",
+    ),
+)
