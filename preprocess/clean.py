@@ -1,24 +1,30 @@
 """Repair and drop lines that are not French text, and say how much and what: the rules are data, with their reasons.
 
-    python -m preprocess.clean documents.jsonl --output clean.jsonl
+    python -m preprocess.clean documents --output clean
 
 Spelling, punctuation and spaces are left to the normalizer in tokenizer.json. Kept lines keep their letters and digits,
-their order and their document; what was cleaned is not changed by cleaning it again. OUTPUT.dropped.txt shows examples
-of what each rule dropped or changed: read it before you train on the rest.
+their order and their document; what was cleaned is not changed by cleaning it again. dropped.txt shows examples of what
+each rule dropped or changed: read it before you train on the rest.
 """
 
 import argparse
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from preprocess.cleaning_rules import CHARACTER_RULES, LINE_RULES, Rule
 from preprocess.document_rules import FOREIGN_LINES, REFERENCE_SECTION, DocumentRule, repeated_lines
-from preprocess.documents import Document, read_documents, write_document
+from preprocess.documents import Document, document_files
 from preprocess.dropped import Samples, difference
-from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
+from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
+from preprocess.files import InputError, exit_with_sentence, written_whole
 from preprocess.optional_rules import OPTIONAL, short_lines
 from preprocess.options import at_least
 from preprocess.report import Report
+from preprocess.resumable import identity, resumable_directory
+from preprocess.shards import shard_name
+from preprocess.stage import map_shards
 
 EMPTY = "documents left without a line"
 
@@ -118,20 +124,37 @@ class Cleaner:
         self.samples.add(rule, document, text, excerpt)
 
 
-def clean(paths: list[Path], output: Path, settings: Cleaning) -> Report:
-    """Write the cleaned documents of all `paths` to `output`, and examples of what every rule did beside it."""
-    cleaner, log, report = Cleaner(settings), InputLog(), Report("clean", settings=asdict(settings))
-    with written_whole(output) as handle:
-        for document in read_documents(paths, log):
-            report.read.add(document)
-            cleaned = cleaner.clean(document)
-            if cleaned is not None:
-                report.kept.add(cleaned)
-                write_document(handle, cleaned)
-    with written_whole(output.with_name(output.name + ".dropped.txt")) as handle:
-        handle.write(cleaner.samples.page(cleaner.reasons(), cleaner.counts))
-    report.dropped, report.inputs = cleaner.counts, log.manifest()
-    return report
+@dataclass(frozen=True)
+class CleanShard:
+    """Cleans the documents of a shard, and leaves its samples in the directory `samples`."""
+
+    settings: Cleaning
+    samples: Path
+
+    def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
+        cleaner = Cleaner(self.settings)
+        yield from filter(None, map(cleaner.clean, documents))
+        for rule, count in cleaner.counts.items():
+            report.drop(rule, count)
+        with written_whole(self.samples / f"{shard_name(number)}.json") as handle:
+            json.dump(cleaner.samples.to_json(), handle, ensure_ascii=False)
+
+
+def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = ALONE) -> Report:
+    """Write the cleaned documents of all `paths`, and dropped.txt, examples of what every rule did."""
+    shards = document_files(paths)
+    with resumable_directory(output, "clean", {"settings": asdict(settings), "inputs": identity(paths)}) as work:
+        if work is not None:
+            keep = CleanShard(settings, work.scratch / "samples")
+            report = map_shards(work, "cleaning", shards, keep, engine)
+            samples = Samples(settings.examples)
+            for number in range(len(shards)):
+                stored = (keep.samples / f"{shard_name(number)}.json").read_text(encoding="utf-8")
+                samples.merge(Samples.from_json(json.loads(stored)))
+            with written_whole(work.directory / "dropped.txt") as handle:
+                handle.write(samples.page(Cleaner(settings).reasons(), report.dropped))
+            work.manifest = {"settings": asdict(settings)} | asdict(report)
+    return Report.of_output(output)
 
 
 def main() -> None:
@@ -139,11 +162,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=f"{__doc__}\n{_rules()}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("documents", nargs="+", type=Path, metavar="FILE", help="documents, .jsonl or .txt")
-    parser.add_argument(
-        "--output", required=True, type=Path,
-        help="the .jsonl to write; counts in OUTPUT.report.json, examples in OUTPUT.dropped.txt",
-    )  # fmt: skip
+    parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of ingest, or files")
+    parser.add_argument("--output", required=True, type=Path, help="the directory to write")
     parser.add_argument(
         "--also", nargs="+", choices=OPTIONAL, default=(),
         help="rules for one kind of source (default none: what is a table row in a web page is a result in a letter)",
@@ -169,12 +189,15 @@ def main() -> None:
     )  # fmt: skip
     parser.add_argument(
         "--examples", type=at_least(0), default=20,
-        help="how many lines OUTPUT.dropped.txt shows a rule (default 20: read in a minute, and enough to see a rule "
+        help="how many lines dropped.txt shows a rule (default 20: read in a minute, and enough to see a rule "
         "that is wrong one time in seven: it then shows in 95 %% of samples)",
     )  # fmt: skip
-    options = vars(parser.parse_args())
-    paths, output = options.pop("documents"), options.pop("output")
-    clean(paths, output, Cleaning(french_only=not options.pop("any_language"), **options)).finish(output)
+    add_engine_options(parser)
+    options = parser.parse_args()
+    names = ("also", "min_line_characters", "max_repeats", "min_words", "examples")
+    settings = Cleaning(french_only=not options.any_language, **{name: getattr(options, name) for name in names})
+    print(clean(options.documents, options.output, settings, engine_of(options)))
+    print(f"{'written':>8}  {options.output} (examples of what was dropped: dropped.txt)")
 
 
 def _rules() -> str:

@@ -45,6 +45,9 @@ class Engine:
                 bar.update()
 
 
+ALONE = Engine()  # one process, here
+
+
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """The options that `engine_of` reads."""
     cores = len(os.sched_getaffinity(0))

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from preprocess.documents import Document
-from preprocess.engine import Engine, add_engine_options, engine_of
+from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
 from preprocess.files import InputError, exit_with_sentence, readable, written_whole
 from preprocess.readers import Found, How, ReadLog, Skipped, UniqueIds, files_of, read_file
 from preprocess.readers.arguments import add_arguments, how_of
@@ -25,7 +25,6 @@ from preprocess.resumable import Work, identity, resumable_directory
 from preprocess.shards import SHARD_BYTES, Shards, shard_name
 from preprocess.where import Where
 
-ALONE = Engine()
 SKIPPED = "skipped.tsv"
 
 

@@ -1,15 +1,15 @@
 """A stage that reads documents shard by shard and writes what it keeps of each: on all cores or nodes, resumable."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from preprocess.documents import SHARD_SUFFIX, Document, document_files, read_documents
+from preprocess.documents import SHARD_SUFFIX, Document, read_documents
 from preprocess.engine import Engine
 from preprocess.files import InputLog
 from preprocess.report import Report
-from preprocess.resumable import Work, identity, resumable_directory
+from preprocess.resumable import Work
 from preprocess.shards import shard_name, written_shard
 
 
@@ -33,22 +33,6 @@ class Shard:
     def report(self) -> Path:
         """Written last: where it is, the shard is done."""
         return self.reports / f"{shard_name(self.number)}.json"
-
-
-def filter_documents(
-    command: str, inputs: list[Path], output: Path, settings: dict, keep: Filter, engine: Engine
-) -> Report:
-    """Write to `output` what `keep` keeps of the documents of `inputs`.
-
-    `settings` are all that the result depends on beside the inputs. Raises InputError as resumable_directory does, and
-    for inputs that cannot be read.
-    """
-    shards = document_files(inputs)
-    with resumable_directory(output, command, {"settings": settings, "inputs": identity(inputs)}) as work:
-        if work is not None:
-            report = map_shards(work, command, shards, keep, engine)
-            work.manifest = {"settings": settings} | asdict(report)
-    return Report.of_output(output)
 
 
 def map_shards(work: Work, name: str, sources: list[Path], keep: Filter, engine: Engine) -> Report:

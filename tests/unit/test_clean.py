@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from preprocess.clean import EMPTY, Cleaner, Cleaning, clean
 from preprocess.cleaning_rules import CHARACTER_RULES, LINE_RULES
 from preprocess.document_rules import FOREIGN_LINES, REFERENCE_SECTION, repeated_lines
-from preprocess.documents import Document, read_documents
+from preprocess.documents import Document, document_files, read_documents
 from preprocess.dropped import Samples
+from preprocess.engine import Engine
 from preprocess.files import InputError
 from preprocess.optional_rules import OPTIONAL, short_lines
+from preprocess.report import total
+from preprocess.shards import written_shard
 
 AFTER = {
     "HTML entities decoded": "<\u00a05 mg/L, prélèvement d'urine",
@@ -173,16 +176,16 @@ def test_no_letter_or_digit_of_a_kept_line_changes(line):
 def test_every_line_is_kept_or_counted(tmp_path):
     text = "Le patient tousse.\n- 3 -\nPerdu \ufffd\n\nToux sèche\n\n- 4 -\n"
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
-    report = clean([tmp_path / "in.txt"], tmp_path / "out.jsonl", Cleaning())
-    assert [document.lines for document in read_documents([tmp_path / "out.jsonl"])] == [["Le patient tousse."]]
+    report = clean([tmp_path / "in.txt"], tmp_path / "out", Cleaning())
+    assert [document.lines for document in read_documents([tmp_path / "out"])] == [["Le patient tousse."]]
     assert {rule: count for rule, count in report.dropped.items() if count} == {
         "lines without a letter": 2,
         "lines with lost characters": 1,
         "documents of fewer than 3 words": 1,
         "documents left without a line": 1,
     }
-    assert report.read.lines == 5 and report.kept.lines == 1
-    page = (tmp_path / "out.jsonl.dropped.txt").read_text(encoding="utf-8")
+    assert report.read["in"].lines == 5 and report.kept["in"].lines == 1
+    page = (tmp_path / "out" / "dropped.txt").read_text(encoding="utf-8")
     assert "# lines without a letter (2)\n# page numbers" in page
     assert "\nin-1\t- 3 -\n" in page and "\nin-2\tToux sèche\n" in page and "HTML" not in page
 
@@ -199,6 +202,28 @@ def test_shards_add_up_to_the_whole():
     assert list(whole.counts) == [name for name, _ in whole.reasons()]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_files_of_shards_give_what_one_file_gives(tmp_path, workers):
+    documents = [Document(f"d{n}", "s", [f"- {n} -", f"Ã‰tat {n}", "Le patient tousse."]) for n in range(60)]
+    (tmp_path / "in").mkdir()
+    for shard in range(4):
+        with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
+            for document in documents[shard * 15 : shard * 15 + 15]:
+                target.write(document)
+    with written_shard(tmp_path / "one.jsonl.zst") as target:
+        for document in documents:
+            target.write(document)
+    reports = [
+        clean([tmp_path / source], tmp_path / f"{source}-out", Cleaning(), Engine(workers))
+        for source in ("in", "one.jsonl.zst")
+    ]
+    first, second = tmp_path / "in-out", tmp_path / "one.jsonl.zst-out"
+    assert list(read_documents([first])) == list(read_documents([second]))
+    assert (first / "dropped.txt").read_bytes() == (second / "dropped.txt").read_bytes()
+    assert reports[0].kept == reports[1].kept and reports[0].dropped == reports[1].dropped
+    assert len(document_files([first])) == 4
+
+
 def test_what_was_read_is_left_as_it_was():
     document = Document("d", "s", ["- 3 -", "&eacute;tat du patient"], metadata={"ward": 7})
     assert Cleaner(Cleaning()).clean(document) == Document("d", "s", ["état du patient"], metadata={"ward": 7})
@@ -209,9 +234,9 @@ def test_the_command_writes_its_counts(tmp_path):
     english = (FOREIGN_LINES.example + "\n") * 2
     (tmp_path / "in.txt").write_text(f"Le patient tousse.\n- 3 -\nAccueil | Contact\n{english}", encoding="utf-8")
     options = ["--also", "web", "tables", "--any-language", "--max-repeats", "1", "--min-line-characters", "18"]
-    result = run("preprocess.clean", tmp_path / "in.txt", "--output", tmp_path / "out.jsonl", *options, "--examples", 1)
+    result = run("preprocess.clean", tmp_path / "in.txt", "--output", tmp_path / "out", *options, "--examples", 1)
     assert result.returncode == 0 and "1 lines without a letter" in result.stdout
-    report = json.loads((tmp_path / "out.jsonl.report.json").read_text())
+    report = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert report["settings"] == {
         "also": ["web", "tables"], "french_only": False, "min_line_characters": 18, "max_repeats": 1, "min_words": 3,
         "examples": 1,
@@ -219,8 +244,8 @@ def test_the_command_writes_its_counts(tmp_path):
     assert {rule: count for rule, count in report["dropped"].items() if count} == {
         "lines without a letter": 1, "lines of links": 1, "lines seen 1 times before in the document": 1,
     }  # fmt: skip
-    assert report["kept"]["lines"] == 2
-    assert len((tmp_path / "out.jsonl.dropped.txt").read_text().splitlines()) == 3 * 3 + 2
+    assert report["kept"]["in"]["lines"] == 2
+    assert len((tmp_path / "out" / "dropped.txt").read_text().splitlines()) == 3 * 3 + 2
 
 
 def test_the_help_gives_every_rule_and_its_reason():
@@ -231,7 +256,7 @@ def test_the_help_gives_every_rule_and_its_reason():
 
 
 def test_bad_input_is_one_sentence(tmp_path):
-    missing = run("preprocess.clean", tmp_path / "no.txt", "--output", tmp_path / "o.jsonl")
+    missing = run("preprocess.clean", tmp_path / "no.txt", "--output", tmp_path / "o")
     assert "no such file" in one_sentence(missing)
     for wrong in ({"also": ["webs"]}, {"max_repeats": -1}):
         with pytest.raises(InputError, match="choose among web|give 0 or more"):
@@ -240,5 +265,6 @@ def test_bad_input_is_one_sentence(tmp_path):
 
 def test_real_text_keeps_all_but_few_of_its_lines(shared_data, tmp_path):
     """But for the bibliography in English of one case, 19 lines of 10,128."""
-    report = clean([shared_data / "fr_raw" / "pamj_cas_cliniques.txt"], tmp_path / "out.jsonl", Cleaning())
-    assert report.kept.documents == report.read.documents and report.kept.lines > 0.998 * report.read.lines
+    report = clean([shared_data / "fr_raw" / "pamj_cas_cliniques.txt"], tmp_path / "out", Cleaning())
+    read, kept = total(report.read), total(report.kept)
+    assert kept.documents == read.documents and kept.lines > 0.998 * read.lines
