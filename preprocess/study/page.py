@@ -28,7 +28,7 @@ td.long { min-width: 17rem; }
 .unknown { border-style: dashed; font-style: italic; }
 .legend { margin: .25rem 0 2rem; padding-left: 1.2rem; font-size: .9rem; }
 figure { margin: 1rem 0; overflow-x: auto; }
-img { width: 50rem; max-width: 100%; min-width: 34rem; height: auto; }
+img { max-width: 100%; min-width: 34rem; height: auto; }
 figcaption { font-size: .9rem; }
 @media print {
   body { font-size: 9px; max-width: none; padding: 0; }

@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
 
 class Segmentation(NamedTuple):
-    """A text in pieces; it is whole if no word of it is cut."""
+    """A text in pieces; it is whole if no word of it is cut and nothing of it is unknown."""
 
     pieces: list[Piece]
     whole: bool
@@ -80,4 +80,5 @@ def segment(candidate: Candidate, text: str) -> Segmentation:
             starts, spelled = candidate.convention.spelled(token)
             pieces.append(Piece((BOUNDARY if starts else "") + spelled, False))
     counts = count(candidate, text, encoding)
-    return Segmentation(pieces, counts.whole == counts.words if counts.words else len(pieces) == 1)
+    whole = counts.whole == counts.words if counts.words else len(pieces) == 1
+    return Segmentation(pieces, whole and not counts.unknown)
