@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
 from preprocess import compare_tokenizers
 from preprocess.compare_tokenizers import study_of, write_study
 from preprocess.files import InputError
