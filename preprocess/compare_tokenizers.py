@@ -1,106 +1,136 @@
-"""Compare tokenizers on one text: how many pieces a word takes, what is unknown, what the vocabulary holds twice.
+"""Compare tokenizers on a text that none of them was trained on: figures, medical terms and sentences in pieces.
 
-    python -m preprocess.compare_tokenizers TOKDIR... --text test.txt --output comparison.json
+    python -m preprocess.compare_tokenizers TOKENIZER... --text mixed/valid.jsonl --output study
 
-A TOKDIR is any directory with a tokenizer.json, a published model's too. Choose a text none of them was trained on.
+A TOKENIZER is any folder with a tokenizer.json, a published model's too. The output holds study.json, the same as
+study.md with its pictures, and study.html, one page with everything in it. No text but that of terms and sentences is
+in it.
 """
 
 import argparse
 import json
-import re
-import time
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
-from tokenizers import Tokenizer
-from tqdm import tqdm
+from preprocess.files import InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.spelling import spelled_texts, text_pieces
+from preprocess.study.candidates import Candidate, load_candidates
+from preprocess.study.markdown import markdown, plain
+from preprocess.study.measure import figures, measure
+from preprocess.study.page import page
+from preprocess.study.pictures import draw
+from preprocess.study.report import sections, warnings
+from preprocess.study.samples import Segmentation, Term, read_sentences, read_terms, segment, segment_term
+from preprocess.study.speed import speeds
+from preprocess.study.tables import text_table
 
-from preprocess.documents import read_documents
-from preprocess.files import InputError, exit_with_sentence, written_whole
-from preprocess.normalizer import BOUNDARY
-from preprocess.tokenizer_quality import duplicates
-
-BATCH = 1000  # lines a call: the library spreads them over the cores
-LETTERS = re.compile(r"[^\W\d_]{2,}")  # words for "whole words": what every tokenizer's idea of a word contains
-
-
-def compare(paths: list[Path], text: Path) -> dict[str, dict[str, float]]:
-    """The figures of each tokenizer, by its directory."""
-    lines = [line for document in read_documents([text]) for line in document.lines]
-    return {str(path): measure(_load(path), lines, str(path)) for path in paths}
+MARKER = Marker("study.json", '"command": "compare_tokenizers"')
+TITLE = "Tokenizer study"
 
 
-def measure(tokenizer: Tokenizer, lines: list[str], name: str = "") -> dict[str, float]:
-    """Figures of one tokenizer; shares of tokens, or of the words of two letters or more that are one token."""
-    vocabulary = tokenizer.get_vocab(with_added_tokens=False)
-    lone, unknown = vocabulary.get(BOUNDARY), _unknown(tokenizer)
-    tokens = lones = unknowns = words = whole = 0
-    seconds = 0.0
-    for start in tqdm(range(0, len(lines), BATCH), desc=name, unit_scale=BATCH, unit="line", mininterval=1):
-        batch = lines[start : start + BATCH]
-        begun = time.perf_counter()
-        encodings = tokenizer.encode_batch(batch, add_special_tokens=False)
-        seconds += time.perf_counter() - begun
-        for line, encoding in zip(batch, encodings, strict=True):
-            tokens += len(encoding.ids)
-            lones += encoding.ids.count(lone)
-            unknowns += encoding.ids.count(unknown)
-            known = zip(encoding.ids, encoding.offsets, strict=True)
-            spans = {span for number, span in known if number != unknown}
-            found = [match.span() in spans for match in LETTERS.finditer(line)]
-            words, whole = words + len(found), whole + sum(found)
+def study_of(candidates: list[Candidate], path: Path, terms: list[Term], sentences: list[str], seed: int) -> dict:
+    """What study.json holds but its settings; lists have one entry a tokenizer, in their order.
+
+    Raises InputError for text that cannot be read.
+    """
+    text, meters = measure(candidates, path)
+    described = text.describe()
+    tokenizers = {}
+    for candidate, meter, speed in zip(candidates, meters, speeds(candidates, path, seed), strict=True):
+        origin = {"path": str(candidate.path), "sha256": candidate.sha256, "model": candidate.kind}
+        trained = {"trained_on_text": candidate.was_trained_on(described["sha256"])}
+        tokenizers[candidate.name] = origin | trained | figures(meter, text) | speed
+    cut = [[segment_term(candidate, term.text) for candidate in candidates] for term in terms]
     return {
-        "pieces": len(vocabulary),
-        "tokens": tokens,
-        "tokens_per_word": round(tokens / sum(len(line.split()) for line in lines), 4),
-        "unknown_share": round(unknowns / max(tokens, 1), 6),
-        "lone_boundary_share": round(lones / max(tokens, 1), 6),
-        "whole_word_share": round(whole / max(words, 1), 4),
-        "duplicates": len(duplicates(vocabulary)),
-        "tokens_per_second": round(tokens / seconds),
+        "text": described,
+        "tokenizers": tokenizers,
+        "overlap": overlap(candidates),
+        "categories": by_category(terms, cut),
+        "terms": [
+            {"term": term.text, "category": term.category, "segmentations": [one.describe() for one in row]}
+            for term, row in zip(terms, cut, strict=True)
+        ],
+        "sentences": [
+            {"sentence": sentence, "segmentations": [segment(one, sentence).describe() for one in candidates]}
+            for sentence in sentences
+        ],
     }
 
 
-def _load(path: Path) -> Tokenizer:
-    file = path / "tokenizer.json" if path.is_dir() else path
-    if not file.is_file():
-        raise InputError(f"{file}: no such file; give directories that hold a tokenizer.json.")
-    try:
-        tokenizer = Tokenizer.from_str(file.read_text(encoding="utf-8"))
-    except Exception as error:  # the library raises a bare Exception for what it cannot read
-        raise InputError(f"{file}: not a tokenizer ({error}); give directories that hold a tokenizer.json.") from None
-    tokenizer.encode_special_tokens = True
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+def overlap(candidates: list[Candidate]) -> list[list[dict]]:
+    """For each pair the pieces in common, the signs of words left out, and their share of what either has."""
+    texts = [
+        {spelled.text for spelled in spelled_texts(text_pieces(one.tokenizer).values(), one.convention)}
+        for one in candidates
+    ]
+    return [[{"common": len(a & b), "jaccard": len(a & b) / max(len(a | b), 1)} for b in texts] for a in texts]
 
 
-def _unknown(tokenizer: Tokenizer) -> int | None:
-    """The id of the unknown token, where the model has one."""
-    model = json.loads(tokenizer.to_str())["model"]
-    return model["unk_id"] if "unk_id" in model else tokenizer.token_to_id(model.get("unk_token") or "")
+def by_category(terms: list[Term], cut: list[list[Segmentation]]) -> dict[str, dict]:
+    """For each category, and all together: how many terms, and for each tokenizer (mean pieces, share whole)."""
+    rows: dict[str, list] = {}
+    for term, row in zip(terms, cut, strict=True):
+        rows.setdefault(term.category, []).append(row)
+    if len(rows) > 1:
+        rows["(all)"] = cut
+    return {
+        category: {
+            "terms": len(some),
+            "means": [
+                (sum(len(one.pieces) for one in column) / len(some), sum(one.whole for one in column) / len(some))
+                for column in zip(*some, strict=True)
+            ],
+        }
+        for category, some in rows.items()
+    }
 
 
-def table(figures: dict[str, dict[str, float]]) -> str:
-    """One row a tokenizer, one column a figure."""
-    columns = ["tokenizer", *next(iter(figures.values()))]
-    rows = [columns] + [[name, *(f"{value:,}" for value in row.values())] for name, row in figures.items()]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(columns))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+def write_study(study: dict, output: Path) -> None:
+    """Write study.json, the pictures, study.md and study.html, all or nothing."""
+    parts = sections(study)
+    with directory_written_whole(output, MARKER) as directory:
+        (directory / "study.json").write_text(
+            json.dumps(study, ensure_ascii=False, indent=2) + "\n", encoding="utf-8", newline="\n"
+        )
+        draw(study, directory)
+        (directory / "study.md").write_text(markdown(TITLE, parts), encoding="utf-8", newline="\n")
+        (directory / "study.html").write_text(page(TITLE, parts, directory), encoding="utf-8", newline="\n")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    add = parser.add_argument
+    add("tokenizers", nargs="+", type=Path, metavar="TOKENIZER", help="folder with a tokenizer.json")
+    add("--text", required=True, type=Path, help="documents file, .txt or .jsonl, set apart from the training text")
+    add("--output", type=Path, help="directory to write (without it, the main table is printed and nothing written)")
+    add("--names", type=lambda names: names.split(","), default=[], help="a,b,c: what to call them (their folders)")
+    add("--terms", type=Path, help="lines of a term, a tab and its category, as recipes/sample/terms.tsv (none)")
+    add("--sentences", type=Path, help="lines to show in pieces, as recipes/sample/sentences.txt (none)")
+    add("--seed", type=int, default=1, help="of the draw of the lines that speed is measured on (1: any serves)")
+    return parser.parse_args()
 
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("tokenizers", nargs="+", type=Path, help="directories that hold a tokenizer.json")
-    parser.add_argument("--text", required=True, type=Path, help="documents file, .txt or .jsonl")
-    parser.add_argument("--output", type=Path, help="also write the figures to this JSON file")
-    arguments = parser.parse_args()
-    figures = compare(arguments.tokenizers, arguments.text)
-    print(table(figures))
+    arguments = _arguments()
     if arguments.output:
-        with written_whole(arguments.output) as handle:
-            json.dump(figures, handle, ensure_ascii=False, indent=2)
-            handle.write("\n")
+        refuse_foreign(arguments.output, MARKER)
+    candidates, log = load_candidates(arguments.tokenizers, arguments.names), InputLog()
+    terms = read_terms(arguments.terms, log) if arguments.terms else []
+    sentences = read_sentences(arguments.sentences, log) if arguments.sentences else []
+    study = {
+        "command": "compare_tokenizers",
+        "settings": {"seed": arguments.seed, "inputs": log.manifest()},
+        "versions": {"python": sys.version.split()[0], "tokenizers": version("tokenizers")},
+        **study_of(candidates, arguments.text, terms, sentences, arguments.seed),
+    }
+    for warning in warnings(study):
+        print(f"warning: {warning}", file=sys.stderr)
+    print(plain(text_table(study)))
+    if arguments.output:
+        write_study(study, arguments.output)
+        print(f"{'written':>10}  {arguments.output}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ become the normalizer and the pre-tokenizer of `tokenizer.json`, and nothing els
 paper     a space on both sides of every punctuation mark (AliBERT, section 3.3), or after it only (its Figure 1)
 clinical  the same, but a clinician's unit is not broken up by its punctuation, and elisions end after the apostrophe
 moses     the Moses tokenizer for French instead, to compare with
+none      not normalised, to compare with (the Unigram_N_N of Figure 1): only what the ids cannot do without
 """
 
 from dataclasses import asdict, dataclass
@@ -17,9 +18,12 @@ from preprocess.files import InputError
 from preprocess.moses_rules import moses_rules
 from preprocess.rules import CLINICAL_UNITS, INVISIBLE, MARK, THOUSANDS, UNIFY, Rule
 
-MODES = ("paper", "clinical", "moses")
+MODES = ("paper", "clinical", "moses", "none")
 PUNCTUATIONS = ("both", "after")
 BOUNDARY = "▁"  # stands before a piece that starts a word
+BRACKETS = "[<>]"  # apart in every mode, so that no piece spells `<mask>`
+# Without these a text could hold the boundary, and a piece a space that Python's `\s` knows and the library does not.
+NEEDED = tuple(rule for rule in UNIFY if rule.name in ("the subword mark", "spaces"))
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ def build_normalizer(options: TextOptions) -> normalizers.Normalizer:
     steps = [_replace(INVISIBLE), normalizers.NFC()]
     if options.mode == "clinical":
         steps.append(_replace(THOUSANDS))
-    steps += map(_replace, UNIFY)
+    steps += map(_replace, NEEDED if options.mode == "none" else UNIFY)
     if options.mode == "moses":
         steps += map(_replace, moses_rules(options.cased))
     if not options.cased:
@@ -75,7 +79,9 @@ def build_pre_tokenizer(options: TextOptions, boundary: bool = True) -> pre_toke
     """The splits, in order: white space, then units and punctuation marks; `boundary` puts "▁" before every word."""
     units = [rule.pattern for rule in CLINICAL_UNITS] if options.mode == "clinical" else []
     steps = [pre_tokenizers.WhitespaceSplit()]
-    if options.mode != "moses":
+    if options.mode == "none":
+        steps.append(pre_tokenizers.Split(Regex(BRACKETS), "isolated"))
+    elif options.mode != "moses":
         steps.append(pre_tokenizers.Split(Regex("|".join([*units, MARK])), "isolated"))
     if boundary:
         steps.append(pre_tokenizers.Metaspace(BOUNDARY, prepend_scheme="always", split=False))

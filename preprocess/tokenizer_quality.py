@@ -1,14 +1,13 @@
 """What a tokenizer makes of words: the figures by which tokenizers are compared."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from preprocess.normalizer import BOUNDARY
-from preprocess.vocabulary import CONTINUATION, UNKNOWN
+from preprocess.vocabulary import UNKNOWN
 
 
 @dataclass
@@ -43,12 +42,3 @@ def count_pieces(tokenizer: Tokenizer, words: Counter[str]) -> Pieces:
             pieces.words += words[word]
             pieces.whole_words += words[word] * (len(encoding.ids) == 1)
     return pieces
-
-
-def duplicates(pieces: Iterable[str]) -> list[str]:
-    """The strings of two characters or more that are a piece at the start of a word and another inside one.
-
-    AliBERT's ("MOT", "▁MOT"), and ("##MOT", "MOT") for WordPiece.
-    """
-    pieces = set(pieces)
-    return sorted(p for p in pieces if len(p) > 1 and (BOUNDARY + p in pieces or CONTINUATION + p in pieces))

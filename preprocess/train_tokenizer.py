@@ -22,9 +22,10 @@ from preprocess.files import InputError, Marker, directory_written_whole, exit_w
 from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
 from preprocess.options import at_least
 from preprocess.sample import Sample, draw_lines, split_words
+from preprocess.spelling import Convention, spelled_texts, twice
 from preprocess.subwords import TRAINERS, Words, train, train_plain
 from preprocess.tokenizer import load_tokenizer
-from preprocess.tokenizer_quality import Pieces, count_pieces, duplicates
+from preprocess.tokenizer_quality import Pieces, count_pieces
 from preprocess.vocabulary import MASK, SPECIALS, build_tokenizer
 from preprocess.weighing import NO_OPINION, Weighing, add_weighing_options, weighing_of
 
@@ -92,8 +93,8 @@ def _count_duplicates(model: str, pieces: list[str], lines: list[str], cased: bo
     """AliBERT's argument for its rules (section 3.3): words in the vocabulary twice, against the same text without."""
     say("training a tokenizer without text rules to count its duplicates (--no-duplicates leaves this out)")
     plain = train_plain(model, lines, len(pieces), cased)
-    counted = {"in_vocabulary": len(duplicates(pieces)), "in_vocabulary_without_rules": len(duplicates(plain))}
-    return counted | {"pieces_without_rules": len(plain)}
+    ours, theirs = (twice(spelled_texts(some, Convention()), "boundary") for some in (pieces, plain))
+    return {"in_vocabulary": ours, "in_vocabulary_without_rules": theirs, "pieces_without_rules": len(plain)}
 
 
 def _manifest(drawn: Sample, options: TextOptions) -> dict:

@@ -13,7 +13,7 @@ from preprocess.train_tokenizer import train_tokenizer
 SAMPLE = Path(__file__).resolve().parent.parent / "recipes" / "sample"
 SIZE = 1200  # pieces: as many as train in a second; the sample has some 80,000 words
 PAPER, AFTER, CASED = TextOptions(), TextOptions(punctuation="after"), TextOptions(cased=True)
-CLINICAL, MOSES = TextOptions("clinical"), TextOptions("moses")
+CLINICAL, MOSES, NONE = TextOptions("clinical"), TextOptions("moses"), TextOptions("none")
 EVERY_OPTIONS = (
     PAPER,
     AFTER,
@@ -22,6 +22,8 @@ EVERY_OPTIONS = (
     TextOptions("clinical", cased=True),
     MOSES,
     TextOptions("moses", cased=True),
+    NONE,
+    TextOptions("none", cased=True),
 )
 
 

@@ -50,7 +50,7 @@ def test_a_word_of_this_projects_rules_is_found_wherever_it_stands(options, tmp_
         assert added.pieces == ["▁hépatopathie", "▁cordarone"]
     found = [raw for _, raw in tokens(added.tokenizer, "une hépatopathie, l'hépatopathie (cordarone).")]
     assert found.count("hépatopathie") == 2 and found.count("cordarone") == 1
-    texts = ("une hépatopathie aiguë", "une hépatopathie,", "l'hépatopathie", "(cordarone)", "de cordarone.")
+    texts = ("une hépatopathie aiguë", "une hépatopathie,", "l'hépatopathie", "(cordarone)", "de cordarone ou")
     used = {token for text in texts for token, _ in tokens(added.tokenizer, text)}
     assert set(added.pieces) <= used  # no row that no text reaches
 

@@ -83,7 +83,8 @@ def test_no_letter_and_no_digit_is_dropped(options, text):
     kept = unicodedata.normalize("NFC", kept).replace("\u00b5", "\u03bc")
     if not options.cased:
         kept = unicodedata.normalize("NFC", "".join(c.lower() for c in kept))
-    assert letters_and_digits(normalize(text, options)) == letters_and_digits(kept)
+    normal = normalize(text, options).replace("\u00b5", "\u03bc")  # mode none leaves the micro sign
+    assert letters_and_digits(normal) == letters_and_digits(kept)
 
 
 @every_mode

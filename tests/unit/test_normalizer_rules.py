@@ -7,7 +7,7 @@ from preprocess.files import InputError
 from preprocess.moses_rules import moses_rules
 from preprocess.normalizer import TextNormalizer, TextOptions, normalize, rules_only
 from preprocess.rules import CLINICAL_UNITS, INVISIBLE, MARK, THOUSANDS, UNIFY
-from tests.text_helpers import AFTER, CASED, CLINICAL, EVERY_OPTIONS, MOSES, PAPER
+from tests.text_helpers import AFTER, CASED, CLINICAL, EVERY_OPTIONS, MOSES, NONE, PAPER
 
 REPLACEMENTS = [INVISIBLE, THOUSANDS, *UNIFY, *moses_rules(cased=True)]
 CLINICAL_CASED = TextOptions("clinical", cased=True)
@@ -98,8 +98,8 @@ def test_case_is_a_choice_and_accents_stay():
     assert normalize("Œdème à GAUCHE, ÉTÉ", CASED) == "Œdème à GAUCHE , ÉTÉ"
 
 
-@pytest.mark.parametrize("options", EVERY_OPTIONS, ids=str)
-def test_characters_are_unified_in_every_mode(options):
+@pytest.mark.parametrize("options", [options for options in EVERY_OPTIONS if options.mode != "none"], ids=str)
+def test_characters_are_unified_in_every_mode_that_normalises(options):
     text = "œuf\u00a0et\u202f\u2009æ co\u00adeur\u200b \u00b5 \u03bc e\u200b\u0301te\u0301 ² ½"
     assert normalize(text, options) == "œuf et æ coeur μ μ été ² ½"
     marks = TextNormalizer(rules_only(options)).bare_words("· ▪ • – — ‑ “ ” « » ▁")
@@ -116,6 +116,14 @@ def test_moses_mode_keeps_decimals_elisions_and_abbreviations_together():
     assert normalize("M. Roux prend 7,5 mg. L'état (cf. p. 3) est stable.", MOSES) == (
         "m. roux prend 7,5 mg . l' état ( cf. p. 3 ) est stable ."
     )
+
+
+def test_none_leaves_marks_where_they_are_and_takes_only_what_the_ids_need():
+    text = "L’état «stable» : 38,5\u00a0°C, 5 \u00b5g (M.\x1cRoux) \u2581x a<b\u200b"
+    assert TextNormalizer(rules_only(NONE)).bare_words(text) == (
+        "l’état «stable» : 38,5 °c, 5 \u00b5g (m. roux) _x a < b".split(" ")
+    )
+    assert normalize("L’État.", TextOptions("none", cased=True)) == "L’État."
 
 
 def test_lines_and_line_ends_stay_where_they_are():
