@@ -1,6 +1,6 @@
 """Compare tokenizers on a text that none of them was trained on: figures, medical terms and sentences in pieces.
 
-    python -m preprocess.compare_tokenizers TOKENIZER... --text mixed/valid.jsonl --output study
+    python -m preprocess.compare_tokenizers TOKENIZER... --text mixed/valid --output study
 
 A TOKENIZER is any folder with a tokenizer.json, a published model's too. The output holds study.json, the same as
 study.md with its pictures, and study.html, one page with everything in it. No text but that of terms and sentences is

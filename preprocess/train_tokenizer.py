@@ -1,6 +1,6 @@
 """Train a tokenizer on documents: normalizer, pre-tokenizer, subword model and ids in one `tokenizer.json`.
 
-    python -m preprocess.train_tokenizer train.jsonl --output tokenizer --vocab-size 40000
+    python -m preprocess.train_tokenizer mixed --output tokenizer --vocab-size 40000
 
 The output holds tokenizer.json, tokenizer_config.json (read by AutoTokenizer), dict.txt (read by fairseq, the same ids)
 and manifest.json (what it was made from, and how good it is).

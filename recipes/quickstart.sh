@@ -84,10 +84,10 @@ checksum() {  # of the names and contents of the texts
     LC_ALL=C find -L "${corpus[@]}" -type f \( -name "*.txt" -o -name "*.jsonl" \) -exec cksum {} + | LC_ALL=C sort | cksum
 }
 documents() {
-    python -m preprocess.ingest "${corpus[@]}" --output ingested.jsonl
-    python -m preprocess.clean ingested.jsonl --output clean.jsonl
-    python -m preprocess.deduplicate clean.jsonl --output unique.jsonl
-    python -m preprocess.mix unique.jsonl=1 --output mixed --valid 0.05
+    python -m preprocess.ingest "${corpus[@]}" --output documents --source corpus
+    python -m preprocess.clean documents --output clean
+    python -m preprocess.deduplicate clean --output unique
+    python -m preprocess.mix unique --output mixed --valid 0.05
 }
 pretrain() {
     DATA_BIN=$output/data-bin SAVE_DIR=$output/checkpoints bash "$root/recipes/pretrain/tiny_$objective.sh" \
@@ -102,9 +102,8 @@ annotated="$ner, $recipe, ${annotated##*$'\n'}"  # the last line has their SHA-2
 texts=$(checksum 2>&1) || die "${corpus[*]}: not all of it can be read; check the permissions ($texts)."
 stage "documents" mixed "${corpus[*]}, checksum $texts" documents
 stage "tokenizer" tokenizer "$vocab pieces" \
-    python -m preprocess.train_tokenizer mixed/train.jsonl --output tokenizer --vocab-size "$vocab"
-stage "data-bin" data-bin "" python -m preprocess.binarize --tokenizer tokenizer \
-    --train mixed/train.jsonl --valid mixed/valid.jsonl --output data-bin
+    python -m preprocess.train_tokenizer mixed --output tokenizer --vocab-size "$vocab"
+stage "data-bin" data-bin "" python -m preprocess.binarize --tokenizer tokenizer --mix mixed --output data-bin
 stage "pretraining" "pretrained checkpoints" "$objective, $updates updates" pretrain
 stage "Hugging Face model" model "" python -m alibert_fairseq.hf.export \
     --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model

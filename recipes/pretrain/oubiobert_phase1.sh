@@ -4,8 +4,8 @@
 #   python -m alibert_fairseq.launch recipes/pretrain/oubiobert_phase1.sh --gpus-per-node 2
 # 64 sequences a GPU x 2 GPUs x 512; on G GPUs give -- --update-freq $((1024 / G)). Then oubiobert_phase2.sh.
 # Corpus (sections 2.2, 2.3): core and satellite in equal shares, one sentence a line; the weight is the ratio of their
-# sizes (Table 2: 18 GB and 1.8): python -m preprocess.mix core.jsonl=10 satellite.jsonl=1
-# Vocabulary (section 4.1: 32K, uncased), of the same mix: python -m preprocess.train_tokenizer --vocab-size 32000 \
+# sizes (Table 2: 18 GB and 1.8): python -m preprocess.mix unique --core core
+# Vocabulary (section 4.1: 32K, uncased), of the same mix: python -m preprocess.train_tokenizer mixed --vocab-size 32000 \
 #   --model wordpiece
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/shared.bash"

@@ -4,9 +4,9 @@
 #   python -m alibert_fairseq.launch recipes/pretrain/oubiobert_small_corpus.sh --gpus-per-node 2
 # 64 sequences a GPU x 2 GPUs x 16; on G GPUs give -- --update-freq $((32 / G)). The paper gives no time.
 # Corpus: the small one and the general one in equal shares; sP has 0.2 GB, W and BC have 18 (Table 2):
-#   python -m preprocess.mix small.jsonl=90 general.jsonl=1
-# The baselines BERT (sP) and (jpCR) are this recipe on small.jsonl=1 alone.
-# Vocabulary (section 4.1: 32K, uncased), of the same mix: python -m preprocess.train_tokenizer --vocab-size 32000 \
+#   python -m preprocess.mix unique --core small --output mixed
+# The baselines BERT (sP) and (jpCR) are this recipe on the small corpus alone.
+# Vocabulary (section 4.1: 32K, uncased), of the same mix: python -m preprocess.train_tokenizer mixed --vocab-size 32000 \
 #   --model wordpiece
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/shared.bash"

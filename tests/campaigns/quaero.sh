@@ -19,15 +19,14 @@ weights=(bdpm_notices=0.2 pamj_cas_cliniques=6 tico19_fr=4 mesconseilscovid=4 hp
 if [ ! -e data-bin ]; then
     parts=()
     for part in "${weights[@]}"; do
-        name=${part%=*}
-        python -m preprocess.ingest "$raw/$name.txt" --output "$name.in.jsonl"
-        python -m preprocess.clean "$name.in.jsonl" --output "$name.clean.jsonl"
-        python -m preprocess.deduplicate "$name.clean.jsonl" --output "$name.jsonl"
-        parts+=("$name.jsonl=${part#*=}")
+        parts+=("$raw/${part%=*}.txt")
     done
-    python -m preprocess.mix "${parts[@]}" --output mixed --valid 0.01
-    python -m preprocess.train_tokenizer mixed/train.jsonl --output tokenizer --vocab-size 8000
-    python -m preprocess.binarize --tokenizer tokenizer --train mixed/train.jsonl --valid mixed/valid.jsonl --output data-bin
+    python -m preprocess.ingest "${parts[@]}" --output documents
+    python -m preprocess.clean documents --output clean
+    python -m preprocess.deduplicate clean --output unique
+    python -m preprocess.mix unique --output mixed --valid 0.01 --weights "$(IFS=,; echo "${weights[*]}")"
+    python -m preprocess.train_tokenizer mixed --output tokenizer --vocab-size 8000
+    python -m preprocess.binarize --tokenizer tokenizer --mix mixed --output data-bin
 fi
 
 pretrain() {  # objective, core, updates

@@ -12,10 +12,10 @@ def tokenizer_directory(tmp_path_factory, repository) -> Path:
     """A Unigram tokenizer of 600 pieces."""
     place = tmp_path_factory.mktemp("tokenizer")
     corpus = repository / "recipes" / "sample" / "brat"
-    run(sys.executable, "-m", "preprocess.ingest", corpus, "--output", "all.jsonl", cwd=place)
-    run(sys.executable, "-m", "preprocess.mix", "all.jsonl=1", "--output", "mixed", "--valid", "0.1", cwd=place)
+    run(sys.executable, "-m", "preprocess.ingest", corpus, "--output", "all", cwd=place)
+    run(sys.executable, "-m", "preprocess.mix", "all", "--output", "mixed", "--valid", "0.1", cwd=place)
     run(
-        sys.executable, "-m", "preprocess.train_tokenizer", "mixed/train.jsonl", "--output", "tokenizer",
+        sys.executable, "-m", "preprocess.train_tokenizer", "mixed", "--output", "tokenizer",
         "--vocab-size", "600", cwd=place,
     )  # fmt: skip
     return place / "tokenizer"
@@ -26,8 +26,7 @@ def data_bin(tokenizer_directory) -> Path:
     """The sample's data-bin."""
     mixed = tokenizer_directory.parent / "mixed"
     run(
-        sys.executable, "-m", "preprocess.binarize", "--tokenizer", tokenizer_directory, "--train",
-        mixed / "train.jsonl", "--valid", mixed / "valid.jsonl", "--output", "data-bin", "--workers", "1",
-        cwd=tokenizer_directory.parent,
+        sys.executable, "-m", "preprocess.binarize", "--tokenizer", tokenizer_directory, "--mix", mixed,
+        "--output", "data-bin", "--workers", "1", cwd=tokenizer_directory.parent,
     )  # fmt: skip
     return tokenizer_directory.parent / "data-bin"
