@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from preprocess.corpora import Corpus
 from preprocess.sample import draw_lines
 from preprocess.study.candidates import Candidate
 
@@ -18,7 +19,7 @@ SWITCH = "TOKENIZERS_PARALLELISM"  # by which the library is told to use one thr
 
 def speeds(candidates: list[Candidate], text: Path, seed: int) -> list[dict[str, float]]:
     """Tokens and megabytes of raw text a second, for each tokenizer, and the latter as a multiple of the first's."""
-    lines = draw_lines([text], SPEED_LINES, seed).lines
+    lines = draw_lines([Corpus("text", [text])], SPEED_LINES, seed).lines
     seconds, tokens = [float("inf")] * len(candidates), [0] * len(candidates)
     with one_thread(), tqdm(total=ROUNDS * len(candidates), desc="timing", mininterval=1) as bar:
         for _ in range(ROUNDS):
