@@ -202,13 +202,12 @@ def main() -> None:
 
 def _rules() -> str:
     """Every rule with its reason, for the help."""
-    sets = {"rules": Cleaner(Cleaning()).reasons()}
-    sets |= {
-        f"rules of --also {name}": [(rule.name, rule.reason) for rule in rules] for name, rules in OPTIONAL.items()
-    }
-    return "\n".join(
-        f"{title}:\n" + "\n".join(f"  {name}: {why}" for name, why in rules) for title, rules in sets.items()
-    )
+    always = Cleaner(Cleaning()).reasons()
+    sets = {"rules": always}
+    for name in OPTIONAL:
+        with_set = Cleaner(Cleaning(also=(name,))).reasons()
+        sets[f"rules of --also {name}"] = [rule for rule in with_set if rule not in always]
+    return "\n".join(f"{title}:\n" + "\n".join(f"  {name}: {why}" for name, why in sets[title]) for title in sets)
 
 
 if __name__ == "__main__":

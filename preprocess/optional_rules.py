@@ -94,7 +94,7 @@ ARTICLES = (
         ),
         example="12. Roux AB, Petit C, Blanc D et al. Rev Exemple. 2010;87(3):293-301.",
         unchanged="Le 12/03/2010 ; 87 (3) ans. Roux et al. ont décrit 45 cas en 2010 (tableau 3).",
-        reason="names and numbers, a third of an article's lines; PubMed's style and links",
+        reason="names, titles and numbers of other texts, in PubMed's style or with its links",
     ),
 )
 TABLES = (
@@ -103,7 +103,7 @@ TABLES = (
         MostlyFigures(length=10, times=2),
         example="Groupe A 112,5 (13,1) 114,2 (12,8) 0,03",
         unchanged="Hb 12,3 g/dL, plaquettes 250 G/L, le 12/03/2021",
-        reason="two digits a letter: rows of a table, but series of results too, as 'LDH 861 > 845 > 768 > 772'",
+        reason="two digits a letter: rows of a table, but series of results too, as 'LDH 300 > 280 > 250 > 240'",
     ),
     Rule(
         "rows of a table",

@@ -129,7 +129,7 @@ FRAGMENTS = [
     "Le patient tousse.", "Antécédents", "Hb 12,3 g/dL", "- 3 -", "Page 3/12", "www.exemple.fr", "Références", "",
     "Ã‰volution", "Ã\x83Â©", "L’œdème du cÅ“ur", "prÃ©cis à l’hôpital", "&amp;eacute;", "&am&shy;p;lt;",
     "&#10;", "&#x85;&#xD800;", "a\u00adb", "....................", ". . . . . .", "Retour en haut de la page", "\ufffd",
-    "\x0c", "\x92", "Accueil | Contact", "x" * 101, "¬", "LDH 861 > 845 > 768", FOREIGN_LINES.example,
+    "\x0c", "\x92", "Accueil | Contact", "x" * 101, "¬", "LDH 300 > 280 > 250", FOREIGN_LINES.example,
     "Le patient est hospitalisé pour une douleur thoracique avec une élévation de la troponine et des anomalies.",
     "The patient was admitted with chest pain and an elevated troponin level on the day of admission to hospital.",
     "Service de cardiologie, page 4 sur 7", "Rev Exemple. 2010;87(3):293-301.", "12 | 13 | 14", "p r en n ent ég u d e",
@@ -253,6 +253,18 @@ def test_the_help_gives_every_rule_and_its_reason():
     rules = [*CHARACTER_RULES, *LINE_RULES, FOREIGN_LINES, *(rule for rules in OPTIONAL.values() for rule in rules)]
     for rule in rules:
         assert " ".join(f"{rule.name}: {rule.reason}".split()) in shown
+
+
+def test_the_page_on_cleaning_has_every_rule_and_no_other(repository):
+    always = Cleaner(Cleaning()).reasons()
+    rows = [f"| {name} | {reason} |" for name, reason in always]
+    for also in OPTIONAL:
+        with_set = Cleaner(Cleaning(also=(also,))).reasons()
+        rows += [f"| `{also}` | {name} | {reason} |" for name, reason in with_set if (name, reason) not in always]
+    rows.append(f"| `--min-line-characters 20` | {BIOALBERT.name} | {BIOALBERT.reason} |")
+    page = (repository / "docs" / "cleaning.md").read_text(encoding="utf-8").partition("## How often")[0]
+    heads = ("| changed", "| lines dropped", "| `--also` | lines", "|---")
+    assert [line for line in page.splitlines() if line.startswith("|") and not line.startswith(heads)] == rows
 
 
 def test_bad_input_is_one_sentence(tmp_path):

@@ -1,5 +1,9 @@
 """French or not: sentences of our own in four languages, and what becomes of a document's lines."""
 
+import shutil
+import subprocess
+import sys
+
 import pytest
 
 from preprocess.language import ENOUGH_LETTERS, foreign_lines, is_french
@@ -64,3 +68,18 @@ def test_nothing_is_downloaded():
     from preprocess.language import _detector
 
     assert _detector().config.model == "lite" and is_french("Le patient va bien") is is_french("Le patient va bien")
+
+
+def test_the_campaign_counts_right_answers(repository, tmp_path):
+    """tests/campaigns/language.py, on the sentences here, the English ones once said to be French."""
+    for folder, language in (("fr", "french"), ("en", "english"), ("wrong", "english")):
+        (tmp_path / folder).mkdir()
+        shutil.copy(repository / "tests" / "fixtures" / "languages" / f"{language}.txt", tmp_path / folder)
+    script = [sys.executable, str(repository / "tests" / "campaigns" / "language.py"), "--lines", "40"]
+    folders = [f"fr={tmp_path}/fr", f"en={tmp_path}/en", f"es={tmp_path}/wrong"]
+    shown = subprocess.run([*script, *folders], capture_output=True, text=True, cwd=repository)
+    assert "is_french: 1.0000 (120) of 120" in shown.stdout, shown.stderr
+    wrong = subprocess.run([*script, f"fr={tmp_path}/wrong"], capture_output=True, text=True, cwd=repository)
+    assert "is_french: 0.0000 (40) of 40" in wrong.stdout and "judges 40 lines alone and drops 40" in wrong.stdout
+    few = subprocess.run([*script[:2], *folders], capture_output=True, text=True, cwd=repository)
+    assert few.returncode == 1 and "42 lines of 40 characters; 500 are needed" in few.stderr
