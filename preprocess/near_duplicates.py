@@ -113,7 +113,7 @@ def candidates(keys: np.ndarray, documents: np.ndarray, settings: Settings) -> n
     order = np.lexsort((documents, keys))
     keys, documents = keys[order], documents[order]
     pairs = [np.empty((0, 2), documents.dtype)]
-    for step in range(1, min(settings.neighbours, len(keys) - 1) + 1):
+    for step in range(1, settings.neighbours + 1):
         same = keys[step:] == keys[:-step]
         pairs.append(np.column_stack([documents[:-step][same], documents[step:][same]]))
     return _once(np.concatenate(pairs))

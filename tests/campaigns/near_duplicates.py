@@ -5,7 +5,7 @@
 Cuts pieces of several lengths out of leaflets, clinical cases, COVID-19 texts and novels, plants copies of each with a
 share of the words edited (replaced by a word of the corpus, deleted, or one inserted after: drawn evenly), runs the
 functions from texts to dropped documents in memory, and compares with Jaccard similarities computed from the words
-themselves. Then the same for the whole leaflets, and R-MinHash beside a plain MinHash. Some 4 minutes, 2.5 GB.
+themselves. Then the same for the whole leaflets. Some 4 minutes on an idle core, 2.5 GB.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from rensa import RMinHash
 
 from preprocess.documents import read_documents
-from preprocess.near_duplicates import Settings, band_keys, candidates, keep_first, shingles, signatures, similar
+from preprocess.near_duplicates import Settings, band_keys, candidates, keep_first, signatures, similar
 
 LEAFLETS = "fr_raw/bdpm_notices.txt"
 SOURCES = (LEAFLETS, "fr_raw/pamj_cas_cliniques.txt", "fr_raw/tico19_fr.txt", "fr_general/eltec_fra_romans.txt")
@@ -88,23 +88,29 @@ def jaccard(first: str, second: str, words: int) -> float:
     return len(a & b) / len(a | b)
 
 
-def compare(texts: list[str], settings: Settings) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
-    """The pairs that were compared, (pairs, 2), their estimates, and the seconds of processor of each stage."""
-    seconds, start = {}, time.process_time()
+class Compared(NamedTuple):
+    """The signatures of texts, the pairs that were compared, (pairs, 2), their estimates, the seconds of each stage."""
 
-    def lap(stage: str) -> None:
-        nonlocal start
-        seconds[stage], start = time.process_time() - start, time.process_time()
+    signature: np.ndarray
+    pairs: np.ndarray
+    estimates: np.ndarray
+    seconds: dict[str, float]
 
-    signature = signatures(texts, settings)
-    lap("signatures")
-    keys = band_keys(signature, settings)
-    lap("keys")
-    pairs = candidates(keys.ravel(), np.repeat(np.arange(len(texts)), settings.bands), settings)
-    lap("pairs")
-    estimates = similar(signature[pairs[:, 0]], signature[pairs[:, 1]])
-    lap("comparison")
-    return pairs, estimates, seconds
+
+def compare(texts: list[str], settings: Settings) -> Compared:
+    """All stages, in memory; seconds are of the processor."""
+    clock = [time.process_time()]
+
+    def timed(result: np.ndarray) -> np.ndarray:
+        clock.append(time.process_time())
+        return result
+
+    signature = timed(signatures(texts, settings))
+    keys = timed(band_keys(signature, settings))
+    pairs = timed(candidates(keys.ravel(), np.repeat(np.arange(len(texts)), settings.bands), settings))
+    estimates = timed(similar(signature[pairs[:, 0]], signature[pairs[:, 1]]))
+    stages = ("signatures", "keys", "pairs", "comparison")
+    return Compared(signature, pairs, estimates, dict(zip(stages, np.diff(clock), strict=True)))
 
 
 def row(*cells: object) -> None:
@@ -163,8 +169,15 @@ def substances(leaflets: list[str]) -> list[set[str]]:
     return [{word for word in words if len(beside[word]) <= 15} for words in heads]
 
 
-def report_leaflets(leaflets: list[str], pairs: np.ndarray, estimates: np.ndarray) -> None:
-    """What is left of the leaflets at several thresholds."""
+def report_leaflets(leaflets: list[str], compared: Compared, settings: Settings) -> None:
+    """What is left of the leaflets at several thresholds, and which pairs the bands do not bring together."""
+    signature, pairs, estimates, seconds = compared
+    megabytes = sum(len(text.encode()) for text in leaflets) / 1e6
+    taken = ", ".join(f"{stage} {second:.2f} s" for stage, second in seconds.items())
+    print(f"\n{megabytes:.1f} MB of leaflets: {taken}; {megabytes / sum(seconds.values()):.1f} MB/s of processor")
+    above = [similar(signature[[a]], signature[a + 1 :]) >= settings.threshold for a in range(len(signature))]
+    found = np.count_nonzero(estimates >= settings.threshold)
+    print(f"\n{found:,} of all {np.count_nonzero(np.concatenate(above)):,} pairs at the threshold were compared.")
     words = np.array([len(text.split()) for text in leaflets])
     names = substances(leaflets)
     head("threshold", "pairs", "of one substance", "leaflets", "words", "largest group")
@@ -178,49 +191,6 @@ def report_leaflets(leaflets: list[str], pairs: np.ndarray, estimates: np.ndarra
         row(threshold, len(found), np.mean(same), f"{len(leaflets) - len(dropped):,}", left, largest)
 
 
-def r_minhash(hashes: np.ndarray, counts: np.ndarray, permutations: int, seed: int) -> np.ndarray:
-    """The library's signatures of sets that lie one after the other, (sets, permutations)."""
-    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
-    return np.array(RMinHash.digest_matrix_from_flat_token_hashes(hashes, ends, permutations, seed).to_rows())
-
-
-def plain_minhash(hashes: np.ndarray, counts: np.ndarray, permutations: int, seed: int) -> np.ndarray:
-    """The same in numpy: a slot is the least of the upper halves of a x + b modulo 2^64."""
-    a, b = np.random.default_rng(seed).integers(0, 2**64, (2, permutations, 1), dtype=np.uint64)
-    rows = []
-    for part in np.split(hashes, np.cumsum(counts)[:-1]):
-        least = np.full(permutations, 2**64 - 1, np.uint64)
-        for start in range(0, len(part), 512):  # what the processor's cache holds
-            values = (a | np.uint64(1)) * part[start : start + 512]
-            values += b
-            np.minimum(least, values.min(axis=1), out=least)
-        rows.append(least >> np.uint64(32))
-    return np.array(rows)
-
-
-def report_library(leaflets: list[str], settings: Settings) -> None:
-    """R-MinHash and a plain MinHash on pairs of sets of a known similarity: bias, deviation and speed."""
-    size, unions = settings.permutations, (10, 100, 1_000)
-    hashes, counts = shingles(leaflets[:500], settings.words)
-    megabytes = sum(len(text.encode()) for text in leaflets[:500]) / 1e6
-    head("MinHash of", "MB/s of processor", *(f"bias, deviation at {union} shingles" for union in unions))
-    for name, function in (("rensa", r_minhash), ("numpy", plain_minhash)):
-        start = time.process_time()
-        function(hashes, counts, size, 1)
-        cells = [f"{megabytes / (time.process_time() - start):.0f}"]
-        for union in unions:
-            rng, errors = np.random.default_rng(2), []
-            for seed in range(1_000):
-                values = rng.integers(0, 2**64, union, dtype=np.uint64)
-                each = union * 85 // 100  # of the union's shingles, 7 of 10 shared
-                both = np.concatenate([values[:each], values[-each:]])
-                a, b = function(both, np.array([each, each]), size, seed)
-                errors.append(np.mean(a == b) - (2 * each - union) / union)
-            cells.append(f"{np.mean(errors):+.4f}, {np.std(errors):.4f}")
-        row(name, *cells)
-    print(f"\nA deviation of {np.sqrt(0.7 * 0.3 / size):.4f} is that of independent slots.")
-
-
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -232,18 +202,14 @@ def main() -> None:
     settings = Settings(options.words, options.bands, options.rows, options.threshold)
     print(settings)
     texts, planted = plant(options.data, np.random.default_rng(1))
-    pairs, estimates, _ = compare(texts, settings)
-    found = set(map(tuple, pairs[estimates >= settings.threshold].tolist()))
+    compared = compare(texts, settings)
+    found = set(map(tuple, compared.pairs[compared.estimates >= settings.threshold].tolist()))
     report_planted(texts, planted, found, settings)
     leaflets = [document.text for document in read_documents([options.data / LEAFLETS])]
-    pairs, estimates, seconds = compare(leaflets, settings)
-    above = pairs[estimates >= settings.threshold].tolist()
+    compared = compare(leaflets, settings)
+    above = compared.pairs[compared.estimates >= settings.threshold].tolist()
     report_found({"planted": (texts, found), "leaflets": (leaflets, above)}, settings.words)
-    report_leaflets(leaflets, pairs, estimates)
-    megabytes = sum(len(text.encode()) for text in leaflets) / 1e6
-    taken = ", ".join(f"{stage} {second:.2f} s" for stage, second in seconds.items())
-    print(f"\n{megabytes:.1f} MB of leaflets: {taken}; {megabytes / sum(seconds.values()):.1f} MB/s of processor")
-    report_library(leaflets, settings)
+    report_leaflets(leaflets, compared, settings)
 
 
 if __name__ == "__main__":
