@@ -12,6 +12,7 @@ from preprocess.compare_tokenizers import study_of, write_study
 from preprocess.files import InputError
 from preprocess.study.candidates import Candidate
 from preprocess.study.markdown import escaped, markdown
+from preprocess.study.page import page
 from preprocess.study.report import Section, sections, warnings
 from preprocess.study.samples import Term
 from preprocess.study.tables import Column, Cut, Table
@@ -116,6 +117,12 @@ def test_the_page_needs_nothing_else_and_escapes_all_text(tmp_path):
     assert {one["scope"] for one in read.all("th")} == {"row", "col"}
     assert [tag for tag, _ in read.tags if tag in ("h1", "h2")] == ["h1"] + ["h2"] * len(sections(one))
     assert read.all("html")[0]["lang"] == "en" and read.all("meta")[1]["name"] == "viewport"
+
+
+def test_a_piece_that_looks_like_a_tag_is_shown_as_it_is(tmp_path):
+    table = Table("t", [Column("a"), Column("b")], [["x", Cut([("<b>&lt;", True)])]])
+    read = Page(page("t", [Section("s", [], [table], [])], tmp_path))
+    assert "<b>&lt; (?)" in read.text and not read.all("b")
 
 
 def test_markdown_escapes_what_would_be_a_sign_of_its_own(tmp_path):
