@@ -69,13 +69,14 @@ def test_links_are_followed_and_nothing_is_read_twice(corpus, tmp_path):
     (corpus / "1-lien.txt").symlink_to(tmp_path / "seul.txt")
     (corpus / "2-lien.txt").symlink_to(corpus / "a.txt")
     (corpus / "3-lien").symlink_to(corpus / "b")
+    (corpus / "4-lien.txt").symlink_to(corpus / "b" / "note.txt")
     (corpus / "b" / "boucle").symlink_to(corpus)
     (tmp_path / "ailleurs" / "boucle").symlink_to(tmp_path / "ailleurs")
     got = read(corpus)
     assert dict(zip(got.ids, got.lines, strict=True)) == {
         "0-lien/loin": ["loin"], "1-lien": ["seul"], "a": ["un"], "b/note": ["deux"],
     }  # fmt: skip
-    assert got.counts == {"links to what is read without them": 4}
+    assert got.counts == {"links to what is read without them": 5}
 
 
 def test_two_links_to_one_file_are_read_once_under_the_first_name(corpus, tmp_path):

@@ -180,6 +180,7 @@ def test_a_field_of_the_source_never_takes_the_place_of_a_documents_own(tmp_path
         ('{"text": "a", "note": "\\uDfff"}', "half a character"),
         ('{"text": "a", "x": ' + "[" * 5000 + "]" * 5000 + "}", "more than 100 levels of brackets"),
         ("[" * 100_000, "more than 100 levels of brackets"),
+        ('{"text": "a", "x": ' + "[" * 100 + "]" * 100 + "}", "more than 100 levels of brackets"),
     ],
 )
 def test_a_line_that_is_no_record_is_named_or_listed(tmp_path, line, reason):
