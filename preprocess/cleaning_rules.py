@@ -146,7 +146,7 @@ LINE_RULES = (
         # three lone letters that are neither a word, a unit nor an elision, each at most 20 characters after the last
         re.compile(r" (?<!\d )[beéèêfikpqruvwzîôûïç](?= )(?:.{0,20}? (?<!\d )[beéèêfikpqruvwzîôûïç](?= )){2}"),
         example="· p r en n ent ég a l e m ent des m éd i c a m ents",
-        unchanged="Na 140, K 4,2 ; 2 x 2 x 2 cm ; vitamines A, D, E et K ; 2 e, 5 e et 7 e jour ; l ' arrêt d ' un",
+        unchanged="Na 140, K 4,2 ; 2 x 2 x 2 cm ; vitamines A, D, E et K ; du 2 e au 5 e et au 7 e jour ; l ' un",
         reason="left by PDF exports: nobody can tell where a word ends, and the pieces would fill the vocabulary",
     ),
     Rule(

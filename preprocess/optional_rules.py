@@ -102,14 +102,14 @@ TABLES = (
         "lines of mostly figures",
         MostlyFigures(length=10, times=2),
         example="Groupe A 112,5 (13,1) 114,2 (12,8) 0,03",
-        unchanged="Hb 12,3 g/dL, plaquettes 250 G/L, le 12/03/2021",
+        unchanged="Hb 12,3 g/dL, Na 140, K 4,2, Ca 2,35 (12/03/2021)",
         reason="two digits a letter: rows of a table, but series of results too, as 'LDH 300 > 280 > 250 > 240'",
     ),
     Rule(
         "rows of a table",
         CellsOfFigures(cells=3),
         example="Durée du séjour | 12,5 | 14,2 | 0,03",
-        unchanged="Poids : 72 kg\tTaille : 175 cm\tTA : 12/8",
+        unchanged="Hb\t12,3\tg/dL\tN : 13 à 17",
         reason="three cells or more between tabs or bars, at least half of them numbers",
     ),
 )

@@ -43,6 +43,11 @@ def test_short_lines_alone_are_judged_together():
     assert foreign_lines(notes[:1]) == set(), "one short line cannot be told"
 
 
+@pytest.mark.parametrize("line", ["Agent infectieux local", "Burn-out, fatigue, insomnie", "Cholangio-IRM normale"])
+def test_a_short_line_that_the_model_takes_for_foreign_is_kept(line):
+    assert not is_french(line) and foreign_lines([line]) == set() and foreign_lines([line, *RESUME]) == set()
+
+
 @pytest.mark.parametrize(
     "line",
     [
