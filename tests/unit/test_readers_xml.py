@@ -7,7 +7,6 @@ import sys
 import time
 
 import pytest
-from corpus_helpers import REPOSITORY
 from reader_helpers import FIXTURES, read
 
 from preprocess.files import InputError
@@ -258,7 +257,7 @@ def peak_of(path):
             pass
         print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
     """
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, cwd=REPOSITORY)
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, cwd=FIXTURES.parents[2])
     return int(done.stdout)
 
 
