@@ -109,8 +109,10 @@ def train_unigram(words: Words, size: int) -> Subwords:
     marks = words.mark_pieces()
     trained = _our_sentencepiece(words.sentences(), size + 2 - len(marks))  # 2: its own unknown, and the lone boundary
     lone = trained.pop(BOUNDARY)
-    starts = {BOUNDARY + letter: lone + trained[letter] for letter in words.letters}
-    known = starts | trained | marks
+    # It leaves out a letter met once in some 33 million, whose share its float takes for none: a mark glued to a word.
+    letters = {letter: trained.get(letter, min(trained.values())) for letter in words.letters}
+    starts = {BOUNDARY + letter: lone + score for letter, score in letters.items()}
+    known = starts | letters | trained | marks
     rest = sorted(known.keys() - set(needed), key=lambda piece: (-known[piece], piece))
     _check_size(size, len(needed), len(known))
     pieces = sorted([*needed, *rest[: size - len(needed)]], key=lambda piece: (-known[piece], piece))

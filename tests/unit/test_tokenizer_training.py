@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from preprocess import subwords
 from preprocess.corpora import Corpus, read_corpora, weighed
 from preprocess.documents import read_documents
 from preprocess.engine import Engine
@@ -74,6 +75,20 @@ def test_ids_are_laid_out_as_fairseq_wants_them(options, model):
         size - 1,
     ]
     assert len(pieces_of(trained(options, model))) == len(set(pieces_of(trained(options, model)))) == SIZE
+
+
+def test_a_letter_that_sentencepiece_leaves_out_is_a_piece_all_the_same(monkeypatch):
+    """It does so with one met once in 33 million characters: a mark that stands by itself, and once in a word."""
+    learn = subwords._our_sentencepiece
+
+    def without_bullet(sentences, size):
+        return {piece: score for piece, score in learn(sentences, size).items() if "•" not in piece}
+
+    monkeypatch.setattr(subwords, "_our_sentencepiece", without_bullet)
+    words = Words([*sample_lines()[:200], "• • •foie"])
+    trained = train("unigram", words, 600)
+    scores = dict(zip(trained.pieces, trained.scores, strict=True))
+    assert {"•", "▁•"} <= set(scores) and scores["•"] == min(scores[letter] for letter in words.letters)
 
 
 @every_case
