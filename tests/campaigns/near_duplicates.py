@@ -180,15 +180,16 @@ def report_leaflets(leaflets: list[str], compared: Compared, settings: Settings)
     print(f"\n{found:,} of all {np.count_nonzero(np.concatenate(above)):,} pairs at the threshold were compared.")
     words = np.array([len(text.split()) for text in leaflets])
     names = substances(leaflets)
-    head("threshold", "pairs", "of one substance", "leaflets", "words", "largest group")
-    row("none", "", "", f"{len(leaflets):,}", f"{words.sum():,}", "")
+    head("threshold", "pairs", "of one substance", "leaflets", "words", "largest group", "kept against dropped, lowest")
+    row("none", "", "", f"{len(leaflets):,}", f"{words.sum():,}", "", "")
     for threshold in THRESHOLDS:
         found = pairs[estimates >= threshold]
         same = [bool(names[a] & names[b]) for a, b in found if names[a] and names[b]]
         dropped, kept = keep_first(found)
         largest = 1 + max(Counter(kept.tolist()).values(), default=0)
         left = f"{words.sum() - words[dropped].sum():,}"
-        row(threshold, len(found), np.mean(same), f"{len(leaflets) - len(dropped):,}", left, largest)
+        lowest = float(similar(signature[kept], signature[dropped]).min())
+        row(threshold, len(found), np.mean(same), f"{len(leaflets) - len(dropped):,}", left, largest, lowest)
 
 
 def main() -> None:
