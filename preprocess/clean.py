@@ -2,8 +2,8 @@
 
     python -m preprocess.clean documents.jsonl --output clean.jsonl
 
-Spelling, punctuation and spaces are left to the normalizer in tokenizer.json. Kept lines keep their order, their letters
-and their digits, but for what is decoded or repaired and the feet of web pages. Cleaning what was cleaned changes
+Spelling, punctuation and spaces are left to the normalizer in tokenizer.json. Kept lines keep their order, and their
+letters and digits, but for what is decoded or repaired and the feet of web pages. Cleaning what was cleaned changes
 nothing. OUTPUT.dropped.txt shows examples of what each rule dropped or changed: read it before you train on the rest.
 """
 
