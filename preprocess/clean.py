@@ -2,9 +2,9 @@
 
     python -m preprocess.clean documents --output clean
 
-Spelling, punctuation and spaces are left to the normalizer in tokenizer.json. Kept lines keep their letters and digits,
-their order and their document; what was cleaned is not changed by cleaning it again. dropped.txt shows examples of what
-each rule dropped or changed: read it before you train on the rest.
+Spelling, punctuation and spaces are left to the normalizer in tokenizer.json. Kept lines keep their order, and their
+letters and digits, but for what is decoded or repaired and the feet of web pages. Cleaning what was cleaned changes
+nothing. dropped.txt shows examples of what each rule dropped or changed: read it before you train on the rest.
 """
 
 import argparse

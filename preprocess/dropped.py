@@ -20,10 +20,10 @@ class Samples:
     kept: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)  # rule -> hash -> (document id, excerpt)
 
     def add(self, rule: str, document: str, text: str, excerpt: str | None = None) -> None:
-        """A rule struck `text` in the document of this id; what is shown is `excerpt`, by default the text itself."""
+        """A rule struck `text` in the document of this id; shown is the start of `excerpt`, by default of the text."""
         if self.most:
             key = hashlib.blake2b(text.encode(), digest_size=8, person=b"samples").hexdigest()
-            self._keep(rule, key, (document, shorten(text) if excerpt is None else excerpt))
+            self._keep(rule, key, (document, shorten(text if excerpt is None else excerpt)))
 
     def merge(self, other: "Samples") -> None:
         """Add the samples of another process."""
@@ -71,4 +71,5 @@ def difference(before: str, after: str) -> str:
     """Where two lines begin to differ, on one line."""
     start = max(0, len(os.path.commonprefix((before, after))) - LONGEST // 8)
     start = before.rfind(" ", 0, start) + 1  # whole words
-    return " → ".join(shorten(text[start : start + LONGEST // 2]) for text in (before, after))
+    half = (LONGEST - len(" → ")) // 2
+    return " → ".join(shorten(text[start : start + half]) for text in (before, after))

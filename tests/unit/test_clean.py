@@ -239,6 +239,14 @@ def test_files_of_shards_give_what_one_file_gives(tmp_path, workers):
     assert len(document_files([first])) == 4
 
 
+def test_examples_of_long_lines_are_excerpts():
+    cleaner = Cleaner(Cleaning())
+    long = "Le patient tousse. " * 100
+    cleaner.clean(Document("d", "s", [f"{long}\ufffd", f"{long}&eacute;", f"{long}é", long]))
+    shown = [excerpt for found in cleaner.samples.kept.values() for _, excerpt in found.values()]
+    assert len(shown) == 2 and all(len(excerpt) <= 200 for excerpt in shown) and any("&eacute; →" in e for e in shown)
+
+
 def test_what_was_read_is_left_as_it_was():
     document = Document("d", "s", ["- 3 -", "&eacute;tat du patient"], metadata={"ward": 7})
     assert Cleaner(Cleaning()).clean(document) == Document("d", "s", ["état du patient"], metadata={"ward": 7})
