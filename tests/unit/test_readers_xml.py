@@ -257,7 +257,9 @@ def peak_of(path):
             pass
         print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
     """
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, cwd=FIXTURES.parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, cwd=FIXTURES.parents[2]
+    )
     return int(done.stdout)
 
 
