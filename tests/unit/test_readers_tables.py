@@ -181,6 +181,18 @@ def test_a_truncated_file_is_refused_and_a_damaged_row_group_costs_its_rows_only
     assert got.counts == {"skipped: a damaged row group": 4}
 
 
+def test_a_page_with_another_checksum_is_not_read_as_text(tmp_path):
+    table = pyarrow.table({"text": ["une fièvre", "une toux"]})
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(
+        table, path, row_group_size=1, compression="none", use_dictionary=False, write_statistics=False,
+        write_page_checksum=True,
+    )  # fmt: skip
+    path.write_bytes(path.read_bytes().replace("fièvre".encode(), "lièvre".encode()))
+    got = read(path, on_error="skip")
+    assert got.lines == [["une toux"]] and [skipped.place for skipped in got.skipped] == ["records 1 to 1"]
+
+
 def test_texts_as_bytes_are_decoded_or_refused_one_by_one(tmp_path):
     pyarrow.parquet.write_table(
         pyarrow.table({"text": [b"\xc3\xa9t\xc3\xa9", b"\xe9t\xe9", b"a"]}), tmp_path / "a.parquet"

@@ -197,6 +197,18 @@ def test_whole_pairs_of_surrogates_are_a_character_and_texts_may_hold_brackets(t
     assert read(tmp_path / "in.jsonl").lines == [["😀"], ["[]" * 500]]
 
 
+def test_of_a_file_with_a_wrong_checksum_nothing_is_kept_of_one_cut_short_what_is_there(tmp_path):
+    lines = "".join(f'{{"text": "fievre {n}"}}\n' for n in range(1000)).encode()
+    stored = gzip.compress(lines, 0)  # not packed at all, so that another letter is another letter
+    (tmp_path / "a.jsonl.gz").write_bytes(stored.replace(b"fievre 3", b"lievre 3", 1))
+    got = read(tmp_path / "a.jsonl.gz", on_error="skip")
+    assert not got.documents and got.counts == {"skipped: a whole file": 1, "files without a document": 1}
+    (tmp_path / "a.jsonl.gz").write_bytes(stored[:-1000])
+    got = read(tmp_path / "a.jsonl.gz", on_error="skip")
+    assert 900 < len(got.documents) < 1000 and got.lines[-1] == [f"fievre {len(got.documents) - 1}"]
+    assert got.counts == {"skipped: the rest of a file": 1} and got.skipped[0].place.startswith("after record 9")
+
+
 def test_nul_characters_stay_for_clean_and_empty_texts_are_counted(tmp_path):
     (tmp_path / "in.jsonl").write_bytes(b'{"text": "para\\u0000c\\u00e9tamol"}\n{"text": " \\n"}\n{"text": null}\n')
     (tmp_path / "in.txt").write_bytes(b"para\0c")
