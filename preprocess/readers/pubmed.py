@@ -13,9 +13,10 @@ from lxml import etree
 from preprocess.documents import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.how import How
+from preprocess.readers.languages import is_language
 from preprocess.readers.log import Misuse, ReadLog
 from preprocess.readers.tree import Shape, line_of
-from preprocess.readers.xml_records import document_of_record, find, is_language, records_of
+from preprocess.readers.xml_records import document_of_record, find, records_of
 
 RECORD = Shape(blocks=frozenset(), skipped=frozenset({"math"}))
 CITATION = "MedlineCitation/"

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from preprocess.documents import Document
 from preprocess.readers.how import How
+from preprocess.readers.languages import speaks
 from preprocess.readers.log import ReadLog
 from preprocess.readers.tree import lines_of
-from preprocess.readers.xml_records import ANY, document_of_record, find, records_of, speaks
+from preprocess.readers.xml_records import ANY, document_of_record, find, records_of
 
 PARTS = (
     ".//thesisRecord/title | .//thesisRecord/alternative | self::dc/title",

@@ -16,6 +16,7 @@ from preprocess.files import InputError
 from preprocess.readers.dates import iso_date
 from preprocess.readers.fields import lines_of_text
 from preprocess.readers.how import How
+from preprocess.readers.languages import XML_NAMESPACE
 from preprocess.readers.lines import LONGEST, encoding_of
 from preprocess.readers.log import Misuse, ReadLog, readable
 from preprocess.readers.tree import Shape, lines_of
@@ -24,8 +25,6 @@ CHUNK = 1 << 16
 # Python's name: libxml2's
 ENCODINGS = {"utf-8": "utf-8", "cp1252": "windows-1252", "iso8859-1": "iso-8859-1", "utf-16": "utf-16"}
 ANY = Shape(blocks=frozenset({"p", "head", "title", "item", "l", "lb", "div", "list-item"}))
-XML_NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"
-LANGUAGES = {"fr": {"fr", "fre", "fra"}, "en": {"en", "eng"}}  # ISO 639: two letters, three in libraries, three
 
 
 def read_xml(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
@@ -102,23 +101,6 @@ def find(record: etree._Element, path: str) -> list:
 @lru_cache(maxsize=256)  # more than all formats have; compiling one takes longer than asking a record with it
 def _compiled(path: str) -> etree.XPath:
     return etree.XPath(path)
-
-
-def speaks(element: etree._Element, language: str) -> bool:
-    """Whether the language that the element says, or else what holds it, is the one asked for; silence is consent."""
-    said = next((one.get(f"{XML_NAMESPACE}lang") for one in _outwards(element) if one.get(f"{XML_NAMESPACE}lang")), "")
-    return is_language(said, language)
-
-
-def is_language(code: str, language: str) -> bool:
-    """Whether a code such as fr, fre or fr-CA is the language asked for; no code is any."""
-    code = code.lower().replace("_", "-").partition("-")[0]
-    return language == "any" or not code or code in LANGUAGES.get(language, {language})
-
-
-def _outwards(element: etree._Element) -> Iterator[etree._Element]:
-    yield element
-    yield from element.iterancestors()
 
 
 def _broken(parser: etree.XMLPullParser, chunk: bytes) -> str:

@@ -35,7 +35,8 @@ def run(cases: int, first: int) -> dict[str, list[Outcome]]:
 
 
 def main() -> int:
-    cases, first = map(int, [*sys.argv[1:], "500", "0"][:2] if len(sys.argv) < 2 else [*sys.argv[1:], "0"][:2])
+    given = dict(enumerate(sys.argv))
+    cases, first = int(given.get(1, 500)), int(given.get(2, 0))
     started = time.monotonic()
     outcomes = run(cases, first)
     titles = "damage of one file", "cases", "files", "records in", "read", "listed", "counted only", "stops", "lost"
