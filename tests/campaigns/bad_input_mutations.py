@@ -120,7 +120,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a single document", "preprocess/mix.py",
-        "if share and not any(source.valid.documents for source in sources):", "if False:",
+        "if share and not any(part.valid.documents for part in parts.values()):", "if False:",
         "tests/unit/test_mix.py::test_a_single_document_is_refused_unless_nothing_is_to_be_set_apart",
     ),
     Mutation(
