@@ -108,9 +108,6 @@ def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, s
 
     Only "\\n" and "\\r\\n" end a line, so a form feed or a U+2028 inside a line never splits it.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; check the path of the corpus.")
     with open_bytes(path, log) as handle:
         for number, raw in enumerate(handle, 1):
             try:

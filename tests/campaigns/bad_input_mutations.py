@@ -9,7 +9,7 @@ from mutations import Mutation, try_all
 
 MUTATIONS = [
     Mutation(
-        "missing corpus", "preprocess/documents.py", "if not path.is_file():", "if False:",
+        "missing corpus", "preprocess/documents.py", "if not path.exists():", "if False:",
         "tests/unit/test_documents.py::test_a_missing_file_is_refused",
     ),
     Mutation(
