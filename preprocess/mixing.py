@@ -54,10 +54,10 @@ def read_mix(directory: Path, weights: str = "") -> dict[str, float] | None:
         return None
     try:
         found = _checked(json.loads(path.read_text(encoding="utf-8")), path)
-    except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError):
-        raise InputError(
-            f"{path}: not a list of corpora with name, weight and split; make the data-bin again."
-        ) from None
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: not corpora with name, weight and split; make the data-bin again.") from None
     for name in sorted(given.keys() ^ found.keys()) if given else []:
         fault = f"--mix-weights names {name}, which it has not" if name in given else f"--mix-weights leaves out {name}"
         raise InputError(f"{path}: {fault}; give a weight for each of {', '.join(found)}.")

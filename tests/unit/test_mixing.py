@@ -66,11 +66,11 @@ def entry(name="core", weight=1.0, split="train"):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("{", "not a list of corpora"),
-        ("[]", "not a list of corpora"),
-        (json.dumps({"corpora": [{"name": "core", "weight": 1}]}), "not a list of corpora"),
-        (json.dumps({"corpora": [entry(weight="10")]}), "not a list of corpora"),
-        (json.dumps({"corpora": [entry(name=3)]}), "not a list of corpora"),
+        ("{", "not corpora with name"),
+        ("[]", "not corpora with name"),
+        (json.dumps({"corpora": [{"name": "core", "weight": 1}]}), "not corpora with name"),
+        (json.dumps({"corpora": [entry(weight="10")]}), "not corpora with name"),
+        (json.dumps({"corpora": [entry(name=3)]}), "not corpora with name"),
         (json.dumps({"corpora": []}), "its splits must be train, train1"),
         (json.dumps({"corpora": [entry(split="valid")]}), "its splits must be train, train1"),
         (json.dumps({"corpora": [entry(), entry("web")]}), "its splits must be train, train1"),
