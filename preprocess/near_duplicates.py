@@ -17,7 +17,7 @@ All are pure functions of arrays, for shards to be worked on apart: `signatures`
 
 import hashlib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -107,8 +107,9 @@ def candidates(keys: np.ndarray, documents: np.ndarray, settings: Settings) -> n
     """The pairs to check among the documents of equal keys, (pairs, 2), the lower number first, each pair once.
 
     `keys` (entries) uint64 and the numbers of their `documents` (entries) come in any order; every entry of a key must
-    be among them. Each document of a bucket is paired with the next `neighbours` of it, so a bucket of equal documents
-    gives a chain, which `keep_first` follows, and never more than `neighbours` pairs a document.
+    be among them. Each document of a bucket is paired with the next `neighbours` of it, never with more. So equal
+    documents give a chain, which `keep_first` follows; others of a `crowded` bucket come nearer to each other when what
+    lay between them is dropped.
     """
     order = np.lexsort((documents, keys))
     keys, documents = keys[order], documents[order]
@@ -116,7 +117,7 @@ def candidates(keys: np.ndarray, documents: np.ndarray, settings: Settings) -> n
     for step in range(1, settings.neighbours + 1):
         same = keys[step:] == keys[:-step]
         pairs.append(np.column_stack([documents[:-step][same], documents[step:][same]]))
-    return _once(np.concatenate(pairs))
+    return once(np.concatenate(pairs))
 
 
 def similar(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -124,23 +125,58 @@ def similar(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.count_nonzero(first == second, axis=1) / first.shape[1]
 
 
-def keep_first(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The documents to drop, in order, and the one kept in place of each, when every group of pairs keeps its first.
+def crowded(keys: np.ndarray, settings: Settings) -> np.ndarray:
+    """Whether an entry's bucket is so long that `candidates` does not pair all documents of it, (entries) bool."""
+    ordered, most = np.sort(keys), settings.neighbours + 1
+    return np.isin(keys, ordered[most:][ordered[most:] == ordered[:-most]])
 
-    Groups are what the `pairs` (pairs, 2) connect, their first document the one of the lowest number. Memory grows with
-    the documents that stand in a pair. Each round hangs every root on the lowest root it is paired with; two
-    rounds at least halve the roots of a group. scipy.sparse.csgraph would be a dependency for this one function.
+
+def keep_first(pairs: np.ndarray, alike: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The documents to drop, in order, and for each the one kept that it is nearly the same as.
+
+    Greedy in order of reading: a document is dropped when an earlier one that is kept is nearly the same. `pairs`
+    (pairs, 2) are nearly the same, the lower number first; `alike` tells of any pairs whether they are. Each round
+    keeps the first document of every group that the pairs connect, drops what is like it, and goes on with the pairs of
+    the rest: what was dropped connects nothing any more. Memory grows with the pairs.
     """
-    numbers, ends = np.unique(pairs, return_inverse=True)
-    ends = ends.reshape(-1, 2)  # numpy 2 keeps the shape of `pairs`, numpy 1 flattens
-    root = np.arange(len(numbers))
+    found = [pairs[:0]]
+    while len(pairs):
+        numbers, ends = np.unique(pairs, return_inverse=True)
+        ends = ends.reshape(-1, 2)  # numpy 2 keeps the shape of `pairs`, numpy 1 flattens
+        first = _first_of_group(ends, len(numbers))
+        others = np.flatnonzero(first != np.arange(len(numbers)))
+        compared = np.column_stack([numbers[first[others]], numbers[others]])
+        gone = alike(compared)
+        found.append(compared[gone])
+        rest = np.zeros(len(numbers), bool)
+        rest[others[~gone]] = True
+        pairs = pairs[rest[ends].all(axis=1)]
+    kept, dropped = np.concatenate(found).T
+    order = np.argsort(dropped)
+    return dropped[order], kept[order]
+
+
+def _first_of_group(ends: np.ndarray, count: int) -> np.ndarray:
+    """For each of `count` documents the lowest that the pairs `ends` (pairs, 2) connect it with, (count).
+
+    Each round hangs every root on the lowest root it is paired with; two rounds at least halve the roots of a group.
+    scipy.sparse.csgraph would be a dependency for this one function.
+    """
+    root = np.arange(count)
     while (root[ends[:, 0]] != root[ends[:, 1]]).any():
         between = np.sort(root[ends], axis=1)
         np.minimum.at(root, between[:, 1], between[:, 0])
         while (root != root[root]).any():
             root = root[root]
-    dropped = root != np.arange(len(root))
-    return numbers[dropped], numbers[root[dropped]]
+    return root
+
+
+def once(pairs: np.ndarray) -> np.ndarray:
+    """The different ones of the pairs (pairs, 2), sorted."""
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    new = np.ones(len(pairs), bool)
+    new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    return pairs[new]
 
 
 def _parts(texts: list[str]) -> Iterator[list[str]]:
@@ -161,10 +197,3 @@ def _mix(numbers: np.ndarray) -> np.ndarray:
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
-
-
-def _once(pairs: np.ndarray) -> np.ndarray:
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    new = np.ones(len(pairs), bool)
-    new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
-    return pairs[new]

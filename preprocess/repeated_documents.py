@@ -1,85 +1,29 @@
-"""Which documents of a corpus in shards were there before: the same words, or nearly the same by MinHash.
+"""Which documents of a corpus were there before: the same words, or nearly the same by MinHash as one that is kept.
 
-Every shard's documents become a key, a signature and the keys of its bands. The band keys of all shards are compared a
-band at a time, 16 bytes a document in memory; pairs that share one are compared by their signatures. Some 700 bytes a
-document lie on the disk meanwhile.
+The band keys of all documents are compared a band at a time, some 50 bytes a document in memory; pairs that share one
+are compared by their signatures. A bucket of many documents is thinned out in rounds: what is left of it is compared
+again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from preprocess.arrays import load, save
-from preprocess.near_duplicates import Settings, band_keys, candidates, keep_first, signatures, similar
-from preprocess.shards import shard_name
-from preprocess.text_keys import key_array
+from preprocess.document_keys import Keys
+from preprocess.engine import Engine
+from preprocess.near_duplicates import Settings, candidates, crowded, keep_first, once, similar
 
 KEPT, SAME, NEAR = 0, 1, 2  # what becomes of a document
 PAIRS_AT_ONCE = 100_000  # 100 MB of signatures
+ROUNDS = 8  # of crowded buckets: a round leaves of equal documents one in `neighbours`, and mostly ends the search
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """The keys of all documents, numbered from 0 in order of reading. `starts` are the first numbers of the shards."""
-
-    directory: Path
-    starts: tuple[int, ...]
-
-    @classmethod
-    def of(cls, directory: Path, shards: int) -> "Corpus":
-        """What `save_keys` wrote for every shard."""
-        counts = [len(load(directory / f"{shard_name(shard)}.documents.npy")) for shard in range(shards)]
-        return cls(directory, tuple(np.cumsum([0, *counts]).tolist()))
-
-    @property
-    def same(self) -> Path:
-        """For every document, whether one of the same words was there before."""
-        return self.directory / "same.npy"
-
-    @property
-    def fates(self) -> Path:
-        """For every document KEPT, SAME or NEAR; written last."""
-        return self.directory / "fates.npy"
-
-    def keys(self) -> np.ndarray:
-        """(documents, 2)"""
-        return np.concatenate([load(path) for path in self._files("documents")])
-
-    def band(self, band: int) -> np.ndarray:
-        """(documents,) the keys of one band."""
-        return np.concatenate([load(path)[band] for path in self._files("bands")])
-
-    def signatures(self, documents: np.ndarray) -> np.ndarray:
-        """(documents, permutations) of these documents."""
-        shards = np.searchsorted(self.starts, documents, side="right") - 1
-        stored = {shard: load(self.directory / f"{shard_name(shard)}.signatures.npy") for shard in np.unique(shards)}
-        rows = np.empty((len(documents), next(iter(stored.values())).shape[1]), np.uint32)
-        for shard, signed in stored.items():
-            rows[shards == shard] = signed[documents[shards == shard] - self.starts[shard]]
-        return rows
-
-    def _files(self, kind: str) -> Iterator[Path]:
-        return (self.directory / f"{shard_name(shard)}.{kind}.npy" for shard in range(len(self.starts) - 1))
-
-
-def save_keys(directory: Path, shard: int, texts: list[str], settings: Settings | None) -> None:
-    """Write the keys of a shard's documents; those for nearly the same ones too, with `settings`."""
-    if settings:
-        signed = signatures(texts, settings)
-        save(directory / f"{shard_name(shard)}.signatures.npy", signed)
-        save(directory / f"{shard_name(shard)}.bands.npy", np.ascontiguousarray(band_keys(signed, settings).T))
-    save(directory / f"{shard_name(shard)}.documents.npy", key_array(texts))
-
-
-def find_same(corpus: Corpus) -> None:
-    """Write `corpus.same`."""
-    save(corpus.same, _seen_before(corpus.keys()))
-
-
-def _seen_before(keys: np.ndarray) -> np.ndarray:
-    """(documents,) whether an earlier one has the same key. `keys`: (documents, 2)."""
+def find_same(corpus: Keys) -> np.ndarray:
+    """(documents,) whether one of the same words was there before."""
+    keys = corpus.keys()
     order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: the first of the same comes first
     ordered = keys[order]
     seen = np.zeros(len(keys), bool)
@@ -87,35 +31,95 @@ def _seen_before(keys: np.ndarray) -> np.ndarray:
     return seen
 
 
+def find_near(
+    corpus: Keys, same: np.ndarray, settings: Settings, engine: Engine, logs: Path
+) -> tuple[np.ndarray, np.ndarray]:
+    """The documents to drop, in order, and for each the one kept that it is nearly the same as; `same` are left out.
+
+    Every pair that was found in some round counts in `keep_first`, which begins anew with each round. Rounds after the
+    first are for crowded buckets. The memory of the pairs, 16 bytes each, is bounded by bands times neighbours a
+    document; of the leaflets it is one a document.
+    """
+    pairs, gone = np.empty((0, 2), np.int64), same
+    for number in range(ROUNDS):
+        search = FindNear(corpus, settings, number)
+        save(search.gone, gone)
+        bands = [band for band in range(settings.bands) if not search.output(band).exists()]
+        engine.run("documents", search, bands, logs)
+        found = _together(search.output(band) for band in range(settings.bands))
+        if number and not len(found):
+            break
+        pairs = once(np.concatenate([pairs, found]))
+        dropped, kept = keep_first(pairs, lambda some: _alike(corpus, settings, some))
+        gone = same.copy()
+        gone[dropped] = True
+        if not any(load(search.crowd(band)).size for band in range(settings.bands)):
+            break
+        engine = Engine(engine.workers)  # of this machine: what is left is little, and jobs have a queue before them
+    return dropped, kept
+
+
+def _together(files: Iterable[Path]) -> np.ndarray:
+    """The pairs of all bands, each once; one band beside them in memory."""
+    pairs = np.empty((0, 2), np.int64)
+    for file in files:
+        pairs = once(np.concatenate([pairs, load(file)]))
+    return pairs
+
+
+def _alike(corpus: Keys, settings: Settings, pairs: np.ndarray) -> np.ndarray:
+    """Whether the documents of each pair are nearly the same, (pairs)."""
+    found = [np.empty(0, bool)]
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        first, second = pairs[start : start + PAIRS_AT_ONCE].T
+        found.append(similar(corpus.signatures(first), corpus.signatures(second)) >= settings.threshold)
+    return np.concatenate(found)
+
+
 @dataclass(frozen=True)
 class FindNear:
-    """Find the pairs of one band that are nearly the same; copies of the same words are left out."""
+    """Find the pairs of one band that are nearly the same, among the documents that are not gone.
 
-    corpus: Corpus
+    The first round compares all; each later one those of crowded buckets, for what lay between them may be gone.
+    """
+
+    corpus: Keys
     settings: Settings
+    round: int
+
+    @property
+    def gone(self) -> Path:
+        """For every document, whether it is left out of this round."""
+        return self.corpus.directory / f"gone-{self.round}.npy"
 
     def output(self, band: int) -> Path:
         """(pairs, 2) the numbers of the documents."""
-        return self.corpus.directory / f"near-{band:03d}.npy"
+        return self.corpus.directory / f"near-{self.round}-{band:03d}.npy"
+
+    def crowd(self, band: int) -> Path:
+        """(2, entries) the keys of crowded buckets, and the numbers of their documents."""
+        return self.corpus.directory / f"crowd-{band:03d}.npy"
 
     def __call__(self, band: int) -> None:
         if self.output(band).exists():
             return
-        numbers = np.flatnonzero(~load(self.corpus.same))
-        pairs = candidates(self.corpus.band(band)[numbers], numbers, self.settings)
-        near = [pairs[:0]]
-        for start in range(0, len(pairs), PAIRS_AT_ONCE):
-            part = pairs[start : start + PAIRS_AT_ONCE]
-            alike = similar(self.corpus.signatures(part[:, 0]), self.corpus.signatures(part[:, 1]))
-            near.append(part[alike >= self.settings.threshold])
-        save(self.output(band), np.concatenate(near))
+        gone = load(self.gone)
+        if self.round:
+            keys, numbers = load(self.crowd(band))
+            numbers = numbers.astype(np.int64)
+            left = ~gone[numbers]
+            keys, numbers = keys[left], numbers[left]
+        else:
+            numbers = np.flatnonzero(~gone)
+            keys = self.corpus.band(band)[numbers]
+            crowd = crowded(keys, self.settings)
+            save(self.crowd(band), np.stack([keys[crowd], numbers[crowd].astype(np.uint64)]))
+        pairs = candidates(keys, numbers, self.settings)
+        save(self.output(band), pairs[_alike(self.corpus, self.settings, pairs)])
 
 
-def decide(corpus: Corpus, near: Iterable[Path]) -> None:
-    """Write `corpus.fates`: of documents that are the same, or nearly, the first is kept."""
-    fates = np.where(load(corpus.same), SAME, KEPT).astype(np.uint8)
-    pairs = [load(path) for path in near]
-    if pairs:
-        dropped, _ = keep_first(np.concatenate(pairs))
-        fates[dropped] = NEAR
-    save(corpus.fates, fates)
+def fates(same: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """(documents,) KEPT, SAME or NEAR, from what `find_same` and `find_near` found."""
+    found = np.where(same, SAME, KEPT).astype(np.uint8)
+    found[near] = NEAR
+    return found

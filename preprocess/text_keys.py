@@ -1,19 +1,20 @@
 """Keys of texts: equal for texts of the same words, different for others."""
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 
+KEY_BYTES = 16
+
 
 def text_key(text: str) -> bytes:
-    """16 bytes of the words, whatever white space is between them.
+    """KEY_BYTES of the words, whatever white space is between them.
 
     Two different texts of a corpus of 10^12 lines share a key with a probability below 10^-14.
     """
-    return hashlib.blake2b(" ".join(text.split()).encode(), digest_size=16).digest()
+    return hashlib.blake2b(" ".join(text.split()).encode(), digest_size=KEY_BYTES).digest()
 
 
-def key_array(texts: Sequence[str]) -> np.ndarray:
-    """(texts, 2) uint64: the keys' high and low halves, in whose order keys sort."""
-    return np.frombuffer(b"".join(map(text_key, texts)), ">u8").reshape(-1, 2).astype(np.uint64)
+def key_array(keys: bytes) -> np.ndarray:
+    """(keys, 2) uint64: the high and low halves of keys that lie one after the other; they sort as the keys do."""
+    return np.frombuffer(keys, ">u8").reshape(-1, 2).astype(np.uint64)

@@ -1,116 +1,78 @@
-"""Which copies does preprocess.near_duplicates find, what else does it find, and what would it take from the leaflets?
+"""Which copies does deduplicate drop, what else does it take for the same, and what does it take from the leaflets?
 
     python tests/campaigns/near_duplicates.py ../shared/data > near_duplicates.md
 
 Cuts pieces of several lengths out of leaflets, clinical cases, COVID-19 texts and novels, plants copies of each with a
 share of the words edited (replaced by a word of the corpus, deleted, or one inserted after: drawn evenly), runs the
-functions from texts to dropped documents in memory, and compares with Jaccard similarities computed from the words
-themselves. Then the same for the whole leaflets. Some 4 minutes on an idle core, 2.5 GB.
+stage's own functions on them, files and rounds included, and compares with Jaccard similarities computed from the
+words themselves: once on every second document of each source, by which a threshold can be chosen, once on the others,
+for the figures. Then the whole leaflets, and the command on them. Some 8 minutes on an idle core, 2 GB.
 """
 
 import argparse
 import re
+import tempfile
 import time
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from planted_copies import COPIES, LEAFLETS, LENGTHS, jaccard, plant
 
-from preprocess.documents import read_documents
-from preprocess.near_duplicates import Settings, band_keys, candidates, keep_first, signatures, similar
+from preprocess.deduplicate import Settings as All
+from preprocess.deduplicate import deduplicate
+from preprocess.document_keys import Keys, MakeKeys
+from preprocess.documents import Document, read_documents
+from preprocess.engine import ALONE
+from preprocess.near_duplicates import Settings, similar
+from preprocess.repeated_documents import find_near, find_same
+from preprocess.report import total
+from preprocess.shards import written_shard
 
-LEAFLETS = "fr_raw/bdpm_notices.txt"
-SOURCES = (LEAFLETS, "fr_raw/pamj_cas_cliniques.txt", "fr_raw/tico19_fr.txt", "fr_general/eltec_fra_romans.txt")
-LENGTHS = (10, 20, 50, 200, 1_000, 5_000, 20_000, 100_000)  # words
-PIECES = 100  # of a source and a length
-EDITS = ("replace", "delete", "insert")
-COPIES = {
-    "exact": (0.0, EDITS), "2 %": (0.02, EDITS), "5 %": (0.05, EDITS), "5 %, replaced only": (0.05, ("replace",)),
-    "20 %": (0.2, EDITS), "50 %": (0.5, EDITS),
-}  # fmt: skip
 RANGES = (0.0, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 1.01)
-THRESHOLDS = (0.55, 0.6, 0.62, 0.65, 0.7, 0.75, 0.8, 0.9)
+THRESHOLDS = (0.55, 0.58, 0.6, 0.62, 0.64, 0.66, 0.7, 0.75, 0.8, 0.9)
 
 
-def edited(words: list[str], rate: float, kinds: tuple[str, ...], corpus: list[str], rng) -> list[str] | None:
-    """A copy with that share of the words edited, rounded down; None where that is less than one word."""
-    count = int(rate * len(words))
-    if rate and not count:
-        return None
-    copy = [[word] for word in words]
-    for place in rng.choice(len(words), count, replace=False):
-        kind, other = kinds[rng.integers(len(kinds))], corpus[rng.integers(len(corpus))]
-        copy[place] = {"replace": [other], "delete": [], "insert": [words[place], other]}[kind]
-    return [word for part in copy for word in part]
+class Found(NamedTuple):
+    """The pairs found, (pairs, 2), the documents dropped, and for each the one kept."""
 
-
-def words_of(text: str) -> list[str]:
-    """What white space separates, punctuation that stands alone left out: it is no word to edit."""
-    return [word for word in text.split() if any(map(str.isalnum, word))]
-
-
-def plant(data: Path, rng) -> tuple[list[str], list[tuple[int, int, str, int]]]:
-    """The texts, and (number of the original, number of the copy, its name in COPIES, words of the original)."""
-    sources = [[words_of(document.text) for document in read_documents([data / name])] for name in SOURCES]
-    corpus = [word for source in sources for words in source[:: max(1, len(source) // 40)] for word in words]
-    texts: list[str] = []
-    planted = []
-    for length in LENGTHS:
-        for source in sources:
-            long_enough = [words for words in source if len(words) >= length]
-            for number in rng.permutation(len(long_enough))[:PIECES]:
-                start = rng.integers(len(long_enough[number]) - length + 1)
-                words, original = long_enough[number][start : start + length], len(texts)
-                texts.append(" ".join(words))
-                for name, (rate, kinds) in COPIES.items():
-                    copy = edited(words, rate, kinds, corpus, rng)
-                    if copy is not None:
-                        planted.append((original, len(texts), name, length))
-                        texts.append(" ".join(copy))
-    return texts, planted
-
-
-@lru_cache(600)
-def shingle_set(text: str, words: int) -> set[tuple[str, ...]]:
-    """The shingles as words, without any hashing."""
-    plain = ("".join(filter(str.isalnum, unicodedata.normalize("NFKC", word).lower())) for word in text.split())
-    found = [word for word in plain if word]
-    return set(zip(*(found[place:] for place in range(words)), strict=False)) or {tuple(found)}
-
-
-def jaccard(first: str, second: str, words: int) -> float:
-    """The share of the shingles of both that both have."""
-    a, b = shingle_set(first, words), shingle_set(second, words)
-    return len(a & b) / len(a | b)
-
-
-class Compared(NamedTuple):
-    """The signatures of texts, the pairs that were compared, (pairs, 2), their estimates, the seconds of each stage."""
-
-    signature: np.ndarray
     pairs: np.ndarray
-    estimates: np.ndarray
-    seconds: dict[str, float]
+    dropped: np.ndarray
+    kept: np.ndarray
 
 
-def compare(texts: list[str], settings: Settings) -> Compared:
-    """All stages, in memory; seconds are of the processor."""
-    clock = [time.process_time()]
+class Stage:
+    """The stage's functions on texts, in a directory of their own; `seconds` are of the processor."""
 
-    def timed(result: np.ndarray) -> np.ndarray:
-        clock.append(time.process_time())
-        return result
+    def __init__(self, texts: list[str], directory: Path, settings: Settings):
+        self.texts, self.directory, self.settings = texts, directory, settings
+        with written_shard(directory / "in.jsonl.zst") as target:
+            for number, text in enumerate(texts):
+                target.write(Document(str(number), "s", [text]))
+        start = time.process_time()
+        MakeKeys(directory, None, settings)((0, directory / "in.jsonl.zst"))
+        self.corpus = Keys.of(directory, 1)
+        self.same = find_same(self.corpus)
+        self.seconds = {"keys": time.process_time() - start}
 
-    signature = timed(signatures(texts, settings))
-    keys = timed(band_keys(signature, settings))
-    pairs = timed(candidates(keys.ravel(), np.repeat(np.arange(len(texts)), settings.bands), settings))
-    estimates = timed(similar(signature[pairs[:, 0]], signature[pairs[:, 1]]))
-    stages = ("signatures", "keys", "pairs", "comparison")
-    return Compared(signature, pairs, estimates, dict(zip(stages, np.diff(clock), strict=True)))
+    def search(self, threshold: float | None = None) -> Found:
+        """The near-duplicates; copies of the same words are not among them."""
+        for file in self.directory.glob("near-*"):
+            file.unlink()
+        start = time.process_time()
+        settings = replace(self.settings, threshold=threshold or self.settings.threshold)
+        dropped, kept = find_near(self.corpus, self.same, settings, ALONE, self.directory)
+        self.seconds["search"] = time.process_time() - start
+        pairs = np.concatenate([np.load(file) for file in self.directory.glob("near-*")])
+        return Found(np.unique(pairs, axis=0), dropped, kept)
+
+    def true(self, pairs: np.ndarray) -> np.ndarray:
+        """The Jaccard similarity of the words themselves, (pairs)."""
+        words = self.settings.words
+        return np.array([jaccard(self.texts[a], self.texts[b], words) for a, b in pairs.tolist()])
 
 
 def row(*cells: object) -> None:
@@ -125,31 +87,51 @@ def head(*cells: str) -> None:
     print("|---" * len(cells) + "|")
 
 
-def report_planted(texts: list[str], planted: list, found: set[tuple[int, int]], settings: Settings) -> None:
+def report_thresholds(stage: Stage, planted: list) -> None:
+    """Which share of the copies goes at each threshold."""
+    head("threshold", *(f"copies {name}" for name in COPIES))
+    for threshold in THRESHOLDS:
+        gone = stage.same.copy()
+        gone[stage.search(threshold).dropped] = True
+        row(threshold, *(float(gone[[copy for _, copy, kind, _ in planted if kind == name]].mean()) for name in COPIES))
+
+
+def report_planted(stage: Stage, planted: list, found: Found) -> None:
     """True similarity and recall of the copies, by edit rate and by length."""
+    gone = stage.same.copy()
+    gone[found.dropped] = True
     truth, recall = defaultdict(list), defaultdict(list)
     for original, copy, name, length in planted:
-        truth[name].append(jaccard(texts[original], texts[copy], settings.words))
+        truth[name].append(jaccard(stage.texts[original], stage.texts[copy], stage.settings.words))
         for key in (name, (name, length)):
-            recall[key].append((original, copy) in found)
-    head("copy", "copies", "Jaccard, mean", "lowest", "highest", "found")
+            recall[key].append(gone[copy])
+        if not gone[original]:
+            recall[name, "original kept"].append(gone[copy])
+    head("copy", "copies", "Jaccard, mean", "lowest", "highest", "dropped", "dropped, where the original stays")
     for name in COPIES:
-        row(name, len(truth[name]), np.mean(truth[name]), min(truth[name]), max(truth[name]), np.mean(recall[name]))
-    head("found, of copies of", *(f"{length:,} words" for length in LENGTHS))
+        shares = (float(np.mean(recall[key])) for key in (name, (name, "original kept")))
+        row(name, len(truth[name]), np.mean(truth[name]), min(truth[name]), max(truth[name]), *shares)
+    head("dropped, of copies of", *(f"{length:,} words" for length in LENGTHS))
     for name in COPIES:
         parts = [recall[name, length] for length in LENGTHS]
         row(name, *(f"{np.mean(part):.3f} of {len(part)}" if part else "-" for part in parts))
 
 
-def report_found(kinds: dict[str, tuple[list[str], Iterable[tuple[int, int]]]], words: int) -> None:
-    """The pairs found, by their true similarity."""
+def report_found(kinds: dict[str, tuple[Stage, Found]]) -> None:
+    """The pairs found, and the dropped against the kept, by their true similarity."""
     counts = {}
-    for kind, (texts, pairs) in kinds.items():
-        counts[kind] = np.histogram([jaccard(texts[a], texts[b], words) for a, b in sorted(pairs)], RANGES)[0]
-    head("true Jaccard of the pairs found", *kinds)
-    for number, (low, high) in enumerate(zip(RANGES, RANGES[1:], strict=False)):
-        row(f"{low} to {min(high, 1.0)}", *(int(count[number]) for count in counts.values()))
-    row("precision: share at 0.4 or above", *(float(1 - count[0] / count.sum()) for count in counts.values()))
+    for kind, (stage, found) in kinds.items():
+        counts[f"pairs, {kind}"] = stage.true(found.pairs)
+        counts[f"dropped against kept, {kind}"] = stage.true(np.column_stack([found.kept, found.dropped]))
+    head("true Jaccard", *counts)
+    for low, high in zip(RANGES, RANGES[1:], strict=False):
+        inside = (np.count_nonzero((low <= values) & (values < high)) for values in counts.values())
+        row(f"{low} to {min(high, 1.0)}", *map(str, inside))
+    row("all", *(str(len(values)) for values in counts.values()))
+    row("lowest", *(float(values.min()) for values in counts.values()))
+    row("below 0.4", *(f"{np.count_nonzero(values < 0.4)}" for values in counts.values()))
+    threshold = next(iter(kinds.values()))[0].settings.threshold
+    row(f"below {threshold}", *(float(np.mean(values < threshold)) for values in counts.values()))
 
 
 def substances(leaflets: list[str]) -> list[set[str]]:
@@ -169,27 +151,47 @@ def substances(leaflets: list[str]) -> list[set[str]]:
     return [{word for word in words if len(beside[word]) <= 15} for words in heads]
 
 
-def report_leaflets(leaflets: list[str], compared: Compared, settings: Settings) -> None:
+def report_leaflets(stage: Stage, found: Found) -> None:
     """What is left of the leaflets at several thresholds, and which pairs the bands do not bring together."""
-    signature, pairs, estimates, seconds = compared
-    megabytes = sum(len(text.encode()) for text in leaflets) / 1e6
-    taken = ", ".join(f"{stage} {second:.2f} s" for stage, second in seconds.items())
-    print(f"\n{megabytes:.1f} MB of leaflets: {taken}; {megabytes / sum(seconds.values()):.1f} MB/s of processor")
-    above = [similar(signature[[a]], signature[a + 1 :]) >= settings.threshold for a in range(len(signature))]
-    found = np.count_nonzero(estimates >= settings.threshold)
-    print(f"\n{found:,} of all {np.count_nonzero(np.concatenate(above)):,} pairs at the threshold were compared.")
-    words = np.array([len(text.split()) for text in leaflets])
-    names = substances(leaflets)
-    head("threshold", "pairs", "of one substance", "leaflets", "words", "largest group", "kept against dropped, lowest")
-    row("none", "", "", f"{len(leaflets):,}", f"{words.sum():,}", "", "")
+    megabytes = sum(len(text.encode()) for text in stage.texts) / 1e6
+    taken = ", ".join(f"{stage} {second:.2f} s" for stage, second in stage.seconds.items())
+    print(f"\n{megabytes:.1f} MB of leaflets: {taken} of processor")
+    signature = stage.corpus.signatures(np.arange(len(stage.texts)))
+    above = sum(
+        np.count_nonzero(similar(signature[[a]], signature[a + 1 :]) >= stage.settings.threshold)
+        for a in range(len(signature))
+    )
+    print(f"\n{len(found.pairs):,} of all {above:,} pairs at the threshold were compared.")
+    words = np.array([len(text.split()) for text in stage.texts])
+    names = substances(stage.texts)
+    head("threshold", "pairs", "of one substance", "leaflets left", "words left", "dropped for one leaflet, at most")
+    row("none", "", "", f"{len(words):,}", f"{words.sum():,}", "")
     for threshold in THRESHOLDS:
-        found = pairs[estimates >= threshold]
-        same = [bool(names[a] & names[b]) for a, b in found if names[a] and names[b]]
-        dropped, kept = keep_first(found)
-        largest = 1 + max(Counter(kept.tolist()).values(), default=0)
+        pairs, dropped, kept = stage.search(threshold)
+        same = [bool(names[a] & names[b]) for a, b in pairs if names[a] and names[b]]
         left = f"{words.sum() - words[dropped].sum():,}"
-        lowest = float(similar(signature[kept], signature[dropped]).min())
-        row(threshold, len(found), np.mean(same), f"{len(leaflets) - len(dropped):,}", left, largest, lowest)
+        row(
+            threshold,
+            f"{len(pairs):,}",
+            np.mean(same),
+            f"{len(words) - len(dropped):,}",
+            left,
+            max(Counter(kept.tolist()).values()),
+        )
+
+
+def report_command(leaflets: Path, directory: Path, near: Settings) -> None:
+    """Documents, lines and words of the leaflets, as the command's own reports count them."""
+    head("", "documents", "lines", "words")
+    ways = {
+        "near-duplicates only": All(max_repeats=0, near=near),
+        "repeated lines only": All(near=None),
+        "both": All(near=near),
+    }
+    for number, (name, settings) in enumerate(ways.items()):
+        report = deduplicate([leaflets], directory / str(number), settings, ALONE)
+        for title, size in (("before", total(report.read)),) * (not number) + ((name, total(report.kept)),):
+            row(title, f"{size.documents:,}", f"{size.lines:,}", f"{size.words:,}")
 
 
 def main() -> None:
@@ -202,15 +204,25 @@ def main() -> None:
     options = parser.parse_args()
     settings = Settings(options.words, options.bands, options.rows, options.threshold)
     print(settings)
-    texts, planted = plant(options.data, np.random.default_rng(1))
-    compared = compare(texts, settings)
-    found = set(map(tuple, compared.pairs[compared.estimates >= settings.threshold].tolist()))
-    report_planted(texts, planted, found, settings)
-    leaflets = [document.text for document in read_documents([options.data / LEAFLETS])]
-    compared = compare(leaflets, settings)
-    above = compared.pairs[compared.estimates >= settings.threshold].tolist()
-    report_found({"planted": (texts, found), "leaflets": (leaflets, above)}, settings.words)
-    report_leaflets(leaflets, compared, settings)
+    with tempfile.TemporaryDirectory() as folder:
+        folders = [Path(folder) / name for name in ("first", "second", "leaflets", "command")]
+        for one in folders:
+            one.mkdir()
+        texts, planted = plant(options.data, 0, np.random.default_rng(1))
+        print("\nOne half, to choose the threshold:")
+        report_thresholds(Stage(texts, folders[0], settings), planted)
+        texts, planted = plant(options.data, 1, np.random.default_rng(2))
+        print("\nThe other half:")
+        copies = Stage(texts, folders[1], settings)
+        report_thresholds(copies, planted)
+        found = copies.search()
+        report_planted(copies, planted, found)
+        leaflets = [document.text for document in read_documents([options.data / LEAFLETS])]
+        whole = Stage(leaflets, folders[2], settings)
+        near = whole.search()
+        report_found({"planted": (copies, found), "leaflets": (whole, near)})
+        report_leaflets(whole, near)
+        report_command(options.data / LEAFLETS, folders[3], settings)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from corpus_helpers import one_sentence, run
+from corpus_helpers import one_sentence, run, write_shards
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,10 +13,8 @@ from preprocess.document_rules import FOREIGN_LINES, REFERENCE_SECTION, repeated
 from preprocess.documents import Document, document_files, read_documents
 from preprocess.dropped import Samples
 from preprocess.engine import Engine
-from preprocess.files import InputError
 from preprocess.optional_rules import OPTIONAL, short_lines
 from preprocess.report import total
-from preprocess.shards import written_shard
 
 AFTER = {
     "HTML entities decoded": "<\u00a05 mg/L, prélèvement d'urine",
@@ -220,19 +218,12 @@ def test_shards_add_up_to_the_whole():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_files_of_shards_give_what_one_file_gives(tmp_path, workers):
     documents = [Document(f"d{n}", "s", [f"- {n} -", f"Ã‰tat {n}", "Le patient tousse."]) for n in range(60)]
-    (tmp_path / "in").mkdir()
-    for shard in range(4):
-        with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
-            for document in documents[shard * 15 : shard * 15 + 15]:
-                target.write(document)
-    with written_shard(tmp_path / "one.jsonl.zst") as target:
-        for document in documents:
-            target.write(document)
+    sources = [write_shards(tmp_path / f"shards of {size}", documents, size) for size in (15, 60)]
+    first, second = tmp_path / "first", tmp_path / "second"
     reports = [
-        clean([tmp_path / source], tmp_path / f"{source}-out", Cleaning(), Engine(workers))
-        for source in ("in", "one.jsonl.zst")
+        clean([source], output, Cleaning(), Engine(workers))
+        for source, output in zip(sources, (first, second), strict=True)
     ]
-    first, second = tmp_path / "in-out", tmp_path / "one.jsonl.zst-out"
     assert list(read_documents([first])) == list(read_documents([second]))
     assert (first / "dropped.txt").read_bytes() == (second / "dropped.txt").read_bytes()
     assert reports[0].kept == reports[1].kept and reports[0].dropped == reports[1].dropped
@@ -293,9 +284,12 @@ def test_the_page_on_cleaning_has_every_rule_and_no_other(repository):
 def test_bad_input_is_one_sentence(tmp_path):
     missing = run("preprocess.clean", tmp_path / "no.txt", "--output", tmp_path / "o")
     assert "no such file" in one_sentence(missing)
-    for wrong in ({"also": ["webs"]}, {"max_repeats": -1}):
-        with pytest.raises(InputError, match="choose among web|give 0 or more"):
-            Cleaning(**wrong)
+    for wrong, sentence in (
+        (("--also", "webs"), "invalid choice: 'webs'"),
+        (("--max-repeats", "-1"), "give 0 or more"),
+    ):
+        result = run("preprocess.clean", tmp_path / "no.txt", "--output", tmp_path / "o", *wrong)
+        assert result.returncode == 2 and sentence in result.stderr
 
 
 def test_real_text_keeps_all_but_few_of_its_lines(shared_data, tmp_path):

@@ -3,12 +3,13 @@
 import random
 
 import pytest
-from corpus_helpers import one_sentence, run
+from corpus_helpers import one_sentence, run, write_shards
 
-from preprocess import repeated_documents, repeated_lines
+from preprocess import document_keys, repeated_documents, repeated_lines
 from preprocess.deduplicate import Settings, deduplicate
 from preprocess.documents import Document, read_documents
 from preprocess.engine import Engine
+from preprocess.near_duplicates import Settings as Near
 from preprocess.shards import written_shard
 
 PHRASE = "Veuillez lire attentivement cette notice."
@@ -111,22 +112,48 @@ def in_order(documents, most, shortest):
     return kept
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_shards_and_processes_give_what_one_memory_gives(tmp_path, monkeypatch, workers):
+@pytest.mark.parametrize("workers, part", [(1, 10**9), (1, 100), (2, 10**9)])
+def test_shards_parts_and_processes_give_what_one_memory_gives(tmp_path, monkeypatch, workers, part):
+    monkeypatch.setattr(document_keys, "PART_CHARACTERS", part)  # a shard holds some 2,000
     monkeypatch.setattr(repeated_lines, "LINES_AT_ONCE", 50)  # so that groups are many
     draw = random.Random(1)
     documents = [[f"ligne numéro {draw.randrange(80)}" for _ in range(draw.randrange(1, 4))] for _ in range(300)]
     documents += [["court"], ["ligne numéro 1"]]
-    (tmp_path / "in").mkdir()
-    for shard in range(5):
-        with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
-            for number in range(shard * 61, min(shard * 61 + 61, len(documents))):
-                target.write(Document(str(number), f"source {number % 2}", documents[number]))
+    numbered = [Document(str(number), f"source {number % 2}", lines) for number, lines in enumerate(documents)]
+    write_shards(tmp_path / "in", numbered, 61)
     report = deduplicate([tmp_path / "in"], tmp_path / "out", Settings(3, 6, near=None), Engine(workers))
     expected = in_order(documents, 3, 6)
     assert read(tmp_path / "out") == expected and 0 < len(expected) < len(documents)
     assert sum(size.documents for size in report.kept.values()) == len(expected)
     assert set(report.read) == {"source 0", "source 1"}
+
+
+@pytest.mark.parametrize("near", [Near(), None])
+def test_two_processes_write_the_bytes_of_one(tmp_path, near):
+    """Documents of which many are near-duplicates of each other, in shards."""
+    draw = random.Random(4)
+    words = letter(draw)
+    (tmp_path / "in").mkdir()
+    for shard in range(3):
+        with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
+            for number in range(20):
+                target.write(Document(f"{shard}-{number}", "s", [" ".join(edited(draw, words, 16)), "Le médecin."]))
+    written = []
+    for workers in (1, 2):
+        output = tmp_path / f"out-{workers}"
+        deduplicate([tmp_path / "in"], output, Settings(near=near), Engine(workers))
+        written.append({path.name: path.read_bytes() for path in output.iterdir() if path.name != "manifest.json"})
+    assert written[0] == written[1] and {"00000.jsonl.zst", "dropped.txt"} <= written[0].keys()
+
+
+def test_examples_of_what_went_say_where_it_stood(tmp_path):
+    line = "Le médecin de garde est venu."
+    unique(tmp_path, f"Toux.\n{line}\n\nToux.\n{line}\n\n{line}\n", max_repeats=1)
+    page = (tmp_path / "out" / "dropped.txt").read_text(encoding="utf-8")
+    place = f"{tmp_path.name}/in.txt"
+    assert "# documents seen before (1)\n# the same words" in page
+    assert f"\n{place}\tin-2\tToux. {line}\n" in page
+    assert f"\n{place}\tin-3\t{line}\n" in page
 
 
 def test_the_command_reports_and_refuses(tmp_path):

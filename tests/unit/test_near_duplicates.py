@@ -14,6 +14,7 @@ from preprocess.near_duplicates import (
     Settings,
     band_keys,
     candidates,
+    crowded,
     keep_first,
     shingles,
     signatures,
@@ -181,41 +182,52 @@ def test_pairs_come_from_equal_keys_and_only_once():
     assert candidates(keys[:3:2], documents[:3:2], SETTINGS).shape == (0, 2)
 
 
+def test_a_crowded_bucket_is_one_whose_documents_are_not_all_paired():
+    keys = np.array([5] * 3 + [7] * 4, np.uint64)
+    settings = Settings(neighbours=2)
+    assert crowded(keys, settings).tolist() == [False] * 3 + [True] * 4
+    assert len(candidates(keys[:3], np.arange(3), settings)) == 3  # all pairs
+    assert len(candidates(keys[3:], np.arange(4), settings)) == 5  # one is left out
+    assert crowded(keys[:0], settings).tolist() == []
+
+
+def all_alike(pairs):
+    return np.ones(len(pairs), bool)
+
+
 def test_ten_thousand_equal_documents_cost_ten_pairs_each():
     documents = np.random.default_rng(4).permutation(10_000)
     start = time.process_time()
     pairs = candidates(np.full(10_000, 3, np.uint64), documents, SETTINGS)
-    dropped, kept = keep_first(pairs)
+    dropped, kept = keep_first(pairs, all_alike)
     assert time.process_time() - start < 2  # 0.05 s; all pairs, 50 million, would take some 20 s
     assert len(pairs) == 10 * 10_000 - sum(range(1, 11))
     assert dropped.tolist() == list(range(1, 10_000)) and not kept.any()
 
 
-def test_every_group_keeps_its_first_document():
-    pairs = np.array([[5, 9], [2, 9], [7, 2**40]])
-    dropped, kept = keep_first(pairs)
-    assert dropped.tolist() == [5, 9, 2**40] and kept.tolist() == [2, 2, 7]
-    assert [part.tolist() for part in keep_first(np.empty((0, 2), np.uint32))] == [[], []]
+def test_a_document_goes_for_one_that_stays():
+    """5 is like 2 and 9 like 5, but 9 is not like 2: 9 stays, and 12 goes for it."""
+    pairs = np.array([[5, 9], [2, 5], [7, 2**40], [9, 12]])
+    like = {(2, 5), (7, 2**40), (9, 12)}
+    dropped, kept = keep_first(pairs, lambda some: np.array([tuple(pair) in like for pair in some.tolist()], bool))
+    assert dropped.tolist() == [5, 12, 2**40] and kept.tolist() == [2, 9, 7]
+    assert [part.tolist() for part in keep_first(np.empty((0, 2), np.int64), all_alike)] == [[], []]
 
 
-@pytest.mark.parametrize("edges", [100, 400, 800])
-def test_groups_are_those_of_a_walk_over_the_pairs(edges):
+@pytest.mark.parametrize("edges", [100, 400, 1200])
+def test_what_is_kept_is_what_one_document_after_the_other_keeps(edges):
+    """Pairs of a random graph, all that are alike: the definition, in one loop."""
     pairs = np.random.default_rng(edges).integers(600, size=(edges, 2))
-    beside = {}
-    for a, b in pairs.tolist():
-        beside.setdefault(a, set()).add(b)
-        beside.setdefault(b, set()).add(a)
-    first = {}
-    for start in sorted(beside):
-        to_see = [start]
-        while to_see:
-            document = to_see.pop()
-            if document not in first:
-                first[document] = start
-                to_see += beside[document]
-    dropped, kept = keep_first(pairs)
-    expected = {document: start for document, start in sorted(first.items()) if document != start}
-    assert dict(zip(dropped.tolist(), kept.tolist(), strict=True)) == expected
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    alike = set(map(tuple, pairs.tolist()))
+    kept_for = {}
+    for document in range(600):
+        before = [a for a, b in alike if b == document and a not in kept_for]
+        if before:
+            kept_for[document] = min(before)
+    dropped, kept = keep_first(pairs, lambda some: np.array([tuple(pair) in alike for pair in some.tolist()], bool))
+    assert dropped.tolist() == sorted(kept_for) and not set(kept.tolist()) & set(kept_for)
+    assert all((a, b) in alike for a, b in zip(kept.tolist(), dropped.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("share, low, high", [(0.4, 0, 0), (0.75, 95, 100)])
