@@ -14,7 +14,7 @@ def save(path: Path, array: np.ndarray) -> None:
 
 
 def load(path: Path) -> np.ndarray:
-    """The array, of which only what is looked at is read from the disk."""
+    """The array, of which only what is looked at is read from the disk. Its file stays open as long as it is there."""
     try:
         return np.load(path, mmap_mode="r")
     except ValueError:  # nothing can be mapped of an empty one

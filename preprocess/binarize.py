@@ -1,4 +1,4 @@
-"""Documents to a data-bin: byte for byte what fairseq-preprocess makes of the same tokens, in one pass over all cores.
+"""Documents to a data-bin: byte for byte what fairseq-preprocess makes of the same tokens, on all cores or nodes.
 
     python -m preprocess.binarize --tokenizer tokenizer --mix mixed --output data-bin
 
@@ -6,121 +6,87 @@ Every line of text becomes its pieces and `</s>`; an empty line stands between d
 {train,valid}.{bin,idx}, dict.txt, the tokenizer's files and manifest.json. `fairseq-preprocess --only-source --srcdict
 dict.txt` writes the same .bin, .idx and dict.txt from the pieces written out as text, for our own tokenizers: it knows
 no other place of the special tokens than fairseq's. With a published model's (alibert_fairseq.hf.load) the ids are
-AutoTokenizer's.
+AutoTokenizer's. Stopped at any moment, the same command goes on where it was.
 
-With --samples 3 the output holds three such data-bins, 1 to 3, and manifest.json beside them. Their training text is
-segmented by draws from the Unigram model (subword regularisation, Kudo 2018), in each by others; their validation text
-is that of an ordinary data-bin. `fairseq-train data-bin/1:data-bin/2:data-bin/3` reads one an epoch, in turn.
+With --data-bins 5 the output holds five data-bins, 1 to 5, each with every fifth document of every corpus, and
+manifest.json beside them. `fairseq-train data-bin/1:data-bin/2:...` reads one an epoch, in turn.
+
+With --samples 3 there are three data-bins of the whole text. Their training text is segmented by draws from the Unigram
+model (subword regularisation, Kudo 2018), in each by others; their validation text is that of an ordinary data-bin.
 """
 
 import argparse
-import hashlib
 import json
-import os
-import shutil
-from contextlib import ExitStack
 from dataclasses import asdict
-from itertools import product
 from pathlib import Path
 
-from tqdm import tqdm
-
-from preprocess.blocks import blocks_of
 from preprocess.corpora import VALID, is_mix, read_corpora
-from preprocess.documents import document_files, read_documents, size_of
-from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
-from preprocess.indexed_dataset import Writer
-from preprocess.long_lines import Cuts
-from preprocess.mixing import TRAIN, split_name, write_mix
+from preprocess.data_bins import check_enough, data_bin_paths, described, make_data_bins, tokenizer_digests
+from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
+from preprocess.estimate import estimate
+from preprocess.files import InputError, exit_with_sentence
+from preprocess.mixing import TRAIN, split_name
 from preprocess.options import at_least
-from preprocess.parallel import EncoderPool
-from preprocess.split_writer import Counts, SplitWriter
+from preprocess.parallel import Encoding, worker_of
+from preprocess.parts import pieces_of
+from preprocess.resumable import identity, resumable_directory
 from preprocess.subword_sampling import ALPHA, Sampling
-
-MARKER = Marker.of_command("binarize")
-TOKENIZER_FILES = ("dict.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
 
 def binarize(
     tokenizer: Path,
     splits: dict[str, list[Path]],
     output: Path,
-    workers: int,
+    engine: Engine = ALONE,
     sampling: Sampling | None = None,
     weights: dict[str, float] | None = None,
-) -> dict[str, Counts]:
-    """Write the data-bin `output`; `splits` maps "train", "valid", ... to documents.
+    data_bins: int = 1,
+    mix: Path | None = None,
+) -> dict:
+    """Write the data-bin `output`, or `output`/1, `output`/2, ...; returns the manifest.
 
-    `weights` are those of the corpora of a mix, in the order of "train", "train1", ...; mix.json says them to training.
-
-    With `sampling`, write the data-bins `output`/1, `output`/2, ..., each with another segmentation of "train"; the
-    counts are then those of "1/train", "2/train", ..., and of the other splits, which all have alike.
-    Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt or has nothing to sample, and
-    for an `output` that holds foreign files; then nothing is written.
+    `splits` maps "train", "valid", ... to documents, "train", "train1", ... being the corpora of a mix, whose `weights`
+    mix.json says to training. With `data_bins` their documents are dealt out to so many data-bins; with `sampling`
+    there are so many a sample, sample after sample. The other splits are alike in all of them. `mix` is the directory
+    that `splits_of_mix` found them in: they are the same as before as long as it is.
+    Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt or has nothing to sample, for
+    a corpus of fewer documents than `data_bins`, and for an `output` that holds foreign files.
     """
-    refuse_foreign(output, MARKER)
-    if not (tokenizer / "dict.txt").is_file():
-        raise InputError(
-            f"{tokenizer / 'dict.txt'}: no such file; give a directory of preprocess.train_tokenizer or of "
-            "alibert_fairseq.hf.load."
-        )
-    sampled = {"sampling": asdict(sampling)} if sampling else {}
-    manifest = {"command": "binarize", "tokenizer": {}, **sampled, "splits": {}}
-    counts: dict[str, Counts] = {}
-    with directory_written_whole(output, MARKER) as directory, EncoderPool(tokenizer, workers, sampling) as pool:
-        data_bins = _data_bins(directory, sampling)
-        for place in data_bins:
-            place.mkdir(exist_ok=True)
-        for split, paths in splits.items():
-            log, drawn = InputLog(), sampling is not None and split.startswith(TRAIN)
-            written = _write_split(data_bins, split, paths, pool, log, drawn)
-            for name, counted in written.items():
-                counts[name] = counted
-                manifest["splits"][name] = asdict(counted) | {"inputs": log.manifest()}
-        manifest["tokenizer"] = _copy_tokenizer(tokenizer, data_bins)
-        for place in data_bins if weights else ():
-            write_mix(place, weights)
-        text = json.dumps(manifest, ensure_ascii=False, indent=2)
-        (directory / "manifest.json").write_text(text + "\n", encoding="utf-8")
-    return counts
+    digests = tokenizer_digests(tokenizer)
+    encoding = Encoding(tokenizer, " ".join(digests.values()), sampling)
+    worker_of(encoding)  # refuses what cannot be used, before anything is written
+    settings = {"sampling": asdict(sampling)} if sampling else {}
+    key = {
+        "settings": settings | {"data_bins": data_bins, "weights": list((weights or {}).items())},
+        "tokenizer": digests,
+        "inputs": identity([mix]) if mix else {split: identity(paths) for split, paths in splits.items()},
+    }
+    with resumable_directory(output, "binarize", key) as work:
+        if work is not None:
+            check_enough(splits, data_bins)
+            pieces = pieces_of(splits, sampling is not None, engine)
+            made = make_data_bins(work, pieces, encoding, data_bins, weights, engine)
+            work.manifest = settings | {"tokenizer": digests} | made
+    return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 
 
-def _data_bins(directory: Path, sampling: Sampling | None) -> list[Path]:
-    """The directory itself, or with `sampling` one in it for each sample."""
-    return [directory / str(number) for number in range(1, sampling.samples + 1)] if sampling else [directory]
+def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, float] | None]:
+    """(documents of every split, weights of the corpora, None where there is nothing to mix) of a preprocess.mix.
+
+    Raises InputError for another directory.
+    """
+    if not is_mix([directory]):
+        raise InputError(f"{directory}: no output of preprocess.mix; give its directory, or documents with --train.")
+    corpora = read_corpora([directory])
+    splits = {split_name(number): corpus.paths for number, corpus in enumerate(corpora)}
+    if (directory / VALID).is_dir():
+        splits[VALID] = [directory / VALID]
+    plain = len(corpora) == 1 and corpora[0].weight == 1
+    return splits, None if plain else {corpus.name: corpus.weight for corpus in corpora}
 
 
-def _copy_tokenizer(tokenizer: Path, data_bins: list[Path]) -> dict[str, str]:
-    """Put the tokenizer's files into every data-bin; returns the SHA-256 of each file."""
-    files = [tokenizer / name for name in TOKENIZER_FILES if (tokenizer / name).is_file()]
-    for file, place in product(files, data_bins):
-        shutil.copyfile(file, place / file.name)
-    return {file.name: hashlib.sha256((data_bins[0] / file.name).read_bytes()).hexdigest() for file in files}
-
-
-def _write_split(
-    data_bins: list[Path], split: str, paths: list[Path], pool: EncoderPool, log: InputLog, drawn: bool
-) -> dict[str, Counts]:
-    """Write one split to every data-bin, in one reading; the counts by name: of each where they differ, else once."""
-    cuts, worker = Cuts(), pool.worker
-    files = document_files(paths)
-    with ExitStack() as stack, tqdm(total=size_of(files), unit="B", unit_scale=True) as bar:
-        writers = [stack.enter_context(Writer(place / split, worker.encoder.dtype)) for place in data_bins]
-        outputs = [SplitWriter(writer, worker.encoder.layout, cuts) for writer in writers]
-        bar.set_description(split)
-        for blocks in pool.encode(blocks_of(read_documents(files, log), cuts), drawn):
-            for output, block in zip(outputs, blocks if drawn else blocks * len(outputs), strict=True):
-                output.add(block)
-            bar.update(log.bytes_read() - bar.n)
-    if not outputs[0].counts.lines:
-        raise InputError(f"{paths[0]}: the tokenizer finds no token in this text; check the corpus and the tokenizer.")
-    for output in outputs:
-        output.counts.documents += 1  # one more than there are empty lines between them
-    names = [f"{place.name}/{split}" for place in data_bins] if drawn else [split]
-    return {name: output.counts for name, output in zip(names, outputs, strict=False)}
-
-
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokenizer", required=True, type=Path, help="of preprocess.train_tokenizer or hf.load")
     train = parser.add_mutually_exclusive_group(required=True)
@@ -130,66 +96,65 @@ def _parser() -> argparse.ArgumentParser:
         "--valid", nargs="+", type=Path, metavar="DOCUMENTS", help="those to validate on, beside --train"
     )
     parser.add_argument("--output", required=True, type=Path, help="the data-bin to write")
-    cores = len(os.sched_getaffinity(0))
     parser.add_argument(
-        "--workers",
-        type=at_least(1),
-        default=cores,
-        help=f"processes (default {cores}: the cores this process may use)",
-    )
+        "--data-bins", type=at_least(1), default=1, metavar="N",
+        help="data-bins to deal the training documents out to, each with an N-th of every corpus (default 1: an epoch "
+        "is the whole text; a process of a training keeps 5 to 10 bytes a line of an epoch, of 100 GB, 750 million "
+        "lines, 4 to 7 GB: with ten data-bins a tenth)",
+    )  # fmt: skip
     parser.add_argument(
-        "--samples",
-        type=at_least(0),
-        default=0,
-        metavar="K",
-        help="data-bins to write, each with the training text segmented by other draws (default 0: one data-bin with "
-        "the best segmentation, as in the papers; the draws need a Unigram tokenizer)",
+        "--dry-run", action="store_true", help="estimate size, time and memory from a part; write nothing"
     )
-    parser.add_argument(
-        "--alpha",
-        type=float,
-        help=f"of --samples: a segmentation is drawn in proportion to its probability to the power alpha (default "
-        f"{ALPHA}: on the leaflets of docs/text.md every seventh word or so is not in its best segmentation; "
-        "1 hardly ever leaves the best, 0.1 makes half as many tokens again)",
-    )
-    parser.add_argument(
-        "--seed", type=at_least(0), help="of --samples: of the draws (default 1: any will do, it is recorded)"
-    )
+    _add_sampling(parser)
+    add_engine_options(parser)
     return parser
 
 
-def main() -> None:
-    """The command line."""
-    options = _parser().parse_args()
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the cores are shared out by --workers
+def _add_sampling(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--samples", type=at_least(0), default=0, metavar="K",
+        help="segmentations to draw of the training text, each in data-bins of its own (default 0: one data-bin with "
+        "the best segmentation, as in the papers; the draws need a Unigram tokenizer)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--alpha", type=float,
+        help=f"of --samples: a segmentation is drawn in proportion to its probability to the power alpha (default "
+        f"{ALPHA}: on the leaflets of docs/text.md every seventh word or so is not in its best segmentation; "
+        "1 hardly ever leaves the best, 0.1 makes half as many tokens again)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=at_least(0), help="of --samples: of the draws (default 1: any will do, it is recorded)"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """As the options say."""
     splits, weights = _splits(options)
-    sampling = _sampling(options)
-    written = binarize(options.tokenizer, splits, options.output, options.workers, sampling, weights)
-    for split, counts in written.items():
-        print(f"{split:>8}  {counts}")
-    print(f" written  {options.output}")
-    if sampling:
-        data_bins = ":".join(map(str, _data_bins(options.output, sampling)))
-        print(f"{'data':>8}  {data_bins} (for fairseq-train: one data-bin an epoch, in turn)")
+    sampling, engine = sampling_of(options), engine_of(options)
+    if options.dry_run:
+        check_enough(splits, options.data_bins)
+        print(estimate(options.tokenizer, splits, engine, sampling))
+        return
+    manifest = binarize(
+        options.tokenizer, splits, options.output, engine, sampling, weights, options.data_bins, options.mix
+    )
+    for line in described(manifest):
+        print(line)
+    print(f"{'written':>8}  {options.output}")
+    if len(data_bins := data_bin_paths(options.output, sampling, options.data_bins)) > 1:
+        print(f"{'data':>8}  {':'.join(map(str, data_bins))} (for fairseq-train: one data-bin an epoch, in turn)")
 
 
 def _splits(options: argparse.Namespace) -> tuple[dict[str, list[Path]], dict[str, float] | None]:
-    """(documents of every split, weights of the corpora, None where there is nothing to mix)."""
     if options.train:
         return {TRAIN: options.train} | ({VALID: options.valid} if options.valid else {}), None
     if options.valid:
         raise InputError("--valid is for --train; a mix has its own validation, so leave it out.")
-    if not is_mix([options.mix]):
-        raise InputError(f"{options.mix}: no output of preprocess.mix; give its directory, or documents with --train.")
-    corpora = read_corpora([options.mix])
-    splits = {split_name(number): corpus.paths for number, corpus in enumerate(corpora)}
-    if (options.mix / VALID).is_dir():
-        splits[VALID] = [options.mix / VALID]
-    plain = len(corpora) == 1 and corpora[0].weight == 1
-    return splits, None if plain else {corpus.name: corpus.weight for corpus in corpora}
+    return splits_of_mix(options.mix)
 
 
-def _sampling(options: argparse.Namespace) -> Sampling | None:
+def sampling_of(options: argparse.Namespace) -> Sampling | None:
+    """What the user asked for. Raises InputError for options that go with --samples alone."""
     given = {name: getattr(options, name) for name in ("alpha", "seed") if getattr(options, name) is not None}
     if options.samples:
         return Sampling(options.samples, **given)
@@ -199,4 +164,4 @@ def _sampling(options: argparse.Namespace) -> Sampling | None:
 
 
 if __name__ == "__main__":
-    exit_with_sentence(main)
+    exit_with_sentence(lambda: run(command_line().parse_args()))

@@ -10,7 +10,7 @@ from preprocess.line_encoder import LineEncoder
 from preprocess.long_lines import Cuts, cut_line
 from preprocess.subword_sampling import SubwordSampler
 
-BLOCK_CHARACTERS = 1 << 20  # some 0.1 s of a worker's time: large beside the cost of handing a block over
+BLOCK_CHARACTERS = 1 << 18  # some 0.03 s of a worker: large beside the cost of handing a block over, small in memory
 
 
 @dataclass
@@ -28,7 +28,13 @@ class EncodedBlock:
     ids: np.ndarray
     sizes: np.ndarray  # (lines,)
     documents: np.ndarray  # (lines,)
-    empty_lines: int
+    empty_lines: int = 0  # that were left out
+
+    def only(self, kept: np.ndarray) -> "EncodedBlock":
+        """Some of the lines; `kept` (lines,) says which."""
+        if kept.all():
+            return self
+        return EncodedBlock(self.ids[np.repeat(kept, self.sizes)], self.sizes[kept], self.documents[kept])
 
 
 def blocks_of(documents: Iterable[Document], cuts: Cuts) -> Iterator[Block]:
@@ -52,16 +58,16 @@ def encode_block(encoder: LineEncoder, block: Block) -> EncodedBlock:
     return _kept(block, *encoder.encode(block.lines))
 
 
-def sample_block(sampler: SubwordSampler, block: Block, number: int) -> list[EncodedBlock]:
-    """The same for each sample of the sampler; `number` is that of the block in the corpus."""
-    return [_kept(block, ids, sizes) for ids, sizes in sampler.encode(block.lines, number)]
+def sample_block(sampler: SubwordSampler, block: Block, part: int, number: int) -> list[EncodedBlock]:
+    """The same for each sample of the sampler; `number` is that of the block in part `part` of the text."""
+    return [_kept(block, ids, sizes) for ids, sizes in sampler.encode(block.lines, part, number)]
 
 
 def _kept(block: Block, ids: np.ndarray, sizes: np.ndarray) -> EncodedBlock:
     kept = sizes > 1
-    return EncodedBlock(
-        ids[np.repeat(kept, sizes)], sizes[kept], np.array(block.documents)[kept], int(np.count_nonzero(~kept))
-    )
+    encoded = EncodedBlock(ids, sizes, np.array(block.documents, np.int32)).only(kept)
+    encoded.empty_lines = int(np.count_nonzero(~kept))
+    return encoded
 
 
 def with_separators(block: EncodedBlock, last: int | None, end: int) -> tuple[np.ndarray, np.ndarray]:

@@ -68,6 +68,11 @@ def document_files(paths: Iterable[Path]) -> list[Path]:
         if not path.exists():
             raise InputError(f"{path}: no such file; check the path of the corpus.")
         inside = sorted(path.glob(f"*{SHARD_SUFFIX}")) if path.is_dir() else [path]
+        if not inside and (path / "manifest.json").is_file():
+            raise InputError(
+                f"{path}: nothing is left of the text; its manifest.json says what dropped it, and dropped.txt has "
+                "examples; change the settings of that stage, or leave this source out."
+            )
         if not inside:
             raise InputError(f"{path}: no documents in this directory; make them with `python -m preprocess.ingest`.")
         found += inside

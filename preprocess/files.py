@@ -4,6 +4,7 @@ import errno
 import hashlib
 import io
 import os
+import secrets
 import shutil
 import signal
 import sys
@@ -34,7 +35,13 @@ class InputError(ValueError):
 
 
 def exit_with_sentence(main: Callable[[], None]) -> None:
-    """Run a command's `main`; on bad input print its one sentence on stderr and exit with status 2."""
+    """Run a command's `main`; on bad input print its one sentence on stderr and exit with status 2.
+
+    A command that is terminated, or whose terminal closes, ends as on Ctrl-C: nothing that it began goes on without it.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # else nohup has it ignored, or a caller its own way
+            signal.signal(number, signal.default_int_handler)
     try:
         main()
     except InputError as error:
@@ -67,8 +74,9 @@ def readable(path: object) -> str:
 class HashedFile(io.RawIOBase):
     """A file that knows how many of its bytes were read and their SHA-256, without a second pass over it."""
 
-    def __init__(self, path: os.PathLike):
+    def __init__(self, path: os.PathLike, tell: Callable[[int], None]):
         self.file = open(path, "rb", buffering=0)
+        self.tell_read = tell  # of bytes, as they are read
         self.bytes_read = 0
         self.digest = hashlib.sha256()
 
@@ -78,6 +86,7 @@ class HashedFile(io.RawIOBase):
     def readinto(self, buffer) -> int:
         count = self.file.readinto(buffer)
         self.bytes_read += count
+        self.tell_read(count)
         self.digest.update(memoryview(buffer)[:count])
         return count
 
@@ -91,20 +100,20 @@ class InputLog:
 
     def __init__(self):
         self.files: dict[str, HashedFile] = {}
+        self.bytes_read = 0  # so far, all files together
 
     def open(self, path: os.PathLike) -> IO[bytes]:
         """Open a file for one reading from start to end; a second reading of the same path replaces the first."""
-        self.files[str(path)] = HashedFile(path)
+        self.files[str(path)] = HashedFile(path, self._count)
         return io.BufferedReader(self.files[str(path)], buffer_size=1 << 20)  # 1 MB: few calls, little memory
 
-    def bytes_read(self) -> int:
-        """Bytes read so far, all files together."""
-        return sum(file.bytes_read for file in self.files.values())
+    def _count(self, count: int) -> None:
+        self.bytes_read += count
 
     def manifest(self) -> list[dict]:
         """`{"path", "bytes", "sha256"}` of every file, in the order of reading; call when all are read to their end."""
         return [
-            {"path": path, "bytes": file.bytes_read, "sha256": file.digest.hexdigest()}
+            {"path": readable(path), "bytes": file.bytes_read, "sha256": file.digest.hexdigest()}
             for path, file in self.files.items()
         ]
 
@@ -120,7 +129,8 @@ def written_whole(path: os.PathLike, mode: str = "w") -> Iterator[IO]:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         raise InputError(f"{path}: is a directory; give the path of the file to write.")
-    aside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    # A number of a process is another one's on another node.
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
         with open(aside, mode, **text) as handle:

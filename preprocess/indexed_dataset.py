@@ -7,12 +7,14 @@ end. `.idx`, little-endian: magic, version (8 bytes), code of the ids' type (1),
 
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
 
 import numpy as np
 
-from preprocess.files import InputError
+from preprocess.files import InputError, written_whole
 
 MAGIC = b"MMIDIDX\x00\x00"
 VERSION = 1
@@ -29,16 +31,18 @@ def id_type(dictionary_size: int) -> np.dtype:
 
 
 class Writer:
-    """Writes one split in constant memory: the sizes wait in a file beside it until their number is known."""
+    """Writes one split, whole or not at all, in constant memory: the sizes wait in a file until their number is
+    known."""
 
     def __init__(self, prefix: Path, dtype: np.dtype):
-        self.prefix = prefix
+        self.prefix = Path(prefix)
         self.dtype = dtype
         self.items = 0
+        self._files = ExitStack()
 
     def __enter__(self) -> "Writer":
-        self._data = open(f"{self.prefix}.bin", "wb")
-        self._sizes = open(f"{self.prefix}.sizes", "w+b")
+        self._data = self._files.enter_context(written_whole(f"{self.prefix}.bin", "wb"))
+        self._sizes = self._files.enter_context(TemporaryFile(dir=self.prefix.parent))
         return self
 
     def add(self, ids: np.ndarray, sizes: np.ndarray) -> None:
@@ -48,13 +52,14 @@ class Writer:
         self.items += len(sizes)
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        with self._data, self._sizes:
-            if kind is None:
-                self._write_index()
-        Path(f"{self.prefix}.sizes").unlink()
+        if kind is not None:
+            self._files.__exit__(kind, error, trace)
+            return
+        with self._files:
+            self._write_index()
 
     def _write_index(self) -> None:
-        with open(f"{self.prefix}.idx", "wb") as index:
+        with written_whole(f"{self.prefix}.idx", "wb") as index:
             index.write(HEADER.pack(MAGIC, VERSION, TYPE_CODES[self.dtype], self.items))
             for sizes in self._stored_sizes():
                 index.write(sizes.tobytes())

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import shutil
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,9 +12,10 @@ from pathlib import Path
 from tqdm import tqdm
 
 from preprocess import slurm
-from preprocess.files import InputError, describe_os_error
+from preprocess.files import InputError, describe_os_error, written_whole
 from preprocess.processes import Piece, run_here
 
+ARRAY = ".array"  # the ending of the file that holds the number of the jobs that are on their way
 LOOK_SECONDS = 1  # between two looks at the files that tell how far the jobs are
 SHOWN_SECONDS = 60  # that a shared file system may take to show what a job wrote before it ended
 
@@ -60,12 +62,30 @@ def run_on_slurm(
     for file in progress:
         file.unlink(missing_ok=True)
     submitted = _submit(name, job, shares, progress, logs, options)
+    array, record = submitted[0].job_id.partition("_")[0], logs / f"{name}{ARRAY}"
     try:
+        with written_whole(record) as handle:
+            handle.write(array)
         _follow(submitted, progress, bar)
     except BaseException:
-        for one in submitted:
-            one.cancel(check=False)
+        slurm.cancel(array, name)
         raise
+    record.unlink()
+
+
+def end_left(folder: Path) -> None:
+    """End the jobs that a command left which wrote somewhere under `folder` and was killed; returns when none is left.
+
+    Jobs of a command that failed are cancelled, but may take half a minute to end.
+    """
+    for record in folder.rglob(f"*{ARRAY}") if shutil.which("scancel") else ():
+        array = record.read_text()
+        slurm.cancel(array, record.name.removesuffix(ARRAY))
+        if slurm.alive(array):
+            print(f"waiting for the end of the jobs {array}, of an earlier command", file=sys.stderr)
+        while slurm.alive(array):
+            time.sleep(LOOK_SECONDS)
+        record.unlink()
 
 
 def _submit(name: str, job: Job, shares: list, progress: list[Path], logs: Path, options: dict) -> list:

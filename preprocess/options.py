@@ -27,3 +27,11 @@ def share(argument: str) -> float:
     if not 0 <= (value := float(argument)) < 1:
         raise argparse.ArgumentTypeError(f"'{argument}': give a share of at least 0 and below 1")
     return value
+
+
+def named_path(argument: str) -> tuple[str, str]:
+    """For argparse: (name, path) of NAME=PATH."""
+    name, equals, path = argument.partition("=")
+    if not (name and equals and path):
+        raise argparse.ArgumentTypeError(f"'{argument}': give NAME=PATH, as quaero=QUAERO_FrenchMed/corpus")
+    return name, path

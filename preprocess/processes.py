@@ -17,7 +17,8 @@ Piece = TypeVar("Piece")
 def run_here(function: Callable[[Piece], None], pieces: Sequence[Piece], workers: int) -> Iterator[None]:
     """Run the function on every piece, in `workers` processes, in no order; yields after each.
 
-    Raises what a piece raises, and InputError for a process that was killed; no other piece is begun then.
+    Raises what a piece raises, and InputError for a process that was killed; then, and on Ctrl-C, the other processes
+    are ended at once: every piece is whole or not there.
     """
     if workers == 1 or len(pieces) == 1:
         for piece in pieces:
@@ -25,19 +26,42 @@ def run_here(function: Callable[[Piece], None], pieces: Sequence[Piece], workers
         return
     # Started afresh, not forked: threads of the tokenizer and of progress bars do not survive a fork.
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(pieces)), spawn, initializer=begin_worker)
+    others = multiprocessing.active_children()
+    # Numbers only are submitted: in Python 3.10, a process that ends leaves the pool waiting for ever when what is
+    # submitted is more than a pipe holds, as the names of all shards are.
+    pool = ProcessPoolExecutor(min(workers, len(pieces)), spawn, initializer=_receive, initargs=(function, pieces))
     try:
-        for future in as_completed([pool.submit(function, piece) for piece in pieces]):
+        for future in as_completed([pool.submit(_run, number) for number in range(len(pieces))]):
             yield future.result()
     except BrokenProcessPool:
         raise InputError("a worker was killed, mostly for lack of memory; give fewer --workers.") from None
+    except BaseException:
+        for process in multiprocessing.active_children():  # the pool has no word for it before Python 3.14
+            if process not in others:
+                process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
+_received: list = []  # in a process of the pool: the function and all pieces
+
+
+def _receive(function: Callable[[Piece], None], pieces: Sequence[Piece]) -> None:
+    begin_worker()
+    _received[:] = function, pieces
+
+
+def _run(number: int) -> None:
+    function, pieces = _received
+    function(pieces[number])
+
+
 def begin_worker() -> None:
-    """For a process of a pool: end when its parent does, also one that is killed, and leave Ctrl-C to it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """For a process of a pool: end when its parent does, also one that is killed, and leave it to the parent what
+    Ctrl-C and the end of the terminal mean, which every process is told of."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

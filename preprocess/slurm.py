@@ -56,6 +56,11 @@ def alive(array: str) -> set[str] | None:
     return set(answer.stdout.split())
 
 
+def cancel(array: str, name: str) -> None:
+    """End the jobs of an array, if they have this name still: Slurm may have given its number to others since."""
+    subprocess.run(["scancel", f"--name={name}", array], capture_output=True)
+
+
 def state(job_id: str) -> str:
     """The job's state in Slurm's words, and why if it waits; COMPLETED once forgotten by Slurm, "" without answer."""
     command = ["squeue", "--noheader", "--states=all", "--jobs", job_id, "--format=%T %r"]

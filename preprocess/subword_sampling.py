@@ -11,9 +11,10 @@ import numpy as np
 from tokenizers import Tokenizer, models
 
 from preprocess.files import InputError
-from preprocess.line_encoder import CACHE_BYTES, ENTRY_BYTES, LineEncoder, parts_of
+from preprocess.line_encoder import ENTRY_BYTES, LineEncoder, parts_of
 from preprocess.unigram_lattice import Lattices
 
+CACHE_BYTES = 40_000_000  # of words and their lattices: some 50,000 words
 ALPHA = 0.2
 # Below, an unknown is not unlikely enough. Our tokenizers have no lone `▁`, so a word may start with an unknown too, of
 # a score of -1010: at 0.05 one is drawn once in some exp(50) words, at 0.005 in exp(5).
@@ -35,9 +36,9 @@ class Sampling:
                 f"--alpha {self.alpha}: give {LEAST_ALPHA} to {MOST_ALPHA:,.0f}; below, words become unknowns."
             )
 
-    def generator(self, sample: int, block: int) -> np.random.Generator:
-        """The source of the draws of one sample of one block of text; no two share numbers."""
-        return np.random.default_rng((self.seed, sample, block))
+    def generator(self, sample: int, part: int, block: int) -> np.random.Generator:
+        """The source of the draws of one sample of one block of a part of the text; no two share numbers."""
+        return np.random.default_rng((self.seed, sample, part, block))
 
 
 class SubwordSampler:
@@ -59,17 +60,18 @@ class SubwordSampler:
         self.shown[LINE_END] = encoder.layout.end
         self._forget()
 
-    def encode(self, lines: list[str], block: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For each sample what `LineEncoder.encode` gives; `block` is the number of these lines in the corpus."""
+    def encode(self, lines: list[str], part: int, block: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each sample what `LineEncoder.encode` gives; `block` is the number of these lines in part `part`."""
         if self.cached_bytes + self.lattices.size > CACHE_BYTES:
             self._forget()
         parts = parts_of(lines, self.encoder.by_word)
         self._learn(list(set(parts).difference(self.cache)))
         words = np.frombuffer(b"".join(map(self.cache.__getitem__, parts)), np.int32)
-        return [self._drawn(words, number, block) for number in range(1, self.sampling.samples + 1)]
+        samples = range(1, self.sampling.samples + 1)
+        return [self._drawn(words, self.sampling.generator(sample, part, block)) for sample in samples]
 
-    def _drawn(self, words: np.ndarray, sample: int, block: int) -> tuple[np.ndarray, np.ndarray]:
-        ids = self.shown[self.lattices.draw(words, self.sampling.generator(sample, block))]
+    def _drawn(self, words: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        ids = self.shown[self.lattices.draw(words, generator)]
         return ids, self.encoder.sizes(ids)
 
     def _learn(self, parts: list[str]) -> None:

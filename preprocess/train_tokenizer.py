@@ -9,18 +9,17 @@ and manifest.json (what it was made from, and how good it is).
 import argparse
 import json
 import sys
-import time
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from preprocess.corpora import read_corpora, weighed
-from preprocess.files import InputError, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.files import InputError, exit_with_sentence, written_whole
 from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
 from preprocess.options import at_least
+from preprocess.resumable import identity, resumable_directory
 from preprocess.sample import Sample, draw_lines, split_words
 from preprocess.spelling import Convention, spelled_texts, twice
 from preprocess.subwords import TRAINERS, Words, train, train_plain
@@ -29,7 +28,6 @@ from preprocess.tokenizer_quality import Pieces, count_pieces
 from preprocess.vocabulary import MASK, SPECIALS, build_tokenizer
 from preprocess.weighing import NO_OPINION, Weighing, add_weighing_options, weighing_of
 
-MARKER = Marker.of_command("train_tokenizer")
 MODEL_MAX_LENGTH = 512  # AliBERT, section 5: 512 input tokens
 SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 3.5 GB of memory
 
@@ -46,46 +44,53 @@ def train_tokenizer(
     seed: int = 1,
     count_duplicates: bool = True,
 ) -> dict:
-    """Write the tokenizer directory `output` and return its manifest.
+    """Write the tokenizer directory `output`, unless it is there, made of the same; return its manifest.
 
     Raises InputError for unreadable input, for a vocabulary the text cannot fill, and for an `output` that holds
     foreign files; then nothing is written.
     """
-    started = time.monotonic()
-    refuse_foreign(output, MARKER)
     if model == "wordpiece" and options.punctuation == "after":
         raise InputError("--punctuation after says which marks start a word, which wordpiece cannot; leave it out.")
     corpora = weighed(read_corpora(paths), weighing)
-    drawn = draw_lines(corpora, sample, seed)
+    settings = {
+        "model": model,
+        "vocab_size": vocab_size,
+        "text": asdict(options),
+        "weights": {corpus.name: corpus.weight for corpus in corpora},
+    }
+    asked = {"sample": {"limit": sample, "seed": seed}, "count_duplicates": count_duplicates}
+    with resumable_directory(
+        output, "train_tokenizer", {"settings": settings | asked, "inputs": identity(paths)}
+    ) as work:
+        if work is not None:
+            drawn = draw_lines(corpora, sample, seed)
+            work.manifest = settings | _described(drawn) | {"sample": {"lines": len(drawn.lines)} | asked["sample"]}
+            work.manifest |= _train(work.directory, drawn, model, vocab_size, options, count_duplicates)
+    return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
+
+
+def _train(directory: Path, drawn: Sample, model: str, size: int, options: TextOptions, count_duplicates: bool) -> dict:
+    """Train, write all files but the manifest, and return what it says of how good the tokenizer is."""
     lines = list(split_words(tqdm(drawn.lines, unit="line", desc="splitting", mininterval=1), rules_only(options)))
     say(f"training {model} on {len(lines):,} lines")
     words = Words(lines, marks_start_words=options.punctuation == "both")
-    subwords = train(model, words, vocab_size)
-    manifest = _manifest(drawn, options) | {
-        "model": model,
-        "vocab_size": vocab_size,
-        "sample": {"lines": len(drawn.lines), "limit": sample, "seed": seed},
-        "weights": {corpus.name: corpus.weight for corpus in corpora},
-    }
+    subwords = train(model, words, size)
+    duplicates = {}
     if count_duplicates and model != "wordpiece":
-        manifest["duplicates"] = _count_duplicates(model, subwords.pieces, drawn.lines, options.cased)
-    with directory_written_whole(output, MARKER) as directory:
-        pieces = _write_tokenizer(directory, build_tokenizer(options, subwords), words)
-        manifest["quality"] = pieces.describe(sum(len(line.split()) for line in drawn.lines))
-        manifest["seconds"] = round(time.monotonic() - started, 1)
-        _write_json(directory / "manifest.json", manifest)
-    return manifest
+        duplicates = {"duplicates": _count_duplicates(model, subwords.pieces, drawn.lines, options.cased)}
+    pieces = _write_tokenizer(directory, build_tokenizer(options, subwords), words)
+    return duplicates | {"quality": pieces.describe(sum(len(line.split()) for line in drawn.lines))}
 
 
 def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pieces:
     """Write all but the manifest, and read it back, which checks it; the counts of the pieces, as in dict.txt."""
-    (directory / "tokenizer.json").write_text(tokenizer.to_str(pretty=True), encoding="utf-8", newline="\n")
+    _write(directory / "tokenizer.json", tokenizer.to_str(pretty=True))
     pieces = count_pieces(load_tokenizer(directory), words.counts)
     ids = range(len(SPECIALS), tokenizer.get_vocab_size() - 1)
     dictionary = [f"{tokenizer.id_to_token(number)} {pieces.counts[number]}\n" for number in ids]
-    (directory / "dict.txt").write_text("".join(dictionary), encoding="utf-8", newline="\n")
+    _write(directory / "dict.txt", "".join(dictionary))
     load_tokenizer(directory)
-    _write_json(directory / "tokenizer_config.json", _transformers_config())
+    _write(directory / "tokenizer_config.json", json.dumps(_transformers_config(), ensure_ascii=False, indent=2) + "\n")
     return pieces
 
 
@@ -97,15 +102,11 @@ def _count_duplicates(model: str, pieces: list[str], lines: list[str], cased: bo
     return {"in_vocabulary": ours, "in_vocabulary_without_rules": theirs, "pieces_without_rules": len(plain)}
 
 
-def _manifest(drawn: Sample, options: TextOptions) -> dict:
-    libraries = ("tokenizers", "sentencepiece")
+def _described(drawn: Sample) -> dict:
     return {
-        "command": "train_tokenizer",
         "inputs": drawn.files.manifest(),
         "read": asdict(drawn.read),
         "cuts_of_long_lines": asdict(drawn.cuts),
-        "text": asdict(options),
-        "versions": {"python": sys.version.split()[0]} | {name: version(name) for name in libraries},
     }
 
 
@@ -126,8 +127,9 @@ def _transformers_config() -> dict:
     }
 
 
-def _write_json(path: Path, content: dict) -> None:
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+def _write(path: Path, text: str) -> None:
+    with written_whole(path) as handle:
+        handle.write(text)
 
 
 def say(line: str) -> None:
@@ -135,7 +137,8 @@ def say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def _arguments() -> argparse.Namespace:
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     add = parser.add_argument
     add(
@@ -157,12 +160,11 @@ def _arguments() -> argparse.Namespace:
     add_weighing_options(parser, default="those of the mix: a vocabulary that suits the core")
     twice = "do not count the words that are in the vocabulary twice, which takes half the time (wordpiece never does)"
     add("--no-duplicates", action="store_true", help=twice)
-    return parser.parse_args()
+    return parser
 
 
-def main() -> None:
-    """The command."""
-    arguments = _arguments()
+def run(arguments: argparse.Namespace) -> None:
+    """As the options say."""
     options = TextOptions(arguments.mode, arguments.punctuation, arguments.cased)
     manifest = train_tokenizer(
         arguments.text,
@@ -178,8 +180,8 @@ def main() -> None:
     for part in ("read", "quality", "duplicates"):
         if part in manifest:
             print(f"{part:>10}  " + ", ".join(f"{value:,} {name}" for name, value in manifest[part].items()))
-    print(f"{'written':>10}  {arguments.output} ({manifest['seconds']} s)")
+    print(f"{'written':>10}  {arguments.output}")
 
 
 if __name__ == "__main__":
-    exit_with_sentence(main)
+    exit_with_sentence(lambda: run(command_line().parse_args()))

@@ -9,6 +9,7 @@ from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockData
 
 from alibert_fairseq.data.mixed_lines import Mix, MixedLines
 from alibert_fairseq.data.pieces import mask_id
+from alibert_fairseq.data.sized import Sized
 from preprocess.files import InputError
 from preprocess.indexed_dataset import check_split
 from preprocess.mixing import split_name
@@ -76,7 +77,7 @@ def _check_ids(lines, dictionary, path: str) -> None:
             )
 
 
-class LongLinesCut(BaseWrapperDataset):
+class LongLinesCut(Sized, BaseWrapperDataset):
     """Cuts each line longer than `limit` tokens into parts of at most `limit`: nothing is lost, no block overflows.
 
     The parts of a line differ by a token at most: a last part of one token would read as the end of a document.
@@ -94,19 +95,6 @@ class LongLinesCut(BaseWrapperDataset):
     def __getitem__(self, index):
         start = int(self.start[index])
         return self.dataset[int(self.line[index])][start : start + int(self._sizes[index])]
-
-    def __len__(self):
-        return len(self.line)
-
-    @property
-    def sizes(self):
-        return self._sizes
-
-    def size(self, index):
-        return self._sizes[index]
-
-    def num_tokens(self, index):
-        return self._sizes[index]
 
 
 def pad_together(sequences: list[torch.Tensor], pad: int) -> torch.Tensor:

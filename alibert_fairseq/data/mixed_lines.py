@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from fairseq.data import ConcatDataset, FairseqDataset
 
+from alibert_fairseq.data.sized import Sized
 from preprocess.files import InputError
 from preprocess.mixing import Use, copies, describe, order_of_use
 
@@ -32,7 +33,7 @@ class Mix(NamedTuple):
     seed: int
 
 
-class MixedLines(FairseqDataset):
+class MixedLines(Sized, FairseqDataset):
     """The lines of one epoch. They depend on the text, the mix and the epoch alone.
 
     Invariants: the lines of a document stand together and in order; between two documents stands one line, </s> alone.
@@ -77,19 +78,6 @@ class MixedLines(FairseqDataset):
             return self.separator
         return self.lines[int(self.first[place] + index - self.start[place])]
 
-    def __len__(self):
-        return len(self._sizes)
-
-    @property
-    def sizes(self):
-        return self._sizes
-
-    def size(self, index):
-        return self._sizes[index]
-
-    def num_tokens(self, index):
-        return self._sizes[index]
-
 
 def documents_in(sizes: np.ndarray) -> np.ndarray:
     """(documents, 2) int64: first line and the line after the last; lines of at most one token stand between them."""
@@ -98,10 +86,7 @@ def documents_in(sizes: np.ndarray) -> np.ndarray:
 
 
 def _refuse_without_documents(name: str, corpus: str, weight: float, count: np.ndarray) -> None:
-    if len(count) < 2:
-        raise InputError(
-            f"{name}: {corpus} holds {'one document' if len(count) else 'no document'}, so there is nothing to mix; "
-            "binarize the text again, an empty line between documents."
-        )
+    if not len(count):
+        raise InputError(f"{name}: {corpus} holds no document, so there is nothing to mix; binarize the text again.")
     if not count.any():
         raise InputError(f"{name}: weight {weight:g} takes none of the {len(count)} documents of {corpus}; raise it.")

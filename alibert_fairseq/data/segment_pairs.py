@@ -10,6 +10,7 @@ from fairseq.distributed.utils import get_global_rank
 from alibert_fairseq.data.blocks import LongLinesCut, load_lines, split_path, spread
 from alibert_fairseq.data.mixed_lines import Mix, documents_in
 from alibert_fairseq.data.pair_plan import FOLLOWS, OTHERWISE, UNLABELLED, Lines, PairRule, Plan, plan_pairs
+from alibert_fairseq.data.sized import Sized
 from preprocess.files import InputError
 
 logger = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ def load_pairs(
     return SegmentPairs(lines, dictionary, rule, seed, epoch, fixed, path)
 
 
-class SegmentPairs(FairseqDataset):
+class SegmentPairs(Sized, FairseqDataset):
     """Pairs that depend on (seed, epoch) alone; `fixed` ones, for validation, are those of epoch 0.
 
     Invariants: a segment is lines of one document, next to each other; a pair that is not labelled as random is of one
@@ -74,7 +75,7 @@ class SegmentPairs(FairseqDataset):
         if epoch != self.epoch:
             self.epoch = epoch
             self.plan = plan_pairs(self.text, self.rule, np.random.default_rng((self.seed, epoch, 0, PLAN)))
-            self._sizes = 1 + (self.plan.keep + (self.plan.count > 0)).sum(1)  # (N,)
+            self._sizes = 1 + (self.plan.keep + (self.plan.count > 0)).sum(1)  # (N,) tokens, special ones included
             logger.info("%s, epoch %d: %s", self.name, epoch, describe(self.plan, self.cut_lines, self.rule))
 
     def __getitem__(self, index):
@@ -97,14 +98,6 @@ class SegmentPairs(FairseqDataset):
     def label(self, index: int) -> int:
         """FOLLOWS, OTHERWISE or UNLABELLED of data/pair_plan.py."""
         return int(self.plan.label[index])
-
-    def __len__(self):
-        return len(self._sizes)
-
-    @property
-    def sizes(self):
-        """(N,) tokens of each sample of this epoch, special tokens included."""
-        return self._sizes
 
 
 def text_of(line_sizes: np.ndarray, parts: LongLinesCut) -> Lines:

@@ -28,7 +28,7 @@ from alibert_fairseq.hf.parity import check_same_scores, compare, probes
 from alibert_fairseq.hf.published import Published, read_published
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
 from alibert_fairseq.hf.stored_weights import weight_files
-from preprocess.binarize import TOKENIZER_FILES
+from preprocess.data_bins import TOKENIZER_FILES
 from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.layout import read_layout, symbols_of, write_symbols
 from preprocess.tokenizer import load_tokenizer

@@ -51,7 +51,7 @@ class MorePieces:
             raise InputError(f"{file}: not UTF-8 ({error}); save it as UTF-8.") from None
         words = {}
         for number, word in enumerate(map(str.strip, lines), 1):
-            handed = self._handed(f" {word}" if self.speller.byte_level else word)
+            handed = self._handed(f" {word}" if self.speller.convention.byte_level else word)
             if len(handed) > 1:
                 raise InputError(
                     f"{file}, line {number}: the tokenizer splits '{word}' at white space or marks, into "
@@ -71,7 +71,7 @@ class MorePieces:
 
     def _unmarked(self, word: str, marked: str) -> list[str]:
         """The same word behind an apostrophe, where the rules hand it to the model in another form."""
-        if self.speller.byte_level:
+        if self.speller.convention.byte_level:
             return self._handed(word)
         if self.speller.kind != "Unigram":
             return []

@@ -1,25 +1,13 @@
-"""What the pieces of a tokenizer spell, and how it splits a text that starts a word, or stands inside one.
-
-The three conventions: ▁hépat ite (sentencepiece), Ġhépat ite with bytes for letters (byte-level BPE), hépat ##ite
-(WordPiece).
-"""
+"""How a tokenizer splits a text that starts a word, or stands inside one, in any of the three conventions."""
 
 import json
-from typing import NamedTuple
 
-from tokenizers import Tokenizer, decoders, pre_tokenizers
+from tokenizers import Tokenizer, pre_tokenizers
 
 from preprocess.normalizer import BOUNDARY
+from preprocess.spelling import UNREADABLE, Convention, Spelled
 
-UNREADABLE = "\ufffd"  # what bytes that are no whole character decode to
 _BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-
-
-class Spelled(NamedTuple):
-    """A piece without its convention's marks."""
-
-    starts_word: bool
-    text: str
 
 
 class Speller:
@@ -29,23 +17,14 @@ class Speller:
         self.tokenizer = Tokenizer.from_str(tokenizer.to_str())
         self.tokenizer.encode_special_tokens = True
         self.unknown = unknown
-        rules = json.loads(self.tokenizer.to_str())
-        self.kind = rules["model"]["type"]
-        self.prefix = rules["model"].get("continuing_subword_prefix") if self.kind == "WordPiece" else None
-        self.byte_level = "'ByteLevel'" in str(rules["pre_tokenizer"])  # itself, or one step of several
+        self.kind = json.loads(self.tokenizer.to_str())["model"]["type"]
+        self.convention = Convention.of(self.tokenizer)
         self.special = {n for n, token in self.tokenizer.get_added_tokens_decoder().items() if token.special}
 
     def spelled(self) -> dict[int, Spelled]:
         """What each id spells; special tokens, and bytes that are no text, left out."""
-        found = {number: self._spelled(piece) for piece, number in self.tokenizer.get_vocab().items()}
+        found = {number: self.convention.spelled(piece) for piece, number in self.tokenizer.get_vocab().items()}
         return {n: s for n, s in found.items() if n not in self.special and UNREADABLE not in s.text}
-
-    def _spelled(self, piece: str) -> Spelled:
-        if self.prefix:
-            return Spelled(not piece.startswith(self.prefix), piece.removeprefix(self.prefix))
-        mark = " " if self.byte_level else BOUNDARY
-        piece = decoders.ByteLevel().decode([piece]) if self.byte_level else piece
-        return Spelled(piece.startswith(mark), piece.removeprefix(mark))
 
     def normal(self, spelled: Spelled) -> Spelled:
         """The same text as the rules leave it: without capitals, say."""
@@ -69,14 +48,14 @@ class Speller:
         return min(marked or both, key=len)
 
     def _starts_word(self, number: int) -> bool:
-        return self._spelled(self.tokenizer.id_to_token(number)).starts_word
+        return self.convention.spelled(self.tokenizer.id_to_token(number)).starts_word
 
     def _inside(self, text: str) -> list[int]:
         normal = self.normal(Spelled(False, text)).text
-        return self._continuing(normal) if self.prefix else self.pieces(self._letters(normal))
+        return self._continuing(normal) if self.convention.prefix else self.pieces(self._letters(normal))
 
     def _letters(self, text: str) -> str:
-        return "".join(part for part, _ in _BYTES.pre_tokenize_str(text)) if self.byte_level else text
+        return "".join(part for part, _ in _BYTES.pre_tokenize_str(text)) if self.convention.byte_level else text
 
     def pieces(self, word: str) -> list[int]:
         """The ids that the subword model gives a word, which it is handed as it stands."""
@@ -94,4 +73,4 @@ class Speller:
         return ids
 
     def _continuation(self, text: str) -> int | None:
-        return self.tokenizer.token_to_id(self.prefix + text)
+        return self.tokenizer.token_to_id(self.convention.prefix + text)

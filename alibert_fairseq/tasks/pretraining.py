@@ -207,11 +207,19 @@ def different_tokenizer(task_state: dict, here: dict[str, str]) -> str | None:
     return next((name for name in both if known[name] != here[name]), None)
 
 
+def data_bins_in(path: str) -> list[str]:
+    """The data-bins 1, 2, ... in an output of binarize that has several."""
+    numbers = sorted(int(table.parent.name) for table in Path(path).glob("*/dict.txt") if table.parent.name.isdigit())
+    return [os.path.join(path, str(number)) for number in numbers]
+
+
 def check_data_bin(path: str, first: str) -> None:
     """Raise InputError for a data-bin without dict.txt, with another than the first one's, or that its tokenizer
     contradicts."""
     table = os.path.join(path, "dict.txt")
     if not os.path.isfile(table):
+        if several := data_bins_in(path):
+            raise InputError(f"{path}: holds {len(several)} data-bins, one an epoch; give {':'.join(several)}")
         raise InputError(f"{path}: no dict.txt in this data-bin; give the output directory of binarize.")
     if not filecmp.cmp(table, os.path.join(first, "dict.txt"), shallow=False):
         raise InputError(f"{table}: not the dict.txt of {first}; binarize both texts with one tokenizer.")

@@ -1,25 +1,73 @@
 """How much faster is preprocess.binarize than encoding every line and calling fairseq-preprocess, for the same bytes?
 
-    python tests/campaigns/binarize_speed.py --tokenizer TOKDIR --text corpus.txt --megabytes 20 --workers 2
+    python tests/campaigns/binarize_speed.py leaflets.txt cases.txt novels.txt --workers 2
 
-Times both ways from text to data-bin, one after the other, and compares the outputs byte by byte. Prints one JSON
-object: seconds, seconds of processor, the largest process in MB, for each way, and the ratios. `--plain` is the slow
-way's first half, which runs in a process of its own.
+The documents of all files are put in one order, drawn with a seed; the first 50 MB are the text. Where more is asked
+for than the files hold, they come again, in another order, with every third word (of four letters or more, chosen by
+its spelling and the round) spelt with another letter: so new words go on coming, and a cache of words is not flattered.
+
+Both ways go from the text to the data-bin, ours before and after the other; their outputs are compared byte by byte.
+Then ours alone for its memory, on other sizes of the same text. Prints one JSON object: seconds, seconds of processor,
+the ratios; for memory the largest process and all processes together, in MB. `--plain` is the slow way's first half,
+which runs in a process of its own.
 """
 
 import argparse
+import hashlib
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from preprocess.documents import read_documents
 from preprocess.tokenizer import load_tokenizer
 
 LINES_A_BATCH = 10_000
+LOOK_SECONDS = 0.1  # between two looks at the memory
+WORD = re.compile(r"[^\W\d_]{4,}")
+SEED = 1
+
+
+def mixed(files: list[Path]) -> Iterator[str]:
+    """The texts of the documents, without end."""
+    texts = [document.text for file in files for document in read_documents([file])]
+    turn = 0
+    while True:
+        random.Random(SEED + turn).shuffle(texts)
+        spelt: dict[str, str] = {}
+        for text in texts:
+            yield WORD.sub(partial(altered, turn, spelt), text) if turn else text
+        turn += 1
+
+
+def altered(turn: int, spelt: dict[str, str], match: re.Match) -> str:
+    """The word, or of every third word another, always the same in one round; `spelt` remembers it."""
+    if (word := match[0]) not in spelt:
+        draw = hashlib.blake2b(f"{turn} {word}".encode(), digest_size=3).digest()
+        place = 1 + draw[1] % (len(word) - 2)
+        letter = "abcdefghijklmnopqrstuvwxyz"[draw[2] % 26]
+        spelt[word] = word if draw[0] % 3 else word[:place] + letter + word[place + 1 :]
+    return spelt[word]
+
+
+def write_text(files: list[Path], megabytes: float, output: Path) -> Path:
+    """The first so many megabytes of the mixed text, whole lines."""
+    left = int(megabytes * 1e6)
+    with open(output, "wb") as handle:
+        for text in mixed(files):
+            part = text.encode() + b"\n\n"
+            if len(part) >= left:
+                handle.write(part[:left].rpartition(b"\n")[0] + b"\n")
+                return output
+            left -= handle.write(part)
+    raise AssertionError
 
 
 def encode_every_line(tokenizer: Path, text: Path, output: Path) -> None:
@@ -38,71 +86,95 @@ def encode_every_line(tokenizer: Path, text: Path, output: Path) -> None:
 def measured(*command: object) -> dict:
     """Run a command to its end; what it took, its children included."""
     start = time.perf_counter()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0, command
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "processor": usage.ru_utime + usage.ru_stime, "largest_mb": usage.ru_maxrss / 1024}
+    return {"seconds": time.perf_counter() - start, "processor": usage.ru_utime + usage.ru_stime}
 
 
-def compare(tokenizer: Path, text: Path, megabytes: float, workers: int, fairseq: bool) -> dict:
-    """Both ways on the first `megabytes` of the text."""
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        part, tokens = folder / "part.txt", folder / "tokens"
-        with open(text, "rb") as source:
-            part.write_bytes(source.read(int(megabytes * 1e6)).rpartition(b"\n")[0] + b"\n")
-        ours = [
-            sys.executable,
-            "-m",
-            "preprocess.binarize",
-            "--tokenizer",
-            tokenizer,
-            "--train",
-            part,
-            "--output",
-            folder / "ours",
-        ]
-        result = {"megabytes": part.stat().st_size / 1e6, "workers": workers}
-        result["ours"] = measured(*ours, "--workers", workers)
-        result["ours"]["mb_per_second"] = result["megabytes"] / result["ours"]["seconds"]
-        counts = json.loads((folder / "ours" / "manifest.json").read_text())["splits"]["train"]
-        result["ours"]["tokens_per_second"] = counts["tokens"] / result["ours"]["seconds"]
-        result["encode_batch"] = measured(
-            sys.executable, __file__, "--plain", tokens, "--tokenizer", tokenizer, "--text", part
-        )
-        ways = [result["encode_batch"]]
-        if fairseq:
-            theirs = [
-                Path(sys.executable).with_name("fairseq-preprocess"),
-                "--only-source",
-                "--srcdict",
-                tokenizer / "dict.txt",
-            ]
-            theirs += ["--trainpref", tokens, "--destdir", folder / "theirs", "--workers", workers]
-            ways.append(measured(*theirs))
-            result["fairseq_preprocess"] = ways[-1]
-            for name in ("train.bin", "train.idx", "dict.txt"):
-                assert (folder / "ours" / name).read_bytes() == (folder / "theirs" / name).read_bytes(), name
-        for unit in ("seconds", "processor"):
-            result[f"times_as_fast_in_{unit}"] = sum(way[unit] for way in ways) / result["ours"][unit]
-        return result
+def memory(*command: object) -> dict:
+    """Run a command to its end; the largest process it had, and the most that all had together (shared pages once)."""
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    largest = together = processes = 0
+    while process.poll() is None:
+        family = [process.pid, *descendants(process.pid)]
+        largest = max([largest, *(kilobytes(number, "status", "VmHWM") for number in family)])
+        together = max(together, sum(kilobytes(number, "smaps_rollup", "Pss") for number in family))
+        processes = max(processes, len(family))
+        time.sleep(LOOK_SECONDS)
+    assert process.returncode == 0, command
+    return {"largest_mb": largest / 1024, "together_mb": together / 1024, "processes": processes}
+
+
+def descendants(number: int) -> list[int]:
+    """All processes below one."""
+    try:
+        threads = Path(f"/proc/{number}/task").iterdir()
+        children = [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+    except OSError:  # it has ended
+        return []
+    return children + [one for child in children for one in descendants(child)]
+
+
+def kilobytes(number: int, file: str, name: str) -> int:
+    """A figure that the kernel gives of a process, 0 when it has ended."""
+    try:
+        lines = Path(f"/proc/{number}/{file}").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)
+
+
+def ours(tokenizer: Path, text: Path, output: Path, workers: int) -> list:
+    """Our command."""
+    command = [sys.executable, "-m", "preprocess.binarize", "--tokenizer", tokenizer, "--train", text]
+    return [*command, "--output", output, "--workers", workers]
+
+
+def compare(tokenizer: Path, text: Path, folder: Path, workers: int) -> dict:
+    """Both ways, on one text."""
+    first = measured(*ours(tokenizer, text, folder / "ours", workers))
+    tokens, preprocess = folder / "tokens", Path(sys.executable).with_name("fairseq-preprocess")
+    plain = measured(sys.executable, __file__, text, "--plain", tokens, "--tokenizer", tokenizer)
+    theirs = [preprocess, "--only-source", "--srcdict", tokenizer / "dict.txt", "--trainpref", tokens]
+    fairseq = measured(*theirs, "--destdir", folder / "theirs", "--workers", workers)
+    for name in ("train.bin", "train.idx", "dict.txt"):
+        assert (folder / "ours" / name).read_bytes() == (folder / "theirs" / name).read_bytes(), name
+    second = measured(*ours(tokenizer, text, folder / "again", workers))
+    counts = json.loads((folder / "ours" / "manifest.json").read_text())["splits"]["train"]
+    result = {"megabytes": text.stat().st_size / 1e6, "workers": workers, "tokens": counts["tokens"]}
+    result |= {"ours": [first, second], "encode_batch": plain, "fairseq_preprocess": fairseq}
+    for unit in ("seconds", "processor"):
+        result[f"times_as_fast_in_{unit}"] = 2 * (plain[unit] + fairseq[unit]) / (first[unit] + second[unit])
+    return result
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokenizer", required=True, type=Path, help="directory of preprocess.train_tokenizer")
-    parser.add_argument("--text", required=True, type=Path, help="a .txt of documents")
-    parser.add_argument("--megabytes", type=float, default=20.0, help="how much of it (default 20: a minute or two)")
+    parser.add_argument("texts", nargs="+", type=Path, metavar="TEXT", help="files of documents")
+    parser.add_argument("--tokenizer", type=Path, help="directory of a tokenizer (default: trained on the text)")
+    parser.add_argument("--megabytes", type=float, default=50.0, help="of text, to compare (default 50: two minutes)")
+    parser.add_argument("--memory", nargs="*", type=float, default=[10, 50, 400], help="megabytes to look at memory on")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="for both ways (default: all cores)")
-    parser.add_argument("--without-fairseq", action="store_true", help="leave fairseq-preprocess out")
     parser.add_argument("--plain", type=Path, metavar="FILE", help="only write the pieces of every line to FILE")
     options = parser.parse_args()
     if options.plain:
-        return encode_every_line(options.tokenizer, options.text, options.plain)
-    fairseq = not options.without_fairseq
-    result = compare(options.tokenizer, options.text, options.megabytes, options.workers, fairseq)
+        return encode_every_line(options.tokenizer, options.texts[0], options.plain)
+    with tempfile.TemporaryDirectory() as name:
+        folder, result = Path(name), {}
+        text = write_text(options.texts, options.megabytes, folder / "text.txt")
+        tokenizer = options.tokenizer
+        if not tokenizer:
+            tokenizer = folder / "tokenizer"
+            command = [sys.executable, "-m", "preprocess.train_tokenizer", text, "--output", tokenizer]
+            result["training"] = measured(*command, "--no-duplicates")
+        result |= compare(tokenizer, text, folder, options.workers)
+        result["memory"] = {}
+        for megabytes in options.memory:
+            part = write_text(options.texts, megabytes, folder / "part.txt")
+            command = ours(tokenizer, part, folder / f"memory-{megabytes}", options.workers)
+            result["memory"][f"{megabytes:g} MB"] = memory(*command)
     print(json.dumps(result, indent=2))
 
 

@@ -83,7 +83,7 @@ def data_bins(loaded, tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("data-bins")
     splits = write_text(place)
     for family in EVERY:
-        binarize(loaded / family, splits, place / family, workers=1)
+        binarize(loaded / family, splits, place / family)
     return place
 
 
@@ -380,7 +380,7 @@ def test_training_runs_on_a_changed_vocabulary(change, published, repository, tm
     (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
     given = {"add_tokens": tmp_path / "words.txt"} if change == "more" else {"tokenizer": trained(CASED)}
     load(published / family, tmp_path / "loaded", **given)
-    binarize(tmp_path / "loaded", write_text(tmp_path), tmp_path / "data-bin", workers=1)
+    binarize(tmp_path / "loaded", write_text(tmp_path), tmp_path / "data-bin")
     options = ["--lr", "1e-2", "--max-update", "30", "--disable-validation"]
     log = train(family, tmp_path / "loaded", tmp_path / "data-bin", tmp_path / "save", repository, *options)
     curve = losses(log)
@@ -420,7 +420,7 @@ def test_spare_rows_are_fillers_and_the_first_that_new_words_take(tmp_path):
     load(folder, tmp_path / "out")
     table = (tmp_path / "out" / "dict.txt").read_text(encoding="utf-8").splitlines()
     assert len(table) == 512 and table[504:] == [f"<unused{number}> 0" for number in range(8)]
-    binarize(tmp_path / "out", write_text(tmp_path), tmp_path / "data-bin", workers=1)
+    binarize(tmp_path / "out", write_text(tmp_path), tmp_path / "data-bin")
     task, *_ = begun("out", tmp_path, tmp_path / "data-bin")
     assert len(task.source_dictionary) == 512 and max(task.random_ids) <= 504
     (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
@@ -748,7 +748,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_left(published, tmp_path, mo
 def test_the_remedy_for_a_folder_given_to_binarize(published, tmp_path):
     splits = write_text(tmp_path)
     with pytest.raises(InputError, match="of preprocess.train_tokenizer or of alibert_fairseq.hf.load"):
-        binarize(published / "camembert", splits, tmp_path / "data-bin", workers=1)
+        binarize(published / "camembert", splits, tmp_path / "data-bin")
     with pytest.raises(InputError, match="or read a published model with `python -m alibert_fairseq.hf.load`"):
         load_tokenizer(published / "camembert")
 

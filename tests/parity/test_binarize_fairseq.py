@@ -8,6 +8,7 @@ import pytest
 from corpus_helpers import tiny_tokenizer, write_tokenizer
 
 from preprocess.binarize import binarize
+from preprocess.engine import Engine
 
 COMMAND = Path(sys.executable).with_name("fairseq-preprocess")
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="fairseq is not installed")
@@ -54,7 +55,7 @@ def test_the_bytes_are_those_of_fairseq_preprocess(tmp_path, workers):
         splits[split] = [tmp_path / f"{number}.txt"]
         splits[split][0].write_bytes(text.encode())
         (tmp_path / f"{number}.tokens").write_bytes(token_lines(text).encode())
-    binarize(tokenizer, splits, tmp_path / "ours", workers)
+    binarize(tokenizer, splits, tmp_path / "ours", Engine(workers))
     fairseq_preprocess(tmp_path, tokenizer / "dict.txt", workers)
     for name in ["dict.txt", *(f"{split}.{suffix}" for split in SPLITS for suffix in ("bin", "idx"))]:
         assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes(), name

@@ -27,7 +27,7 @@ def clinical_cases(shared_data, tmp_path_factory):
     directory = tmp_path_factory.mktemp("cases")
     text = shared_data / "fr_raw" / "pamj_cas_cliniques.txt"
     train_tokenizer([text], directory / "tokenizer", vocab_size=6000, count_duplicates=False)
-    binarize(directory / "tokenizer", {"train": [text]}, directory / "data", workers=1)
+    binarize(directory / "tokenizer", {"train": [text]}, directory / "data")
     return directory / "data"
 
 

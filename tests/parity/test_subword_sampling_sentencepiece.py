@@ -22,7 +22,7 @@ WORDS = ["patients", "douleurs", "traitement", "hépatique", "fièvre", "38"]  #
 def ours(directory, word, alpha):
     """How often each segmentation is drawn of a word that fills a line, DRAWS lines."""
     encoder = LineEncoder(load_tokenizer(directory), read_layout(directory))
-    ((ids, sizes),) = SubwordSampler(encoder, Sampling(1, alpha)).encode([word] * DRAWS, 0)
+    ((ids, sizes),) = SubwordSampler(encoder, Sampling(1, alpha)).encode([word] * DRAWS, 0, 0)
     items = np.split(ids, np.cumsum(sizes)[:-1])
     drawn = Counter(item[:-1].tobytes() for item in items)
     pieces = {data: np.frombuffer(data, ids.dtype).tolist() for data in drawn}
@@ -52,6 +52,6 @@ def test_both_samplers_follow_the_exact_law(word, alpha):
 def test_with_a_large_alpha_real_text_has_the_tokenizer_s_own_ids(shared_data):
     directory = trained_on_real_text(shared_data)
     encoder, lines = LineEncoder(load_tokenizer(directory), read_layout(directory)), real_lines(shared_data)[::4]
-    ((ids, sizes),) = SubwordSampler(encoder, Sampling(1, MOST_ALPHA)).encode(lines, 0)
+    ((ids, sizes),) = SubwordSampler(encoder, Sampling(1, MOST_ALPHA)).encode(lines, 0, 0)
     expected, expected_sizes = encoder.encode(lines)
     assert len(expected) > 150_000 and np.array_equal(ids, expected) and np.array_equal(sizes, expected_sizes)

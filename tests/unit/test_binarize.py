@@ -6,17 +6,22 @@ import os
 import resource
 import shutil
 import subprocess
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from corpus_helpers import one_sentence, run, tiny_tokenizer, write_tokenizer
+from binarize_helpers import expected, items
+from corpus_helpers import one_sentence, run, write_tokenizer
 
-from preprocess import binarize as module
-from preprocess import blocks
-from preprocess.binarize import Counts, binarize
+from preprocess import blocks, joining
+from preprocess.binarize import binarize
+from preprocess.data_bins import described
+from preprocess.engine import Engine
 from preprocess.files import InputError
-from preprocess.indexed_dataset import HEADER, check_split
+from preprocess.indexed_dataset import check_split
 from preprocess.long_lines import Cuts
+from preprocess.split_writer import Dropped, Held
 
 TEXT = "Le patient a de la fièvre.\nDort mal.\n\nPas de toux.\n\n\nParacétamol 1 g.\nFin.\n"
 
@@ -26,25 +31,11 @@ def tokenizer(tmp_path_factory):
     return write_tokenizer(tmp_path_factory.mktemp("tokenizer"))
 
 
-def items(prefix):
-    """The lists of ids of a split, read without our writer."""
-    count = int.from_bytes(open(f"{prefix}.idx", "rb").read()[18:26], "little")
-    sizes = np.fromfile(f"{prefix}.idx", np.int32, count, offset=HEADER.size)
-    ids = np.fromfile(f"{prefix}.bin", np.uint16)
-    return [item.tolist() for item in np.split(ids, np.cumsum(sizes)[:-1])]
-
-
-def expected(text):
-    """One item a line, an empty one between documents."""
-    tokenizer = tiny_tokenizer()
-    documents = [part.split("\n") for part in text.strip("\n").replace("\n\n\n", "\n\n").split("\n\n")]
-    encoded = [[tokenizer.encode(line, add_special_tokens=False).ids + [2] for line in lines] for lines in documents]
-    return [item for number, lines in enumerate(encoded) for item in ([[2]] if number else []) + lines]
-
-
 def binarized(tmp_path, tokenizer, text, workers=1):
     (tmp_path / "train.txt").write_text(text, encoding="utf-8", newline="")
-    return binarize(tokenizer, {"train": [tmp_path / "train.txt"]}, tmp_path / "out", workers)["train"]
+    made = binarize(tokenizer, {"train": [tmp_path / "train.txt"]}, tmp_path / "out", Engine(workers))
+    record = made["splits"]["train"]
+    return SimpleNamespace(**record | {"cuts": Cuts(**record["cuts"])})
 
 
 def test_lines_become_their_pieces_and_documents_stand_apart(tmp_path, tokenizer):
@@ -73,7 +64,7 @@ def test_several_files_are_one_split_and_their_ends_are_ends_of_documents(tmp_pa
     (tmp_path / "a.txt").write_text("Le patient dort.\n\nFin.", encoding="utf-8")
     record = {"id": "1", "source": "s", "text": "La fièvre.\nPas de toux."}
     (tmp_path / "b.jsonl").write_text(json.dumps(record) + "\n")
-    binarize(tokenizer, {"train": [tmp_path / "a.txt", tmp_path / "b.jsonl"]}, tmp_path / "out", 1)
+    binarize(tokenizer, {"train": [tmp_path / "a.txt", tmp_path / "b.jsonl"]}, tmp_path / "out")
     assert items(tmp_path / "out" / "train") == expected("Le patient dort.\n\nFin.\n\nLa fièvre.\nPas de toux.")
 
 
@@ -110,6 +101,7 @@ def test_workers_and_a_second_run_change_no_byte(tmp_path, tokenizer):
     train = ["--train", tmp_path / "train.txt"]
     for workers in (1, 3):
         command = ["--tokenizer", tokenizer, *train, "--output", tmp_path / "out", "--workers", workers]
+        shutil.rmtree(tmp_path / "out")
         result = run("preprocess.binarize", *command)
         assert result.returncode == 0, result.stderr
         assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == first
@@ -151,7 +143,7 @@ def test_a_corpus_that_cannot_be_read(older, tmp_path, tokenizer, content, words
     if content is not None:
         (tmp_path / "train.txt").write_bytes(content)
     with pytest.raises(InputError, match=words):
-        binarize(tokenizer, {"train": [tmp_path / "train.txt"]}, older, workers)
+        binarize(tokenizer, {"train": [tmp_path / "train.txt"]}, older, Engine(workers))
 
 
 def test_a_corpus_of_which_nothing_is_left(older, tmp_path, tokenizer):
@@ -171,14 +163,15 @@ def test_a_tokenizer_that_does_not_fit_its_dictionary(older, tmp_path, tokenizer
 
 
 def test_a_disk_that_is_full_while_writing(older, tmp_path, tokenizer, monkeypatch):
-    class FullWriter(module.Writer):
+    class FullWriter(joining.Writer):
         def add(self, ids, sizes):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(module, "Writer", FullWriter)
+    monkeypatch.setattr(joining, "Writer", FullWriter)
     with pytest.raises(OSError) as caught:
         binarized(tmp_path, tokenizer, TEXT)
-    assert caught.value.filename == older
+    assert Path(caught.value.filename).name == "train.bin"
+    assert not [path for path in tmp_path.rglob("*") if "partial" in path.name]
 
 
 def limit_files(size):
@@ -190,7 +183,8 @@ def test_the_command_when_no_more_can_be_written(older, tmp_path, tokenizer, siz
     (tmp_path / "train.txt").write_text("de la\n" * 100_000, encoding="utf-8")
     command = ["--tokenizer", tokenizer, "--train", tmp_path / "train.txt", "--output", older, "--workers", 1]
     sentence = one_sentence(run("preprocess.binarize", *command, preexec_fn=limit_files(size)))
-    assert f"{older}: File too large" in sentence and "nothing was left half-written" in sentence
+    assert "File too large; raise the limit" in sentence and "nothing was left half-written" in sentence
+    assert not [path for path in tmp_path.rglob("*") if "partial" in path.name]
 
 
 @pytest.fixture
@@ -213,7 +207,11 @@ def test_the_command_on_a_disk_that_is_really_full(mounted, tmp_path, tokenizer)
     (tmp_path / "train.txt").write_text("de la fièvre\n" * 100_000, encoding="utf-8")
     command = ["--tokenizer", tokenizer, "--train", tmp_path / "train.txt", "--output", disk / "out", "--workers", 1]
     sentence = one_sentence(run("preprocess.binarize", *command))
-    assert f"{disk}/out: No space left on device; free some space" in sentence and list(disk.iterdir()) == []
+    assert "No space left on device; free some space" in sentence and not (disk / "out").exists()
+    assert not [path for path in disk.rglob("*") if "partial" in path.name]
+    subprocess.run(["mount", "-o", "remount,size=9m", disk], check=True)
+    assert run("preprocess.binarize", *command).returncode == 0
+    assert [path.name for path in disk.iterdir()] == ["out"]
 
 
 def test_the_command_where_it_may_not_write(mounted, tmp_path, tokenizer):
@@ -224,20 +222,21 @@ def test_the_command_where_it_may_not_write(mounted, tmp_path, tokenizer):
         disk.chmod(0o555)
     (tmp_path / "train.txt").write_text(TEXT, encoding="utf-8")
     command = ["--tokenizer", tokenizer, "--train", tmp_path / "train.txt", "--output", disk / "out", "--workers", 1]
-    assert f"{disk}/out: {refusal}" in one_sentence(run("preprocess.binarize", *command))
+    assert refusal in one_sentence(run("preprocess.binarize", *command))
 
 
 def test_an_output_that_cannot_be_or_must_not_be_replaced(tmp_path, tokenizer):
     (tmp_path / "train.txt").write_text(TEXT, encoding="utf-8")
     splits = {"train": [tmp_path / "train.txt"]}
     with pytest.raises(InputError, match="holds other files"):
-        binarize(tokenizer, splits, tmp_path, 1)
-    with pytest.raises(FileExistsError):
-        binarize(tokenizer, splits, tmp_path / "train.txt" / "out", 1)
+        binarize(tokenizer, splits, tmp_path)
+    with pytest.raises(NotADirectoryError):
+        binarize(tokenizer, splits, tmp_path / "train.txt" / "out")
     assert (tmp_path / "train.txt").read_text(encoding="utf-8") == TEXT
 
 
 def test_counts_are_shown_with_what_was_dropped_and_cut():
-    shown = str(Counts(2, 30, 400, 5, 1, Cuts(1, 2, 3, 4)))
+    record = asdict(Held(2, 30, 400, 5)) | asdict(Dropped(1, Cuts(1, 2, 3, 4)))
+    shown = "\n".join(described({"splits": {"train": record}}))
     assert "2 documents, 30 lines, 400 tokens, 5 of them unknown" in shown and "1 lines without a token" in shown
     assert "1 lines, 2 at sentence ends, 3 at word ends, 4 inside words" in shown

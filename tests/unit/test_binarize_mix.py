@@ -74,7 +74,9 @@ def test_one_corpus_as_it_is_needs_no_mix(tmp_path, tokenizer):
 
 
 def test_what_is_no_mix_is_refused(tmp_path, tokenizer):
-    words = ("--tokenizer", tokenizer, "--output", tmp_path / "bin")
+    data_bin = binarized(tmp_path, tokenizer, make_mix(tmp_path, Weighing(core="coeur")))
+    words = ("--tokenizer", tokenizer, "--output", tmp_path / "other")
+    assert "no output of preprocess.mix" in one_sentence(run("preprocess.binarize", "--mix", data_bin, *words))
     assert "no output of preprocess.mix" in one_sentence(run("preprocess.binarize", "--mix", tmp_path, *words))
     both = run("preprocess.binarize", "--mix", tmp_path, "--valid", tmp_path, *words)
     assert "a mix has its own validation" in one_sentence(both)

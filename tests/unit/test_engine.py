@@ -51,25 +51,83 @@ SLEEPERS = """
 import os, sys, time
 from pathlib import Path
 from preprocess.engine import Engine
+from preprocess.files import InputError, exit_with_sentence
 
 def sleep(path):
+    if path.endswith("bad"):
+        while len(list(Path(path).parent.iterdir())) < 2:
+            time.sleep(0.01)
+        raise InputError("bad: refused.")
     Path(path).write_text(str(os.getpid()))
     time.sleep(60)
 
 if __name__ == "__main__":
-    Engine(2).run("test", sleep, [sys.argv[1] + "/a", sys.argv[1] + "/b"], Path("logs"))
+    exit_with_sentence(lambda: Engine(2).run("test", sleep, sys.argv[1:], Path("logs")))
 """
 
 
-def test_processes_end_with_a_parent_that_is_killed(tmp_path):
-    program = tmp_path / "sleepers.py"
+def sleepers(directory, *names):
+    """The command, at work on a piece a name, each of which takes a minute; its process is in a file of that name."""
+    program = directory / "sleepers.py"
     program.write_text(SLEEPERS)
-    parent = subprocess.Popen([sys.executable, program, tmp_path], stderr=subprocess.DEVNULL)
-    files = [tmp_path / "a", tmp_path / "b"]
+    pieces = [directory / name for name in names]
+    # As on a terminal: a shell that runs the tests in the background has them ignore Ctrl-C, and so what they start.
+    return subprocess.Popen(
+        [sys.executable, program, *pieces], stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+
+
+def processes_of(directory, *names):
+    """When they are known, those of these pieces."""
+    files = [directory / name for name in names]
     wait_for(lambda: all(file.exists() and file.read_text() for file in files))
+    return [Path("/proc", file.read_text()) for file in files]
+
+
+def test_processes_end_with_a_parent_that_is_killed(tmp_path):
+    parent = sleepers(tmp_path, "a", "b")
+    processes = processes_of(tmp_path, "a", "b")
     parent.kill()
-    parent.wait()
-    wait_for(lambda: not any(Path("/proc", file.read_text()).exists() for file in files))
+    parent.communicate()
+    wait_for(lambda: not any(process.exists() for process in processes))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_stopped_command_ends_its_processes_at_once_and_begins_no_other_piece(tmp_path, number):
+    parent = sleepers(tmp_path, "a", "b", "c", "d", "e")
+    processes = processes_of(tmp_path, "a", "b")
+    parent.send_signal(number)
+    said = parent.communicate(timeout=20)[1]
+    assert parent.returncode == 130 and said.splitlines()[-1] == "stopped; give the same command again to go on"
+    assert not any(process.exists() for process in processes)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "sleepers.py"]
+
+
+def test_bad_input_ends_the_other_processes_at_once(tmp_path):
+    parent = sleepers(tmp_path, "a", "bad", "c", "d", "e")
+    assert "error: bad: refused." in parent.communicate(timeout=20)[1] and parent.returncode == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "sleepers.py"]
+
+
+def test_a_terminal_that_closes_is_nothing_to_nohup(tmp_path):
+    program = "import os, signal; from preprocess.files import exit_with_sentence\n"
+    program += "exit_with_sentence(lambda: (os.kill(os.getpid(), signal.SIGHUP), print('on')))"
+    command = ["nohup", sys.executable, "-c", program]
+    assert subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout == "on\n"
+
+
+@dataclass(frozen=True)
+class Large(Write):
+    """As above, but larger than what a pipe holds."""
+
+    weight: bytes = bytes(1 << 20)
+
+
+def test_pieces_larger_than_a_pipe_go_on_and_stop_too(tmp_path):
+    Engine(2).run("test", Large(tmp_path), ["a", "b", "c"], tmp_path / "logs")
+    with pytest.raises(InputError, match="a worker was killed"):
+        Engine(2).run("test", Large(tmp_path), ["killed"] * 8, tmp_path / "logs")
 
 
 def wait_for(condition) -> None:

@@ -32,6 +32,16 @@ def test_an_error_leaves_the_older_file_and_nothing_else(tmp_path):
     assert names(tmp_path) == ["out.txt"] and path.read_text() == "avant"
 
 
+def test_two_nodes_may_write_a_file_in_processes_of_one_number(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "getpid", lambda: 4711)
+    with written_whole(tmp_path / "out.txt") as slow:
+        slow.write("the same ")
+        with written_whole(tmp_path / "out.txt") as fast:
+            fast.write("the same bytes")
+        slow.write("bytes")
+    assert (tmp_path / "out.txt").read_text() == "the same bytes" and names(tmp_path) == ["out.txt"]
+
+
 def test_a_full_disk_names_the_file_of_the_user(tmp_path):
     path = tmp_path / "out.txt"
     with pytest.raises(OSError) as caught, written_whole(path):
@@ -147,7 +157,7 @@ def test_the_log_knows_size_and_hash_of_what_was_read(tmp_path):
     log = InputLog()
     with log.open(path) as handle:
         handle.read(10)
-        assert 0 < log.bytes_read() < len(content)
+        assert 0 < log.bytes_read < len(content)
         handle.read()
     assert log.manifest() == [{"path": str(path), "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}]
 

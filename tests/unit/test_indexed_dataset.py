@@ -45,6 +45,15 @@ def test_many_blocks_of_sizes_are_joined(tmp_path):
     assert (offsets == np.arange(600_000) * 8).all()
 
 
+def test_a_split_that_is_not_finished_is_not_there(split):
+    before = split.with_suffix(".bin").read_bytes()
+    with pytest.raises(KeyboardInterrupt), Writer(split, np.dtype(np.uint16)) as writer:
+        writer.add(np.array([5, 2]), np.array([2]))
+        raise KeyboardInterrupt
+    assert split.with_suffix(".bin").read_bytes() == before
+    assert sorted(path.name for path in split.parent.iterdir()) == ["train.bin", "train.idx"]
+
+
 DAMAGE = [(".bin", 17), (".bin", 0), (".idx", 60), (".idx", 30), (".idx", 20), (".idx", 0)]
 
 

@@ -63,6 +63,13 @@ def test_documents_are_whole_with_one_empty_line_between_them(at_once, tmp_path,
             assert (used == copies(len(used), weight, SEED, 1, corpus)).all()
 
 
+def test_a_corpus_may_be_one_document(tmp_path):
+    text = MixedText(tmp_path / "mixed", {"core": 1, "satellite": 3}, None)
+    lines = lines_in(text, {"core": 3.0, "satellite": 1.0})
+    order = text.order([token for line in lines for token in line if token != 2])
+    assert sorted(order) == [(0, 0)] * 3 + [(1, 0), (1, 1), (1, 2)]
+
+
 def test_empty_lines_wherever_they_stand_are_no_documents(mixed):
     lines = lines_of(mixed.corpora[0])
     around = [[2], [2], *[part for line in lines for part in ([line, line] if line == [2] else [line])], [2]]
@@ -268,8 +275,6 @@ def test_mixes_that_cannot_be_are_refused(tmp_path):
     write_lines(text.directory / "train2", [[4, 2]])
     assert "train2.idx: belongs to no corpus of mix.json" in refused(text.directory)
     (text.directory / "train2.idx").unlink()
-    write_lines(text.directory / "train1", [[4, 5, 2], [6, 2]])
-    assert "satellite holds one document, so there is nothing to mix" in refused(text.directory)
     write_lines(text.directory / "train1", [[2], [2]])
     assert "satellite holds no document" in refused(text.directory)
     write_lines(text.directory / "train1", [[4, 5, 2], [2], [60000, 2]])

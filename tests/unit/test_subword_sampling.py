@@ -7,12 +7,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from binarize_helpers import contents
 from corpus_helpers import one_sentence, run, tiny_tokenizer
 from tokenizers import AddedToken
 
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
 from preprocess import blocks, subword_sampling
 from preprocess.binarize import binarize
+from preprocess.engine import Engine
 from preprocess.files import InputError
 from preprocess.layout import our_layout, read_layout, symbols_of, write_symbols
 from preprocess.line_encoder import LineEncoder
@@ -72,7 +74,7 @@ def published(tmp_path_factory):
 def test_with_a_large_alpha_the_ids_are_the_tokenizer_s_own(name, published):
     directory = published / name if isinstance(name, str) else trained(name)
     encoder, lines = encoder_of(directory), STRANGE + sample_lines()[:1000]
-    ((ids, sizes),) = SubwordSampler(encoder, Sampling(1, MOST_ALPHA)).encode(lines, 0)
+    ((ids, sizes),) = SubwordSampler(encoder, Sampling(1, MOST_ALPHA)).encode(lines, 0, 0)
     expected, expected_sizes = encoder.encode(lines)
     assert (
         len(ids) > 10_000
@@ -86,7 +88,7 @@ def test_with_a_large_alpha_the_ids_are_the_tokenizer_s_own(name, published):
 def test_the_pieces_spell_the_same_words_and_each_sample_others(kind, published):
     encoder = encoder_of(trained(PAPER) if kind == "ours" else published / kind)
     lines = sample_lines()[:300]
-    samples = SubwordSampler(encoder, Sampling(3)).encode(lines, 7)
+    samples = SubwordSampler(encoder, Sampling(3)).encode(lines, 0, 7)
     spelled = [words_of(encoder, *encoded) for encoded in (encoder.encode(lines), *samples)]
     assert spelled.count(spelled[0]) == 4 and len(spelled[0]) == 300
     assert len({ids.tobytes() for ids, _ in samples}) == 3
@@ -101,7 +103,7 @@ def words_of(encoder, ids, sizes):
 
 def test_text_that_spells_a_special_token_is_unknown_in_every_draw(published):
     encoder = encoder_of(published / "camembert")
-    ((ids, _),) = SubwordSampler(encoder, Sampling(1, 0.2)).encode(["a <pad> b<pad>"] * 2000, 0)
+    ((ids, _),) = SubwordSampler(encoder, Sampling(1, 0.2)).encode(["a <pad> b<pad>"] * 2000, 0, 0)
     assert encoder.layout.pad not in ids and (ids == encoder.layout.unknown).sum() > 1000  # the piece scores best
 
 
@@ -110,7 +112,7 @@ def test_a_token_added_to_the_tokenizer_is_never_taken_apart():
     layout = our_layout(tokenizer.get_vocab_size())
     tokenizer.add_tokens([AddedToken("à la")])
     added = tokenizer.token_to_id("à la")
-    ((ids, _),) = SubwordSampler(LineEncoder(tokenizer, layout), Sampling(1)).encode(["de à la fièvre"] * 100, 0)
+    ((ids, _),) = SubwordSampler(LineEncoder(tokenizer, layout), Sampling(1)).encode(["de à la fièvre"] * 100, 0, 0)
     assert (ids == added).sum() == 100 and len(set(ids.tolist())) > 5
 
 
@@ -118,7 +120,7 @@ def test_a_special_token_from_text_is_refused():
     tokenizer = tiny_tokenizer()
     tokenizer.encode_special_tokens = False  # as a tokenizer loaded in another way would be
     with pytest.raises(InputError, match="an id that is no piece of dict.txt"):
-        SubwordSampler(LineEncoder(tokenizer), Sampling(1)).encode(["le <mask> patient"], 0)
+        SubwordSampler(LineEncoder(tokenizer), Sampling(1)).encode(["le <mask> patient"], 0, 0)
 
 
 def test_the_cache_is_bounded_and_forgetting_changes_nothing(monkeypatch):
@@ -128,7 +130,7 @@ def test_the_cache_is_bounded_and_forgetting_changes_nothing(monkeypatch):
     def encoded():
         sampler, sizes, ids = SubwordSampler(encoder, Sampling(2)), [], b""
         for number, lines in enumerate(parts):
-            ids += b"".join(ids.tobytes() for ids, _ in sampler.encode(lines, number))
+            ids += b"".join(ids.tobytes() for ids, _ in sampler.encode(lines, 0, number))
             sizes.append(sampler.cached_bytes + sampler.lattices.size)
         return ids, max(sizes)
 
@@ -151,46 +153,45 @@ def corpus(tmp_path):
     return {split: [tmp_path / f"{split}.txt"] for split in ("train", "valid")}
 
 
-def contents(directory):
-    return {str(file.relative_to(directory)): file.read_bytes() for file in directory.rglob("*") if file.is_file()}
-
-
 def test_each_sample_is_a_data_bin_and_validation_text_is_not_sampled(tmp_path, corpus):
     tokenizer = trained(PAPER)
-    counts = binarize(tokenizer, corpus, tmp_path / "out", 1, Sampling(3, 0.3, seed=5))
-    binarize(tokenizer, corpus, tmp_path / "plain", 1)
+    manifest = binarize(tokenizer, corpus, tmp_path / "out", sampling=Sampling(3, 0.3, seed=5))
+    unsampled = binarize(tokenizer, corpus, tmp_path / "plain")
     files, plain = contents(tmp_path / "out"), contents(tmp_path / "plain")
-    manifest, unsampled = json.loads(files.pop("manifest.json")), json.loads(plain.pop("manifest.json"))
+    assert json.loads(files.pop("manifest.json")) == manifest and json.loads(plain.pop("manifest.json")) == unsampled
     assert sorted(files) == sorted(f"{number}/{name}" for number in (1, 2, 3) for name in plain)
     for name in plain:
         different = {files[f"{number}/{name}"] for number in (1, 2, 3)} | {plain[name]}
         assert len(different) == (4 if name.startswith("train") else 1), name
     assert manifest["sampling"] == {"samples": 3, "alpha": 0.3, "seed": 5} and "sampling" not in unsampled
-    assert list(manifest["splits"]) == ["1/train", "2/train", "3/train", "valid"] == list(counts)
     assert manifest["splits"]["valid"] == unsampled["splits"]["valid"]
-    for number in (1, 2, 3):
+    first, best = manifest["splits"]["train"], unsampled["splits"]["train"]
+    assert first | {"tokens": 0} == best | {"tokens": 0}  # the same documents, lines and inputs
+    for number in ("1", "2", "3"):
+        drawn = manifest["data_bins"][number]["train"]
         ids = np.frombuffer(files[f"{number}/train.bin"], np.uint16)
-        drawn, best = manifest["splits"][f"{number}/train"], unsampled["splits"]["train"]
-        assert drawn["tokens"] == counts[f"{number}/train"].tokens == (ids != 2).sum() > best["tokens"]
-        assert drawn | {"tokens": 0} == best | {"tokens": 0}  # the same documents, lines and inputs
+        assert drawn["tokens"] == (ids != 2).sum() > best["tokens"] and drawn["documents"] == best["documents"]
+    assert first["tokens"] == manifest["data_bins"]["1"]["train"]["tokens"]
 
 
 def test_the_bytes_depend_on_the_seed_and_the_text_alone(tmp_path, corpus, monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_CHARACTERS", 400)
+    train = {"train": corpus["train"]}  # of one file, this process makes the blocks
     for name, workers, seed in (("one", 1, 1), ("two", 2, 1), ("other", 1, 2)):
-        binarize(trained(PAPER), corpus, tmp_path / name, workers, Sampling(2, seed=seed))
+        binarize(trained(PAPER), train, tmp_path / name, Engine(workers), Sampling(2, seed=seed))
     one, two, other = (contents(tmp_path / name) for name in ("one", "two", "other"))
     assert one == two and one["1/train.bin"] != other["1/train.bin"]
 
 
-def test_blocks_of_the_same_text_are_drawn_apart():
-    sampler = SubwordSampler(encoder_of(trained(PAPER)), Sampling(1))
-    first, second = (sampler.encode(sample_lines()[:50], number)[0][0].tobytes() for number in (0, 1))
-    assert first != second
+def test_parts_and_blocks_of_the_same_text_are_drawn_apart():
+    sampler = SubwordSampler(encoder_of(trained(PAPER)), Sampling(2))
+    places = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    drawn = [ids.tobytes() for place in places for ids, _ in sampler.encode(sample_lines()[:50], *place)]
+    assert len(set(drawn)) == len(drawn) == 8
 
 
 def test_every_epoch_of_training_reads_the_next_sample(tmp_path, corpus):
-    binarize(trained(PAPER), corpus, tmp_path / "out", 1, Sampling(2))
+    binarize(trained(PAPER), corpus, tmp_path / "out", sampling=Sampling(2))
     data = f"{tmp_path}/out/1:{tmp_path}/out/2"
     config = AliBertMaskedLMConfig(data=data, tokens_per_sample=32, seed=1, train_subset="train")
     task = AliBertMaskedLMTask.setup_task(config)
@@ -234,5 +235,5 @@ def test_a_model_without_probabilities_is_refused_and_an_older_output_stays(tmp_
     (tmp_path / "out" / "manifest.json").write_text('{"command": "binarize"}')
     sentence = f"a Unigram model without byte_fallback, this tokenizer's is {model}; train one with `--model unigram`"
     with pytest.raises(InputError, match=sentence):
-        binarize(tmp_path / "tokenizer", corpus, tmp_path / "out", 1, Sampling(2))
+        binarize(tmp_path / "tokenizer", corpus, tmp_path / "out", sampling=Sampling(2))
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["manifest.json"]

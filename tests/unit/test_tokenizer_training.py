@@ -2,6 +2,8 @@
 
 import json
 import resource
+import subprocess
+import sys
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -21,7 +23,7 @@ from preprocess.tokenizer import load_tokenizer
 from preprocess.train_tokenizer import train_tokenizer
 from preprocess.vocabulary import lay_out
 from preprocess.weighing import Weighing
-from tests.corpus_helpers import one_sentence, run
+from tests.corpus_helpers import REPOSITORY, one_sentence, run
 from tests.text_helpers import AFTER, CLINICAL, MOSES, PAPER, SIZE, same_text, sample_files, sample_lines, trained
 
 KINDS = sorted(TRAINERS)
@@ -277,6 +279,54 @@ def test_the_files_and_the_manifest(tmp_path):
     )
     for name in ("tokenizer.json", "dict.txt"):  # the same input, the same bytes
         assert (tmp_path / "out" / name).read_bytes() == (trained(PAPER) / name).read_bytes()
+    train_tokenizer(sample_files(), tmp_path / "again", vocab_size=SIZE, seed=7)
+    assert all(
+        path.read_bytes() == (tmp_path / "again" / path.name).read_bytes() for path in (tmp_path / "out").iterdir()
+    )
+
+
+def small_text(tmp_path: Path) -> Path:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(sample_lines()[:100]) + "\n", encoding="utf-8")
+    return text
+
+
+def test_the_same_again_does_nothing_and_prints_the_same(tmp_path):
+    text, output = small_text(tmp_path), tmp_path / "out"
+    command = ["preprocess.train_tokenizer", text, "--output", output, "--vocab-size", 200, "--no-duplicates"]
+    first, before = run(*command), (output / "tokenizer.json").stat().st_mtime_ns
+    second = run(*command)
+    assert "training unigram on" in first.stderr and second.stderr == ""
+    assert first.stdout == second.stdout and "tokens_per_white_space_word" in second.stdout
+    assert (output / "tokenizer.json").stat().st_mtime_ns == before
+
+
+def test_another_setting_or_text_begins_anew(tmp_path):
+    text, output = small_text(tmp_path), tmp_path / "out"
+    made, settings = [], {"vocab_size": 210, "count_duplicates": False}
+    for more in ({}, {}, {"seed": 2}, {"weighing": Weighing(weights="text=2")}, {"options": TextOptions(cased=True)}):
+        settings |= more
+        manifest = train_tokenizer([text], output, **settings)
+        assert manifest == json.loads((output / "manifest.json").read_text(encoding="utf-8"))
+        made.append((output / "manifest.json").stat().st_mtime_ns)
+    text.write_text(text.read_text(encoding="utf-8") + "Fin.\n", encoding="utf-8")
+    train_tokenizer([text], output, **settings)
+    made.append((output / "manifest.json").stat().st_mtime_ns)
+    assert made[0] == made[1] and len(set(made)) == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text.txt"]
+
+
+def test_a_kill_leaves_the_work_that_the_next_run_uses(tmp_path):
+    text, output, work = small_text(tmp_path), tmp_path / "out", tmp_path / ".out.work"
+    command = [sys.executable, "-m", "preprocess.train_tokenizer", text, "--output", output, "--vocab-size", "200"]
+    killed = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert next(line for line in killed.stderr if "training" in line)
+    killed.kill()
+    killed.communicate()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.work", "text.txt"]
+    assert sorted(path.name for path in work.rglob("*") if path.parent != work) == [".scratch", "key.json"]
+    train_tokenizer([text], output, vocab_size=200)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text.txt"]
 
 
 def test_the_counts_of_dict_txt_are_those_of_the_text(tmp_path):

@@ -1,0 +1,154 @@
+"""From the pieces of a text to its data-bins: parts are encoded and joined, what all data-bins share is linked."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from itertools import islice, product
+from pathlib import Path
+
+from preprocess.documents import read_documents
+from preprocess.engine import Engine
+from preprocess.files import InputError
+from preprocess.joining import JoinParts, Target
+from preprocess.mixing import write_mix
+from preprocess.parallel import Encoding, worker_of
+from preprocess.parts import EncodeFile, PartReport, Piece, is_trained_on
+from preprocess.resumable import Work
+from preprocess.split_writer import Dropped, Held
+from preprocess.subword_sampling import Sampling
+
+TOKENIZER_FILES = ("dict.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+
+
+def tokenizer_digests(tokenizer: Path) -> dict[str, str]:
+    """The SHA-256 of each file of a tokenizer that a data-bin holds. Raises InputError where there is no dict.txt."""
+    if not (tokenizer / "dict.txt").is_file():
+        raise InputError(
+            f"{tokenizer / 'dict.txt'}: no such file; give a directory of preprocess.train_tokenizer or of "
+            "alibert_fairseq.hf.load."
+        )
+    files = [tokenizer / name for name in TOKENIZER_FILES if (tokenizer / name).is_file()]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def data_bin_paths(output: Path, sampling: Sampling | None, data_bins: int) -> list[Path]:
+    """The data-bins of an output: itself, or those in it, sample after sample."""
+    if not sampling and data_bins == 1:
+        return [output]
+    return [output / str(number) for number in range(1, data_bins * (sampling.samples if sampling else 1) + 1)]
+
+
+def check_enough(splits: dict[str, list[Path]], data_bins: int) -> None:
+    """Raise InputError, before the work, when a corpus has fewer documents than there are data-bins."""
+    for split, paths in splits.items():
+        if data_bins > 1 and is_trained_on(split):
+            _refuse_few(sum(1 for _ in islice(read_documents(paths), data_bins)), data_bins, paths[0])
+
+
+def _refuse_few(documents: int, data_bins: int, place: Path) -> None:
+    if documents < data_bins:
+        raise InputError(
+            f"{place}: {data_bins} data-bins for {documents} documents, and each needs one of every corpus; give "
+            f"--data-bins {documents} at most, or leave this corpus out."
+        )
+
+
+def make_data_bins(
+    work: Work,
+    pieces: list[Piece],
+    encoding: Encoding,
+    data_bins: int,
+    weights: dict[str, float] | None,
+    engine: Engine,
+) -> dict:
+    """Write them into `work.directory`; returns what the manifest says they hold."""
+    places = data_bin_paths(work.directory, encoding.sampling, data_bins)
+    for place in places:
+        place.mkdir(exist_ok=True)
+    reports = _encode(work, pieces, encoding, data_bins, engine)
+    targets = _targets(pieces, places, data_bins)
+    encoder = worker_of(encoding).encoder
+    join = JoinParts(work.scratch / "parts", encoder.layout, encoder.dtype)
+    waiting = [target for target in targets if not join.report(target).exists()]
+    engine.run("joining", join, waiting, work.scratch / "jobs")
+    _share_out(encoding.tokenizer, places, targets)
+    for place in places if weights else ():
+        write_mix(place, weights)
+    return _told(targets, [join.held(target) for target in targets], reports, several=len(places) > 1)
+
+
+def _encode(
+    work: Work, pieces: list[Piece], encoding: Encoding, data_bins: int, engine: Engine
+) -> dict[str, PartReport]:
+    """Encode what is not encoded yet; what became of each split."""
+    encode = EncodeFile(encoding, work.scratch / "parts")
+    waiting = [piece for piece in pieces if not encode.report(piece).exists()]
+    waiting.sort(key=lambda piece: piece.file.stat().st_size, reverse=True)  # the largest first: all end together
+    engine.run("encoding", encode, waiting, work.scratch / "jobs")
+    reports: dict[str, PartReport] = {}
+    for piece in pieces:
+        reports.setdefault(piece.split, PartReport()).add(PartReport.read(encode.report(piece)))
+    for split, report in reports.items():
+        first = next(piece.file for piece in pieces if piece.split == split)
+        if not report.lines:
+            raise InputError(f"{first}: the tokenizer finds no token in this text; check the corpus and the tokenizer.")
+        if is_trained_on(split):
+            _refuse_few(report.documents, data_bins, first)
+    return reports
+
+
+def _targets(pieces: list[Piece], places: list[Path], data_bins: int) -> list[Target]:
+    """What is to be joined: every sample of a training split, and the others once, in the first data-bin."""
+    targets = []
+    for split in dict.fromkeys(piece.split for piece in pieces):
+        parts = tuple(piece.number for piece in pieces if piece.split == split)
+        if not is_trained_on(split):
+            targets.append(Target(split, 1, parts, (places[0],)))
+            continue
+        for first in range(0, len(places), data_bins):
+            targets.append(Target(split, first // data_bins + 1, parts, tuple(places[first : first + data_bins])))
+    return targets
+
+
+def _share_out(tokenizer: Path, places: list[Path], targets: list[Target]) -> None:
+    """Copy the tokenizer to the first data-bin; it and what is not training text have a second name in the others."""
+    names = [name for name in TOKENIZER_FILES if (tokenizer / name).is_file()]
+    for name in names:
+        shutil.copyfile(tokenizer / name, places[0] / name)
+    fixed = [target.split for target in targets if not is_trained_on(target.split)]
+    names += [f"{split}.{ending}" for split in fixed for ending in ("bin", "idx")]
+    for name, place in product(names, places[1:]):
+        (place / name).unlink(missing_ok=True)
+        try:
+            os.link(places[0] / name, place / name)
+        except OSError:  # a file system without hard links
+            shutil.copyfile(places[0] / name, place / name)
+
+
+def _told(targets: list[Target], held: list[list[Held]], reports: dict[str, PartReport], several: bool) -> dict:
+    """`splits`: each split, of the first sample; `data_bins`: the training text of each, where there are several."""
+    splits: dict[str, dict] = {}
+    data_bins: dict[str, dict] = {}
+    for target, parts in zip(targets, held, strict=True):
+        if target.sample == 1:
+            report = reports[target.split]
+            splits[target.split] = asdict(sum(parts, Held())) | asdict(report.dropped) | {"inputs": report.inputs}
+        for place, part in zip(target.data_bins, parts, strict=True):
+            if several and is_trained_on(target.split):
+                data_bins.setdefault(place.name, {})[target.split] = asdict(part)
+    return {"splits": splits} | ({"data_bins": data_bins} if several else {})
+
+
+def described(manifest: dict) -> Iterator[str]:
+    """What a manifest says, for a person."""
+    for split, record in manifest["splits"].items():
+        yield f"{split:>8}  {_held(record)}\n{Dropped.from_json(record)}"
+    for name, splits in manifest.get("data_bins", {}).items():
+        for split, record in splits.items():
+            yield f"{f'{name}/{split}':>8}  {_held(record)}"
+
+
+def _held(record: dict) -> Held:
+    return Held(**{field.name: record[field.name] for field in fields(Held)})

@@ -1,0 +1,155 @@
+"""The text of each file encoded to a *part*, from which `joining.py` makes the splits of the data-bins.
+
+A part is `.ids`, the ids of its lines end to end, and `.lines`, for each line its size in ids and the number of its
+document in the file (two int32); with drawn segmentations there is one a sample. `.json` beside it, written last, says
+what was read and left out.
+"""
+
+import json
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from tqdm import tqdm
+
+from preprocess.blocks import EncodedBlock, blocks_of
+from preprocess.documents import document_files, read_documents, size_of
+from preprocess.engine import Engine
+from preprocess.files import InputLog, written_whole
+from preprocess.mixing import TRAIN
+from preprocess.parallel import EncoderPool, Encoding
+from preprocess.shards import shard_name
+from preprocess.split_writer import Dropped
+
+BYTES_PER_LINE = 8  # in .lines: size and document
+LINES_AT_ONCE, IDS_AT_ONCE = 1 << 16, 1 << 20  # of a part in memory: a few MB
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A file of documents of a split. `number` counts all files; `drawn` says whether it is sampled."""
+
+    number: int
+    split: str
+    file: Path
+    drawn: bool
+    workers: int  # that encode its blocks: 1 but for a file that is a large share of all text
+
+
+@dataclass
+class PartReport:
+    """What became of a piece. `documents` and `lines` are those with a token."""
+
+    documents: int = 0
+    lines: int = 0
+    dropped: Dropped = field(default_factory=Dropped)
+    inputs: list[dict] = field(default_factory=list)
+
+    def add(self, other: "PartReport") -> None:
+        """Add up with another part of the split."""
+        self.documents, self.lines = self.documents + other.documents, self.lines + other.lines
+        self.dropped += other.dropped
+        self.inputs += other.inputs
+
+    @classmethod
+    def read(cls, path: Path) -> "PartReport":
+        """What the process that encoded the piece wrote down."""
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**record | {"dropped": Dropped.from_json(record["dropped"])})
+
+
+def is_trained_on(split: str) -> bool:
+    """Whether a split is training text: "train", "train1"..."""
+    return split.startswith(TRAIN)
+
+
+def pieces_of(splits: dict[str, list[Path]], sampled: bool, engine: Engine) -> list[Piece]:
+    """Every file of every split. Raises InputError for a path that is not there.
+
+    A file gets its share of all processes for its blocks, so that few files, or a large one among many, use all cores.
+    """
+    files = [(split, file) for split, paths in splits.items() for file in document_files(paths)]
+    processes, total = engine.workers * max(1, engine.jobs), max(1, size_of(file for _, file in files))
+    pieces = []
+    for number, (split, file) in enumerate(files):
+        workers = min(engine.workers, max(1, round(processes * size_of([file]) / total)))
+        pieces.append(Piece(number, split, file, sampled and is_trained_on(split), workers))
+    return pieces
+
+
+def part_path(parts: Path, piece: int, sample: int = 1) -> Path:
+    """The place of a part, without its ending."""
+    return parts / shard_name(piece, sample)
+
+
+@dataclass(frozen=True)
+class EncodeFile:
+    """Write the parts of a piece."""
+
+    encoding: Encoding
+    parts: Path
+
+    def report(self, piece: Piece) -> Path:
+        """Written last: where it is, the piece is done."""
+        return self.parts / f"{shard_name(piece.number)}.json"
+
+    def __call__(self, piece: Piece) -> None:
+        if self.report(piece).exists():
+            return
+        log, report = InputLog(), PartReport()
+        blocks = blocks_of(read_documents([piece.file], log), report.dropped.cuts)
+        samples = self.encoding.sampling.samples if piece.drawn else 1
+        with EncoderPool(self.encoding, piece.workers) as pool, ExitStack() as stack, _bar(piece) as bar:
+            files = [
+                stack.enter_context(_written_part(part_path(self.parts, piece.number, sample)))
+                for sample in range(1, samples + 1)
+            ]
+            last = None
+            for encoded in pool.encode(blocks, piece.drawn, piece.number):
+                for (ids, lines), block in zip(files, encoded, strict=True):
+                    ids.write(block.ids.tobytes())
+                    lines.write(np.stack([block.sizes, block.documents], 1).tobytes())
+                last = _count(report, encoded[0], last)
+                bar.update(log.bytes_read - bar.n)
+        report.inputs = log.manifest()
+        with written_whole(self.report(piece)) as handle:
+            json.dump(asdict(report), handle, ensure_ascii=False)
+
+
+def _count(report: PartReport, block: EncodedBlock, last: int | None) -> int | None:
+    report.lines += len(block.sizes)
+    report.dropped.lines_without_token += block.empty_lines
+    if not len(block.documents):
+        return last
+    changes = np.count_nonzero(np.diff(block.documents)) + (block.documents[0] != last)
+    report.documents += int(changes)
+    return block.documents[-1]
+
+
+@contextmanager
+def _written_part(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    with written_whole(f"{path}.ids", "wb") as ids, written_whole(f"{path}.lines", "wb") as lines:
+        yield ids, lines
+
+
+def read_part(path: Path, dtype: np.dtype) -> Iterator[EncodedBlock]:
+    """The lines of a part, some IDS_AT_ONCE at a time."""
+    with open(f"{path}.ids", "rb") as ids, open(f"{path}.lines", "rb") as lines:
+        while len(rows := np.fromfile(lines, np.int32, 2 * LINES_AT_ONCE).reshape(-1, 2)):
+            full = np.flatnonzero(np.diff(np.cumsum(rows[:, 0], dtype=np.int64) // IDS_AT_ONCE)) + 1
+            for some in np.split(rows, full):
+                sizes = np.ascontiguousarray(some[:, 0])
+                yield EncodedBlock(np.fromfile(ids, dtype, sizes.sum(dtype=np.int64)), sizes, some[:, 1])
+
+
+def _bar(piece: Piece) -> tqdm:
+    """The bytes of a file, below the bar of all files: in this process, or of a file that takes several."""
+    seen = multiprocessing.parent_process() is None or piece.workers > 1
+    return tqdm(
+        total=size_of([piece.file]), desc=piece.split, unit="B", unit_scale=True, position=1, leave=False,
+        disable=None if seen else True,  # None: shown on a terminal only
+    )  # fmt: skip
