@@ -10,12 +10,14 @@ in it.
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from preprocess.files import InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
 from preprocess.spelling import spelled_texts, text_pieces
 from preprocess.study.candidates import Candidate, load_candidates
+from preprocess.study.held_out import seen_in_training
 from preprocess.study.markdown import markdown, plain
 from preprocess.study.measure import figures, measure
 from preprocess.study.page import page
@@ -29,17 +31,25 @@ MARKER = Marker("study.json", '"command": "compare_tokenizers"')
 TITLE = "Tokenizer study"
 
 
-def study_of(candidates: list[Candidate], path: Path, terms: list[Term], sentences: list[str], seed: int) -> dict:
+def study_of(
+    candidates: list[Candidate],
+    path: Path,
+    terms: list[Term],
+    sentences: list[str],
+    seed: int,
+    trained_on: Sequence[Path] = (),
+) -> dict:
     """What study.json holds but its settings; lists have one entry a tokenizer, in their order.
 
     Raises InputError for text that cannot be read.
     """
     text, meters = measure(candidates, path)
-    described = text.describe()
+    described = text.describe() | ({"seen_in_training": seen_in_training(path, trained_on)} if trained_on else {})
+    files = [file["sha256"] for file in described["inputs"]]
     tokenizers = {}
     for candidate, meter, speed in zip(candidates, meters, speeds(candidates, path, seed), strict=True):
         origin = {"path": str(candidate.path), "sha256": candidate.sha256, "model": candidate.kind}
-        trained = {"trained_on_text": candidate.was_trained_on(described["sha256"])}
+        trained = {"trained_on_text": candidate.was_trained_on(files)}
         tokenizers[candidate.name] = origin | trained | figures(meter, text) | speed
     cut = [[segment_term(candidate, term.text) for candidate in candidates] for term in terms]
     return {
@@ -103,6 +113,11 @@ def _arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("tokenizers", nargs="+", type=Path, metavar="TOKENIZER", help="folder with a tokenizer.json")
     add("--text", required=True, type=Path, help="documents file, .txt or .jsonl, set apart from the training text")
+    add(
+        "--trained-on", nargs="+", type=Path, default=[], metavar="DOCUMENTS",
+        help="training text (of a mix, its training part), to count the documents and lines of --text that it has too "
+        "(left out, for it is read whole: then only files that a tokenizer's manifest.json names tell)",
+    )  # fmt: skip
     add("--output", type=Path, help="directory to write (without it, the main table is printed and nothing written)")
     add("--names", type=lambda names: names.split(","), default=[], help="a,b,c: what to call them (their folders)")
     add("--terms", type=Path, help="lines of a term, a tab and its category, as recipes/sample/terms.tsv (none)")
@@ -123,7 +138,7 @@ def main() -> None:
         "command": "compare_tokenizers",
         "settings": {"seed": arguments.seed, "inputs": log.manifest()},
         "versions": {"python": sys.version.split()[0], "tokenizers": version("tokenizers")},
-        **study_of(candidates, arguments.text, terms, sentences, arguments.seed),
+        **study_of(candidates, arguments.text, terms, sentences, arguments.seed, arguments.trained_on),
     }
     for warning in warnings(study):
         print(f"warning: {warning}", file=sys.stderr)

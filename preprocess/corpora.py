@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from preprocess.documents import Size
-from preprocess.mixing import MIX_FILE, TRAIN, read_mix
+from preprocess.files import Marker
+from preprocess.mixing import TRAIN, read_mix
 from preprocess.weighing import Weighing
 
 VALID = "valid"
+MARKER = Marker.of_command("mix")  # a data-bin has a mix.json too
 
 
 @dataclass
@@ -35,7 +37,7 @@ def read_corpora(paths: list[Path]) -> list[Corpus]:
 
 def is_mix(paths: list[Path]) -> bool:
     """Whether `paths` is one directory of preprocess.mix."""
-    return len(paths) == 1 and (paths[0] / MIX_FILE).is_file()
+    return len(paths) == 1 and MARKER.is_in(paths[0])
 
 
 def weighed(corpora: list[Corpus], weighing: Weighing) -> list[Corpus]:

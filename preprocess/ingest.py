@@ -15,11 +15,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+
+from preprocess.arrays import load, save
 from preprocess.documents import Document
 from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
 from preprocess.files import InputError, exit_with_sentence, readable, written_whole
-from preprocess.readers import Found, How, ReadLog, Skipped, UniqueIds, files_of, read_file
+from preprocess.readers import FORMATS, Found, How, ReadLog, Skipped, UniqueIds, files_of, read_file
 from preprocess.readers.arguments import add_arguments, how_of
+from preprocess.readers.ids import met_before
 from preprocess.report import Report, total
 from preprocess.resumable import Work, identity, resumable_directory
 from preprocess.shards import SHARD_BYTES, Shards, shard_name
@@ -61,11 +65,15 @@ def ingest(
     `on_error` "skip" such records are listed in skipped.tsv.
     """
     how, walked = how or How(), []
+    _refuse_inside(output, paths)
     log = ReadLog(lambda skipped: walked.append(list(skipped)))
     groups = _groups([list(files_of(path, how, log)) for path in paths])
     settings = how.given() | {"where": [str(one) for one in where]}
-    files = identity(found.file for group in groups for found in group.files)
-    with resumable_directory(output, "ingest", {"settings": settings, "inputs": files, "walked": walked}) as work:
+    found = [one for group in groups for one in group.files]
+    beside = {path for one in found for path in FORMATS[one.how.format].also_reads(one.file, one.how)}
+    files = identity([*(one.file for one in found), *sorted(beside)])
+    named = [[one.how.origin, one.how.name] for one in found]  # what documents without a source and an id are called by
+    with resumable_directory(output, "ingest", {"settings": settings, "inputs": [files, named, walked]}) as work:
         if work is not None:
             parts = _read_groups(work, groups, tuple(where), engine)
             _check(parts, groups, paths, how, where)
@@ -76,6 +84,15 @@ def ingest(
             formats = sum((Counter(part.formats) for part in parts), Counter())
             work.manifest = {"settings": settings, "formats": dict(formats)} | asdict(whole)
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
+
+
+def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
+    """Raise InputError for an output that the next reading of the same folder would take for text."""
+    for path in map(Path, paths):
+        if path.is_dir() and path.resolve() in output.resolve().parents:
+            raise InputError(
+                f"{readable(output)}: lies in {readable(path)}, where it would be read as text; give another --output."
+            )
 
 
 def _groups(files: list[list[Found]]) -> list[Group]:
@@ -97,14 +114,31 @@ def _groups(files: list[list[Found]]) -> list[Group]:
 
 
 def _read_groups(work: Work, groups: list[Group], where: tuple[Where, ...], engine: Engine) -> list[Read]:
+    """Read all groups; again those that have ids of an earlier one, and so on until no two documents share an id."""
     read = ReadGroup(work.directory, work.scratch / "reports", where)
-    engine.run("reading", read, [group for group in groups if not read.report(group).exists()], work.scratch / "jobs")
+    shared = True
+    while shared:
+        waiting = [group for group in groups if not read.report(group).exists()]
+        engine.run("reading", read, waiting, work.scratch / "jobs")
+        shared = _tell_of_earlier_ids(read, groups)
     return [Read.of(read.report(group)) for group in groups]
+
+
+def _tell_of_earlier_ids(read: "ReadGroup", groups: list[Group]) -> bool:
+    """Have those groups read again that did not know of ids in earlier ones; whether there are any."""
+    shared = False
+    for group, before in zip(groups, met_before([read.ids(group) for group in groups]), strict=True):
+        known = load(read.before(group)) if read.before(group).exists() else before[:, :0]
+        if not np.array_equal(known, before):
+            read.report(group).unlink()  # first: a kill in between has it read once more in vain
+            save(read.before(group), before)
+            shared = True
+    return shared
 
 
 @dataclass(frozen=True)
 class ReadGroup:
-    """Read a group of files and write its shards. Ids are unique in a source as far as the group goes."""
+    """Read a group of files and write its shards. Ids are unique in it, and in earlier ones as far as it knows."""
 
     directory: Path
     reports: Path
@@ -114,24 +148,35 @@ class ReadGroup:
         """Written last: where it is, the group is done."""
         return self.reports / f"{shard_name(group.number)}.json"
 
+    def ids(self, group: Group) -> Path:
+        """The ids that it has."""
+        return self.reports / f"{shard_name(group.number)}.ids.npy"
+
+    def before(self, group: Group) -> Path:
+        """Those of them that earlier groups have; without the file, none are known."""
+        return self.reports / f"{shard_name(group.number)}.before.npy"
+
     def __call__(self, group: Group) -> None:
         if self.report(group).exists():
             return
         skipped: list[list[str]] = []
         log, report = ReadLog(lambda one: skipped.append(list(one))), Report()
+        for older in self.directory.glob(f"{shard_name(group.number)}-*"):
+            older.unlink()  # of a reading that did not know of earlier ids, and may have chosen more
+        ids = UniqueIds(load(self.before(group))) if self.before(group).exists() else UniqueIds()
         with Shards(self.directory, group.number) as shards:
-            for document in self._chosen(group, log, report):
+            for document in self._chosen(group, log, report, ids):
                 report.count_kept(document)
                 shards.write(document)
         for reason, count in log.counts.items():
             report.drop(reason, count)
-        report.inputs = [one | {"path": readable(one["path"])} for one in log.manifest()]
+        ids.save(self.ids(group))
+        report.inputs = log.manifest()
         with written_whole(self.report(group)) as handle:
             content = {"report": asdict(report), "formats": dict(log.documents), "skipped": skipped}
             json.dump(content, handle, ensure_ascii=False)
 
-    def _chosen(self, group: Group, log: ReadLog, report: Report) -> Iterator[Document]:
-        ids = UniqueIds()
+    def _chosen(self, group: Group, log: ReadLog, report: Report, ids: UniqueIds) -> Iterator[Document]:
         for found in group.files:
             for document in read_file(found.file, found.how, log):
                 report.count_read(document)
@@ -184,9 +229,8 @@ def command_line() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> None:
-    """The command line."""
-    options = command_line().parse_args()
+def run(options: argparse.Namespace) -> None:
+    """As the options say."""
     where = [Where.of(argument) for argument in options.where]
     manifest = ingest(options.paths, options.output, how_of(options), where, engine_of(options))
     for name, count in manifest["formats"].items():
@@ -195,4 +239,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    exit_with_sentence(main)
+    exit_with_sentence(lambda: run(command_line().parse_args()))

@@ -4,7 +4,8 @@
 
 Each source of the documents is a corpus. Its training documents are written once: with a weight of 3 each is used three
 times an epoch, with 2.5 twice and a random half of them a third time, drawn anew for every epoch when training loads
-them. Validation documents are never repeated and never in training.
+them. Validation documents are never repeated and never in training. mix.png shows how much each corpus has before and
+after.
 """
 
 import argparse
@@ -18,11 +19,13 @@ from preprocess.corpora import VALID
 from preprocess.documents import SHARD_SUFFIX, Document, Size, document_files, read_documents
 from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
-from preprocess.mixing import NAME, TRAIN, Use, describe, write_mix
+from preprocess.mixing import TRAIN, Use, corpus_name, describe, write_mix
 from preprocess.options import share
 from preprocess.resumable import Work, identity, resumable_directory
 from preprocess.shards import ShardFile, shard_name, written_shard
 from preprocess.weighing import Weighing, add_weighing_options, weighing_of
+
+PICTURE = "mix.png"  # how much each corpus has, before and after
 
 
 @dataclass
@@ -86,16 +89,7 @@ class Split:
             part.valid.add(document)
             return Path(VALID)
         part.train.add(document)
-        return Path(TRAIN, _name(document.source))
-
-
-def _name(source: str) -> str:
-    if not NAME.fullmatch(source) or "/" in source or source.startswith("."):
-        raise InputError(
-            f"the source {source!r} cannot name a corpus, for the spaces, commas, '=' or '/' in it, or a first point; "
-            "name it with `python -m preprocess.ingest --source`."
-        )
-    return source
+        return Path(TRAIN, corpus_name(document.source))
 
 
 def draw(seed: int, document: Document) -> float:
@@ -106,7 +100,7 @@ def draw(seed: int, document: Document) -> float:
 
 
 def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed: int, engine: Engine) -> dict:
-    """Write train/SOURCE/, valid/, mix.json and manifest.json under `output`; returns the manifest.
+    """Write train/SOURCE/, valid/, mix.json, mix.png and manifest.json under `output`; returns the manifest.
 
     Raises InputError for documents that cannot be read, and when nothing is left for training or for validation.
     """
@@ -118,6 +112,8 @@ def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed
             _check_parts(parts, share, inputs)
             weights = weighing.of({name: part.train.bytes for name, part in parts.items() if part.train.documents})
             write_mix(work.directory, weights)
+            if len(weights) > 1:
+                _draw(work.directory / PICTURE, parts, weights, seed)
             corpora = {name: asdict(part) | {"weight": weights.get(name, 0.0)} for name, part in parts.items()}
             work.manifest = settings | {"corpora": corpora, "inputs": read}
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
@@ -148,6 +144,12 @@ def _divide(work: Work, split: Split, pieces: list, engine: Engine) -> tuple[dic
     return parts, read
 
 
+def _draw(path: Path, parts: dict[str, Part], weights: dict[str, float], seed: int) -> None:
+    from preprocess.mix_picture import draw_mix  # here, for what imports this module without drawing
+
+    draw_mix([(name, parts[name].train.bytes, weight) for name, weight in weights.items()], seed, path)
+
+
 def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> None:
     if not any(part.train.documents for part in parts.values()):
         raise InputError(f"{inputs[0]}: no document is left to train on; lower --valid or add documents.")
@@ -158,9 +160,8 @@ def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> No
         )
 
 
-def main() -> None:
-    """The command line."""
-    options = _arguments()
+def run(options: argparse.Namespace) -> None:
+    """As the options say."""
     weighing = weighing_of(options)
     manifest = mix(options.documents, options.output, weighing, options.valid, options.seed, engine_of(options))
     uses = []
@@ -174,7 +175,8 @@ def main() -> None:
     print(f"{'written':>8}  {options.output} (seed {manifest['seed']})")
 
 
-def _arguments() -> argparse.Namespace:
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of deduplicate, or files")
     parser.add_argument("--output", required=True, type=Path, help="directory to write")
@@ -187,8 +189,8 @@ def _arguments() -> argparse.Namespace:
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=1, help="of all draws (default 1: any will do, it is recorded)")
     add_engine_options(parser)
-    return parser.parse_args()
+    return parser
 
 
 if __name__ == "__main__":
-    exit_with_sentence(main)
+    exit_with_sentence(lambda: run(command_line().parse_args()))

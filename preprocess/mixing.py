@@ -26,6 +26,16 @@ NAME = re.compile(r"[^\s,=]+")  # what `name=weight,name=weight` can spell
 COPIES, ORDER = 2, 3  # set these random numbers apart from others of (seed, epoch); pairs of segments have 1
 
 
+def corpus_name(source: str) -> str:
+    """The source of documents as the name of a corpus, and of its folder. Raises InputError where it cannot be."""
+    if not NAME.fullmatch(source) or "/" in source or source.startswith("."):
+        raise InputError(
+            f"the source {source!r} cannot name a corpus, for the spaces, commas, '=' or '/' in it, or a first point; "
+            "name it with `python -m preprocess.ingest --source`."
+        )
+    return source
+
+
 def split_name(number: int) -> str:
     """The split of corpus `number`, from 0: train, train1, train2."""
     return f"{TRAIN}{number or ''}"

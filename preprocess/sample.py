@@ -35,7 +35,7 @@ def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int) -> Sample:
     for corpus in corpora:
         files = document_files(corpus.paths)
         with tqdm(total=size_of(files), unit="B", unit_scale=True, desc=f"reading {corpus.name}", mininterval=1) as bar:
-            before = sample.files.bytes_read()
+            before = sample.files.bytes_read
             for document in read_documents(files, sample.files):
                 sample.read.add(document)
                 for part in (part for line in document.lines for part in cut_line(line, sample.cuts)):
@@ -44,7 +44,7 @@ def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int) -> Sample:
                         place = seen - 1 if seen <= limit else draw.randrange(seen)
                         if place < limit:
                             sample.lines[place : place + 1] = [part]
-                bar.update(sample.files.bytes_read() - before - bar.n)
+                bar.update(sample.files.bytes_read - before - bar.n)
     return sample
 
 

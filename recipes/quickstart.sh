@@ -2,8 +2,9 @@
 # From raw French clinical text to a scored Hugging Face model, in one command.
 usage="usage: bash recipes/quickstart.sh [options]
 
-  --corpus PATH       text to pretrain on: .txt (a blank line between documents), .jsonl, or a directory of .txt files;
-                      may be given several times (default: recipes/sample, its test documents left out)
+  --corpus PATH       text to pretrain on: .txt (a blank line between documents), another format that its ending tells
+                      (python -m preprocess.ingest --help), or a directory; may be given several times
+                      (default: recipes/sample, its test documents left out)
   --ner PATH          annotations as the recipe says; of the default one: brat, folders train, dev, test, its types
                       (default: recipes/sample/brat)
   --recipe FILE       fine-tuning recipe for other entity types or formats (default: recipes/finetune/sample.yaml)
@@ -81,7 +82,7 @@ refuse_to_reuse() {  # RESULT SETTINGS: name all that was made of it, too
         "after: cd $(printf %q "$output") && rm -r ${outdated[*]}"
 }
 checksum() {  # of the names and contents of the texts
-    LC_ALL=C find -L "${corpus[@]}" -type f \( -name "*.txt" -o -name "*.jsonl" \) -exec cksum {} + | LC_ALL=C sort | cksum
+    LC_ALL=C find -L "${corpus[@]}" -type f ! -name "*.ann" -exec cksum {} + | LC_ALL=C sort | cksum
 }
 documents() {
     python -m preprocess.ingest "${corpus[@]}" --output documents --source corpus

@@ -1,4 +1,4 @@
-"""A small tokenizer directory and a way to run the stages as a user does, for tests of the corpus side."""
+"""A small tokenizer directory, shards, and a way to run the stages as a user does, for tests of the corpus side."""
 
 import subprocess
 import sys
@@ -6,7 +6,9 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from preprocess.documents import Document
 from preprocess.normalizer import TextOptions
+from preprocess.shards import written_shard
 from preprocess.vocabulary import Subwords, build_tokenizer
 
 WORDS = "le la de un une patient patiente fièvre à sous paracétamol avec pas prenez médecin mg kg".split()
@@ -33,6 +35,15 @@ def write_tokenizer(directory: Path, options: TextOptions | None = None) -> Path
     return directory
 
 
+def write_shards(directory: Path, documents: list[Document], size: int) -> Path:
+    """A directory of documents, `size` in each shard, in their order."""
+    for start in range(0, len(documents), size):
+        with written_shard(directory / f"{start:05d}.jsonl.zst") as shard:
+            for document in documents[start : start + size]:
+                shard.write(document)
+    return directory
+
+
 def run(module: str, *arguments: object, **options: object) -> subprocess.CompletedProcess:
     """`python -m module arguments`, from the repository, output captured."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
@@ -41,7 +52,8 @@ def run(module: str, *arguments: object, **options: object) -> subprocess.Comple
 
 def one_sentence(result: subprocess.CompletedProcess) -> str:
     """The sentence a command refused its input with; fails unless there is one, and nothing but one."""
-    lines = [line for line in result.stderr.splitlines() if line and "B/s]" not in line and "piece/s]" not in line]
+    beside = ("B/s]", "piece/s]", ": made anew; changed since: ")
+    lines = [line for line in result.stderr.splitlines() if line and not any(words in line for words in beside)]
     assert result.returncode == 2, result.stderr
     assert len(lines) == 1 and lines[0].startswith("error: ") and "Traceback" not in result.stderr, result.stderr
     return lines[0]

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import pyarrow
 import pyarrow.parquet
@@ -23,6 +24,7 @@ from preprocess.documents import read_documents
 from preprocess.files import InputError
 from preprocess.ingest import ingest
 from preprocess.readers import How, ReadLog, Skipped, files_of, read_file
+from preprocess.shards import SHARD_BYTES
 
 WORDS = "fièvre œdème toux 38,5°C patient(e) l’hôpital ≥2 naïf « oui » 10⁹/L <br> &amp; ; , \t | \" ' \\n".split(" ")
 NAMES = ("notes", "deux mots", "été à l’hôpital", "a;b|c", "point.virgule", "-tiret", "ligne\nnouvelle", b"caf\xe9")
@@ -306,8 +308,9 @@ def try_out(seed: int, folder: Path, damages: dict[str, Callable] | None = None,
     records = sum(len(truth.texts) + truth.refused for truth in truths.values())
     outcome = Outcome(damage, len(truths), records)
     read_skipping(inside, truths, outcome)
-    ingest_skipping(inside, folder / "skip.jsonl.zst", outcome)
-    ingest_stopping(inside, folder / "stop.jsonl", truths, outcome)
+    with mock.patch("preprocess.ingest.SHARD_BYTES", 1 if seed % 2 else SHARD_BYTES):  # files apart, or together
+        ingest_skipping(inside, folder / "skip", outcome)
+        ingest_stopping(inside, folder / "stop", truths, outcome)
     return outcome
 
 
@@ -359,7 +362,10 @@ def ingest_skipping(folder: Path, output: Path, outcome: Outcome) -> None:
     rows = output / "skipped.tsv"
     listed = len(list(csv.reader(rows.open(encoding="utf-8", newline=""), delimiter="\t"))) - 1 if rows.exists() else 0
     kept = sum(size["documents"] for size in report["kept"].values())
-    written = len(list(read_documents([output]))) if kept else 0
+    ids = [(document.source, document.id) for document in read_documents([output])] if kept else []
+    written = len(ids)
+    if len(set(ids)) < written:
+        outcome.wrong.append("two documents of one id")
     if (written, listed) != (outcome.read, outcome.listed) or kept != written:
         outcome.wrong.append(f"ingest wrote {written} and listed {listed}, not {outcome.read} and {outcome.listed}")
 

@@ -40,6 +40,11 @@ TABLES = {
     ),
     "CIS_InfoImportantes": Table("warning", ("cis", "date", "", "text"), ()),
 }  # fmt: skip
+DRUGS = {
+    "CIS_bdpm.txt": {"drug": 1, "form": 2, "routes": 3, "holder": 10},
+    "CIS_COMPO_bdpm.txt": {"substances": 3},
+    "CIS_MITM.txt": {"atc": 1},
+}
 WITHOUT_TEXT = ("CIS", "CIS_COMPO", "CIS_GENER", "CIS_CPD", "CIS_CIP_Dispo_Spec", "CIS_MITM", "HAS_LiensPageCT")
 NAME = re.compile(rf"({'|'.join(map(re.escape, (*TABLES, *WITHOUT_TEXT)))})(?:_\d{{14}})?(?:_bdpm)?", re.IGNORECASE)
 RECORD = re.compile(r"\d{8}\t")
@@ -107,15 +112,16 @@ def _lines(text: str) -> list[str]:
     return [] if page is None else lines_of(page, PAGE)
 
 
+def tables_of_drugs(file: Path, how: How) -> list[Path]:
+    """The tables beside it that its metadata are from."""
+    return [file.with_name(name) for name in DRUGS if file.with_name(name).is_file()]
+
+
 @lru_cache(maxsize=4)
 def _drugs(folder: Path) -> dict[str, dict]:
     """What the tables of the folder say of each drug: name, form, routes, holder, substances, ATC code."""
     drugs: dict[str, dict] = {}
-    for name, columns in (
-        ("CIS_bdpm.txt", {"drug": 1, "form": 2, "routes": 3, "holder": 10}),
-        ("CIS_COMPO_bdpm.txt", {"substances": 3}),
-        ("CIS_MITM.txt", {"atc": 1}),
-    ):
+    for name, columns in DRUGS.items():
         path = folder / name
         for line in read_lines(path, How(), ReadLog(), "auto") if path.is_file() else ():
             values = [value.strip() for value in line.text.split("\t")] if not line.fault else [""]

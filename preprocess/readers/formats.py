@@ -1,13 +1,13 @@
 """The formats: for each its reader, the endings of its files, the settings that it heeds."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from preprocess.compression import FORMS, bare
 from preprocess.documents import Document
 from preprocess.files import InputError
-from preprocess.readers.bdpm import read_bdpm, table_name
+from preprocess.readers.bdpm import read_bdpm, table_name, tables_of_drugs
 from preprocess.readers.how import How
 from preprocess.readers.html_pages import read_html
 from preprocess.readers.jats import read_jats
@@ -15,7 +15,7 @@ from preprocess.readers.json_lines import read_json, read_json_lines
 from preprocess.readers.leaflets import read_leaflets
 from preprocess.readers.log import ReadLog
 from preprocess.readers.parquet import read_parquet
-from preprocess.readers.pubmed import read_pubmed
+from preprocess.readers.pubmed import file_of_descriptors, read_pubmed
 from preprocess.readers.table import read_table
 from preprocess.readers.text import read_text
 from preprocess.readers.theses import read_theses
@@ -35,6 +35,7 @@ class Format(NamedTuple):
     reader: Reader
     suffixes: tuple[str, ...]
     heeds: frozenset[str]
+    also_reads: Callable[[Path, How], list[Path]] = lambda file, how: []  # other files that documents depend on
 
 
 def _heeds(names: str) -> frozenset[str]:
@@ -50,11 +51,13 @@ FORMATS = {
     "parquet": Format(read_parquet, (".parquet",), _heeds("text id date metadata")),
     "xml": Format(read_xml, (".xml",), _heeds("encoding record text id date metadata")),
     "jats": Format(read_jats, (".nxml", ".xml"), _heeds("encoding language metadata")),
-    "pubmed": Format(read_pubmed, (".xml",), _heeds("encoding language metadata mesh_descriptors")),
+    "pubmed": Format(
+        read_pubmed, (".xml",), _heeds("encoding language metadata mesh_descriptors"), file_of_descriptors
+    ),
     "theses": Format(read_theses, (".xml",), _heeds("encoding language metadata id date")),
     "html": Format(read_html, (".html", ".htm"), _heeds("encoding text id date metadata")),
     "leaflet": Format(read_leaflets, (".html", ".htm"), _heeds("encoding")),
-    "bdpm": Format(read_bdpm, (".txt",), _heeds("encoding")),
+    "bdpm": Format(read_bdpm, (".txt",), _heeds("encoding"), tables_of_drugs),
 }
 # What an ending says for certain: .xml says nothing, and of a page or a text it does not say which of the special ones.
 OF_SUFFIX = {suffix: name for name, one in reversed(FORMATS.items()) for suffix in one.suffixes if suffix != ".xml"}

@@ -1,31 +1,81 @@
-"""Ids that are unique: the second document of an id gets a number."""
+"""Ids that are unique in their source: the second document of an id gets a number.
 
+Groups of files are read apart from each other; each counts its ids and writes down their keys. A group that has ids of
+earlier ones is then read once more and counts on from where they ended: `met_before` tells it. So the ids do not depend
+on how files are put together.
+"""
+
+from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
 
+import numpy as np
+
+from preprocess.arrays import load, save
 from preprocess.documents import Document
+
+KEYS_AT_ONCE = 10_000_000  # 500 MB of memory
 
 
 class UniqueIds:
-    """The ids met so far, by source, each as 8 bytes of a hash: some 100 bytes of memory a document."""
+    """How often each id was met so far, by source: some 100 bytes of memory a document.
 
-    def __init__(self):
-        self.met: set[bytes] = set()
-        self.repeated: dict[tuple[str, str], int] = {}
+    `before`, (2, ids) uint64, are keys and counts of earlier documents. A key is 8 bytes of a hash: of 10^8 ids two
+    have the same with a probability of 3 in 10,000; then one of them gets a number too.
+    """
+
+    def __init__(self, before: Sequence[Sequence[int]] = ((), ())):
+        self.before = dict(zip(*map(np.ndarray.tolist, map(np.asarray, before)), strict=True))
+        self.counts: dict[int, int] = {}
 
     def settle(self, document: Document) -> bool:
         """Make the id unique in the document's source: "7" met again is "7-2". Returns whether it had to be changed."""
-        if self._is_new(document.source, document.id):
-            return False
-        key = (document.source, document.id)
-        number = self.repeated.get(key, 1) + 1
-        while not self._is_new(document.source, f"{document.id}-{number}"):
-            number += 1
-        self.repeated[key] = number
-        document.id = f"{document.id}-{number}"
-        return True
+        given = document.id
+        while met := self._count(document.source, document.id):
+            document.id += f"-{met + 1}"
+        return document.id != given
 
-    def _is_new(self, source: str, name: str) -> bool:
-        key = blake2b(f"{source}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        new = key not in self.met
-        self.met.add(key)
-        return new
+    def _count(self, source: str, name: str) -> int:
+        """How often the id was met before this time."""
+        hashed = blake2b(f"{source}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        key = int.from_bytes(hashed, "big")
+        met = self.counts.get(key, 0)
+        self.counts[key] = met + 1
+        return met + self.before.get(key, 0)
+
+    def save(self, path: Path) -> None:
+        """Write the counts, sorted by key: (2, ids) uint64."""
+        table = np.array([np.fromiter(part, np.uint64) for part in (self.counts.keys(), self.counts.values())])
+        save(path, table[:, np.argsort(table[0])])
+
+
+def met_before(groups: Sequence[Path]) -> list[np.ndarray]:
+    """For each group, of which `UniqueIds.save` wrote a file: its keys that groups before it have, and how often these
+    met them: (2, keys) uint64. No more than KEYS_AT_ONCE keys are in memory, besides those that are found.
+    """
+    found: list[list[np.ndarray]] = [[] for _ in groups]
+    parts = sum(load(path).shape[1] for path in groups) // KEYS_AT_ONCE + 1
+    for low, high in pairwise((part << 64) // parts for part in range(parts + 1)):
+        tables = [_between(path, low, high - 1) for path in groups]
+        keys, counts = np.concatenate(tables, axis=1)
+        group = np.repeat(np.arange(len(groups)), [table.shape[1] for table in tables])
+        order = np.argsort(keys, kind="stable")  # of equal keys, those of the earlier group come first
+        keys, counts, group = keys[order], counts[order], group[order]
+        before = np.cumsum(counts) - counts
+        first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+        before -= np.repeat(before[first], np.diff(first, append=len(keys)))
+        again = np.flatnonzero(before)
+        again = again[np.argsort(group[again], kind="stable")]
+        ends = np.searchsorted(group[again], np.arange(len(groups) + 1))
+        for number, (start, end) in enumerate(pairwise(ends)):
+            some = again[start:end]
+            found[number].append(np.stack([keys[some], before[some]]))
+    return [np.concatenate(tables, axis=1) for tables in found]
+
+
+def _between(path: Path, low: int, high: int) -> np.ndarray:
+    """The columns of a group whose keys lie from `low` to `high`; copied, for a mapped file stays open."""
+    table = load(path)
+    start, end = np.searchsorted(table[0], np.uint64(low), "left"), np.searchsorted(table[0], np.uint64(high), "right")
+    return np.array(table[:, start:end])

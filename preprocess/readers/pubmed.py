@@ -33,6 +33,11 @@ METADATA = {
 LISTS = ("mesh", "mesh_terms", "keywords", "types")
 
 
+def file_of_descriptors(file: Path, how: How) -> list[Path]:
+    """NLM's, when it is given."""
+    return [Path(how.mesh_descriptors)] if how.mesh_descriptors else []
+
+
 def read_pubmed(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
     """A record is a document: id PMID, date of the issue, MeSH descriptors, keywords, types, journal, language.
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,9 +45,9 @@ class Candidate:
         self.unknown = model["unk_id"] if "unk_id" in model else self.tokenizer.token_to_id(unknown or "")
         self.lone = self.tokenizer.token_to_id(self.convention.lone or "")
 
-    def was_trained_on(self, sha256: str) -> bool | None:
-        """Whether a file was among its training text; None where nothing tells."""
-        return None if self.trained_on is None else sha256 in self.trained_on
+    def was_trained_on(self, files: Iterable[str]) -> bool | None:
+        """Whether one of the files (SHA-256) was among its training text; None where nothing tells."""
+        return None if self.trained_on is None else not self.trained_on.isdisjoint(files)
 
 
 def load_candidates(paths: Sequence[Path], names: Sequence[str] = ()) -> list[Candidate]:

@@ -91,6 +91,7 @@ class Meter:
 class Text:
     """The text of a study; the words of each source are what white space separates."""
 
+    path: Path
     size: Size = field(default_factory=Size)
     characters: int = 0
     sources: dict[str, int] = field(default_factory=dict)
@@ -105,13 +106,13 @@ class Text:
 
     def describe(self) -> dict:
         """For study.json."""
-        file = self.log.manifest()[0] | {"file_bytes": self.log.bytes_read()}
-        return file | asdict(self.size) | {"characters": self.characters, "words_of_sources": self.sources}
+        counts = asdict(self.size) | {"characters": self.characters, "words_of_sources": self.sources}
+        return {"path": str(self.path), "inputs": self.log.manifest()} | counts
 
 
 def measure(candidates: list[Candidate], path: Path) -> tuple[Text, list[Meter]]:
     """One pass over the documents. Raises InputError for text that cannot be read."""
-    text, meters, cuts = Text(), [Meter(candidate) for candidate in candidates], Cuts()
+    text, meters, cuts = Text(path), [Meter(candidate) for candidate in candidates], Cuts()
     total = path.stat().st_size if path.is_file() else None
     with tqdm(total=total, unit="B", unit_scale=True, desc="measuring", mininterval=1) as bar:
         for document in read_documents([path], text.log):
@@ -119,7 +120,7 @@ def measure(candidates: list[Candidate], path: Path) -> tuple[Text, list[Meter]]
             lines = [part for line in document.lines for part in cut_line(line, cuts)]
             for meter in meters:
                 meter.add(document.source, lines)
-            bar.update(text.log.bytes_read() - bar.n)
+            bar.update(text.log.bytes_read - bar.n)
     return text, meters
 
 

@@ -33,12 +33,13 @@ class Section(NamedTuple):
 
 def warnings(study: dict) -> list[str]:
     """What a reader must know before believing a figure."""
+    path, seen = study["text"]["path"], study["text"].get("seen_in_training")
+    better = "figures here are better than on text not seen; set documents apart with `python -m preprocess.mix`."
     trained = [name for name, one in study["tokenizers"].items() if one["trained_on_text"]]
-    return [
-        f"{name} was trained on {study['text']['path']}: its figures here are better than on text it has not seen; "
-        "set documents apart with `python -m preprocess.mix`."
-        for name in trained
-    ]
+    found = [f"{name} was trained on {path}: its {better}" for name in trained]
+    if seen and seen["documents"]:
+        found.append(f"{seen['documents']:,} documents of {path} are in {', '.join(seen['paths'])} too: {better}")
+    return found
 
 
 def sections(study: dict) -> list[Section]:
@@ -59,8 +60,16 @@ def _of_text(study: dict) -> Section:
     if len(text["words_of_sources"]) > 1:
         tables.append(source_table(study))
     seen = f"Fertility and whole words of {_names(study)}: the figures of the table above, one mark a tokenizer."
-    sentences = [f"{text['path']}: {size}.", *(f"Warning: {one}" for one in warnings(study))]
+    sentences = [f"{text['path']}: {size}.", *_seen(text), *(f"Warning: {one}" for one in warnings(study))]
     return Section("Text", sentences, tables, [Picture("fertility.png", seen)])
+
+
+def _seen(text: dict) -> list[str]:
+    """How much of the text the training text has too; documents set apart have phrases in common with others."""
+    if not (seen := text.get("seen_in_training")):
+        return []
+    parts = [f"{seen[name]:,} of the {text[name]:,} {name}" for name in ("documents", "lines")]
+    return [f"In the training text ({', '.join(seen['paths'])}) too, word by word: {' and '.join(parts)}."]
 
 
 def _of_vocabularies(study: dict) -> Section:
@@ -75,7 +84,7 @@ def _of_terms(study: dict) -> Section:
 
 def _made(study: dict) -> Section:
     versions = ", ".join(f"{name} {version}" for name, version in study["versions"].items())
-    files = [study["text"], *study["settings"]["inputs"]]
+    files = [*study["text"]["inputs"], *study["settings"]["inputs"]]
     sentences = [
         f"By `python -m preprocess.compare_tokenizers`, {versions}; study.json holds all figures unrounded.",
         "SHA-256 of the files: " + "; ".join(f"{file['path']} {file['sha256']}" for file in files) + ".",

@@ -131,7 +131,7 @@ MUTATIONS = [
     Mutation(
         "disk full, a folder", "preprocess/files.py",
         "        shutil.rmtree(aside, ignore_errors=True)\n", "        pass\n",
-        "tests/unit/test_binarize.py::test_a_disk_that_is_full_while_writing",
+        "tests/unit/test_files.py::test_an_error_leaves_the_older_directory_and_nothing_else",
     ),
     Mutation(
         "disk full, the sentence", "preprocess/files.py", "        sys.exit(_say(describe_os_error(error)))",

@@ -1,58 +1,98 @@
-"""The stages before the data-bin in Slurm jobs on two nodes: the same bytes as on this machine."""
+"""The stages from text to data-bin in Slurm jobs on two nodes: the same bytes as on this machine."""
 
-import hashlib
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
-from corpus_helpers import one_sentence, run
+from corpus_helpers import REPOSITORY, one_sentence, run, write_tokenizer
 
-STAGES = (("ingest", "documents"), ("clean", "clean"), ("deduplicate", "unique"), ("mix", "mixed"))
+FILE = """
+sources:
+  lettres: {paths: lettres}
+  cas: {paths: cas}
+  notices: {paths: notices}
+deduplicate: {benchmark: {tests: benchmark.txt}}
+mix: {core: cas, valid: 0.2}
+binarize: {tokenizer: tokenizer, data-bins: 2, samples: 2}
+"""
 
 
 def corpus(directory):
-    """Three sources of several files, with copies and repeated lines."""
-    for source in ("lettres", "cas", "notices"):
+    """Three sources of 12 files, with copies and a repeated line; a benchmark, a tokenizer, and the file."""
+    texts = [file.read_text(encoding="utf-8") for file in sorted((REPOSITORY / "recipes/sample/text").glob("*.txt"))]
+    for first, source in enumerate(("lettres", "cas", "notices")):
         (directory / source).mkdir(parents=True)
-        for number in range(12):
-            lines = ["Veuillez lire attentivement cette notice.", f"Le patient numéro {number % 9} de {source} tousse."]
-            (directory / source / f"{number}.txt").write_text("\n".join(lines), encoding="utf-8")
-    return [directory / source for source in ("lettres", "cas", "notices")]
+        for number, text in enumerate(texts[first * 10 : first * 10 + 12]):  # two stand in the next source, too
+            text = f"Veuillez lire attentivement cette notice.\n{text}"
+            (directory / source / f"{number}.txt").write_text(text, encoding="utf-8")
+    (directory / "benchmark.txt").write_text(texts[15].splitlines()[3], encoding="utf-8")
+    write_tokenizer(directory / "tokenizer")
+    (directory / "corpus.yaml").write_text(FILE, encoding="utf-8")
+    return directory / "corpus.yaml"
 
 
-def run_stages(place, sources, *options):
-    """All stages, one after the other; {file: digest} of what they wrote."""
-    inputs = sources
-    for stage, output in STAGES:
-        result = run(f"preprocess.{stage}", *inputs, "--output", place / output, "--workers", "1", *options)
-        assert result.returncode == 0, result.stderr
-        inputs = [place / output]
-    files = sorted(path for path in place.rglob("*") if path.is_file())
-    return {str(path.relative_to(place)): digest(path, place) for path in files}
-
-
-def digest(path, place):
-    """Of the content, without the place where it was made, which the manifests name."""
-    content = path.read_bytes().replace(str(place).encode(), b"PLACE")
-    if path.name == "manifest.json":  # the key holds the paths of the inputs
-        content = b"\n".join(line for line in content.splitlines() if b'"key"' not in line)
-    return hashlib.sha256(content).hexdigest()
+def made(place, file, *options):
+    """{file: content} of what the command wrote, the same path from its own folder wherever that is."""
+    place.mkdir()
+    command = [sys.executable, "-m", "preprocess.corpus", file, "--output", "corpus", "--workers", "1", *options]
+    result = subprocess.run(command, cwd=place, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
 def test_two_nodes_write_what_this_machine_writes(two_node_slurm, tmp_path):
-    sources = corpus(tmp_path / "corpus")
-    here = run_stages(tmp_path / "here", sources)
-    there = run_stages(tmp_path / "there", sources, "--slurm", "2")
-    assert here == there
-    assert {"mixed/mix.json", "clean/dropped.txt", "unique/00000.jsonl.zst"} <= here.keys()
+    file = corpus(tmp_path / "texts")
+    here, there = made(tmp_path / "here", file), made(tmp_path / "there", file, "--slurm", "2")
+    assert here.keys() == there.keys() and [name for name in here if here[name] != there[name]] == []
+    assert {"corpus/unique/00000.jsonl.zst", "corpus/report/corpus.md"} <= here.keys()
+    assert {f"corpus/data-bin/{number}/{split}.bin" for number in range(1, 5) for split in ("train2", "valid")} <= set(
+        here
+    )
 
 
 def test_what_slurm_and_the_text_refuse_is_one_sentence(two_node_slurm, tmp_path):
     (tmp_path / "latin.txt").write_bytes("déjà\n".encode("latin-1"))
-    words = ("--output", tmp_path / "out", "--workers", "1", "--slurm", "2")
-    assert "line 1: not UTF-8" in one_sentence(run("preprocess.ingest", tmp_path / "latin.txt", *words))
+    words = ("--workers", "1", "--slurm", "2", "--output")
+    assert "line 1: not UTF-8" in one_sentence(
+        run("preprocess.ingest", tmp_path / "latin.txt", *words, tmp_path / "out")
+    )
     (tmp_path / "latin.txt").write_text("déjà\n")
-    refused = run("preprocess.ingest", tmp_path / "latin.txt", *words, "--partition", "absent")
+    absent = ("--partition", "absent")
+    refused = run("preprocess.ingest", tmp_path / "latin.txt", *words, tmp_path / "other", *absent)
     assert "Slurm refused the job" in one_sentence(refused)
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out").exists() and not (tmp_path / "other").exists()
+
+
+def queue():
+    return subprocess.run(["squeue", "--noheader"], capture_output=True, text=True).stdout.split()
+
+
+def wait_for(condition):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "it did not come about in 30 seconds"
+        time.sleep(0.2)
+
+
+def test_jobs_of_a_command_that_is_stopped_or_killed_are_ended(two_node_slurm, tmp_path):
+    (tmp_path / "a.txt").write_text("un\n")
+    ingest = ("preprocess.ingest", tmp_path / "a.txt", "--output", tmp_path / "out", "--workers", "1")
+    waiting = [sys.executable, "-m", *map(str, ingest), "--slurm", "1", "--sbatch", "begin=now+3600"]
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        command = subprocess.Popen(waiting, cwd=REPOSITORY, stderr=subprocess.DEVNULL)
+        wait_for(lambda: queue() and list(tmp_path.rglob("*.array")))
+        command.send_signal(number)
+        command.wait()
+        if number == signal.SIGTERM:
+            assert command.returncode == 130
+            wait_for(lambda: not queue())
+    assert queue()
+    result = run(*ingest, "--licence", "MIT")
+    assert result.returncode == 0 and not queue(), result.stderr
+    assert "made anew; changed since: settings\n" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "out"]
 
 
 @pytest.mark.parametrize("words", [("--partition", "test"), ("--sbatch", "array=3")])

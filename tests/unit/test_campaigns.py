@@ -9,6 +9,11 @@ import sys
 import numpy as np
 import pytest
 
+from preprocess.compare_tokenizers import study_of
+from preprocess.study.candidates import load_candidates
+from preprocess.study.samples import Term
+from tests.text_helpers import CASED, trained
+
 
 @pytest.fixture
 def campaign(repository, monkeypatch):
@@ -135,3 +140,104 @@ def test_the_clock_pairs_an_update_with_its_own_step(campaign):
     clock = campaign("lamb_adam_cost").Clock()
     clock.ends, clock.steps = [1.0, 2.0, 4.0, 7.0], [0.1, 0.2, 0.3, 0.4]
     assert clock.figures() == {"update": [2.0, 3.0], "step": [0.3, 0.4]}
+
+
+def test_tokenizer_studies_of_all_sizes_come_on_one_page(campaign, tmp_path, monkeypatch):
+    """Two sizes, of which one has a second draw that lacks a tokenizer; the measures are those of the studies."""
+    script, text = campaign("tokenizer_study"), tmp_path / "pamj_cas_cliniques.txt"
+    text.write_text("Le patient tousse.\n\nElle a une fièvre à 39 °C.\n", encoding="utf-8")
+    both = load_candidates([trained(), trained(CASED)], ["lower", "cased"])
+    for place, some in {"plain-8000": both, "amplified-8000": both[:1], "plain-16000": both}.items():
+        study = {"settings": {"inputs": []}, "versions": {}}
+        study |= study_of(some, text, [Term("toux", "x"), Term("fièvre", "y")], ["Le patient tousse."], seed=1)
+        (tmp_path / "studies" / place).mkdir(parents=True)
+        (tmp_path / "studies" / place / "study.json").write_text(json.dumps(study), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["", str(tmp_path / "studies"), "--output", str(tmp_path / "out")])
+    script.main()
+    lower, cased = study["tokenizers"].values()
+    markdown = (tmp_path / "out" / "study.md").read_text(encoding="utf-8")
+    fertility = markdown.split("### fertility\n\n")[1].split("\n\n")[0].splitlines()
+    first, second = f"{lower['tokens_per_word']:.3f}", f"{cased['tokens_per_word']:.3f}"
+    assert fertility[0] == "| tokenizer | 8,000 plain | 8,000 amplified | 16,000 plain |"
+    assert fertility[2:] == [f"| lower | {first} | {first} | {first} |", f"| cased | {second} |  | {second} |"]
+    assert "## Medical terms: 16,000 pieces, plain" in markdown and "(sizes.png)" in markdown
+    figures = json.loads((tmp_path / "out" / "study.json").read_text(encoding="utf-8"))["studies"]["plain-8000"]
+    assert figures["lower"]["twice by boundary"] == lower["twice_by_boundary"]
+    assert figures["cased"]["fertility on cases"] == figures["cased"]["fertility"] == cased["tokens_per_word"]
+    assert (tmp_path / "out" / "study.html").read_text(encoding="utf-8").count("data:image/png") == 1
+
+
+def test_the_mixed_text_of_the_speed_campaign_goes_on_with_new_words(campaign, tmp_path):
+    """The same text from the same files; a second round has all documents again, a third of the words changed."""
+    speed = campaign("binarize_speed")
+    words = [f"mot{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(600)]
+    for name, part in (("a", words[:300]), ("b", words[300:])):
+        lines = [" ".join(part[start : start + 10]) for start in range(0, 300, 10)]
+        (tmp_path / f"{name}.txt").write_text("\n\n".join(lines) + "\n")
+    files, texts = [tmp_path / "a.txt", tmp_path / "b.txt"], speed.mixed([tmp_path / "a.txt", tmp_path / "b.txt"])
+    first, second = ([next(texts) for _ in range(60)] for _ in range(2))
+    assert sorted(" ".join(first).split()) == sorted(words) and first != sorted(first)
+    new = set(" ".join(second).split()) - set(words)
+    assert 100 < len(new) < 300 and all(len(word) == 5 for word in new)
+    one, two = (speed.write_text(files, 0.006, tmp_path / name).read_bytes() for name in ("one", "two"))
+    assert one == two and 5_900 < len(one) <= 6_000 and one.decode().startswith(first[0])
+
+
+SENTENCES = {"la [MASK] de": "fièvre", "le [MASK] est": "foie", "[MASK] cas": "Le"}
+
+
+def leave_run(folder, ranks, emea):
+    """What a run of small_encoders.bash leaves: the ranks of SENTENCES' words, F1 on EMEA; MEDLINE not there yet."""
+    rows = [
+        {"sentence": sentence, "expected": word, "answers": {"model": {"expected_rank": rank}}}
+        for (sentence, word), rank in zip(SENTENCES.items(), ranks, strict=True)
+    ]
+    for part, content in (
+        ("masked_words/masked_words.json", {"rows": rows}),
+        ("emea/metrics.json", {"test": {"micro": {"f1": {"values": emea}}}}),
+    ):
+        (folder / part).parent.mkdir(parents=True)
+        (folder / part).write_text(json.dumps(content))
+
+
+def test_small_encoders_are_compared_over_seeds_and_a_table_may_be_partial(campaign, tmp_path):
+    (tmp_path / "conditions.tsv").write_text("name\tAmpV\nboth\tyes\nneither\tno\nlater\tno\n")
+    leave_run(tmp_path / "both-1", [1, 2, 1], [0.50])
+    leave_run(tmp_path / "both-2", [1, 1, 1], [0.54])
+    leave_run(tmp_path / "neither-1", [None, 3, 1], [0.40])
+    (tmp_path / "random-1" / "emea").mkdir(parents=True)
+    (tmp_path / "random-1" / "emea" / "metrics.json").write_text('{"test": {"micro": {"f1": {"values": [0.2, 0.4]}}}}')
+    printed = campaign("small_encoders_table").table(tmp_path)
+    # "fièvre" is no piece of neither's vocabulary: three words asked, two in all vocabularies
+    assert "| both | yes | 83.3 ± 23.6 (2) | 75.0 ± 35.4 (2) | 100.0 (1) | 52.0 ± 2.8 (2) | - |" in printed
+    assert "| neither | no | 33.3 (1) | 50.0 (1) | 66.7 (1) | 40.0 (1) | - |" in printed
+    assert "| later | no | - | - | - | - | - |" in printed
+    assert "| random |  | - | - | - | 30.0 ± 14.1 (2) | - |" in printed
+    assert "3 masked words, 2 of them one piece in all vocabularies" in printed
+
+
+@pytest.mark.parametrize("script", ["oubiobert_ablation.sh", "text_rules.sh"])
+def test_a_campaign_completes_a_table_of_one_seed_before_the_next(repository, tmp_path, script):
+    text = (repository / "tests" / "campaigns" / script).read_text(encoding="utf-8")
+    conditions = re.search(r"^conditions=\((.*)\)$", text, re.MULTILINE)[1].split()
+    shared = repository / "tests" / "campaigns" / "small_encoders.bash"
+    command = f"set -euo pipefail; . '{shared}'; conditions=({' '.join(conditions)}); plan"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    wanted = [f"{one} {seed}" for seed in (1, 2, 3) for one in [*conditions, *["random"] * (seed == 1)]]
+    assert done.stdout.splitlines() == wanted and len(set(wanted)) == 3 * len(conditions) + 1
+
+
+def test_masked_words_stand_apart_whatever_the_text_rules(campaign):
+    module = campaign("masked_sentences")
+    long = " ".join(f"m{number} un" for number in range(40))
+    lines = ["L'état général, 38,5 °C est bon.", "# une remarque", long]
+    drawn = module.draw(lines, 1000, seed=1)
+    assert (
+        drawn[:2]
+        == [
+            "L'état général, 38,5 °C [MASK] bon.\test",  # not "bon.", "L'état" and "général,": a mark sticks to them
+            f"{' '.join(['m0', module.MASK, *long.split()[2:14]])}\tun",
+        ]
+    )
+    assert len(drawn) == 41 and all(len(one.partition("\t")[0].split()) <= 25 for one in drawn)
+    assert module.draw(lines, 5, seed=1) == module.draw(lines, 5, seed=1) != module.draw(lines, 5, seed=2)

@@ -1,11 +1,13 @@
 """Every source becomes documents that say where they come from; nothing disappears unseen; a core can be chosen."""
 
 import json
+import shutil
 
 import pytest
 from corpus_helpers import one_sentence, run
 from reader_helpers import FIXTURES
 
+from preprocess.arrays import save
 from preprocess.documents import document_files, read_documents
 from preprocess.engine import Engine
 from preprocess.files import InputError
@@ -79,6 +81,79 @@ def test_a_shard_that_is_full_is_followed_by_another(tmp_path, monkeypatch):
     ingest([tmp_path / "tout.txt"], tmp_path / "out")
     assert list(shards(tmp_path / "out")) == [f"00000-{number:05d}.jsonl.zst" for number in range(5)]
     assert [d.id for d in read_documents([tmp_path / "out"])] == [f"tout-{number}" for number in range(1, 91)]
+
+
+def files_with_the_same_ids(folder):
+    folder.mkdir()
+    for name, ids in {"a": "718", "b": "9", "c": "787", "d": ["7", "7-2"]}.items():
+        (folder / f"{name}.jsonl").write_text("".join(f'{{"id": "{n}", "text": "{name}{n}"}}\n' for n in ids))
+    return folder
+
+
+@pytest.mark.parametrize("engine", [Engine(1), Engine(2)])
+def test_ids_are_unique_through_all_files_whoever_reads_them(tmp_path, monkeypatch, engine):
+    folder = files_with_the_same_ids(tmp_path / "lettres")
+    whole = ingest([folder], tmp_path / "whole")
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 1)  # each file by itself
+    report = ingest([folder], tmp_path / "out", engine=engine)
+    assert len(shards(tmp_path / "out")) == 4
+    documents = list(read_documents([tmp_path / "out"]))
+    assert [document.id for document in documents] == ["7", "1", "8", "9", "7-2", "8-2", "7-3", "7-4", "7-2-2"]
+    assert documents == list(read_documents([tmp_path / "whole"]))
+    for one in (whole, report):
+        assert one["dropped"] == {"ids met before, to which a number was added": 5}
+        assert one["read"]["lettres"]["documents"] == 9 and len(one["inputs"]) == 4
+
+
+def test_ids_are_unique_after_a_kill_at_any_moment(tmp_path, monkeypatch):
+    """Each time it ends one step later: before or after the ids of earlier files are written for a file."""
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 1)
+    folder, output = files_with_the_same_ids(tmp_path / "lettres"), tmp_path / "out"
+
+    class Killed(BaseException):
+        pass
+
+    for late in (False, True, False, True):
+
+        def save_and_die(path, array, late=late):
+            if late:
+                save(path, array)
+            raise Killed
+
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr("preprocess.ingest.save", save_and_die)
+            ingest([folder], output)
+    ingest([folder], output)
+    ids = [document.id for document in read_documents([output])]
+    assert ids == ["7", "1", "8", "9", "7-2", "8-2", "7-3", "7-4", "7-2-2"]
+
+
+def test_a_document_that_its_new_id_leaves_out_is_gone(tmp_path, monkeypatch):
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 1)
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_text('{"id": "7", "source": "s", "text": "Un texte."}\n')
+    manifest = ingest([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out", where=[Where.of("id=7")])
+    assert [document.id for document in read_documents([tmp_path / "out"])] == ["7"]
+    assert manifest["kept"]["s"]["documents"] == 1
+
+
+def test_files_that_are_read_beside_the_text_count_too(tmp_path):
+    shutil.copytree(FIXTURES / "bdpm", tmp_path / "bdpm")
+    (table,) = (tmp_path / "bdpm").glob("CIS_HAS_SMR*")
+    before = ingest([table], tmp_path / "out")
+    with open(tmp_path / "bdpm/CIS_bdpm.txt", "a") as drugs:
+        drugs.write("\n")
+    assert ingest([table], tmp_path / "out")["key"] != before["key"]
+
+
+def test_the_output_may_not_lie_in_the_text(tmp_path):
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts/a.txt").write_text("Un texte.\n")
+    (tmp_path / "link").symlink_to(tmp_path / "texts")
+    for output in ("texts/out", "texts/far/out", "link/out"):
+        with pytest.raises(InputError, match="lies in .*texts, where it would be read as text"):
+            ingest([tmp_path / "texts"], tmp_path / output)
+    assert [path.name for path in (tmp_path / "texts").iterdir()] == ["a.txt"]
 
 
 def test_the_same_again_is_not_read_again_and_a_changed_file_is(tmp_path):

@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from corpus_helpers import one_sentence, run
+from corpus_helpers import one_sentence, run, write_shards
 
 from preprocess.documents import Document, read_documents, write_document
 from preprocess.engine import Engine
 from preprocess.files import InputError
 from preprocess.mix import Weighing, mix
+from preprocess.mix_picture import draw_mix
 from preprocess.mixing import read_mix
-from preprocess.shards import written_shard
 
 PLAIN = Weighing()
 
@@ -107,22 +107,33 @@ def test_the_seed_decides(tmp_path):
 def test_shards_change_nothing_but_where_the_documents_lie(tmp_path, workers):
     """Corpora divided among shards, shards among corpora; one small corpus for which a text must be chosen."""
     documents = [Document(f"{n}", "petit" if n in (7, 40) else f"s{n % 2}", [f"Texte {n}."]) for n in range(60)]
-    (tmp_path / "in").mkdir()
-    for shard in range(4):
-        with written_shard(tmp_path / "in" / f"{shard}.jsonl.zst") as target:
-            for document in documents[shard * 15 : shard * 15 + 15]:
-                target.write(document)
-    with written_shard(tmp_path / "one.jsonl.zst") as target:
-        for document in documents:
-            target.write(document)
     found = []
-    for name in ("in", "one.jsonl.zst"):
-        mix([tmp_path / name], tmp_path / "out", PLAIN, 0.04, 3, Engine(workers))
+    for size in (15, 60):
+        mix(
+            [write_shards(tmp_path / f"shards of {size}", documents, size)],
+            tmp_path / "out",
+            PLAIN,
+            0.04,
+            3,
+            Engine(workers),
+        )
         train = {path.name: texts(path) for path in (tmp_path / "out" / "train").iterdir()}
         found.append((train, texts(tmp_path / "out" / "valid")))
         assert list(read_mix(tmp_path / "out")) == ["s0", "s1", "petit"]
     assert found[0] == found[1]
     assert len(found[0][0]["petit"]) == 1 and sum(map(len, found[0][0].values())) + len(found[0][1]) == 60
+
+
+def test_the_picture_shows_each_corpus_by_its_bytes_and_weight(tmp_path):
+    corpora = {"cœur": 20, "roman": 300}
+    _, _, manifest = mixed(tmp_path, corpora, Weighing(core="cœur"), seed=4)
+    sizes = [(name, one["train"]["bytes"], one["weight"]) for name, one in manifest["corpora"].items()]
+    draw_mix(sizes, 4, tmp_path / "expected.png")
+    assert (tmp_path / "out" / "mix.png").read_bytes() == (tmp_path / "expected.png").read_bytes()
+    draw_mix([(name, size, 1.0) for name, size, _ in sizes], 4, tmp_path / "other.png")
+    assert (tmp_path / "other.png").read_bytes() != (tmp_path / "expected.png").read_bytes()
+    mixed(tmp_path, {"roman": 300}, output="one")
+    assert not (tmp_path / "one" / "mix.png").exists()
 
 
 def test_a_small_corpus_still_gives_validation_a_document(tmp_path):

@@ -1,9 +1,11 @@
 """Dates, ids, conditions and settings."""
 
 import argparse
+from unittest import mock
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preprocess.documents import Document
@@ -11,6 +13,7 @@ from preprocess.files import InputError
 from preprocess.readers import How, UniqueIds, check
 from preprocess.readers.arguments import add_arguments, how_of
 from preprocess.readers.dates import iso_date
+from preprocess.readers.ids import met_before
 from preprocess.where import Where
 
 
@@ -79,6 +82,30 @@ def test_an_id_met_before_gets_a_number_that_no_other_has():
 def test_ids_are_unique_whatever_they_were(names):
     ids, changed = settled(*names)
     assert len(set(ids)) == len(names) and changed == sum(new != old for new, old in zip(ids, names, strict=True))
+
+
+NAMES = st.lists(st.sampled_from(["a", "a-2", "a-2-2", "a-3", "b"]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(NAMES, min_size=1, max_size=4), st.sampled_from([1, 3, 10**7]))
+def test_ids_do_not_depend_on_how_files_are_grouped(tmp_path_factory, groups, at_once):
+    """Groups read apart, then again as long as one has ids that it did not know of."""
+    folder = tmp_path_factory.mktemp("ids")
+    files = [folder / str(number) for number in range(len(groups))]
+    before, known, names = [((), ())] * len(groups), None, []
+    with mock.patch("preprocess.readers.ids.KEYS_AT_ONCE", at_once):
+        while known is None or any(not np.array_equal(a, b) for a, b in zip(known, before, strict=True)):
+            names = []
+            for group, file, met in zip(groups, files, before, strict=True):
+                ids = UniqueIds(met)
+                documents = [Document(name, "s", ["a"]) for name in group]
+                for document in documents:
+                    ids.settle(document)
+                ids.save(file)
+                names += [document.id for document in documents]
+            known, before = before, met_before(files)
+    assert names == settled(*(name for group in groups for name in group))[0]
 
 
 DOCUMENT = Document(

@@ -9,8 +9,12 @@ import pytest
 
 from preprocess import compare_tokenizers
 from preprocess.compare_tokenizers import study_of, write_study
-from preprocess.files import InputError
+from preprocess.documents import Document, read_documents
+from preprocess.engine import Engine
+from preprocess.files import InputError, InputLog
+from preprocess.mix import mix
 from preprocess.study.candidates import Candidate
+from preprocess.study.held_out import seen_in_training
 from preprocess.study.markdown import escaped, markdown
 from preprocess.study.page import page
 from preprocess.study.report import Section, sections, warnings
@@ -18,7 +22,8 @@ from preprocess.study.samples import Term
 from preprocess.study.tables import Column, Cut, Table
 from preprocess.train_tokenizer import train_tokenizer
 from preprocess.vocabulary import Subwords, build_tokenizer
-from tests.corpus_helpers import run
+from preprocess.weighing import Weighing
+from tests.corpus_helpers import run, write_shards
 from tests.published_models import write_tokenizer
 from tests.text_helpers import PAPER, SAMPLE, sample_lines, trained
 
@@ -185,10 +190,12 @@ def command(tmp_path_factory):
     text.write_text("\n".join(sample_lines()[:300]) + "\n", encoding="utf-8")
     train_tokenizer([text], folder / "seen", vocab_size=300, count_duplicates=False)
     write_tokenizer(folder / "bert", "wordpiece")
+    (folder / "other.txt").write_text("\n".join(sample_lines()[299:400]) + "\n", encoding="utf-8")
     tokenizers = [folder / "seen", trained(), folder / "bert"]
     result = run(
         "preprocess.compare_tokenizers", *tokenizers, "--names", "seen,ours,bert", "--text", text, "--output",
-        folder / "out", "--terms", SAMPLE / "terms.tsv", "--sentences", SAMPLE / "sentences.txt",
+        folder / "out", "--trained-on", folder / "other.txt", "--terms", SAMPLE / "terms.tsv",
+        "--sentences", SAMPLE / "sentences.txt",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     return folder, result
@@ -212,7 +219,33 @@ def test_text_that_a_tokenizer_was_trained_on_is_told_from_held_out_text(command
     assert len(warned) == 1 and warned[0].startswith(f"warning: seen was trained on {folder / 'seen.txt'}: ")
     text = (folder / "out" / "study.md").read_text(encoding="utf-8")
     assert [row[1] for row in rows(text, "The text in tokens")] == ["NO", "yes", "not known"]
-    assert text.count("Warning: seen was trained on") == 1
+    assert text.count("Warning: seen was trained on") == 1 and "0 of the 1 documents and 1 of the 300 lines" in text
+
+
+def test_documents_and_lines_of_the_training_text_are_counted(tmp_path):
+    """Of five documents one is in training text as it is and one with other spaces; one has a line of it twice."""
+    training = [["Une toux.", "Deux  jours."], ["Le foie."], ["La rate.", "Fin."], ["Un.", "Fin."]]
+    held_out = [["Le  foie."], ["Un.", "Fin."], ["Fin.", "Fin.", "Toux."], ["Une toux."], ["Le foie"]]
+    documents = [Document(str(number), "s", lines) for number, lines in enumerate(training)]
+    mix([write_shards(tmp_path / "in", documents, 2)], tmp_path / "mixed", Weighing(), 0.0, 1, Engine())
+    (tmp_path / "text.txt").write_text("\n\n".join("\n".join(lines) for lines in held_out) + "\n", encoding="utf-8")
+    for paths in ([tmp_path / "mixed"], [tmp_path / "in"], sorted((tmp_path / "in").iterdir())):
+        seen = seen_in_training(tmp_path / "text.txt", paths)
+        assert (seen["documents"], seen["lines"]) == (2, 6) and len(seen["inputs"]) == 2
+    one = study(tmp_path) | {"text": study(tmp_path)["text"] | {"seen_in_training": seen}}
+    assert [warning.split(" are in ")[0] for warning in warnings(one)] == [f"2 documents of {tmp_path / 'text.txt'}"]
+    assert "too, word by word: 2 of the 1 documents and 6 of the 1 lines." in sections(one)[0].sentences[1]
+
+
+def test_every_file_of_the_text_tells_whether_it_was_trained_on(tmp_path):
+    write_shards(tmp_path / "in", [Document("1", "s", ["Le toux."]), Document("2", "s", ["Le foie."])], 1)
+    has, other = candidates("has", "other")
+    second = InputLog()
+    list(read_documents([sorted((tmp_path / "in").iterdir())[1]], second))
+    has.trained_on, other.trained_on = frozenset([second.manifest()[0]["sha256"], "x"]), frozenset(["x"])
+    made = study_of([has, other], tmp_path / "in", [], [], seed=1)
+    assert [one["trained_on_text"] for one in made["tokenizers"].values()] == [True, False]
+    assert made["text"]["path"] == str(tmp_path / "in") and len(made["text"]["inputs"]) == 2
 
 
 def test_without_warning_nothing_is_warned_of(tmp_path):

@@ -1,0 +1,83 @@
+"""Raw text to data-bin, and a table of what the corpus is: every stage, one after the other, as a YAML file says.
+
+    python -m preprocess.corpus corpus.yaml --output corpus
+
+The file names the sources, best first, and the options of the stages, as `python -m preprocess.clean --help` has them:
+
+    sources:
+      cases:                        # the name of a corpus; `mix: {core: cases}` is what speaks of it
+        type: clinical cases        # for the table
+        paths: exports/cases        # a file or folder, or a list of them; relative to this file
+        ingest: {format: jsonl, text-field: body}
+      leaflets:
+        type: leaflets
+        paths: [notices.txt]
+        clean: {also: [web]}
+    clean: {min-words: 5}           # of every source that does not say it otherwise
+    deduplicate: {max-repeats: 5}
+    mix: {core: cases, valid: 0.01}
+    train_tokenizer: {vocab-size: 40000}
+    binarize: {data-bins: 10}
+
+What is not said has its default. Stopped at any moment, the same command goes on; a second time it does nothing; what
+a changed option or text touches is made anew. The output holds documents/SOURCE, clean/SOURCE, unique, mixed,
+tokenizer, data-bin, and report/corpus.md.
+"""
+
+import argparse
+from pathlib import Path
+
+from preprocess.corpus_checks import check
+from preprocess.corpus_file import STAGES, CorpusFile
+from preprocess.corpus_report import write_report
+from preprocess.corpus_steps import Step, Steps
+from preprocess.engine import add_engine_options, engine_of
+from preprocess.files import exit_with_sentence
+
+
+def run_steps(steps: list[Step]) -> int:
+    """Run them in order; the number of those that had something to do."""
+    busy = 0
+    for number, step in enumerate(steps, 1):
+        print(f"[{number}/{len(steps)}] {step}", flush=True)
+        before = step.made()
+        step.run()
+        busy += step.made() != before
+    return busy
+
+
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, metavar="YAML", help="the file that says it")
+    parser.add_argument("--output", required=True, type=Path, help="the directory to write")
+    parser.add_argument(
+        "--until",
+        choices=STAGES,
+        help="stop after this stage (default: go on; `clean` leaves dropped.txt to be read)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="check the file, and show the commands it stands for")
+    add_engine_options(parser)
+    return parser
+
+
+def main() -> None:
+    """The command line."""
+    options = command_line().parse_args()
+    engine_of(options)  # refuses what does not fit together
+    file = CorpusFile(options.file)
+    steps = list(Steps(file, options.output, options))
+    check(file, steps)
+    if options.until:
+        steps = [step for step in steps if STAGES.index(step.stage) <= STAGES.index(options.until)]
+    if options.dry_run:
+        print("\n".join(map(str, steps)))
+        return
+    busy = run_steps(steps)
+    if not options.until:
+        print(write_report(file, options.output, steps))
+    print(f"{'written':>8}  {options.output} ({len(steps) - busy} of {len(steps)} stages were there already)")
+
+
+if __name__ == "__main__":
+    exit_with_sentence(main)
