@@ -71,8 +71,7 @@ def make_data_bins(
     targets = _targets(pieces, places, data_bins)
     encoder = worker_of(encoding).encoder
     join = JoinParts(work.scratch / "parts", encoder.layout, encoder.dtype)
-    waiting = [target for target in targets if not join.report(target).exists()]
-    engine.run("joining", join, waiting, work.scratch / "jobs")
+    engine.run("joining", join, targets, work.scratch / "jobs")
     _share_out(encoding.tokenizer, places, targets)
     for place in places if weights else ():
         write_mix(place, weights)
@@ -84,12 +83,12 @@ def _encode(
 ) -> dict[str, PartReport]:
     """Encode what is not encoded yet; what became of each split."""
     encode = EncodeFile(encoding, work.scratch / "parts")
-    waiting = [piece for piece in pieces if not encode.report(piece).exists()]
-    waiting.sort(key=lambda piece: piece.file.stat().st_size, reverse=True)  # the largest first: all end together
-    engine.run("encoding", encode, waiting, work.scratch / "jobs")
+    # The largest first: all processes end together.
+    largest_first = sorted(pieces, key=lambda piece: piece.file.stat().st_size, reverse=True)
+    engine.run("encoding", encode, largest_first, work.scratch / "jobs")
     reports: dict[str, PartReport] = {}
     for piece in pieces:
-        reports.setdefault(piece.split, PartReport()).add(PartReport.read(encode.report(piece)))
+        reports.setdefault(piece.split, PartReport()).add(PartReport.read(encode.done(piece)))
     for split, report in reports.items():
         first = next(piece.file for piece in pieces if piece.split == split)
         if not report.lines:

@@ -113,7 +113,7 @@ def _find(
     keys, logs = work.scratch / "keys", work.scratch / "jobs"
     keys.mkdir(exist_ok=True)
     make = MakeKeys(keys, settings.min_characters if settings.max_repeats else None, settings.near)
-    engine.run("keys", make, [piece for piece in enumerate(shards) if not make.made(piece[0]).exists()], logs)
+    engine.run("keys", make, list(enumerate(shards)), logs)
     corpus, decided = Keys.of(keys, len(shards)), keys / "fates.npy"
     if not decided.exists():
         same = find_same(corpus)
@@ -121,7 +121,7 @@ def _find(
         save(decided, fates(same, near))
     repeated = FindRepeated(settings.max_repeats, decided, corpus.starts)
     lines = share_out(keys, corpus.parts) if settings.max_repeats else []
-    engine.run("lines", repeated, [part for part in lines if not part.output.exists()], logs)
+    engine.run("lines", repeated, lines, logs)
     return DropFound(corpus, decided, tuple(lines), REPEATED.format(settings.max_repeats), examples, again)
 
 

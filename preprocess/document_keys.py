@@ -39,7 +39,7 @@ class Keys:
     @classmethod
     def of(cls, directory: Path, shards: int) -> "Keys":
         """What `MakeKeys` wrote for every shard."""
-        counts = [np.load(directory / f"{shard_name(shard)}.parts.npy") for shard in range(shards)]
+        counts = [np.load(counts_of(directory, shard)) for shard in range(shards)]
         parts = [shard_name(shard, part) for shard, found in enumerate(counts) for part in range(len(found))]
         starts = np.cumsum([0, *np.concatenate(counts)])
         return cls(directory, tuple(parts), tuple(starts.tolist()), tuple(np.cumsum([0, *map(len, counts)]).tolist()))
@@ -81,14 +81,12 @@ class MakeKeys:
     lines_of: int | None  # None: no keys of lines
     near: Settings | None
 
-    def made(self, shard: int) -> Path:
+    def done(self, piece: tuple[int, Path]) -> Path:
         """How many documents each part has; written last."""
-        return self.directory / f"{shard_name(shard)}.parts.npy"
+        return counts_of(self.directory, piece[0])
 
     def __call__(self, piece: tuple[int, Path]) -> None:
         shard, path = piece
-        if self.made(shard).exists():
-            return
         counts = []
         for part, documents in enumerate(_parts(read_documents([path]))):
             keys = PartKeys(self)
@@ -96,7 +94,12 @@ class MakeKeys:
                 keys.add(document)
             keys.save(self.directory / shard_name(shard, part))
             counts.append(keys.count)
-        save(self.made(shard), np.array(counts, np.int64))
+        save(self.done(piece), np.array(counts, np.int64))
+
+
+def counts_of(keys: Path, shard: int) -> Path:
+    """Where the keys of a shard say how many documents each of its parts has."""
+    return keys / f"{shard_name(shard)}.parts.npy"
 
 
 def _parts(documents: Iterable[Document]) -> Iterator[Iterator[Document]]:

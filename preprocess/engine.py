@@ -1,14 +1,15 @@
 """Where the pieces of a stage run: in processes of this machine, or in jobs of a Slurm cluster.
 
-A piece is an item and a function that turns it into files, each written whole. Pieces are independent, and give the
-same bytes wherever they run; one whose files are there is left as it is, so that what was stopped goes on.
+A task turns a piece into files, each written whole. Pieces are independent, and give the same bytes wherever they run;
+one whose files are there is left as it is, so that what was stopped goes on.
 """
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from tqdm import tqdm
 
@@ -21,6 +22,28 @@ from preprocess.slurm import add_slurm_options, slurm_options
 SLURM_HOURS = 24  # as of the launcher; a job that needs more is cut short, and the same command goes on
 
 
+class Task(Protocol):
+    """What is done to every piece. It is pickled to other processes, as the pieces are."""
+
+    def __call__(self, piece: Piece) -> None:
+        """Write the files of the piece."""
+
+    def done(self, piece: Piece) -> Path:
+        """The file that is written last: where it is, the piece is done."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The task, but for pieces that are done by the time: Slurm starts a job anew that it stopped."""
+
+    task: Task
+
+    def __call__(self, piece: Piece) -> None:
+        """Write the files of the piece, unless they are there."""
+        if not self.task.done(piece).exists():
+            self.task(piece)
+
+
 @dataclass
 class Engine:
     """`workers` processes here or, with `jobs`, in each of that many Slurm jobs; `slurm` holds sbatch options."""
@@ -29,19 +52,20 @@ class Engine:
     jobs: int = 0
     slurm: dict[str, str | int] = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
 
-    def run(self, name: str, function: Callable[[Piece], None], pieces: Sequence[Piece], logs: Path) -> None:
-        """Run the function on every piece; both are pickled, and the pieces come in no order.
+    def run(self, name: str, task: Task, pieces: Sequence[Piece], logs: Path) -> None:
+        """Do the task on every piece that is not done. They are begun in their order, and end in any.
 
         `logs` is where Slurm jobs leave theirs. Raises InputError with the sentence of a piece that met bad input, and
         for a process or a job that was killed.
         """
-        if not pieces:
+        waiting = [piece for piece in pieces if not task.done(piece).exists()]
+        if not waiting:
             return
-        with tqdm(total=len(pieces), desc=name, unit="piece", mininterval=1) as bar:
+        with tqdm(total=len(waiting), desc=name, unit="piece", mininterval=1) as bar:
             if self.jobs:
-                run_on_slurm(name, Job(function, self.workers), pieces, self.jobs, logs, self.slurm, bar)
+                run_on_slurm(name, Job(Missing(task), self.workers), waiting, self.jobs, logs, self.slurm, bar)
                 return
-            for _ in run_here(function, pieces, self.workers):
+            for _ in run_here(Missing(task), waiting, self.workers):
                 bar.update()
 
 

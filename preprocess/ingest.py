@@ -118,10 +118,9 @@ def _read_groups(work: Work, groups: list[Group], where: tuple[Where, ...], engi
     read = ReadGroup(work.directory, work.scratch / "reports", where)
     shared = True
     while shared:
-        waiting = [group for group in groups if not read.report(group).exists()]
-        engine.run("reading", read, waiting, work.scratch / "jobs")
+        engine.run("reading", read, groups, work.scratch / "jobs")
         shared = _tell_of_earlier_ids(read, groups)
-    return [Read.of(read.report(group)) for group in groups]
+    return [Read.of(read.done(group)) for group in groups]
 
 
 def _tell_of_earlier_ids(read: "ReadGroup", groups: list[Group]) -> bool:
@@ -130,7 +129,7 @@ def _tell_of_earlier_ids(read: "ReadGroup", groups: list[Group]) -> bool:
     for group, before in zip(groups, met_before([read.ids(group) for group in groups]), strict=True):
         known = load(read.before(group)) if read.before(group).exists() else before[:, :0]
         if not np.array_equal(known, before):
-            read.report(group).unlink()  # first: a kill in between has it read once more in vain
+            read.done(group).unlink()  # first: a kill in between has it read once more in vain
             save(read.before(group), before)
             shared = True
     return shared
@@ -144,8 +143,8 @@ class ReadGroup:
     reports: Path
     where: tuple[Where, ...]
 
-    def report(self, group: Group) -> Path:
-        """Written last: where it is, the group is done."""
+    def done(self, group: Group) -> Path:
+        """What was read; written last."""
         return self.reports / f"{shard_name(group.number)}.json"
 
     def ids(self, group: Group) -> Path:
@@ -157,8 +156,6 @@ class ReadGroup:
         return self.reports / f"{shard_name(group.number)}.before.npy"
 
     def __call__(self, group: Group) -> None:
-        if self.report(group).exists():
-            return
         skipped: list[list[str]] = []
         log, report = ReadLog(lambda one: skipped.append(list(one))), Report()
         for older in self.directory.glob(f"{shard_name(group.number)}-*"):
@@ -172,7 +169,7 @@ class ReadGroup:
             report.drop(reason, count)
         ids.save(self.ids(group))
         report.inputs = log.manifest()
-        with written_whole(self.report(group)) as handle:
+        with written_whole(self.done(group)) as handle:
             content = {"report": asdict(report), "formats": dict(log.documents), "skipped": skipped}
             json.dump(content, handle, ensure_ascii=False)
 

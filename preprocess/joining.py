@@ -37,24 +37,22 @@ class JoinParts:
     layout: Layout
     dtype: np.dtype
 
-    def report(self, target: Target) -> Path:
-        """Written last: where it is, the target is done."""
+    def done(self, target: Target) -> Path:
+        """What the data-bins hold; written last."""
         return self.parts / f"{target.split}-{target.sample}.json"
 
     def held(self, target: Target) -> list[Held]:
         """What each of its data-bins holds."""
-        return [Held(**held) for held in json.loads(self.report(target).read_text(encoding="utf-8"))]
+        return [Held(**held) for held in json.loads(self.done(target).read_text(encoding="utf-8"))]
 
     def __call__(self, target: Target) -> None:
-        if self.report(target).exists():
-            return
         with ExitStack() as stack:
             writers = [stack.enter_context(Writer(place / target.split, self.dtype)) for place in target.data_bins]
             outputs = [SplitWriter(writer, self.layout) for writer in writers]
             for block in self._numbered(target):
                 for number, output in enumerate(outputs):
                     output.add(block.only(block.documents % len(outputs) == number))
-        with written_whole(self.report(target)) as handle:
+        with written_whole(self.done(target)) as handle:
             json.dump([asdict(output.held) for output in outputs], handle)
 
     def _numbered(self, target: Target) -> Iterator[EncodedBlock]:

@@ -58,14 +58,12 @@ class Split:
     share: float
     chosen: frozenset[float] = frozenset()  # draws of texts that are set apart whatever the share
 
-    def report(self, piece: tuple[int, Path]) -> Path:
-        """Written last: where it is, the shard is done."""
+    def done(self, piece: tuple[int, Path]) -> Path:
+        """What the shard holds of each corpus; written last."""
         return self.reports / f"{shard_name(piece[0])}.json"
 
     def __call__(self, piece: tuple[int, Path]) -> None:
         number, source = piece
-        if self.report(piece).exists():
-            return
         log, parts, name = InputLog(), {}, shard_name(number) + SHARD_SUFFIX
         for older in [*self.directory.glob(f"{TRAIN}/*/{name}"), *self.directory.glob(f"{VALID}/{name}")]:
             older.unlink()  # of a division without the chosen texts
@@ -77,7 +75,7 @@ class Split:
                 if place not in files:
                     files[place] = stack.enter_context(written_shard(self.directory / place))
                 files[place].write(document)
-        with written_whole(self.report(piece)) as handle:
+        with written_whole(self.done(piece)) as handle:
             found = {source: asdict(part) for source, part in parts.items()}
             json.dump({"parts": found, "inputs": log.manifest()}, handle, ensure_ascii=False)
 
@@ -132,12 +130,11 @@ def _split(work: Work, pieces: list, share: float, seed: int, engine: Engine) ->
 
 
 def _divide(work: Work, split: Split, pieces: list, engine: Engine) -> tuple[dict[str, Part], list]:
-    waiting = [piece for piece in pieces if not split.report(piece).exists()]
-    engine.run("splitting", split, waiting, work.scratch / "jobs")
+    engine.run("splitting", split, pieces, work.scratch / "jobs")
     parts: dict[str, Part] = {}
     read: list[dict] = []
     for piece in pieces:
-        report = json.loads(split.report(piece).read_text(encoding="utf-8"))
+        report = json.loads(split.done(piece).read_text(encoding="utf-8"))
         for name, record in report["parts"].items():
             parts.setdefault(name, Part()).add(Part.from_json(record))
         read += report["inputs"]

@@ -93,13 +93,11 @@ class EncodeFile:
     encoding: Encoding
     parts: Path
 
-    def report(self, piece: Piece) -> Path:
-        """Written last: where it is, the piece is done."""
+    def done(self, piece: Piece) -> Path:
+        """What was read and left out; written last."""
         return self.parts / f"{shard_name(piece.number)}.json"
 
     def __call__(self, piece: Piece) -> None:
-        if self.report(piece).exists():
-            return
         log, report = InputLog(), PartReport()
         blocks = blocks_of(read_documents([piece.file], log), report.dropped.cuts)
         samples = self.encoding.sampling.samples if piece.drawn else 1
@@ -116,7 +114,7 @@ class EncodeFile:
                 last = _count(report, encoded[0], last)
                 bar.update(log.bytes_read - bar.n)
         report.inputs = log.manifest()
-        with written_whole(self.report(piece)) as handle:
+        with written_whole(self.done(piece)) as handle:
             json.dump(asdict(report), handle, ensure_ascii=False)
 
 

@@ -54,7 +54,15 @@ def _receive(function: Callable[[Piece], None], pieces: Sequence[Piece]) -> None
 
 def _run(number: int) -> None:
     function, pieces = _received
-    function(pieces[number])
+    try:
+        function(pieces[number])
+    except BaseException:
+        _received[0] = _nothing  # it would go on with the next until this process is ended
+        raise
+
+
+def _nothing(_: Piece) -> None:
+    pass
 
 
 def begin_worker() -> None:

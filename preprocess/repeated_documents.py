@@ -44,9 +44,8 @@ def find_near(
     for number in range(ROUNDS):
         search = FindNear(corpus, settings, number)
         save(search.gone, gone)
-        bands = [band for band in range(settings.bands) if not search.output(band).exists()]
-        engine.run("documents", search, bands, logs)
-        found = _together(search.output(band) for band in range(settings.bands))
+        engine.run("documents", search, range(settings.bands), logs)
+        found = _together(search.done(band) for band in range(settings.bands))
         if number and not len(found):
             break
         pairs = once(np.concatenate([pairs, found]))
@@ -92,8 +91,8 @@ class FindNear:
         """For every document, whether it is left out of this round."""
         return self.corpus.directory / f"gone-{self.round}.npy"
 
-    def output(self, band: int) -> Path:
-        """(pairs, 2) the numbers of the documents."""
+    def done(self, band: int) -> Path:
+        """(pairs, 2) the numbers of the documents; written last."""
         return self.corpus.directory / f"near-{self.round}-{band:03d}.npy"
 
     def crowd(self, band: int) -> Path:
@@ -101,8 +100,6 @@ class FindNear:
         return self.corpus.directory / f"crowd-{band:03d}.npy"
 
     def __call__(self, band: int) -> None:
-        if self.output(band).exists():
-            return
         gone = load(self.gone)
         if self.round:
             keys, numbers = load(self.crowd(band))
@@ -115,7 +112,7 @@ class FindNear:
             crowd = crowded(keys, self.settings)
             save(self.crowd(band), np.stack([keys[crowd], numbers[crowd].astype(np.uint64)]))
         pairs = candidates(keys, numbers, self.settings)
-        save(self.output(band), pairs[_alike(self.corpus, self.settings, pairs)])
+        save(self.done(band), pairs[_alike(self.corpus, self.settings, pairs)])
 
 
 def fates(same: np.ndarray, near: np.ndarray) -> np.ndarray:

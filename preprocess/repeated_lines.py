@@ -59,7 +59,7 @@ class Groups:
 
     @property
     def output(self) -> Path:
-        """Where it is, these are counted."""
+        """Those of their lines that are repeated."""
         return self.directory / f"repeated-{self.first:03d}.npy"
 
     def read(self, part: int) -> np.ndarray:
@@ -91,9 +91,11 @@ class FindRepeated:
     dropped: Path  # .npy: for every document of the corpus, 0 unless it is dropped
     starts: tuple[int, ...]  # where each part's documents begin in it
 
+    def done(self, groups: Groups) -> Path:
+        """All that it writes."""
+        return groups.output
+
     def __call__(self, groups: Groups) -> None:
-        if groups.output.exists():
-            return
         gone = load(self.dropped) != 0
         lines, parts = [], []
         for part in range(len(groups.parts)):

@@ -31,7 +31,7 @@ class Shard:
 
     @property
     def report(self) -> Path:
-        """Written last: where it is, the shard is done."""
+        """What became of its documents."""
         return self.reports / f"{shard_name(self.number)}.json"
 
 
@@ -39,8 +39,7 @@ def map_shards(work: Work, name: str, sources: list[Path], keep: Filter, engine:
     """Run the filter on every shard that is not done; the reports of all, added up."""
     reports = work.scratch / "reports"
     shards = [Shard(number, path, work.directory, reports) for number, path in enumerate(sources)]
-    waiting = [shard for shard in shards if not shard.report.exists()]
-    engine.run(name, FilterShard(keep), waiting, work.scratch / "jobs")
+    engine.run(name, FilterShard(keep), shards, work.scratch / "jobs")
     return Report.added_up(shard.report for shard in shards)
 
 
@@ -50,9 +49,11 @@ class FilterShard:
 
     keep: Filter
 
+    def done(self, shard: Shard) -> Path:
+        """Written last."""
+        return shard.report
+
     def __call__(self, shard: Shard) -> None:
-        if shard.report.exists():
-            return
         log, report = InputLog(), Report()
         with written_shard(shard.directory / (shard_name(shard.number) + SHARD_SUFFIX)) as target:
             for document in self.keep(shard.number, _counted(read_documents([shard.source], log), report), report):

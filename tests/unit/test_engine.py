@@ -11,15 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from preprocess.engine import Engine, add_engine_options, engine_of
+from preprocess.engine import Engine, Missing, add_engine_options, engine_of
 from preprocess.files import InputError
+from preprocess.on_slurm import Job
 
 
 @dataclass(frozen=True)
 class Write:
-    """A piece of the tests: write a file, and refuse the name "bad"."""
+    """A task of the tests: write a file, and refuse the name "bad"."""
 
     directory: Path
+
+    def done(self, name: str) -> Path:
+        return self.directory / name
 
     def __call__(self, name: str) -> None:
         if name == "bad":
@@ -34,6 +38,25 @@ def test_every_piece_runs(tmp_path, workers):
     Engine(workers).run("test", Write(tmp_path), [f"{n}" for n in range(7)], tmp_path / "logs")
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{n}" for n in range(7)]
     assert len({path.read_text() for path in tmp_path.iterdir()}) <= workers
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_is_done_is_left_as_it_is(tmp_path, workers):
+    (tmp_path / "1").write_text("older")
+    Engine(workers).run("test", Write(tmp_path), ["0", "1", "2"], tmp_path / "logs")
+    assert [(tmp_path / name).read_text() == "older" for name in "012"] == [False, True, False]
+    for name in "02":
+        (tmp_path / name).write_text("older")
+    Engine(workers).run("test", Write(tmp_path), ["0", "1", "2"], tmp_path / "logs")
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"older"}
+
+
+def test_what_is_done_by_the_time_is_left_as_it_is_too(tmp_path):
+    """As in a job that Slurm stopped and starts again: it is given the same pieces."""
+    (tmp_path / "a").write_text("older")
+    job = Job(Missing(Write(tmp_path)), 1)
+    assert job(["a", "b"], tmp_path / "progress") is None
+    assert (tmp_path / "a").read_text() == "older" and (tmp_path / "b").exists()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -53,16 +76,20 @@ from pathlib import Path
 from preprocess.engine import Engine
 from preprocess.files import InputError, exit_with_sentence
 
-def sleep(path):
-    if path.endswith("bad"):
-        while len(list(Path(path).parent.iterdir())) < 2:
-            time.sleep(0.01)
-        raise InputError("bad: refused.")
-    Path(path).write_text(str(os.getpid()))
-    time.sleep(60)
+class Sleep:
+    def done(self, path):
+        return Path(path)
+
+    def __call__(self, path):
+        if path.endswith("bad"):
+            while len(list(Path(path).parent.iterdir())) < 2:
+                time.sleep(0.01)
+            raise InputError("bad: refused.")
+        Path(path).write_text(str(os.getpid()))
+        time.sleep(60)
 
 if __name__ == "__main__":
-    exit_with_sentence(lambda: Engine(2).run("test", sleep, sys.argv[1:], Path("logs")))
+    exit_with_sentence(lambda: Engine(2).run("test", Sleep(), sys.argv[1:], Path("logs")))
 """
 
 
