@@ -7,12 +7,12 @@
 # one was stopped, a training from its last checkpoint. The run `random` fine-tunes random weights with three seeds.
 #
 #   JOBS=1            runs at a time, a core each (default 2); kill -USR1 the xargs of a campaign adds one
-#   UPDATES=1000      of each training (default 1000: 4.1 million tokens; the slowest leaves its plateau at some 300)
+#   UPDATES=1500      of each training (default 1500: 6.1 million tokens; the slowest leaves its plateau at some 500)
 #   EPOCHS=20         of each fine-tuning (default 20, the protocol's)
 #   WORDS=3000        masked words to guess (default 3000)
 #   SEEDS="1 2 3"     (default "1 2 3")
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-updates=${UPDATES:-1000} epochs=${EPOCHS:-20} words=${WORDS:-3000} seeds=(${SEEDS:-1 2 3})
+updates=${UPDATES:-1500} epochs=${EPOCHS:-20} words=${WORDS:-3000} seeds=(${SEEDS:-1 2 3})
 settings="UPDATES=$updates EPOCHS=$epochs WORDS=$words"
 
 refuse() { echo "error: $1" >&2; exit 2; }
