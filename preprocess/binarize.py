@@ -27,9 +27,10 @@ from preprocess.estimate import estimate
 from preprocess.files import InputError, exit_with_sentence
 from preprocess.mixing import TRAIN, split_name
 from preprocess.options import at_least
+from preprocess.origin import identity
 from preprocess.parallel import Encoding, worker_of
 from preprocess.parts import pieces_of
-from preprocess.resumable import identity, resumable_directory
+from preprocess.resumable import resumable_directory
 from preprocess.subword_sampling import ALPHA, Sampling
 
 

@@ -21,8 +21,9 @@ from preprocess.examples import EXAMPLES, Examples
 from preprocess.files import exit_with_sentence, written_whole
 from preprocess.optional_rules import OPTIONAL, short_lines
 from preprocess.options import at_least
+from preprocess.origin import identity
 from preprocess.report import Report
-from preprocess.resumable import identity, resumable_directory
+from preprocess.resumable import resumable_directory
 from preprocess.stage import map_shards
 
 EMPTY = "documents left without a line"

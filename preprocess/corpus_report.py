@@ -10,8 +10,9 @@ from preprocess.corpus_tables import page, table_1
 from preprocess.documents import Size
 from preprocess.files import InputLog, written_whole
 from preprocess.mixing import split_name
+from preprocess.origin import MANIFEST, code_digest, digest_of, identity
 from preprocess.report import Report, total
-from preprocess.resumable import MANIFEST, code_digest, digest_of, identity, resumable_directory
+from preprocess.resumable import resumable_directory
 from preprocess.study.markdown import plain
 
 NAME = "report"

@@ -28,10 +28,11 @@ from preprocess.examples import Examples
 from preprocess.files import exit_with_sentence, readable, written_whole
 from preprocess.near_duplicates import Settings as Near
 from preprocess.options import at_least, named_path
+from preprocess.origin import MANIFEST, identity
 from preprocess.repeated_documents import NEAR, SAME, fates, find_near, find_same
 from preprocess.repeated_lines import FindRepeated, share_out
 from preprocess.report import Report
-from preprocess.resumable import MANIFEST, Work, identity, resumable_directory
+from preprocess.resumable import Work, resumable_directory
 from preprocess.shards import shard_name
 from preprocess.stage import map_shards
 

@@ -21,11 +21,12 @@ from preprocess.arrays import load, save
 from preprocess.documents import Document
 from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
 from preprocess.files import InputError, exit_with_sentence, readable, written_whole
+from preprocess.origin import identity
 from preprocess.readers import FORMATS, Found, How, ReadLog, Skipped, UniqueIds, files_of, read_file
 from preprocess.readers.arguments import add_arguments, how_of
 from preprocess.readers.ids import met_before
 from preprocess.report import Report, total
-from preprocess.resumable import Work, identity, resumable_directory
+from preprocess.resumable import Work, resumable_directory
 from preprocess.shards import SHARD_BYTES, Shards, shard_name
 from preprocess.where import Where
 

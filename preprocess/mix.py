@@ -21,7 +21,8 @@ from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
 from preprocess.mixing import TRAIN, Use, corpus_name, describe, write_mix
 from preprocess.options import share
-from preprocess.resumable import Work, identity, resumable_directory
+from preprocess.origin import identity
+from preprocess.resumable import Work, resumable_directory
 from preprocess.shards import ShardFile, shard_name, written_shard
 from preprocess.weighing import Weighing, add_weighing_options, weighing_of
 

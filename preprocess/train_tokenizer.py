@@ -19,7 +19,8 @@ from preprocess.corpora import read_corpora, weighed
 from preprocess.files import InputError, exit_with_sentence, written_whole
 from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
 from preprocess.options import at_least
-from preprocess.resumable import identity, resumable_directory
+from preprocess.origin import identity
+from preprocess.resumable import resumable_directory
 from preprocess.sample import Sample, draw_lines, split_words
 from preprocess.spelling import Convention, spelled_texts, twice
 from preprocess.subwords import TRAINERS, Words, train, train_plain

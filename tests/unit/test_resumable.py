@@ -5,12 +5,12 @@ import subprocess
 import sys
 from contextlib import suppress
 from importlib import metadata
-from pathlib import Path
 
 import pytest
 
 from preprocess.files import InputError, written_whole
-from preprocess.resumable import code_digest, digest_of, identity, resumable_directory, versions
+from preprocess.origin import code_digest, digest_of, versions
+from preprocess.resumable import resumable_directory
 
 KEY = {"settings": {"a": 1}}
 VERSIONS = versions()
@@ -58,7 +58,7 @@ def test_the_same_again_does_nothing_and_another_key_begins_anew(tmp_path):
 
 def test_another_version_of_the_code_begins_anew(tmp_path, monkeypatch):
     make(tmp_path / "out", ["a"])
-    monkeypatch.setattr("preprocess.resumable.code_digest", lambda: "another")
+    monkeypatch.setattr("preprocess.origin.code_digest", lambda: "another")
     assert make(tmp_path / "out", ["a"]) == ["a"]
 
 
@@ -199,8 +199,8 @@ def test_what_changed_is_said_when_an_output_is_made_anew(tmp_path, capsys, monk
     assert said({"settings": 3, "inputs": 3}, fail_at="b").endswith("changed since: settings\n")
     assert said({"settings": 3, "inputs": 3}, fail_at="b") == ""  # gone on with
     assert said({"settings": 3, "inputs": 4}, fail_at="b").endswith("changed since: inputs\n")  # the half-made one's
-    monkeypatch.setattr("preprocess.resumable.code_digest", lambda: "another")
-    monkeypatch.setattr("preprocess.resumable.versions", lambda: VERSIONS | {"numpy": "7.0"})
+    monkeypatch.setattr("preprocess.origin.code_digest", lambda: "another")
+    monkeypatch.setattr("preprocess.origin.versions", lambda: VERSIONS | {"numpy": "7.0"})
     assert said({"settings": 3, "inputs": 4}).endswith(f"since: code, numpy ({VERSIONS['numpy']} before, 7.0 now)\n")
 
 
@@ -218,50 +218,5 @@ def test_the_manifest_says_what_it_was_made_from_and_with(tmp_path):
 @pytest.mark.parametrize("library", ["python", "rensa", "pyarrow"])
 def test_another_version_of_a_library_begins_anew(tmp_path, monkeypatch, library):
     make(tmp_path / "out", ["a"])
-    monkeypatch.setattr("preprocess.resumable.versions", lambda: VERSIONS | {library: "another"})
+    monkeypatch.setattr("preprocess.origin.versions", lambda: VERSIONS | {library: "another"})
     assert make(tmp_path / "out", ["a"]) == ["a"]
-
-
-def test_the_same_input_spelled_otherwise_is_the_same(tmp_path, monkeypatch):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "a.txt").write_text("un")
-    (tmp_path / "link").symlink_to("folder")
-    monkeypatch.chdir(tmp_path)
-    before = identity([Path("folder"), Path("folder/a.txt")])
-    monkeypatch.chdir(tmp_path / "folder")
-    assert identity([Path("../folder"), Path("a.txt")]) == before == identity([Path("."), tmp_path / "folder/a.txt"])
-    assert identity([tmp_path / "link"]) != identity([tmp_path / "folder"])
-
-
-def test_an_output_is_known_by_its_manifest_wherever_it_lies(tmp_path):
-    make(tmp_path / "out", ["a"])
-    before = identity([tmp_path / "out"])
-    (tmp_path / "out").rename(tmp_path / "moved")
-    assert len(before) == 1 and identity([tmp_path / "moved"]) == before
-    make(tmp_path / "moved", ["a"], key={})
-    assert identity([tmp_path / "moved"]) != before
-
-
-@pytest.mark.parametrize("content", ["{}", '{"command": "clean"}', '["key"]', "a text", "\xff"])
-def test_a_manifest_of_somebody_else_hides_no_change(tmp_path, content):
-    (tmp_path / "manifest.json").write_bytes(content.encode("latin-1"))
-    (tmp_path / "a.txt").write_text("un")
-    before = identity([tmp_path])
-    (tmp_path / "a.txt").write_text("deux")
-    assert identity([tmp_path]) != before
-
-
-def test_an_input_that_changes_is_another_input(tmp_path):
-    text, folder = tmp_path / "text.txt", tmp_path / "folder"
-    folder.mkdir()
-    text.write_text("un")
-    (folder / "a.txt").write_text("un")
-    before = identity([text, folder])
-    assert identity([text, folder]) == before
-    text.write_text("deux")
-    assert identity([text, folder]) != before
-    before = identity([folder])
-    (folder / "b.txt").write_text("")
-    assert identity([folder]) != before
-    with pytest.raises(InputError, match="no such file"):
-        identity([tmp_path / "no.txt"])
