@@ -92,6 +92,9 @@ class EncoderPool:
             while futures:
                 yield futures.popleft().result()
         except BrokenProcessPool:
+            # As later Pythons do: in 3.10 the pool waits for ever for a process that takes the blocks on their way.
+            if queue := getattr(self.executor, "_call_queue", None):
+                queue._reader.close()
             raise InputError("a worker was killed, mostly for lack of memory; give fewer --workers.") from None
 
 

@@ -206,8 +206,9 @@ def end(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_process_that_is_killed_is_one_sentence(tmp_path, tokenizer, monkeypatch):
+@pytest.mark.parametrize("lines", [1, 40_000])  # the second text is more than a pipe holds
+def test_a_process_that_is_killed_is_one_sentence(tmp_path, tokenizer, monkeypatch, lines):
     monkeypatch.setattr("preprocess.parallel._work", end)
-    (tmp_path / "a.txt").write_text("Fin.\n")
+    (tmp_path / "a.txt").write_text("".join(f"Fin de la consultation numéro {n}.\n" for n in range(lines)))
     with pytest.raises(InputError, match="a worker was killed"):
         binarize(tokenizer, {"train": [tmp_path / "a.txt"]}, tmp_path / "out", Engine(2))
