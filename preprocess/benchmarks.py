@@ -43,8 +43,9 @@ def words_of(text: str) -> list[str]:
 def read_benchmarks(named: Iterable[tuple[str, str]], shortest: int) -> list[Benchmark]:
     """The benchmarks of (name, path) pairs; several paths of one name are one benchmark.
 
-    A path is an output of ingest, or a file or folder as ingest reads them without options. Raises InputError for one
-    that cannot be read, and for a benchmark without a sentence of `shortest` characters.
+    A path is an output of ingest, or a file or folder as ingest reads them without options. A sentence has `shortest`
+    characters, half of them in its words: a form's "Nom : ......" is none. Raises InputError for a path that cannot be
+    read, and for a benchmark without a sentence.
     """
     found: dict[str, dict[str, str]] = {}
     for name, path in named:
@@ -56,7 +57,9 @@ def read_benchmarks(named: Iterable[tuple[str, str]], shortest: int) -> list[Ben
                     sentences[words] = max(sentences.get(words, ""), sentence, key=len)  # with more punctuation
     benchmarks = []
     for name, sentences in found.items():
-        long = tuple(text for words, text in sentences.items() if words and len(text) >= shortest)
+        long = tuple(
+            text for words, text in sentences.items() if words and len(text) >= shortest and len(words) >= shortest / 2
+        )
         if not long:
             raise InputError(f"benchmark {name}: no sentence of {shortest} characters; name the folder of its texts.")
         benchmarks.append(Benchmark(name, long, len(sentences) - len(long)))

@@ -17,11 +17,18 @@ model (subword regularisation, Kudo 2018), in each by others; their validation t
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from preprocess.corpora import VALID, is_mix, read_corpora
-from preprocess.data_bins import check_enough, data_bin_paths, described, make_data_bins, tokenizer_digests
+from preprocess.data_bins import (
+    check_enough,
+    data_bin_paths,
+    described,
+    keep_tokenizer,
+    make_data_bins,
+    tokenizer_digests,
+)
 from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
 from preprocess.estimate import estimate
 from preprocess.files import InputError, exit_with_sentence
@@ -66,6 +73,7 @@ def binarize(
         if work is not None:
             check_enough(splits, data_bins)
             pieces = pieces_of(splits, sampling is not None, engine)
+            encoding = replace(encoding, tokenizer=keep_tokenizer(work, tokenizer, digests))
             made = make_data_bins(work, pieces, encoding, data_bins, weights, engine)
             work.manifest = settings | {"tokenizer": digests} | made
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))

@@ -90,6 +90,8 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node, deep=False):
         met = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="this is no name", problem_mark=key.start_mark)
             if key.value in met:
                 raise yaml.MarkedYAMLError(problem=f"{key.value} is there twice", problem_mark=key.start_mark)
             met.add(key.value)

@@ -91,9 +91,10 @@ class Steps:
             self.file.refuse(place, f"{name}: give it {'true or false' if action.nargs == 0 else 'a value'}")
         if isinstance(value, bool):
             return [option] if value else []
-        if isinstance(value, dict):
-            pairs = value.items()
-            value = [f"{key}={self.file.place(one) if action.type is named_path else one}" for key, one in pairs]
+        if action.type is named_path:
+            value = list(self._named(place, name, value))
+        elif isinstance(value, dict):
+            value = [f"{key}={one}" for key, one in value.items()]
         values = value if isinstance(value, list) else [value]
         values = [str(self.file.place(one) if action.type is Path else one) for one in values]
         if action.nargs in ("+", "*"):
@@ -101,3 +102,11 @@ class Steps:
         if not isinstance(action, argparse._AppendAction):
             values = [",".join(values)]
         return [f"{option}={one}" for one in values]
+
+    def _named(self, place: str, name: str, value: object) -> Iterator[str]:
+        """NAME=PATH of {name: path}, also with several paths of a name."""
+        if not isinstance(value, dict):
+            self.file.refuse(place, f"{name}: write `name: path` lines under it")
+        for key, paths in value.items():
+            for path in paths if isinstance(paths, list) else [paths]:
+                yield f"{key}={self.file.place(path)}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from preprocess.documents import read_documents
 from preprocess.engine import Engine
-from preprocess.files import InputError
+from preprocess.files import InputError, written_whole
 from preprocess.joining import JoinParts, Target
 from preprocess.mixing import write_mix
 from preprocess.parallel import Encoding, worker_of
@@ -31,6 +31,21 @@ def tokenizer_digests(tokenizer: Path) -> dict[str, str]:
         )
     files = [tokenizer / name for name in TOKENIZER_FILES if (tokenizer / name).is_file()]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def keep_tokenizer(work: Work, tokenizer: Path, digests: dict[str, str]) -> Path:
+    """A copy of the tokenizer that has these digests, for all processes to encode with, however late they begin.
+
+    Raises InputError where the tokenizer was replaced in the meantime.
+    """
+    kept = work.copies / "tokenizer"
+    kept.mkdir(parents=True, exist_ok=True)
+    for name in digests:
+        with written_whole(kept / name, "wb") as handle:
+            handle.write((tokenizer / name).read_bytes())
+    if tokenizer_digests(kept) != digests:
+        raise InputError(f"{tokenizer}: was replaced while it was read; give the same command again.")
+    return kept
 
 
 def data_bin_paths(output: Path, sampling: Sampling | None, data_bins: int) -> list[Path]:

@@ -62,8 +62,8 @@ def deduplicate(inputs: list[Path], output: Path, settings: Settings, engine: En
     """
     shards = document_files(inputs)
     described = asdict(settings) | {"benchmarks": [[name, readable(path)] for name, path in settings.benchmarks]}
-    sought = identity(file for _, path in settings.benchmarks for file in files_to_watch(Path(path)))
-    key = {"settings": described, "inputs": identity(inputs), "benchmarks": sought}
+    sought = [[name, identity(files_to_watch(Path(path)))] for name, path in settings.benchmarks]
+    key = {"settings": asdict(replace(settings, benchmarks=())), "inputs": identity(inputs), "benchmarks": sought}
     with resumable_directory(output, "deduplicate", key) as work:
         if work is not None:
             benchmarks = read_benchmarks(settings.benchmarks, settings.benchmark_characters)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # What the operating system refuses and a user can mend.
 REMEDIES = {
     errno.ENOSPC: "free some space and run the command again",
@@ -47,7 +48,7 @@ def exit_with_sentence(main: Callable[[], None]) -> None:
     except InputError as error:
         sys.exit(_say(error))
     except KeyboardInterrupt:
-        print("stopped; give the same command again to go on", file=sys.stderr)
+        print("stopped; give the same command again", file=sys.stderr)
         sys.exit(128 + signal.SIGINT)
     except OSError as error:
         if error.errno not in REMEDIES:
@@ -58,7 +59,7 @@ def exit_with_sentence(main: Callable[[], None]) -> None:
 def describe_os_error(error: OSError) -> str:
     """One sentence for the operating system's refusals a user can mend: full disk, no permission, missing path."""
     remedy = REMEDIES.get(error.errno, "see the operating system's documentation")
-    return f"{error.filename or 'output'}: {error.strerror}; {remedy}; nothing was left half-written."
+    return f"{error.filename or 'output'}: {error.strerror}; {remedy}; no output was left half-written."
 
 
 def _say(message: object) -> int:

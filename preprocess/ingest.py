@@ -74,7 +74,8 @@ def ingest(
     beside = {path for one in found for path in FORMATS[one.how.format].also_reads(one.file, one.how)}
     files = identity([*(one.file for one in found), *sorted(beside)])
     named = [[one.how.origin, one.how.name] for one in found]  # what documents without a source and an id are called by
-    with resumable_directory(output, "ingest", {"settings": settings, "inputs": [files, named, walked]}) as work:
+    key = {"settings": settings | {"mesh_descriptors": ""}, "inputs": [files, named, walked]}  # the file is an input
+    with resumable_directory(output, "ingest", key) as work:
         if work is not None:
             parts = _read_groups(work, groups, tuple(where), engine)
             _check(parts, groups, paths, how, where)

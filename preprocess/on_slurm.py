@@ -17,7 +17,7 @@ from preprocess.processes import Piece, run_here
 
 ARRAY = ".array"  # the ending of the file that holds the number of the jobs that are on their way
 LOOK_SECONDS = 1  # between two looks at the files that tell how far the jobs are
-SHOWN_SECONDS = 60  # that a shared file system may take to show what a job wrote before it ended
+SHOWN_SECONDS = 60  # that a shared file system may take to show what a job wrote before it ended, or Slurm to answer
 
 
 @dataclass
@@ -76,15 +76,25 @@ def run_on_slurm(
 def end_left(folder: Path) -> None:
     """End the jobs that a command left which wrote somewhere under `folder` and was killed; returns when none is left.
 
-    Jobs of a command that failed are cancelled, but may take half a minute to end.
+    Jobs of a command that failed are cancelled, but may take half a minute to end. Raises InputError where Slurm does
+    not answer.
     """
     for record in folder.rglob(f"*{ARRAY}") if shutil.which("scancel") else ():
-        array = record.read_text()
-        slurm.cancel(array, record.name.removesuffix(ARRAY))
-        if slurm.alive(array):
+        array, name = record.read_text(), record.name.removesuffix(ARRAY)
+        slurm.cancel(array, name)
+        left, began = slurm.alive(array), time.monotonic()
+        if left != set():
             print(f"waiting for the end of the jobs {array}, of an earlier command", file=sys.stderr)
-        while slurm.alive(array):
+        while left != set():
+            if left is None and time.monotonic() - began > SHOWN_SECONDS:
+                raise InputError(
+                    f"{record}: Slurm does not say whether the jobs {array} of an earlier command still run; try "
+                    "again, or end them and remove this file."
+                )
             time.sleep(LOOK_SECONDS)
+            if left is None:  # it may not have heard of the end either
+                slurm.cancel(array, name)
+            left = slurm.alive(array)
         record.unlink()
 
 

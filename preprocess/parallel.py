@@ -1,6 +1,7 @@
 """Blocks of lines encoded on several cores, in order, with a bounded number of blocks on their way."""
 
 import os
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -92,9 +93,9 @@ class EncoderPool:
             while futures:
                 yield futures.popleft().result()
         except BrokenProcessPool:
-            # As later Pythons do: in 3.10 the pool waits for ever for a process that takes the blocks on their way.
-            if queue := getattr(self.executor, "_call_queue", None):
-                queue._reader.close()
+            # As later Pythons do; else the pool waits for ever for a process that takes the blocks on their way.
+            if sys.version_info < (3, 11, 5):
+                self.executor._call_queue._reader.close()
             raise InputError("a worker was killed, mostly for lack of memory; give fewer --workers.") from None
 
 

@@ -15,7 +15,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from preprocess.files import InputError, Marker, flush_to_disk, refuse_foreign, take_place, written_whole
+from preprocess.files import (
+    FULL,
+    REMEDIES,
+    InputError,
+    Marker,
+    flush_to_disk,
+    refuse_foreign,
+    take_place,
+    written_whole,
+)
 from preprocess.on_slurm import end_left
 from preprocess.origin import MANIFEST, changed, origin_of, read_manifest
 
@@ -26,11 +35,12 @@ LOCK = "lock"  # beside the half-made output: one for every key, so that two com
 
 class Work:
     """The directory in which an output is made: files are written whole into it, and into `scratch` what it does not
-    keep. `manifest` is what the output says of itself."""
+    keep, `copies` of inputs too. `manifest` is what the output says of itself."""
 
     def __init__(self, directory: Path):
         self.directory = directory
         self.scratch = directory / SCRATCH
+        self.copies = self.scratch / "copies"
         self.manifest: dict = {}
 
 
@@ -51,11 +61,14 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
         yield None
         return
     with _place_of_work(path) as place:
+        if _is_of(path, origin):  # by a command that ended in this moment
+            yield None
+            return
         work = Work(place / origin["key"][:8])
         end_left(place)
         if not _is_of(work.directory, origin):  # else it was stopped while it took its place
             _begin(path, place, work, origin)
-            with _nothing_left_of_nothing(work):
+            with _told_where_it_lies(path, work), _nothing_left_of_nothing(work):
                 yield work
             with written_whole(work.directory / MANIFEST) as handle:
                 handle.write(json.dumps(origin | work.manifest, ensure_ascii=False, indent=2) + "\n")
@@ -113,12 +126,27 @@ def _locked(place: Path, path: Path) -> IO:
 
 
 @contextmanager
+def _told_where_it_lies(path: Path, work: Work) -> Iterator[None]:
+    """On a full disk the user wants to know what fills it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL or not work.directory.exists():
+            raise
+        raise InputError(
+            f"{path}: {error.strerror}; {REMEDIES[error.errno]}: it goes on with what is in {work.directory.parent}, "
+            "which may also be removed."
+        ) from None
+
+
+@contextmanager
 def _nothing_left_of_nothing(work: Work) -> Iterator[None]:
     """Remove the work of a block that fails before it made anything."""
     try:
         yield
     except BaseException:
-        if not any(path.is_file() and path.name != KEY for path in work.directory.rglob("*")):
+        files = [path for path in work.directory.rglob("*") if path.is_file()]
+        if all(path.name == KEY or work.copies in path.parents for path in files):
             shutil.rmtree(work.directory)
         raise
 

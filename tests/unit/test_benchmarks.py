@@ -100,6 +100,13 @@ def test_sentences_end_with_lines_and_stops_and_short_ones_are_counted(tmp_path)
     assert read_benchmarks([("mien", tmp_path / "documents")], 40) == read_benchmarks([("mien", folder)], 40)
 
 
+def test_a_row_of_dots_makes_no_sentence_of_a_word(tmp_path):
+    """A form's would take every line with that word."""
+    forms = brat(tmp_path / "a", f"Nom : {'.' * 60}\nDate de naissance : {'_' * 40}\n{SENTENCE}\n")
+    (found,) = read_benchmarks([("mien", forms)], 40)
+    assert found == Benchmark("mien", (SENTENCE,), 2)
+
+
 def decontaminated(tmp_path, text, **benchmarks):
     """The documents left of a text, the report and the page of examples."""
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
@@ -268,6 +275,19 @@ def test_a_document_of_one_line_that_goes_is_counted(tmp_path):
     left, report = after(tmp_path, [*texts, f"{SENTENCE} {letter(draw, 47)}"])
     assert left == {"0": [texts[0]], "1": [texts[1]]} and report.read["s"].documents == 3
     assert report.dropped["lines with a sentence of b"] == report.dropped["documents left without a line"] == 1
+
+
+def test_the_same_benchmark_spelled_otherwise_is_the_same(tmp_path, monkeypatch):
+    (tmp_path / "in.txt").write_text(f"{REST}\n{SENTENCE}\n", encoding="utf-8")
+    brat(tmp_path / "b", SENTENCE)
+    made = []
+    for folder, path in ((tmp_path, "b"), (tmp_path / "b", "../b"), (tmp_path / "b", str(tmp_path / "b"))):
+        monkeypatch.chdir(folder)
+        deduplicate([tmp_path / "in.txt"], tmp_path / "out", Settings(benchmarks=(("b", path),)), ALONE)
+        made.append((tmp_path / "out" / "manifest.json").stat().st_mtime_ns)
+    assert len(set(made)) == 1
+    deduplicate([tmp_path / "in.txt"], tmp_path / "out", Settings(benchmarks=(("other", path),)), ALONE)
+    assert "lines with a sentence of other" in (tmp_path / "out" / "manifest.json").read_text(encoding="utf-8")
 
 
 def test_a_benchmark_that_changed_is_looked_for_again(tmp_path):

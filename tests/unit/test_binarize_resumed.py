@@ -74,6 +74,31 @@ def test_another_input_is_binarized_anew(tmp_path, tokenizer, encoded, change):
     assert binarize(own, {"train": files}, tmp_path / "out", data_bins=count) != first and len(encoded) == 4
 
 
+def test_a_tokenizer_that_is_replaced_meanwhile_is_the_older_one_to_the_end(tmp_path, tokenizer, monkeypatch):
+    splits, own = {"train": texts(tmp_path / "texts", 2)}, write_tokenizer(tmp_path / "tokenizer")
+    binarize(own, splits, tmp_path / "whole")
+
+    def replace(*arguments):
+        for name in ("tokenizer.json", "dict.txt"):
+            (own / name).write_text("of another training")
+        return share_out(*arguments)
+
+    share_out = data_bins._share_out
+    monkeypatch.setattr(data_bins, "_share_out", replace)
+    binarize(own, splits, tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    assert "another" in (own / "dict.txt").read_text()
+
+
+def test_a_tokenizer_that_is_replaced_while_it_is_read_is_refused(tmp_path, tokenizer, monkeypatch):
+    splits, own = {"train": texts(tmp_path / "texts", 2)}, write_tokenizer(tmp_path / "tokenizer")
+    check = data_bins.tokenizer_digests
+    monkeypatch.setattr(data_bins, "tokenizer_digests", lambda path: check(path) | {"dict.txt": "of another one"})
+    with pytest.raises(InputError, match="was replaced while it was read"):
+        binarize(own, splits, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["texts", "tokenizer"]
+
+
 def test_what_was_encoded_before_a_failure_is_not_encoded_again(tmp_path, tokenizer, encoded, monkeypatch):
     splits = {"train": texts(tmp_path / "texts", 4)}
     with monkeypatch.context() as patch:

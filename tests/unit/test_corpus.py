@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from corpus_helpers import REPOSITORY, one_sentence, run, write_tokenizer
 
+from preprocess.corpus_checks import check
 from preprocess.corpus_file import CorpusFile
 from preprocess.corpus_steps import Steps
 from preprocess.files import InputError
@@ -76,20 +77,23 @@ def test_options_of_every_kind_are_spelled_as_the_command_has_them(tmp_path):
         tmp_path,
         "sources: {a: {paths: [x.csv], ingest: {metadata: {year: Date, place: Ward}, where: ['year~^20', 'place=-A'],"
         " text-field: [one, two], how: how.yaml, one_document_per_file: false}}}\n"
-        "deduplicate: {benchmark: {quaero: brat}}\nmix: {weights: {a: 2.5}}\n"
+        "deduplicate: {benchmark: {quaero: brat, mine: [a, /b]}}\nmix: {weights: {a: 2.5}}\n"
         "binarize: {tokenizer: mine, samples: 4, alpha: 0.5}",
     )
     assert ingest.options.metadata == ["year=Date", "place=Ward"] and ingest.options.where == ["year~^20", "place=-A"]
     assert ingest.options.text == ["one", "two"] and ingest.options.one_document_per_file is None
     assert ingest.options.how == tmp_path / "how.yaml" and ingest.options.paths == [tmp_path / "x.csv"]
-    assert deduplicate.options.benchmark == [("quaero", f"{tmp_path}/brat")] and mix.options.weights == "a=2.5"
+    paths = [("quaero", f"{tmp_path}/brat"), ("mine", f"{tmp_path}/a"), ("mine", "/b")]
+    assert deduplicate.options.benchmark == paths and mix.options.weights == "a=2.5"
     assert binarize.options.tokenizer == tmp_path / "mine"  # and none is trained
     assert (binarize.options.samples, binarize.options.alpha) == (4, 0.5)
 
 
 @pytest.mark.parametrize("file", sorted((REPOSITORY / "recipes/corpus").glob("*.yaml")), ids=lambda file: file.name)
-def test_the_recipes_are_such_files(file):
+def test_the_recipes_are_such_files(file, monkeypatch):
+    monkeypatch.setattr("preprocess.corpus_checks._there", lambda paths: None)  # the corpora
     found = list(Steps(CorpusFile(file), Path("out"), ENGINE))
+    check(CorpusFile(file), found)
     assert {step.stage for step in found} >= {"ingest", "clean", "deduplicate", "mix", "train_tokenizer", "binarize"}
 
 
@@ -106,6 +110,8 @@ def test_where_the_stages_run_is_said_once(tmp_path):
         ("sources: [a", "corpus.yaml, line 1: "),
         ("a text", "describes no corpus"),
         ("clean: {}", "names no sources"),
+        ("sources: {? [a, b] : {paths: x}}", "line 1: this is no name"),
+        ("sources: {a: {paths: x}}\ndeduplicate: {benchmark: b=x}", "deduplicate: benchmark: write `name: path` lines"),
         ("sources: {a: {paths: x}}\nsources: {b: {paths: x}}", "line 2: sources is there twice"),
         ("sources:\n  a: {paths: x}\n  a: {paths: y}", "line 3: a is there twice"),
         ("sources: {a: {paths: x}}\ncleaning: {}", "cleaning: not known; there are sources, ingest, clean, dedup"),

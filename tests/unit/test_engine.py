@@ -126,7 +126,7 @@ def test_a_stopped_command_ends_its_processes_at_once_and_begins_no_other_piece(
     processes = processes_of(tmp_path, "a", "b")
     parent.send_signal(number)
     said = parent.communicate(timeout=20)[1]
-    assert parent.returncode == 130 and said.splitlines()[-1] == "stopped; give the same command again to go on"
+    assert parent.returncode == 130 and said.splitlines()[-1] == "stopped; give the same command again"
     assert not any(process.exists() for process in processes)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "sleepers.py"]
 

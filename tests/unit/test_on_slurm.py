@@ -53,6 +53,24 @@ def test_jobs_of_a_killed_command_are_ended_before_the_next_begins(tmp_path, slu
     assert (slurm / "cancelled").read_text() == "--name=cleaning 12\n"
 
 
+def test_jobs_of_which_slurm_does_not_tell_are_not_taken_for_ended(tmp_path, slurm, monkeypatch):
+    stopped(tmp_path / "out", {"settings": 1})
+    (slurm / "squeue").write_text(
+        "#!/bin/sh\necho 'slurm_load_jobs error: Unable to contact slurm controller' >&2\nexit 1"
+    )
+    monkeypatch.setattr("preprocess.on_slurm.SHOWN_SECONDS", 0.1)
+    with (
+        pytest.raises(InputError, match="Slurm does not say whether the jobs 12 of an earlier command still run"),
+        resumable_directory(tmp_path / "out", "clean", {"settings": 1}),
+    ):
+        raise AssertionError("it began")
+    [record] = (tmp_path / ".out.work").rglob("*.array")
+    assert record.read_text() == "12"
+    (slurm / "squeue").write_text(SQUEUE.format(directory=slurm))
+    with resumable_directory(tmp_path / "out", "clean", {"settings": 1}):
+        assert not record.exists()
+
+
 def test_without_slurm_there_is_nothing_to_end(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     stopped(tmp_path / "out", {"settings": 1})

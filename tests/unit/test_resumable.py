@@ -1,6 +1,8 @@
 """An output in pieces: whole or not there, gone on with after a kill, left alone when it is what was asked for."""
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -185,6 +187,37 @@ def test_the_lock_is_one_for_all_keys_and_outlives_the_end_of_another_command(tm
             with pytest.raises(InputError, match="another command is writing it"):
                 make(tmp_path / "out", ["a"])
     assert files(tmp_path) == ["out"]
+
+
+def test_what_another_command_has_just_made_is_not_made_again(tmp_path, monkeypatch, capsys):
+    """It ended after this one had seen no output, and before it had the lock."""
+    from preprocess import resumable
+
+    def late(path, origin):
+        if not asked:
+            asked.append(path)
+            make(tmp_path / "out", ["a"])
+            return False
+        return is_of(path, origin)
+
+    asked, is_of = [], resumable._is_of
+    monkeypatch.setattr(resumable, "_is_of", late)
+    assert make(tmp_path / "out", ["a"]) is None and asked == [tmp_path / "out"]
+    assert files(tmp_path) == ["out"] and capsys.readouterr().err == ""
+
+
+def test_a_full_disk_is_told_with_what_lies_on_it(tmp_path):
+    def fill(name):
+        with resumable_directory(tmp_path / "out", "clean", KEY) as work:
+            if name:
+                (work.directory / name).touch()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), work.scratch / "part")
+
+    with pytest.raises(OSError, match="part"):
+        fill("")
+    assert files(tmp_path) == []
+    with pytest.raises(InputError, match=f"out: No space left .* goes on with what is in {tmp_path}/.out.work, which"):
+        fill("a")
 
 
 def test_what_changed_is_said_when_an_output_is_made_anew(tmp_path, capsys, monkeypatch):

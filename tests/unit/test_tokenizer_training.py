@@ -316,7 +316,7 @@ def test_another_setting_or_text_begins_anew(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text.txt"]
 
 
-def test_a_kill_leaves_the_work_that_the_next_run_uses(tmp_path):
+def test_a_kill_leaves_nothing_in_the_way_of_the_next_run(tmp_path):
     text, output, work = small_text(tmp_path), tmp_path / "out", tmp_path / ".out.work"
     command = [sys.executable, "-m", "preprocess.train_tokenizer", text, "--output", output, "--vocab-size", "200"]
     killed = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -359,7 +359,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path):
     arguments = [*sample_files(), "--output", tmp_path / "out", "--vocab-size", SIZE, "--no-duplicates"]
     result = run("preprocess.train_tokenizer", *arguments, **full)
     assert result.returncode == 2 and "File too large" in result.stderr and "Traceback" not in result.stderr
-    assert "nothing was left half-written" in result.stderr and list(tmp_path.iterdir()) == []
+    assert "no output was left half-written" in result.stderr and list(tmp_path.iterdir()) == []
 
 
 def test_a_text_without_a_word_is_refused(tmp_path):
