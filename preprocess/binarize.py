@@ -108,8 +108,8 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument(
         "--data-bins", type=at_least(1), default=1, metavar="N",
         help="data-bins to deal the training documents out to, each with an N-th of every corpus (default 1: an epoch "
-        "is the whole text; a process of a training keeps 5 to 10 bytes a line of an epoch, of 100 GB, 750 million "
-        "lines, 4 to 7 GB: with ten data-bins a tenth)",
+        "is the whole text; each process of a training keeps 5 to 10 bytes a line of an epoch, with segment pairs 32 "
+        "a line and 49 a pair: of 100 GB, 750 million lines, 4 to 7 GB, or more than 24; with ten data-bins a tenth)",
     )  # fmt: skip
     parser.add_argument(
         "--dry-run", action="store_true", help="estimate size, time and memory from a part; write nothing"

@@ -64,6 +64,7 @@ class Estimate:
     processes: int
     rate: float  # bytes of text a second in one process
     memory: int  # of one process
+    together: int  # of the command and its processes on one machine, with those that read for the processes of a file
 
     def __str__(self) -> str:
         error = "" if self.error is None else f" ± {self.error:.1%}, by how the files tried differ"
@@ -74,7 +75,7 @@ class Estimate:
             "disk": f"{_megabytes(self.data_bins)} for the output, {_megabytes(self.meanwhile)} while it is made",
             "time": f"{self.seconds / 60:,.1f} minutes in {self.processes} processes, at {_megabytes(self.rate)} of "
             "text a second in each as in this one",
-            "memory": f"{_megabytes(self.memory)} a process",
+            "memory": f"{_megabytes(self.memory)} a process, {_megabytes(self.together)} for all on a machine",
         }
         return "\n".join(f"{name:>8}  {words}" for name, words in rows.items())
 
@@ -91,7 +92,7 @@ def estimate(
     reading = time.perf_counter() - start
     rounds = [_encode(worker, tried, number) for number in range(ROUNDS)]
     rate = sum(one.size.bytes for one in tried) / (reading + ROUNDS * rounds[-1])
-    return _scaled(tried, len(pieces), worker, engine, rate)
+    return _scaled(tried, pieces, worker, engine, rate)
 
 
 def _spread(pieces: list[Piece]) -> list[Tried]:
@@ -151,7 +152,7 @@ def _encode(worker: Worker, tried: list[Tried], number: int) -> float:
     return time.perf_counter() - start
 
 
-def _scaled(tried: list[Tried], files: int, worker: Worker, engine: Engine, rate: float) -> Estimate:
+def _scaled(tried: list[Tried], pieces: list[Piece], worker: Worker, engine: Engine, rate: float) -> Estimate:
     """From what was tried to the whole."""
     text = sum(one.share * one.size.bytes for one in tried)
     ids = sum(one.share * one.ids for one in tried)
@@ -159,10 +160,12 @@ def _scaled(tried: list[Tried], files: int, worker: Worker, engine: Engine, rate
     separators = sum(one.share * one.samples * one.size.documents for one in tried)
     wide = worker.encoder.dtype.itemsize
     data_bins = (ids + separators) * wide + (lines + separators) * BYTES_PER_ITEM
-    processes = engine.workers * max(1, min(engine.jobs, files))
+    processes = engine.workers * max(1, min(engine.jobs, len(pieces)))
+    most = sorted((piece.workers + (piece.workers > 1) for piece in pieces), reverse=True)[: engine.workers]
+    memory = _memory(worker)
     tried_bytes = sum(one.size.bytes for one in tried)
     return Estimate(
-        of=f"from the first documents of {len(tried)} of {files:,} files, {_megabytes(tried_bytes)} of text",
+        of=f"from the first documents of {len(tried)} of {len(pieces):,} files, {_megabytes(tried_bytes)} of text",
         text=text,
         documents=sum(one.share * one.size.documents for one in tried),
         tokens=ids - lines,
@@ -172,7 +175,8 @@ def _scaled(tried: list[Tried], files: int, worker: Worker, engine: Engine, rate
         seconds=text / rate / processes + data_bins / JOINED_A_SECOND,
         processes=processes,
         rate=rate,
-        memory=_memory(worker),
+        memory=memory,
+        together=memory * (1 + sum(most)),
     )
 
 

@@ -1,8 +1,8 @@
 """Which documents of a corpus were there before: the same words, or nearly the same by MinHash as one that is kept.
 
-The band keys of all documents are compared a band at a time, some 50 bytes a document in memory; pairs that share one
-are compared by their signatures. A bucket of many documents is thinned out in rounds: what is left of it is compared
-again.
+The band keys of all documents are compared a band at a time, some 50 bytes a document in the memory of each process;
+pairs that share one are compared by their signatures. A bucket of many documents is thinned out in rounds: what is left
+of it is compared again.
 """
 
 from collections.abc import Iterable

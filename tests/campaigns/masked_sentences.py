@@ -11,6 +11,7 @@ from pathlib import Path
 
 from downstream.masked_words import MASK
 from preprocess.documents import read_documents
+from preprocess.files import written_whole
 
 AROUND = 12  # words on either side: with pieces of 8,000 some 30 tokens, the block that small_encoders.bash trains on
 
@@ -45,7 +46,8 @@ def main() -> None:
     arguments = parser.parse_args()
     documents = [one for one in read_documents([arguments.documents]) if one.source == arguments.source]
     sentences = draw([line for one in documents for line in one.lines], arguments.words, arguments.seed)
-    arguments.output.write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
+    with written_whole(arguments.output) as handle:
+        handle.writelines(f"{sentence}\n" for sentence in sentences)
     print(f"{len(sentences):,} masked words of {len(documents):,} documents of {arguments.source}: {arguments.output}")
 
 

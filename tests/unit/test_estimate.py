@@ -95,7 +95,8 @@ def test_what_is_meanwhile_on_the_disk(tmp_path, monkeypatch):
     found, sizes = estimate(trained(PAPER), splits, Engine()), []
 
     def look(*_):
-        kept = [file for file in (tmp_path / ".out.work").rglob("*.*") if file.is_file() and file.suffix != ".json"]
+        made = {".ids", ".lines", ".bin", ".idx"}
+        kept = [file for file in (tmp_path / ".out.work").rglob("*.*") if file.suffix in made]
         sizes.extend(file.stat().st_size for file in kept)
 
     monkeypatch.setattr("preprocess.data_bins._share_out", look)
@@ -110,7 +111,10 @@ def test_more_processes_take_less_time_and_each_as_much_memory(tmp_path):
     of_encoding = many.seconds - many.data_bins / module.JOINED_A_SECOND
     assert of_encoding == pytest.approx(many.text / many.rate / 8)
     assert estimate(trained(PAPER), splits, Engine(4, jobs=20)).processes == 12  # a job has a file at least
-    assert 40e6 < one.memory < 4e9
+    assert 40e6 < one.memory < 4e9 and one.together == one.memory * 3  # the command, and two processes
+    large = {"train": write(tmp_path / "large", "text", files=1)}
+    found = estimate(trained(PAPER), large, Engine(4))
+    assert found.together == found.memory * 6  # the command, one that reads, four that encode
 
 
 def test_a_large_file_stands_for_itself_and_the_spread_for_all(tmp_path, monkeypatch):
