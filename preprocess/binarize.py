@@ -36,7 +36,7 @@ from preprocess.mixing import TRAIN, split_name
 from preprocess.options import at_least
 from preprocess.origin import identity
 from preprocess.parallel import Encoding, worker_of
-from preprocess.parts import pieces_of
+from preprocess.parts import text_files
 from preprocess.resumable import resumable_directory
 from preprocess.subword_sampling import ALPHA, Sampling
 
@@ -72,9 +72,9 @@ def binarize(
     with resumable_directory(output, "binarize", key) as work:
         if work is not None:
             check_enough(splits, data_bins)
-            pieces = pieces_of(splits, sampling is not None, engine)
+            files = text_files(splits, sampling is not None, engine)
             encoding = replace(encoding, tokenizer=keep_tokenizer(work, tokenizer, digests))
-            made = make_data_bins(work, pieces, encoding, data_bins, weights, engine)
+            made = make_data_bins(work, files, encoding, data_bins, weights, engine)
             work.manifest = settings | {"tokenizer": digests} | made
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 

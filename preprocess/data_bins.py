@@ -1,4 +1,4 @@
-"""From the pieces of a text to its data-bins: parts are encoded and joined, what all data-bins share is linked."""
+"""From the files of a text to its data-bins: parts are encoded and joined, what all data-bins share is linked."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from preprocess.files import InputError, written_whole
 from preprocess.joining import JoinParts, Target
 from preprocess.mixing import write_mix
 from preprocess.parallel import Encoding, worker_of
-from preprocess.parts import EncodeFile, PartReport, Piece, is_trained_on
+from preprocess.parts import EncodeFile, PartReport, TextFile, is_trained_on
 from preprocess.resumable import Work
 from preprocess.split_writer import Dropped, Held
 from preprocess.subword_sampling import Sampling
@@ -72,7 +72,7 @@ def _refuse_few(documents: int, data_bins: int, place: Path) -> None:
 
 def make_data_bins(
     work: Work,
-    pieces: list[Piece],
+    files: list[TextFile],
     encoding: Encoding,
     data_bins: int,
     weights: dict[str, float] | None,
@@ -82,8 +82,8 @@ def make_data_bins(
     places = data_bin_paths(work.directory, encoding.sampling, data_bins)
     for place in places:
         place.mkdir(exist_ok=True)
-    reports = _encode(work, pieces, encoding, data_bins, engine)
-    targets = _targets(pieces, places, data_bins)
+    reports = _encode(work, files, encoding, data_bins, engine)
+    targets = _targets(files, places, data_bins)
     encoder = worker_of(encoding).encoder
     join = JoinParts(work.scratch / "parts", encoder.layout, encoder.dtype)
     engine.run("joining", join, targets, work.scratch / "jobs")
@@ -94,18 +94,18 @@ def make_data_bins(
 
 
 def _encode(
-    work: Work, pieces: list[Piece], encoding: Encoding, data_bins: int, engine: Engine
+    work: Work, files: list[TextFile], encoding: Encoding, data_bins: int, engine: Engine
 ) -> dict[str, PartReport]:
     """Encode what is not encoded yet; what became of each split."""
     encode = EncodeFile(encoding, work.scratch / "parts")
     # The largest first: all processes end together.
-    largest_first = sorted(pieces, key=lambda piece: piece.file.stat().st_size, reverse=True)
+    largest_first = sorted(files, key=lambda file: file.path.stat().st_size, reverse=True)
     engine.run("encoding", encode, largest_first, work.scratch / "jobs")
     reports: dict[str, PartReport] = {}
-    for piece in pieces:
-        reports.setdefault(piece.split, PartReport()).add(PartReport.read(encode.done(piece)))
+    for file in files:
+        reports.setdefault(file.split, PartReport()).add(PartReport.read(encode.done(file)))
     for split, report in reports.items():
-        first = next(piece.file for piece in pieces if piece.split == split)
+        first = next(file.path for file in files if file.split == split)
         if not report.lines:
             raise InputError(f"{first}: the tokenizer finds no token in this text; check the corpus and the tokenizer.")
         if is_trained_on(split):
@@ -113,11 +113,11 @@ def _encode(
     return reports
 
 
-def _targets(pieces: list[Piece], places: list[Path], data_bins: int) -> list[Target]:
+def _targets(files: list[TextFile], places: list[Path], data_bins: int) -> list[Target]:
     """What is to be joined: every sample of a training split, and the others once, in the first data-bin."""
     targets = []
-    for split in dict.fromkeys(piece.split for piece in pieces):
-        parts = tuple(piece.number for piece in pieces if piece.split == split)
+    for split in dict.fromkeys(file.split for file in files):
+        parts = tuple(file.number for file in files if file.split == split)
         if not is_trained_on(split):
             targets.append(Target(split, 1, parts, (places[0],)))
             continue

@@ -81,12 +81,12 @@ class MakeKeys:
     lines_of: int | None  # None: no keys of lines
     near: Settings | None
 
-    def done(self, piece: tuple[int, Path]) -> Path:
+    def done(self, item: tuple[int, Path]) -> Path:
         """How many documents each part has; written last."""
-        return counts_of(self.directory, piece[0])
+        return counts_of(self.directory, item[0])
 
-    def __call__(self, piece: tuple[int, Path]) -> None:
-        shard, path = piece
+    def __call__(self, item: tuple[int, Path]) -> None:
+        shard, path = item
         counts = []
         for part, documents in enumerate(_parts(read_documents([path]))):
             keys = PartKeys(self)
@@ -94,7 +94,7 @@ class MakeKeys:
                 keys.add(document)
             keys.save(self.directory / shard_name(shard, part))
             counts.append(keys.count)
-        save(self.done(piece), np.array(counts, np.int64))
+        save(self.done(item), np.array(counts, np.int64))
 
 
 def counts_of(keys: Path, shard: int) -> Path:

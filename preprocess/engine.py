@@ -1,6 +1,6 @@
-"""Where the pieces of a stage run: in processes of this machine, or in jobs of a Slurm cluster.
+"""Where the items of a stage run: in processes of this machine, or in jobs of a Slurm cluster.
 
-A task turns a piece into files, each written whole. Pieces are independent, and give the same bytes wherever they run;
+A task turns an item into files, each written whole. Items are independent, and give the same bytes wherever they run;
 one whose files are there is left as it is, so that what was stopped goes on.
 """
 
@@ -16,32 +16,32 @@ from tqdm import tqdm
 from preprocess.files import InputError
 from preprocess.on_slurm import Job, run_on_slurm
 from preprocess.options import at_least
-from preprocess.processes import Piece, run_here
+from preprocess.processes import Item, run_here
 from preprocess.slurm import add_slurm_options, slurm_options
 
 SLURM_HOURS = 24  # as of the launcher; a job that needs more is cut short, and the same command goes on
 
 
 class Task(Protocol):
-    """What is done to every piece. It is pickled to other processes, as the pieces are."""
+    """What is done to every item. It is pickled to other processes, as the items are."""
 
-    def __call__(self, piece: Piece) -> None:
-        """Write the files of the piece."""
+    def __call__(self, item: Item) -> None:
+        """Write the files of the item."""
 
-    def done(self, piece: Piece) -> Path:
-        """The file that is written last: where it is, the piece is done."""
+    def done(self, item: Item) -> Path:
+        """The file that is written last: where it is, the item is done."""
 
 
 @dataclass(frozen=True)
 class Missing:
-    """The task, but for pieces that are done by the time: Slurm starts a job anew that it stopped."""
+    """The task, but for items that are done by the time: Slurm starts a job anew that it stopped."""
 
     task: Task
 
-    def __call__(self, piece: Piece) -> None:
-        """Write the files of the piece, unless they are there."""
-        if not self.task.done(piece).exists():
-            self.task(piece)
+    def __call__(self, item: Item) -> None:
+        """Write the files of the item, unless they are there."""
+        if not self.task.done(item).exists():
+            self.task(item)
 
 
 @dataclass
@@ -52,16 +52,16 @@ class Engine:
     jobs: int = 0
     slurm: dict[str, str | int] = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
 
-    def run(self, name: str, task: Task, pieces: Sequence[Piece], logs: Path) -> None:
-        """Do the task on every piece that is not done. They are begun in their order, and end in any.
+    def run(self, name: str, task: Task, items: Sequence[Item], logs: Path) -> None:
+        """Do the task on every item that is not done. They are begun in their order, and end in any.
 
-        `logs` is where Slurm jobs leave theirs. Raises InputError with the sentence of a piece that met bad input, and
+        `logs` is where Slurm jobs leave theirs. Raises InputError with the sentence of an item that met bad input, and
         for a process or a job that was killed.
         """
-        waiting = [piece for piece in pieces if not task.done(piece).exists()]
+        waiting = [item for item in items if not task.done(item).exists()]
         if not waiting:
             return
-        with tqdm(total=len(waiting), desc=name, unit="piece", mininterval=1) as bar:
+        with tqdm(total=len(waiting), desc=name, mininterval=1) as bar:
             if self.jobs:
                 run_on_slurm(name, Job(Missing(task), self.workers), waiting, self.jobs, logs, self.slurm, bar)
                 return

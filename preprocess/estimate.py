@@ -21,7 +21,7 @@ from preprocess.engine import Engine
 from preprocess.files import InputLog
 from preprocess.indexed_dataset import BYTES_PER_ITEM
 from preprocess.parallel import Encoding, Worker, worker_of
-from preprocess.parts import BYTES_PER_LINE, Piece, pieces_of
+from preprocess.parts import BYTES_PER_LINE, TextFile, text_files
 from preprocess.subword_sampling import Sampling
 
 FILES, TEXT_BYTES = 20, 4_000_000  # a second or two of work
@@ -34,7 +34,7 @@ class Tried:
     """The first documents of a file. `stored` are the bytes that they take in it, `stands_for` those of all text that
     the file stands for."""
 
-    piece: Piece
+    file: TextFile
     stands_for: float
     stored: float = 0.0
     whole: bool = True  # the file holds nothing else
@@ -85,40 +85,40 @@ def estimate(
 ) -> Estimate:
     """What `binarize` will make of the same arguments. Raises InputError as it does; writes nothing."""
     encoding = Encoding(tokenizer, " ".join(tokenizer_digests(tokenizer).values()), sampling)
-    worker, pieces = worker_of(encoding), pieces_of(splits, sampling is not None, engine)
-    tried, start = _spread(pieces), time.perf_counter()
+    worker, files = worker_of(encoding), text_files(splits, sampling is not None, engine)
+    tried, start = _spread(files), time.perf_counter()
     for one in tried:
         _read(one, TEXT_BYTES // len(tried))
     reading = time.perf_counter() - start
     rounds = [_encode(worker, tried, number) for number in range(ROUNDS)]
     rate = sum(one.size.bytes for one in tried) / (reading + ROUNDS * rounds[-1])
-    return _scaled(tried, pieces, worker, engine, rate)
+    return _scaled(tried, files, worker, engine, rate)
 
 
-def _spread(pieces: list[Piece]) -> list[Tried]:
+def _spread(files: list[TextFile]) -> list[Tried]:
     """All files, or FILES of them that lie at equal distances in the stored bytes."""
-    total = size_of(piece.file for piece in pieces)
-    if len(pieces) <= FILES:
-        return [Tried(piece, size_of([piece.file])) for piece in pieces]
+    total = size_of(file.path for file in files)
+    if len(files) <= FILES:
+        return [Tried(file, size_of([file.path])) for file in files]
     hit: Counter[int] = Counter()
     end, step = 0, total / FILES
-    for piece in pieces:
-        begin, end = end, end + size_of([piece.file])
-        hit[piece.number] += math.floor(end / step + 0.5) - math.floor(begin / step + 0.5)
-    return [Tried(piece, hit[piece.number] * step) for piece in pieces if hit[piece.number]]
+    for file in files:
+        begin, end = end, end + size_of([file.path])
+        hit[file.number] += math.floor(end / step + 0.5) - math.floor(begin / step + 0.5)
+    return [Tried(file, hit[file.number] * step) for file in files if hit[file.number]]
 
 
 def _read(tried: Tried, limit: int) -> None:
     """Take documents until they have `limit` bytes of text."""
-    file, stored = tried.piece.file, 0
-    for document in read_documents([file]):
+    path, stored = tried.file.path, 0
+    for document in read_documents([path]):
         if tried.size.bytes >= limit:
             tried.whole = False
             break
         tried.size.add(document)
         tried.lines += document.lines
-        stored += _written(document, file)
-    tried.stored = size_of([file]) if tried.whole else stored * _packed(file)
+        stored += _written(document, path)
+    tried.stored = size_of([path]) if tried.whole else stored * _packed(path)
 
 
 def _written(document: Document, file: Path) -> int:
@@ -146,13 +146,13 @@ def _encode(worker: Worker, tried: list[Tried], number: int) -> float:
     start = time.perf_counter()
     for one in tried:
         if lines := one.lines[number::ROUNDS]:
-            encoded = worker.work(Block(lines, [0] * len(lines)), one.piece.drawn, one.piece.number, number)
+            encoded = worker.work(Block(lines, [0] * len(lines)), one.file.drawn, one.file.number, number)
             one.ids += sum(len(block.ids) for block in encoded)
             one.samples = len(encoded)
     return time.perf_counter() - start
 
 
-def _scaled(tried: list[Tried], pieces: list[Piece], worker: Worker, engine: Engine, rate: float) -> Estimate:
+def _scaled(tried: list[Tried], files: list[TextFile], worker: Worker, engine: Engine, rate: float) -> Estimate:
     """From what was tried to the whole."""
     text = sum(one.share * one.size.bytes for one in tried)
     ids = sum(one.share * one.ids for one in tried)
@@ -160,12 +160,12 @@ def _scaled(tried: list[Tried], pieces: list[Piece], worker: Worker, engine: Eng
     separators = sum(one.share * one.samples * one.size.documents for one in tried)
     wide = worker.encoder.dtype.itemsize
     data_bins = (ids + separators) * wide + (lines + separators) * BYTES_PER_ITEM
-    processes = engine.workers * max(1, min(engine.jobs, len(pieces)))
-    most = sorted((piece.workers + (piece.workers > 1) for piece in pieces), reverse=True)[: engine.workers]
+    processes = engine.workers * max(1, min(engine.jobs, len(files)))
+    most = sorted((file.workers + (file.workers > 1) for file in files), reverse=True)[: engine.workers]
     memory = _memory(worker)
     tried_bytes = sum(one.size.bytes for one in tried)
     return Estimate(
-        of=f"from the first documents of {len(tried)} of {len(pieces):,} files, {_megabytes(tried_bytes)} of text",
+        of=f"from the first documents of {len(tried)} of {len(files):,} files, {_megabytes(tried_bytes)} of text",
         text=text,
         documents=sum(one.share * one.size.documents for one in tried),
         tokens=ids - lines,

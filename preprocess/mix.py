@@ -59,12 +59,12 @@ class Split:
     share: float
     chosen: frozenset[float] = frozenset()  # draws of texts that are set apart whatever the share
 
-    def done(self, piece: tuple[int, Path]) -> Path:
+    def done(self, shard: tuple[int, Path]) -> Path:
         """What the shard holds of each corpus; written last."""
-        return self.reports / f"{shard_name(piece[0])}.json"
+        return self.reports / f"{shard_name(shard[0])}.json"
 
-    def __call__(self, piece: tuple[int, Path]) -> None:
-        number, source = piece
+    def __call__(self, shard: tuple[int, Path]) -> None:
+        number, source = shard
         log, parts, name = InputLog(), {}, shard_name(number) + SHARD_SUFFIX
         for older in [*self.directory.glob(f"{TRAIN}/*/{name}"), *self.directory.glob(f"{VALID}/{name}")]:
             older.unlink()  # of a division without the chosen texts
@@ -76,7 +76,7 @@ class Split:
                 if place not in files:
                     files[place] = stack.enter_context(written_shard(self.directory / place))
                 files[place].write(document)
-        with written_whole(self.done(piece)) as handle:
+        with written_whole(self.done(shard)) as handle:
             found = {source: asdict(part) for source, part in parts.items()}
             json.dump({"parts": found, "inputs": log.manifest()}, handle, ensure_ascii=False)
 
@@ -103,11 +103,11 @@ def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed
 
     Raises InputError for documents that cannot be read, and when nothing is left for training or for validation.
     """
-    pieces = list(enumerate(document_files(inputs)))
+    shards = list(enumerate(document_files(inputs)))
     settings = {"weighing": asdict(weighing), "valid": share, "seed": seed}
     with resumable_directory(output, "mix", {"settings": settings, "inputs": identity(inputs)}) as work:
         if work is not None:
-            parts, read = _split(work, pieces, share, seed, engine)
+            parts, read = _split(work, shards, share, seed, engine)
             _check_parts(parts, share, inputs)
             weights = weighing.of({name: part.train.bytes for name, part in parts.items() if part.train.documents})
             write_mix(work.directory, weights)
@@ -118,24 +118,24 @@ def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 
 
-def _split(work: Work, pieces: list, share: float, seed: int, engine: Engine) -> tuple[dict[str, Part], list]:
+def _split(work: Work, shards: list, share: float, seed: int, engine: Engine) -> tuple[dict[str, Part], list]:
     """Divide all shards; again those of a corpus that is so small that no text of it was drawn for validation."""
     split = Split(work.directory, work.scratch / "reports", seed, share)
-    parts, read = _divide(work, split, pieces, engine)
+    parts, read = _divide(work, split, shards, engine)
     none = {name: part for name, part in parts.items() if not part.valid.documents and part.lowest < part.highest}
     if share and none:
         chosen = frozenset(part.lowest for part in none.values())
         split = Split(work.directory, work.scratch / "again", seed, share, chosen)
-        parts, read = _divide(work, split, pieces, engine)
+        parts, read = _divide(work, split, shards, engine)
     return parts, read
 
 
-def _divide(work: Work, split: Split, pieces: list, engine: Engine) -> tuple[dict[str, Part], list]:
-    engine.run("splitting", split, pieces, work.scratch / "jobs")
+def _divide(work: Work, split: Split, shards: list, engine: Engine) -> tuple[dict[str, Part], list]:
+    engine.run("splitting", split, shards, work.scratch / "jobs")
     parts: dict[str, Part] = {}
     read: list[dict] = []
-    for piece in pieces:
-        report = json.loads(split.done(piece).read_text(encoding="utf-8"))
+    for shard in shards:
+        report = json.loads(split.done(shard).read_text(encoding="utf-8"))
         for name, record in report["parts"].items():
             parts.setdefault(name, Part()).add(Part.from_json(record))
         read += report["inputs"]

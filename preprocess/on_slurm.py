@@ -1,4 +1,4 @@
-"""Pieces of a stage as an array of Slurm jobs: submitted by submitit, followed until all have ended."""
+"""Items of a stage as an array of Slurm jobs: submitted by submitit, followed until all have ended."""
 
 import contextlib
 import io
@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from preprocess import slurm
 from preprocess.files import InputError, describe_os_error, written_whole
-from preprocess.processes import Piece, run_here
+from preprocess.processes import Item, run_here
 
 ARRAY = ".array"  # the ending of the file that holds the number of the jobs that are on their way
 LOOK_SECONDS = 1  # between two looks at the files that tell how far the jobs are
@@ -22,15 +22,15 @@ SHOWN_SECONDS = 60  # that a shared file system may take to show what a job wrot
 
 @dataclass
 class Job:
-    """What runs on a node: some of the pieces, in `workers` processes."""
+    """What runs on a node: some of the items, in `workers` processes."""
 
-    function: Callable[[Piece], None]
+    function: Callable[[Item], None]
     workers: int
 
-    def __call__(self, pieces: Sequence[Piece], progress: Path) -> str | None:
+    def __call__(self, items: Sequence[Item], progress: Path) -> str | None:
         """Run them; `progress` holds how many are done. Returns the sentence of what a user can mend, or None."""
         try:
-            for done, _ in enumerate(run_here(self.function, pieces, self.workers), 1):
+            for done, _ in enumerate(run_here(self.function, items, self.workers), 1):
                 progress.write_text(str(done))
         except InputError as error:
             return str(error)
@@ -38,17 +38,17 @@ class Job:
             return describe_os_error(error)
         return None
 
-    def checkpoint(self, pieces: Sequence[Piece], progress: Path):
+    def checkpoint(self, items: Sequence[Item], progress: Path):
         """For submitit, when Slurm stops the job to start it again: the same; what is done is not done again."""
         from submitit.helpers import DelayedSubmission
 
-        return DelayedSubmission(self, pieces, progress)
+        return DelayedSubmission(self, items, progress)
 
 
 def run_on_slurm(
-    name: str, job: Job, pieces: Sequence[Piece], jobs: int, logs: Path, options: dict[str, str | int], bar: tqdm
+    name: str, job: Job, items: Sequence[Item], jobs: int, logs: Path, options: dict[str, str | int], bar: tqdm
 ) -> None:
-    """Run every piece in one of at most `jobs` jobs; `logs` is on a file system that all nodes see.
+    """Run every item in one of at most `jobs` jobs; `logs` is on a file system that all nodes see.
 
     Raises InputError where there is no Slurm, where it refuses the jobs, and when one of them has failed: with its own
     sentence, if it left one.
@@ -57,7 +57,7 @@ def run_on_slurm(
         raise InputError("sbatch: no such command here; run this on the cluster, or leave --slurm out.")
     logs.mkdir(parents=True, exist_ok=True)
     # Neighbours go to different jobs: they are of one source, and of like cost.
-    shares = [list(pieces[first::jobs]) for first in range(min(jobs, len(pieces)))]
+    shares = [list(items[first::jobs]) for first in range(min(jobs, len(items)))]
     progress = [logs / f"{name}-{number}.done" for number in range(len(shares))]
     for file in progress:
         file.unlink(missing_ok=True)

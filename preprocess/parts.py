@@ -30,19 +30,19 @@ LINES_AT_ONCE, IDS_AT_ONCE = 1 << 16, 1 << 20  # of a part in memory: a few MB
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextFile:
     """A file of documents of a split. `number` counts all files; `drawn` says whether it is sampled."""
 
     number: int
     split: str
-    file: Path
+    path: Path
     drawn: bool
     workers: int  # that encode its blocks: 1 but for a file that is a large share of all text
 
 
 @dataclass
 class PartReport:
-    """What became of a piece. `documents` and `lines` are those with a token."""
+    """What became of a file. `documents` and `lines` are those with a token."""
 
     documents: int = 0
     lines: int = 0
@@ -57,7 +57,7 @@ class PartReport:
 
     @classmethod
     def read(cls, path: Path) -> "PartReport":
-        """What the process that encoded the piece wrote down."""
+        """What the process that encoded the file wrote down."""
         record = json.loads(path.read_text(encoding="utf-8"))
         return cls(**record | {"dropped": Dropped.from_json(record["dropped"])})
 
@@ -67,54 +67,54 @@ def is_trained_on(split: str) -> bool:
     return split.startswith(TRAIN)
 
 
-def pieces_of(splits: dict[str, list[Path]], sampled: bool, engine: Engine) -> list[Piece]:
+def text_files(splits: dict[str, list[Path]], sampled: bool, engine: Engine) -> list[TextFile]:
     """Every file of every split. Raises InputError for a path that is not there.
 
     A file gets its share of all processes for its blocks, so that few files, or a large one among many, use all cores.
     """
-    files = [(split, file) for split, paths in splits.items() for file in document_files(paths)]
-    processes, total = engine.workers * max(1, engine.jobs), max(1, size_of(file for _, file in files))
-    pieces = []
-    for number, (split, file) in enumerate(files):
-        workers = min(engine.workers, max(1, round(processes * size_of([file]) / total)))
-        pieces.append(Piece(number, split, file, sampled and is_trained_on(split), workers))
-    return pieces
+    found = [(split, path) for split, paths in splits.items() for path in document_files(paths)]
+    processes, total = engine.workers * max(1, engine.jobs), max(1, size_of(path for _, path in found))
+    files = []
+    for number, (split, path) in enumerate(found):
+        workers = min(engine.workers, max(1, round(processes * size_of([path]) / total)))
+        files.append(TextFile(number, split, path, sampled and is_trained_on(split), workers))
+    return files
 
 
-def part_path(parts: Path, piece: int, sample: int = 1) -> Path:
+def part_path(parts: Path, number: int, sample: int = 1) -> Path:
     """The place of a part, without its ending."""
-    return parts / shard_name(piece, sample)
+    return parts / shard_name(number, sample)
 
 
 @dataclass(frozen=True)
 class EncodeFile:
-    """Write the parts of a piece."""
+    """Write the parts of a file."""
 
     encoding: Encoding
     parts: Path
 
-    def done(self, piece: Piece) -> Path:
+    def done(self, file: TextFile) -> Path:
         """What was read and left out; written last."""
-        return self.parts / f"{shard_name(piece.number)}.json"
+        return self.parts / f"{shard_name(file.number)}.json"
 
-    def __call__(self, piece: Piece) -> None:
+    def __call__(self, file: TextFile) -> None:
         log, report = InputLog(), PartReport()
-        blocks = blocks_of(read_documents([piece.file], log), report.dropped.cuts)
-        samples = self.encoding.sampling.samples if piece.drawn else 1
-        with EncoderPool(self.encoding, piece.workers) as pool, ExitStack() as stack, _bar(piece) as bar:
+        blocks = blocks_of(read_documents([file.path], log), report.dropped.cuts)
+        samples = self.encoding.sampling.samples if file.drawn else 1
+        with EncoderPool(self.encoding, file.workers) as pool, ExitStack() as stack, _bar(file) as bar:
             files = [
-                stack.enter_context(_written_part(part_path(self.parts, piece.number, sample)))
+                stack.enter_context(_written_part(part_path(self.parts, file.number, sample)))
                 for sample in range(1, samples + 1)
             ]
             last = None
-            for encoded in pool.encode(blocks, piece.drawn, piece.number):
+            for encoded in pool.encode(blocks, file.drawn, file.number):
                 for (ids, lines), block in zip(files, encoded, strict=True):
                     ids.write(block.ids.tobytes())
                     lines.write(np.stack([block.sizes, block.documents], 1).tobytes())
                 last = _count(report, encoded[0], last)
                 bar.update(log.bytes_read - bar.n)
         report.inputs = log.manifest()
-        with written_whole(self.done(piece)) as handle:
+        with written_whole(self.done(file)) as handle:
             json.dump(asdict(report), handle, ensure_ascii=False)
 
 
@@ -144,10 +144,10 @@ def read_part(path: Path, dtype: np.dtype) -> Iterator[EncodedBlock]:
                 yield EncodedBlock(np.fromfile(ids, dtype, sizes.sum(dtype=np.int64)), sizes, some[:, 1])
 
 
-def _bar(piece: Piece) -> tqdm:
+def _bar(file: TextFile) -> tqdm:
     """The bytes of a file, below the bar of all files: in this process, or of a file that takes several."""
-    seen = multiprocessing.parent_process() is None or piece.workers > 1
+    seen = multiprocessing.parent_process() is None or file.workers > 1
     return tqdm(
-        total=size_of([piece.file]), desc=piece.split, unit="B", unit_scale=True, position=1, leave=False,
+        total=size_of([file.path]), desc=file.split, unit="B", unit_scale=True, position=1, leave=False,
         disable=None if seen else True,  # None: shown on a terminal only
     )  # fmt: skip

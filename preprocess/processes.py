@@ -1,4 +1,4 @@
-"""Pieces of a stage in processes of this machine."""
+"""Items of a stage in processes of this machine."""
 
 import multiprocessing
 import os
@@ -11,27 +11,27 @@ from typing import TypeVar
 
 from preprocess.files import InputError
 
-Piece = TypeVar("Piece")
+Item = TypeVar("Item")
 
 
-def run_here(function: Callable[[Piece], None], pieces: Sequence[Piece], workers: int) -> Iterator[None]:
-    """Run the function on every piece, in `workers` processes, in no order; yields after each.
+def run_here(function: Callable[[Item], None], items: Sequence[Item], workers: int) -> Iterator[None]:
+    """Run the function on every item, in `workers` processes, in no order; yields after each.
 
-    Raises what a piece raises, and InputError for a process that was killed; then, and on Ctrl-C, the other processes
-    are ended at once: every piece is whole or not there.
+    Raises what an item raises, and InputError for a process that was killed; then, and on Ctrl-C, the other processes
+    are ended at once: every item is whole or not there.
     """
-    if workers == 1 or len(pieces) == 1:
-        for piece in pieces:
-            yield function(piece)
+    if workers == 1 or len(items) == 1:
+        for item in items:
+            yield function(item)
         return
     # Started afresh, not forked: threads of the tokenizer and of progress bars do not survive a fork.
     spawn = multiprocessing.get_context("spawn")
     others = multiprocessing.active_children()
     # Numbers only are submitted: in Python 3.10, a process that ends leaves the pool waiting for ever when what is
     # submitted is more than a pipe holds, as the names of all shards are.
-    pool = ProcessPoolExecutor(min(workers, len(pieces)), spawn, initializer=_receive, initargs=(function, pieces))
+    pool = ProcessPoolExecutor(min(workers, len(items)), spawn, initializer=_receive, initargs=(function, items))
     try:
-        for future in as_completed([pool.submit(_run, number) for number in range(len(pieces))]):
+        for future in as_completed([pool.submit(_run, number) for number in range(len(items))]):
             yield future.result()
     except BrokenProcessPool:
         raise InputError("a worker was killed, mostly for lack of memory; give fewer --workers.") from None
@@ -44,24 +44,24 @@ def run_here(function: Callable[[Piece], None], pieces: Sequence[Piece], workers
         pool.shutdown(cancel_futures=True)
 
 
-_received: list = []  # in a process of the pool: the function and all pieces
+_received: list = []  # in a process of the pool: the function and all items
 
 
-def _receive(function: Callable[[Piece], None], pieces: Sequence[Piece]) -> None:
+def _receive(function: Callable[[Item], None], items: Sequence[Item]) -> None:
     begin_worker()
-    _received[:] = function, pieces
+    _received[:] = function, items
 
 
 def _run(number: int) -> None:
-    function, pieces = _received
+    function, items = _received
     try:
-        function(pieces[number])
+        function(items[number])
     except BaseException:
         _received[0] = _nothing  # it would go on with the next until this process is ended
         raise
 
 
-def _nothing(_: Piece) -> None:
+def _nothing(_: Item) -> None:
     pass
 
 

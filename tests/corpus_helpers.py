@@ -52,7 +52,7 @@ def run(module: str, *arguments: object, **options: object) -> subprocess.Comple
 
 def one_sentence(result: subprocess.CompletedProcess) -> str:
     """The sentence a command refused its input with; fails unless there is one, and nothing but one."""
-    beside = ("B/s]", "piece/s]", ": made anew; changed since: ")
+    beside = ("B/s]", "it/s]", ": made anew; changed since: ")
     lines = [line for line in result.stderr.splitlines() if line and not any(words in line for words in beside)]
     assert result.returncode == 2, result.stderr
     assert len(lines) == 1 and lines[0].startswith("error: ") and "Traceback" not in result.stderr, result.stderr

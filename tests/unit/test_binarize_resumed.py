@@ -15,7 +15,7 @@ from preprocess import data_bins, parts
 from preprocess.binarize import binarize
 from preprocess.engine import Engine
 from preprocess.files import InputError
-from preprocess.parts import pieces_of
+from preprocess.parts import text_files
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,9 @@ def encoded(monkeypatch):
     done = []
     encode = parts.EncodeFile.__call__
 
-    def remember(self, piece):
-        encode(self, piece)
-        done.append(piece.file.name)
+    def remember(self, file):
+        encode(self, file)
+        done.append(file.path.name)
 
     monkeypatch.setattr(parts.EncodeFile, "__call__", remember)
     return done
@@ -221,9 +221,9 @@ def sized(directory, *sizes):
     ],
 )
 def test_a_file_gets_its_share_of_the_processes(tmp_path, sizes, engine, workers):
-    pieces = pieces_of(sized(tmp_path / "texts", *sizes), False, engine)
-    assert [piece.workers for piece in pieces] == workers
-    assert [piece.number for piece in pieces] == list(range(len(sizes)))
+    files = text_files(sized(tmp_path / "texts", *sizes), False, engine)
+    assert [file.workers for file in files] == workers
+    assert [file.number for file in files] == list(range(len(sizes)))
 
 
 def end(*_):

@@ -1,4 +1,4 @@
-"""Pieces run in processes: all of them, bad input in one sentence, none left behind when the parent is killed."""
+"""Items run in processes: all of them, bad input in one sentence, none left behind when the parent is killed."""
 
 import argparse
 import os
@@ -34,7 +34,7 @@ class Write:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_every_piece_runs(tmp_path, workers):
+def test_every_item_is_worked_on(tmp_path, workers):
     Engine(workers).run("test", Write(tmp_path), [f"{n}" for n in range(7)], tmp_path / "logs")
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{n}" for n in range(7)]
     assert len({path.read_text() for path in tmp_path.iterdir()}) <= workers
@@ -52,7 +52,7 @@ def test_what_is_done_is_left_as_it_is(tmp_path, workers):
 
 
 def test_what_is_done_by_the_time_is_left_as_it_is_too(tmp_path):
-    """As in a job that Slurm stopped and starts again: it is given the same pieces."""
+    """As in a job that Slurm stopped and starts again: it is given the same items."""
     (tmp_path / "a").write_text("older")
     job = Job(Missing(Write(tmp_path)), 1)
     assert job(["a", "b"], tmp_path / "progress") is None
@@ -60,7 +60,7 @@ def test_what_is_done_by_the_time_is_left_as_it_is_too(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_bad_input_in_a_piece_is_the_stages_sentence(tmp_path, workers):
+def test_bad_input_in_an_item_is_the_stages_sentence(tmp_path, workers):
     with pytest.raises(InputError, match="bad: refused"):
         Engine(workers).run("test", Write(tmp_path), ["a", "bad", "b"], tmp_path / "logs")
 
@@ -94,19 +94,19 @@ if __name__ == "__main__":
 
 
 def sleepers(directory, *names):
-    """The command, at work on a piece a name, each of which takes a minute; its process is in a file of that name."""
+    """The command, at work on an item a name, each of which takes a minute; its process is in a file of that name."""
     program = directory / "sleepers.py"
     program.write_text(SLEEPERS)
-    pieces = [directory / name for name in names]
+    items = [directory / name for name in names]
     # As on a terminal: a shell that runs the tests in the background has them ignore Ctrl-C, and so what they start.
     return subprocess.Popen(
-        [sys.executable, program, *pieces], stderr=subprocess.PIPE, text=True,
+        [sys.executable, program, *items], stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
 
 
 def processes_of(directory, *names):
-    """When they are known, those of these pieces."""
+    """When they are known, those of these items."""
     files = [directory / name for name in names]
     wait_for(lambda: all(file.exists() and file.read_text() for file in files))
     return [Path("/proc", file.read_text()) for file in files]
@@ -121,7 +121,7 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_stopped_command_ends_its_processes_at_once_and_begins_no_other_piece(tmp_path, number):
+def test_a_stopped_command_ends_its_processes_at_once_and_begins_no_other_item(tmp_path, number):
     parent = sleepers(tmp_path, "a", "b", "c", "d", "e")
     processes = processes_of(tmp_path, "a", "b")
     parent.send_signal(number)
@@ -151,7 +151,7 @@ class Large(Write):
     weight: bytes = bytes(1 << 20)
 
 
-def test_pieces_larger_than_a_pipe_go_on_and_stop_too(tmp_path):
+def test_items_larger_than_a_pipe_go_on_and_stop_too(tmp_path):
     Engine(2).run("test", Large(tmp_path), ["a", "b", "c"], tmp_path / "logs")
     with pytest.raises(InputError, match="a worker was killed"):
         Engine(2).run("test", Large(tmp_path), ["killed"] * 8, tmp_path / "logs")

@@ -121,9 +121,9 @@ def test_a_large_file_stands_for_itself_and_the_spread_for_all(tmp_path, monkeyp
     monkeypatch.setattr(module, "TEXT_BYTES", 50_000)
     files = write(tmp_path / "train", "text", files=60, documents=2)
     (tmp_path / "train" / "05.txt").write_text("Fin.\n\n" * 400_000, encoding="utf-8")
-    tried = module._spread(module.pieces_of({"train": files}, False, Engine()))
+    tried = module._spread(module.text_files({"train": files}, False, Engine()))
     assert len(tried) <= 20 and sum(one.stands_for for one in tried) == pytest.approx(module.size_of(files))
-    share = {one.piece.file.name: one.stands_for for one in tried}
+    share = {one.file.path.name: one.stands_for for one in tried}
     assert share["05.txt"] == pytest.approx((tmp_path / "train" / "05.txt").stat().st_size, rel=0.1)
 
 
