@@ -194,7 +194,10 @@ def leave_run(folder, ranks, emea):
     ]
     for part, content in (
         ("masked_words/masked_words.json", {"rows": rows}),
-        ("emea/metrics.json", {"test": {"micro": {"f1": {"values": emea}}}}),
+        (
+            "emea/metrics.json",
+            {"dev": {"micro": {"f1": {"values": [0.3]}}}, "test": {"micro": {"f1": {"values": emea}}}},
+        ),
     ):
         (folder / part).parent.mkdir(parents=True)
         (folder / part).write_text(json.dumps(content))
@@ -206,13 +209,18 @@ def test_small_encoders_are_compared_over_seeds_and_a_table_may_be_partial(campa
     leave_run(tmp_path / "both-2", [1, 1, 1], [0.54])
     leave_run(tmp_path / "neither-1", [None, 3, 1], [0.40])
     (tmp_path / "random-1" / "emea").mkdir(parents=True)
-    (tmp_path / "random-1" / "emea" / "metrics.json").write_text('{"test": {"micro": {"f1": {"values": [0.2, 0.4]}}}}')
+    (tmp_path / "random-1" / "emea" / "metrics.json").write_text(
+        '{"dev": {"micro": {"f1": {"values": [0.1, 0.1]}}}, "test": {"micro": {"f1": {"values": [0.2, 0.4]}}}}'
+    )
     printed = campaign("small_encoders_table").table(tmp_path)
     # "fièvre" is no piece of neither's vocabulary: three words asked, two in all vocabularies
-    assert "| both | yes | 83.3 ± 23.6 (2) | 75.0 ± 35.4 (2) | 100.0 (1) | 52.0 ± 2.8 (2) | - |" in printed
-    assert "| neither | no | 33.3 (1) | 50.0 (1) | 66.7 (1) | 40.0 (1) | - |" in printed
-    assert "| later | no | - | - | - | - | - |" in printed
-    assert "| random |  | - | - | - | 30.0 ± 14.1 (2) | - |" in printed
+    assert (
+        "| both | yes | 83.3 ± 23.6 (2) | 75.0 ± 35.4 (2) | 100.0 (1) | 30.0 ± 0.0 (2) | - | 52.0 ± 2.8 (2) | - |"
+        in printed
+    )
+    assert "| neither | no | 33.3 (1) | 50.0 (1) | 66.7 (1) | 30.0 (1) | - | 40.0 (1) | - |" in printed
+    assert "| later | no | - | - | - | - | - | - | - |" in printed
+    assert "| random |  | - | - | - | 10.0 ± 0.0 (2) | - | 30.0 ± 14.1 (2) | - |" in printed
     assert "3 masked words, 2 of them one piece in all vocabularies" in printed
 
 
