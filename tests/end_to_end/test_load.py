@@ -381,10 +381,11 @@ def test_training_runs_on_a_changed_vocabulary(change, published, repository, tm
     given = {"add_tokens": tmp_path / "words.txt"} if change == "more" else {"tokenizer": trained(CASED)}
     load(published / family, tmp_path / "loaded", **given)
     binarize(tmp_path / "loaded", write_text(tmp_path), tmp_path / "data-bin")
-    options = ["--lr", "1e-2", "--max-update", "30", "--disable-validation"]
+    options = ["--lr", "1e-2", "--max-update", "60", "--disable-validation"]
     log = train(family, tmp_path / "loaded", tmp_path / "data-bin", tmp_path / "save", repository, *options)
     curve = losses(log)
-    assert len(curve) == 30 and sum(curve[-5:]) < 0.95 * sum(curve[:5])
+    # The trainer of WordPiece settles ties anew each time: seen 0.89 to 0.91.
+    assert len(curve) == 60 and sum(curve[-10:]) < 0.95 * sum(curve[:10])
     export(tmp_path / "save" / "checkpoint_last.pt", tmp_path / "loaded", tmp_path / "model")
     before, after = (load_file(place / "model.safetensors") for place in (published / family, tmp_path / "model"))
     heads = [name for name in before if "pooler" in name or "seq_relationship" in name]
@@ -393,7 +394,7 @@ def test_training_runs_on_a_changed_vocabulary(change, published, repository, tm
         before["cls.predictions.transform.dense.weight"], after["cls.predictions.transform.dense.weight"]
     )
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
-    assert "| continued from | loaded |" in card and "| updates | 30 |" in card
+    assert "| continued from | loaded |" in card and "| updates | 60 |" in card
     assert "Pretrained with alibert_fairseq by masked language modelling" in card and "Converted" not in card
 
 
