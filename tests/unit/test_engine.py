@@ -94,7 +94,7 @@ if __name__ == "__main__":
 
 
 def sleepers(directory, *names):
-    """The command, at work on an item a name, each of which takes ten minutes; its process is in a file of that name."""
+    """The command, at work on an item a name for ten minutes each; their processes are in files of these names."""
     program = directory / "sleepers.py"
     program.write_text(SLEEPERS)
     items = [directory / name for name in names]
