@@ -167,8 +167,8 @@ def command_line() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--benchmark-characters", type=at_least(1), default=Settings.benchmark_characters,
-        help="sentences of a benchmark that are shorter, or have fewer than half as many in their words, are left where "
-        "they are (default %(default)s: 'Homme de 50 ans.' and "
+        help="sentences of a benchmark that are shorter, or have fewer than half as many in their words, are left "
+        "where they are (default %(default)s: 'Homme de 50 ans.' and "
         "'Pas d\'adénopathie cervicale.' stand in many letters by right)",
     )  # fmt: skip
     add_engine_options(parser)
