@@ -189,6 +189,21 @@ def test_oubioberts_way_to_choose_a_core_by_mesh_tree_numbers(tmp_path):
         ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", how, [Where.of("mesh_tree~^E")])
 
 
+def test_descriptors_are_known_by_their_file_however_its_path_is_spelled(tmp_path, monkeypatch):
+    (tmp_path / "desc.xml").write_bytes((FIXTURES / "desc.xml").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    made = []
+    for path in ("desc.xml", str(tmp_path / "desc.xml")):
+        ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", How("pubmed", language="en", mesh_descriptors=path))
+        made.append((tmp_path / "out" / "manifest.json").stat().st_mtime_ns)
+    assert made[0] == made[1]
+    (tmp_path / "desc.xml").write_bytes((FIXTURES / "desc.xml").read_bytes() + b"\n")
+    ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", How("pubmed", language="en", mesh_descriptors=path))
+    assert (tmp_path / "out" / "manifest.json").stat().st_mtime_ns != made[1]
+    ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", How("pubmed", language="en"))
+    assert all("mesh_tree" not in document.metadata for document in read_documents([tmp_path / "out"]))
+
+
 def test_an_id_met_again_in_a_source_gets_a_number_whatever_is_chosen(tmp_path):
     how = How("csv", text=("résumé",), id="pmid", metadata={"specialty": "spécialité"})
     for conditions in ([], [Where.of("specialty=cardiologie")]):
