@@ -32,7 +32,8 @@ shift 3
 published=()
 for folder in "$@"; do published+=("$(realpath "$folder")"); done
 mkdir -p "$output" && cd "$output"
-. "$root/recipes/environment.sh"
+command -v fairseq-train >/dev/null || . "$root/recipes/environment.sh"  # one that is entered already is used
+export PYTHONPATH=$root${PYTHONPATH:+:$PYTHONPATH}
 
 join() { local IFS=,; echo "$*"; }
 
