@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -168,13 +168,15 @@ def directory_written_whole(path: os.PathLike, marker: Marker) -> Iterator[Path]
     """Yield an empty directory that takes the place of `path` only when the block ends without an error.
 
     An older output under `path` is known by its `marker`; any other directory that is not empty is refused with
-    InputError, so that a mistyped `--output` never removes a user's files.
+    InputError, so that a mistyped `--output` never removes a user's files. So is one with files that the new directory
+    does not have, at the end: who put them there is not known.
     """
     path = Path(path)
     refuse_foreign(path, marker)
     aside = _make_aside(path)
     try:
         yield aside
+        refuse_others(path, files_in(aside), "this output does not have")
         os.chmod(aside, 0o777 & ~_umask())
         flush_to_disk(aside)
         take_place(aside, path)
@@ -196,6 +198,23 @@ def refuse_foreign(path: Path, marker: Marker) -> None:
         raise InputError(
             f"{path}: holds other files than an older output of this command, and they would be replaced; "
             f"choose a new directory."
+        )
+
+
+def files_in(directory: Path) -> dict[str, int]:
+    """{name from the directory on: bytes} of all files in it, in the order of their names; links count as files."""
+    found = [path for path in directory.rglob("*") if path.is_symlink() or not path.is_dir()]
+    return {path.relative_to(directory).as_posix(): path.lstat().st_size for path in sorted(found)}
+
+
+def refuse_others(path: Path, own: Container[str], why: str) -> None:
+    """Raise InputError when the directory `path`, which is to be replaced, holds files that are none of its `own`."""
+    others = [name for name in files_in(path) if name not in own]
+    if others:
+        more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+        raise InputError(
+            f"{path}: holds {readable(others[0])}{more}, which {why} and which would be removed; move it elsewhere, "
+            "or choose another --output."
         )
 
 

@@ -20,8 +20,10 @@ from preprocess.files import (
     REMEDIES,
     InputError,
     Marker,
+    files_in,
     flush_to_disk,
     refuse_foreign,
+    refuse_others,
     take_place,
     written_whole,
 )
@@ -30,6 +32,7 @@ from preprocess.origin import MANIFEST, changed, origin_of, read_manifest
 
 SCRATCH = ".scratch"  # what only the making needs
 KEY = "key.json"  # in the scratch: what the manifest will begin with
+FILES = "files"  # in the manifest: the bytes of every other file
 LOCK = "lock"  # beside the half-made output: one for every key, so that two commands are never at work on one output
 
 
@@ -50,9 +53,10 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
 
     `key` names what the output is made from, as {"settings": ..., "inputs": ...}; when an older output or half-made one
     is made anew, one line on stderr says which of these changed. When the block ends, manifest.json holds the command,
-    the digests of the key, the versions of libraries and `Work.manifest`, and the directory takes the place of an older
-    output. When it fails, what was made stays for the next time; if nothing was, nothing stays. Raises InputError where
-    `path` holds foreign files, and where another process is at work on it.
+    the digests of the key, the versions of libraries, the names and sizes of the files and `Work.manifest`, and the
+    directory takes the place of an older output. When it fails, what was made stays for the next time; if nothing was,
+    nothing stays. An output of which a file is gone is made anew. Raises InputError where `path` holds files that no
+    older output lists, and would be replaced, and where another process is at work on it.
     """
     path = Path(path)
     refuse_foreign(path, Marker.of_command(command))
@@ -60,6 +64,7 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
     if _is_of(path, origin):
         yield None
         return
+    refuse_others(path, {MANIFEST, *_listed(path)}, f"its {MANIFEST} does not list")
     with _place_of_work(path) as place:
         if _is_of(path, origin):  # by a command that ended in this moment
             yield None
@@ -70,11 +75,10 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
             _begin(path, place, work, origin)
             with _told_where_it_lies(path, work), _nothing_left_of_nothing(work):
                 yield work
-            with written_whole(work.directory / MANIFEST) as handle:
-                handle.write(json.dumps(origin | work.manifest, ensure_ascii=False, indent=2) + "\n")
+            _remove_partial(work)
+            _write_manifest(work, origin)
         else:
             yield None
-        _remove_partial(work)
         flush_to_disk(work.directory)
         if work.scratch.exists():
             shutil.rmtree(work.scratch)
@@ -85,7 +89,25 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
 def _is_of(directory: Path, origin: dict) -> bool:
     """Whether it is a whole output of this origin."""
     manifest = read_manifest(directory / MANIFEST)
-    return (manifest.get("command"), manifest.get("key")) == (origin["command"], origin["key"])
+    same = (manifest.get("command"), manifest.get("key")) == (origin["command"], origin["key"])
+    return same and not _gone(directory)
+
+
+def _listed(directory: Path) -> dict[str, int]:
+    """{name: bytes} of the files that the output says it has."""
+    return read_manifest(directory / MANIFEST).get(FILES, {})
+
+
+def _gone(directory: Path) -> list[str]:
+    """The names of those that are not there, or not as long."""
+    there = files_in(directory)
+    return [name for name, size in _listed(directory).items() if there.get(name) != size]
+
+
+def _write_manifest(work: Work, origin: dict) -> None:
+    files = {name: size for name, size in files_in(work.directory).items() if not name.startswith(f"{SCRATCH}/")}
+    with written_whole(work.directory / MANIFEST) as handle:
+        handle.write(json.dumps(origin | {FILES: files} | work.manifest, ensure_ascii=False, indent=2) + "\n")
 
 
 @contextmanager
@@ -158,7 +180,8 @@ def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
         older = [before for other in place.iterdir() if (before := read_manifest(other / SCRATCH / KEY))]
         older.append(read_manifest(path / MANIFEST))
         if older[0]:
-            print(f"{path}: made anew; changed since: {', '.join(changed(older[0], origin))}", file=sys.stderr)
+            why = changed(older[0], origin) or _gone(path)
+            print(f"{path}: made anew; changed since: {', '.join(why)}", file=sys.stderr)
         with written_whole(key) as handle:
             handle.write(json.dumps(origin, indent=2) + "\n")
     _remove_others(place, LOCK, work.directory.name)

@@ -58,9 +58,10 @@ def test_a_directory_in_the_place_of_a_file_is_refused(tmp_path):
 def test_a_directory_takes_the_place_of_the_older_one(tmp_path):
     for number in ("1", "2"):
         with directory_written_whole(tmp_path / "out", MARKER) as directory:
-            (directory / f"only-{number}").touch()
-            (directory / "manifest.json").write_text(f'{{"command": "mix", "number": {number}}}')
-    assert names(tmp_path) == ["out"] and names(tmp_path / "out") == ["manifest.json", "only-2"]
+            (directory / "text").write_text(number)
+            (directory / "manifest.json").write_text('{"command": "mix"}')
+    assert names(tmp_path) == ["out"] and names(tmp_path / "out") == ["manifest.json", "text"]
+    assert (tmp_path / "out" / "text").read_text() == "2"
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o777 & ~current_umask()
 
 
@@ -85,6 +86,21 @@ def test_a_directory_with_other_files_is_never_replaced(tmp_path):
     with pytest.raises(InputError, match="holds other files"), directory_written_whole(tmp_path, MARKER):
         pass
     assert names(tmp_path) == ["thèse.doc"]
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_what_a_user_put_into_an_older_output_is_never_removed(tmp_path, link):
+    (tmp_path / "out" / ".git").mkdir(parents=True)
+    (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')
+    if link:
+        (tmp_path / "out" / ".git" / "HEAD").symlink_to(tmp_path)
+    else:
+        (tmp_path / "out" / ".git" / "HEAD").write_text("mine")
+    with pytest.raises(InputError, match=r"out: holds \.git/HEAD, which this output does not have and which would be"):
+        with directory_written_whole(tmp_path / "out", MARKER) as directory:
+            (directory / "manifest.json").write_text('{"command": "mix"}')
+    assert names(tmp_path) == ["out"] and names(tmp_path / "out") == [".git", "manifest.json"]
+    assert names(tmp_path / "out" / ".git") == ["HEAD"]
 
 
 def test_the_output_of_another_command_is_never_replaced(tmp_path):
@@ -112,8 +128,9 @@ def test_the_older_directory_comes_back_when_the_new_one_cannot_take_its_place(t
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", fail)
-    with pytest.raises(OSError, match="Permission denied"), directory_written_whole(tmp_path / "out", MARKER):
-        pass
+    with pytest.raises(OSError, match="Permission denied"):
+        with directory_written_whole(tmp_path / "out", MARKER) as directory:
+            (directory / "manifest.json").write_text('{"command": "mix"}')
     assert names(tmp_path) == ["out"] and names(tmp_path / "out") == ["manifest.json"]
 
 

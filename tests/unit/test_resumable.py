@@ -155,6 +155,29 @@ def test_foreign_files_are_never_replaced(tmp_path):
     assert files(tmp_path) == ["out"] and files(tmp_path / "out") == ["thesis.txt"]
 
 
+def test_what_a_user_put_into_an_older_output_is_never_removed(tmp_path):
+    make(tmp_path / "out", ["a"])
+    (tmp_path / "out" / "checkpoints").mkdir()
+    for name in ("last.pt", "best.pt"):
+        (tmp_path / "out" / "checkpoints" / name).write_text("mine")
+    assert make(tmp_path / "out", ["a"]) is None  # it is not in the way of what is not made
+    with pytest.raises(InputError, match="out: holds checkpoints/best.pt and 1 more, which its manifest.json does not"):
+        make(tmp_path / "out", ["a"], key={})
+    assert files(tmp_path) == ["out"] and files(tmp_path / "out" / "checkpoints") == ["best.pt", "last.pt"]
+
+
+@pytest.mark.parametrize("harm", ["gone", "cut"])
+def test_an_output_of_which_a_file_is_gone_or_cut_is_made_anew(tmp_path, capsys, harm):
+    make(tmp_path / "out", ["sub", "text"])
+    if harm == "gone":
+        (tmp_path / "out" / "text").unlink()
+    else:
+        (tmp_path / "out" / "text").write_text("tex")
+    assert make(tmp_path / "out", ["sub", "text"]) == ["sub", "text"]
+    assert capsys.readouterr().err == f"{tmp_path}/out: made anew; changed since: text\n"
+    assert (tmp_path / "out" / "text").read_text() == "text" and make(tmp_path / "out", ["sub", "text"]) is None
+
+
 def test_two_at_once_are_refused_and_a_dead_one_holds_no_lock(tmp_path):
     program = (
         "import sys, time; from pathlib import Path; from preprocess.resumable import resumable_directory\n"
@@ -240,7 +263,8 @@ def test_what_changed_is_said_when_an_output_is_made_anew(tmp_path, capsys, monk
 def test_the_manifest_says_what_it_was_made_from_and_with(tmp_path):
     make(tmp_path / "out", ["a"])
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert list(manifest)[:4] == ["command", "key", "made_from", "versions"]
+    assert list(manifest)[:5] == ["command", "key", "made_from", "versions", "files"]
+    assert manifest["files"] == {"a": 1}
     assert manifest["made_from"] == {"settings": digest_of({"a": 1}), "code": code_digest()}
     found = manifest["versions"]
     assert found["python"] == f"{sys.version_info.major}.{sys.version_info.minor}"
