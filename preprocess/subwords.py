@@ -8,6 +8,7 @@ the alphabet is in the vocabulary twice, inside a word and at its start, so Unig
 import io
 import json
 import math
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -174,17 +175,26 @@ def _with_boundary(piece: str) -> str:
 def train_wordpiece(words: Words, size: int) -> Subwords:
     """Train with `tokenizers`; every letter is in the vocabulary as itself and as a continuation."""
     needed = dict.fromkeys([*words.marks, *words.letters, *(CONTINUATION + letter for letter in words.letters)])
-    pieces, _ = _fill(
-        list(needed), _merges(words, size), size, joined=lambda pair: pair[0] + pair[1][len(CONTINUATION) :]
-    )
+    learned = _merges(words, size)
+    pieces, _ = _fill(list(needed), learned, size, joined=lambda pair: pair[0] + pair[1][len(CONTINUATION) :])
     return Subwords("wordpiece", pieces)
 
 
 def _merges(words: Words, size: int) -> list[tuple[str, str]]:
-    """At least the merges of `size` pieces, in order; what does not start a word is marked as WordPiece does."""
+    """At least the merges of `size` pieces, in order; what does not start a word is marked as WordPiece does.
+
+    Among pairs of one count the trainer takes that of the lowest ids, and gives ids to letters inside words as it meets
+    them, in an order that differs from run to run: named beforehand, they have one order.
+    """
     trained = Tokenizer(models.BPE())
     trained.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = trainers.BpeTrainer(vocab_size=size, min_frequency=MIN_COUNT, continuing_subword_prefix=CONTINUATION)
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        min_frequency=MIN_COUNT,
+        continuing_subword_prefix=CONTINUATION,
+        special_tokens=[CONTINUATION + letter for letter in words.letters],
+        show_progress=sys.stderr.isatty(),  # elsewhere its bar is blank lines
+    )
     trained.train_from_iterator(words.sentences(), trainer)
     return [tuple(pair) for pair in json.loads(trained.to_str())["model"]["merges"]]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from preprocess.corpora import read_corpora, weighed
+from preprocess.corpora import is_mix, read_corpora, weighed
 from preprocess.files import InputError, exit_with_sentence, written_whole
 from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
 from preprocess.options import at_least
@@ -52,6 +52,11 @@ def train_tokenizer(
     """
     if model == "wordpiece" and options.punctuation == "after":
         raise InputError("--punctuation after says which marks start a word, which wordpiece cannot; leave it out.")
+    if weighing != NO_OPINION and not is_mix(paths):
+        raise InputError(
+            f"{paths[0]}: not a directory of preprocess.mix, so there are no corpora to weigh; mix them first, or "
+            "leave the weights out."
+        )
     corpora = weighed(read_corpora(paths), weighing)
     settings = {
         "model": model,

@@ -57,6 +57,33 @@ def largest(model: str, words: Words) -> int:
     return int(str(refused.value).split("fits is ")[1].split(";")[0])
 
 
+@pytest.mark.parametrize("model", KINDS)
+def test_the_same_words_give_the_same_pieces_and_fewer_are_the_first_of_more(model):
+    """Of 400 lines, many pairs are as frequent as others."""
+    words = Words(list(split_words(sample_lines()[:400], rules_only(PAPER))))
+    first, again, fewer = (train(model, words, size).pieces for size in (1500, 1500, 1400))
+    assert first == again
+    if model != "unigram":
+        assert fewer == first[:1400]
+
+
+def test_weights_without_corpora_are_refused(tmp_path):
+    text = small_text(tmp_path)
+    with pytest.raises(
+        InputError, match="text.txt: not a directory of preprocess.mix, so there are no corpora"
+    ):
+        train_tokenizer([text], tmp_path / "out", weighing=Weighing(core="text"))
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_the_largest_vocabulary_that_is_told_fits(model):
+    words = Words(list(split_words(sample_lines()[:400], rules_only(PAPER))))
+    size = largest(model, words)
+    assert len(train(model, words, size).pieces) == size
+    with pytest.raises(InputError, match=f"fits is {size};"):
+        train(model, words, size + 1)
+
+
 def test_forty_thousand_pieces_make_the_40008_of_the_paper():
     vocabulary = lay_out([f"▁{number}" for number in range(40_000)])
     assert len(vocabulary) == 40_008
@@ -304,7 +331,7 @@ def test_the_same_again_does_nothing_and_prints_the_same(tmp_path):
 def test_another_setting_or_text_begins_anew(tmp_path):
     text, output = small_text(tmp_path), tmp_path / "out"
     made, settings = [], {"vocab_size": 210, "count_duplicates": False}
-    for more in ({}, {}, {"seed": 2}, {"weighing": Weighing(weights="text=2")}, {"options": TextOptions(cased=True)}):
+    for more in ({}, {}, {"seed": 2}, {"sample": 99}, {"options": TextOptions(cased=True)}):
         settings |= more
         manifest = train_tokenizer([text], output, **settings)
         assert manifest == json.loads((output / "manifest.json").read_text(encoding="utf-8"))
