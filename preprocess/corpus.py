@@ -46,6 +46,13 @@ def run_steps(steps: list[Step]) -> int:
     return busy
 
 
+def left_over(file: CorpusFile, output: Path) -> list[Path]:
+    """What holds the text of sources that the file does not name any more."""
+    names = {source.name for source in file.sources}
+    there = [path for stage in ("documents", "clean") for path in sorted((output / stage).glob("*"))]
+    return [path for path in there if path.name.removeprefix(".").removesuffix(".work") not in names]
+
+
 def command_line() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -74,6 +81,8 @@ def main() -> None:
         print("\n".join(map(str, steps)))
         return
     busy = run_steps(steps)
+    for path in left_over(file, options.output):
+        print(f"{'left':>8}  {path}: of a source that {file.path} does not name any more; remove it by hand")
     if not options.until:
         print(write_report(file, options.output, steps))
     print(f"{'written':>8}  {options.output} ({len(steps) - busy} of {len(steps)} stages were there already)")

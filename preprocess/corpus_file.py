@@ -8,7 +8,7 @@ from typing import NoReturn
 import yaml
 
 from preprocess.files import InputError
-from preprocess.mixing import corpus_name
+from preprocess.mixing import names_corpus
 
 OF_A_SOURCE = ("ingest", "clean")  # the stages that every source goes through by itself
 STAGES = (*OF_A_SOURCE, "deduplicate", "mix", "train_tokenizer", "binarize")  # in their order
@@ -55,8 +55,10 @@ class CorpusFile:
         paths = [paths] if isinstance(paths, str) else paths
         if not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):
             self.refuse(place, "give `paths:`, a file or folder or a list of them")
+        if not names_corpus(name):
+            self.refuse(place, "no spaces, commas, '=' or '/' can be in the name of a source, nor a point at its start")
         options = {stage: self._options(said, stage, place) for stage in OF_A_SOURCE}
-        return Source(corpus_name(name), str(said.get("type", "")), tuple(map(self.place, paths)), options)
+        return Source(name, str(said.get("type", "")), tuple(map(self.place, paths)), options)
 
     def _options(self, holder: Mapping, stage: str, place: str = "") -> dict:
         """By their names on the command line; `min_words` is `min-words` too."""

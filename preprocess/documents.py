@@ -10,12 +10,16 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 from preprocess.compression import bare, open_bytes
 from preprocess.files import InputError, InputLog
+from preprocess.origin import MANIFEST, read_manifest
 
 SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
+# What only `preprocess.ingest` reads: taken for plain text, tags and the quotation marks of a table would be words.
+OTHER_FORMS = frozenset({".csv", ".tsv", ".json", ".ndjson", ".parquet", ".xml", ".nxml", ".html", ".htm"})
+DOCUMENT_STAGES = ("ingest", "clean", "deduplicate")  # whose outputs are directories of documents
 
 
 @dataclass
@@ -61,22 +65,39 @@ class Size:
 def document_files(paths: Iterable[Path]) -> list[Path]:
     """The files that `read_documents` reads: of a directory its shards, in the order of their names.
 
-    Raises InputError for a path that is not there, and for a directory without shards.
+    Raises InputError for a path that is not there, a directory without shards, and a file of another form.
     """
     found: list[Path] = []
     for path in map(Path, paths):
         if not path.exists():
             raise InputError(f"{path}: no such file; check the path of the corpus.")
         inside = sorted(path.glob(f"*{SHARD_SUFFIX}")) if path.is_dir() else [path]
-        if not inside and (path / "manifest.json").is_file():
-            raise InputError(
-                f"{path}: nothing is left of the text; its manifest.json says what dropped it, and dropped.txt has "
-                "examples; change the settings of that stage, or leave this source out."
-            )
         if not inside:
-            raise InputError(f"{path}: no documents in this directory; make them with `python -m preprocess.ingest`.")
+            _refuse_without_shards(path)
+        if bare(inside[0]).suffix.lower() in OTHER_FORMS:
+            raise InputError(
+                f"{path}: its ending says that it is not plain text; read it with `python -m preprocess.ingest`, or "
+                "name it .txt if it is."
+            )
         found += inside
     return found
+
+
+def _refuse_without_shards(directory: Path) -> NoReturn:
+    manifest = read_manifest(directory / MANIFEST)
+    command = manifest.get("command")
+    if command in DOCUMENT_STAGES and any(name.endswith(SHARD_SUFFIX) for name in manifest.get("files", ())):
+        raise InputError(f"{directory}: its shards are gone; make it again with the command that made it.")
+    if command in DOCUMENT_STAGES:
+        raise InputError(
+            f"{directory}: nothing is left of the text; its manifest.json says what dropped it, and dropped.txt has "
+            "examples; change the settings of that stage, or leave this source out."
+        )
+    made = f"made by preprocess.{command}, which writes no documents here" if command else "no documents in it"
+    remedy = "give what ingest, clean or deduplicate wrote, or make it with `python -m preprocess.ingest`"
+    if command == "mix":
+        remedy = f"give {directory / 'valid'} or a folder in {directory / 'train'}"
+    raise InputError(f"{directory}: {made}; {remedy}.")
 
 
 def size_of(files: Iterable[Path]) -> int:
@@ -92,7 +113,7 @@ def read_documents(paths: Iterable[Path], log: InputLog | None = None) -> Iterat
     """
     for path in document_files(paths):
         count = 0
-        reader = _read_json_lines if bare(path).suffix == ".jsonl" else _read_plain_text
+        reader = _read_json_lines if bare(path).suffix.lower() == ".jsonl" else _read_plain_text
         for document in reader(path, log):
             count += 1
             yield document
@@ -120,7 +141,8 @@ def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, s
             except UnicodeDecodeError as error:
                 raise InputError(
                     f"{path}, line {number}, byte {error.start + 1}: not UTF-8 (byte 0x{raw[error.start]:02x}); "
-                    f"convert the file first, for example with `iconv -f WINDOWS-1252 -t UTF-8`."
+                    "convert it first, for example with `iconv -f WINDOWS-1252 -t UTF-8`, or read it with "
+                    "`python -m preprocess.ingest --encoding windows-1252`."
                 ) from None
             yield number, (line.removeprefix("\ufeff") if number == 1 else line).rstrip("\r\n")
 

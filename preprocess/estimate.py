@@ -10,8 +10,9 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 
 from preprocess.blocks import Block
 from preprocess.compression import bare, open_bytes
@@ -42,6 +43,7 @@ class Tried:
     size: Size = field(default_factory=Size)
     ids: int = 0  # ends of lines included, all samples together
     samples: int = 1
+    ratios: list[float] = field(default_factory=list)  # ids a character, one part of it after the other
 
     @property
     def share(self) -> float:
@@ -57,7 +59,7 @@ class Estimate:
     text: float
     documents: float
     tokens: float
-    error: float | None  # of the tokens, relative: twice the standard error over the files; None where it is unknown
+    error: float | None  # of the tokens, relative: twice the standard error; None where it is unknown
     data_bins: float
     meanwhile: float  # on the disk while they are made, themselves included
     seconds: float
@@ -67,7 +69,7 @@ class Estimate:
     together: int  # of the command and its processes on one machine, with those that read for the processes of a file
 
     def __str__(self) -> str:
-        error = "" if self.error is None else f" ± {self.error:.1%}, by how the files tried differ"
+        error = "" if self.error is None else f" ± {self.error:.1%}, if the rest is like what was tried"
         rows = {
             "estimate": self.of,
             "text": f"{_megabytes(self.text)}, {self.documents:,.0f} documents",
@@ -123,7 +125,7 @@ def _read(tried: Tried, limit: int) -> None:
 
 def _written(document: Document, file: Path) -> int:
     """The bytes of a document in a file that is not compressed."""
-    if bare(file).suffix != ".jsonl":
+    if bare(file).suffix.lower() != ".jsonl":
         return len(document.text.encode()) + 2  # a line end and a blank line
     handle = StringIO()
     write_document(handle, document)
@@ -142,12 +144,15 @@ def _packed(file: Path) -> float:
 
 
 def _encode(worker: Worker, tried: list[Tried], number: int) -> float:
-    """Encode every ROUNDS-th line of each file; the seconds it took."""
+    """Encode part `number` of ROUNDS of each file; the seconds it took."""
     start = time.perf_counter()
     for one in tried:
-        if lines := one.lines[number::ROUNDS]:
+        begin, end = (part * len(one.lines) // ROUNDS for part in (number, number + 1))
+        if lines := one.lines[begin:end]:
             encoded = worker.work(Block(lines, [0] * len(lines)), one.file.drawn, one.file.number, number)
-            one.ids += sum(len(block.ids) for block in encoded)
+            ids = sum(len(block.ids) for block in encoded)
+            one.ids += ids
+            one.ratios.append(ids / sum(map(len, lines)))
             one.samples = len(encoded)
     return time.perf_counter() - start
 
@@ -169,7 +174,7 @@ def _scaled(tried: list[Tried], files: list[TextFile], worker: Worker, engine: E
         text=text,
         documents=sum(one.share * one.size.documents for one in tried),
         tokens=ids - lines,
-        error=_error(tried),
+        error=_error(tried, spread=len(tried) < len(files)),
         data_bins=data_bins,
         meanwhile=data_bins + ids * wide + lines * BYTES_PER_LINE,
         seconds=text / rate / processes + data_bins / JOINED_A_SECOND,
@@ -180,16 +185,26 @@ def _scaled(tried: list[Tried], files: list[TextFile], worker: Worker, engine: E
     )
 
 
-def _error(tried: list[Tried]) -> float | None:
-    """Each file's tokens a byte are off as those of the files differ; what was read to its end is not off."""
-    unsure = [one for one in tried if not one.whole]
-    if not unsure:
-        return 0.0
-    if len(tried) == 1:
-        return None
-    ratios, total = [one.ids / one.stored for one in tried], sum(one.stands_for for one in tried)
-    weights = math.sqrt(sum((one.stands_for / total) ** 2 for one in unsure))
-    return 2 * stdev(ratios) / mean(ratios) * weights
+def _error(tried: list[Tried], spread: bool) -> float | None:
+    """Twice the standard error of the tokens, relative to them.
+
+    Of files that are `spread` over others, tokens a byte are off as those of neighbours differ; where each file stands
+    for itself, as those of the parts that were read of it do. What was read to its end is not off.
+    """
+    unsure = [one for one in tried if spread or not one.whole]
+    if any(len(one.ratios) < 2 for one in unsure) and not spread:
+        return None  # a line or two
+    tokens, total = {}, sum(one.share * one.ids for one in tried)
+    for one in unsure:
+        own = [other.ids / other.stored for other in tried] if spread else one.ratios
+        off = _deviation(own) / mean(own) / (1 if spread else math.sqrt(len(own)))
+        tokens[one.file.number] = off * one.share * one.ids / total
+    return 2 * math.hypot(*tokens.values())
+
+
+def _deviation(values: list[float]) -> float:
+    """By the differences of neighbours: that sources of different kinds follow one another does not count."""
+    return math.sqrt(mean((one - other) ** 2 for one, other in pairwise(values)) / 2)
 
 
 def _memory(worker: Worker) -> int:

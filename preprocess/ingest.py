@@ -21,16 +21,30 @@ from preprocess.arrays import load, save
 from preprocess.documents import Document
 from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
 from preprocess.files import InputError, exit_with_sentence, readable, written_whole
+from preprocess.mixing import corpus_name
 from preprocess.origin import identity
-from preprocess.readers import FORMATS, Found, How, ReadLog, Skipped, UniqueIds, files_of, read_file
+from preprocess.readers import (
+    FORMATS,
+    Found,
+    How,
+    ReadLog,
+    Skipped,
+    UniqueIds,
+    check_heeded,
+    files_of,
+    lacking,
+    read_file,
+)
 from preprocess.readers.arguments import add_arguments, how_of
 from preprocess.readers.ids import met_before
+from preprocess.readers.log import WITHOUT_TEXT
 from preprocess.report import Report, total
 from preprocess.resumable import Work, resumable_directory
 from preprocess.shards import SHARD_BYTES, Shards, shard_name
 from preprocess.where import Where
 
 SKIPPED = "skipped.tsv"
+WITHOUT_HEADER = ("jsonl", "json", "xml", "html")  # formats that do not say beforehand which fields records have
 
 
 @dataclass(frozen=True)
@@ -66,11 +80,15 @@ def ingest(
     `on_error` "skip" such records are listed in skipped.tsv.
     """
     how, walked = how or How(), []
+    if how.source:
+        corpus_name(how.source)
     _refuse_inside(output, paths)
     log = ReadLog(lambda skipped: walked.append(list(skipped)))
     groups = _groups([list(files_of(path, how, log)) for path in paths])
     settings = how.given() | {"where": [str(one) for one in where]}
     found = [one for group in groups for one in group.files]
+    if found:
+        check_heeded(how, {one.how.format for one in found})
     beside = {path for one in found for path in FORMATS[one.how.format].also_reads(one.file, one.how)}
     files = identity([*(one.file for one in found), *sorted(beside)])
     named = [[one.how.origin, one.how.name] for one in found]  # what documents without a source and an id are called by
@@ -78,12 +96,13 @@ def ingest(
     with resumable_directory(output, "ingest", key) as work:
         if work is not None:
             parts = _read_groups(work, groups, tuple(where), engine)
-            _check(parts, groups, paths, how, where)
+            _check(parts, groups, paths, how)
             _write_skipped(work.directory / SKIPPED, walked + [row for part in parts for row in part.skipped])
             whole = Report(dropped=dict(log.counts))
             for part in parts:
                 whole.add(part.report)
             formats = sum((Counter(part.formats) for part in parts), Counter())
+            _check_whole(whole, formats, how, where)
             work.manifest = {"settings": settings, "formats": dict(formats)} | asdict(whole)
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 
@@ -187,17 +206,42 @@ class ReadGroup:
                     yield document
 
 
-def _check(parts: list[Read], groups: list[Group], paths: Sequence[Path], how: How, where: Sequence[Where]) -> None:
-    """Raise InputError when a path gave no document, or nothing was chosen."""
-    read, kept = Counter(), 0
-    for part, group in zip(parts, groups, strict=True):
-        read[group.path] += total(part.report.read).documents
-        kept += total(part.report.kept).documents
+def _check(parts: list[Read], groups: list[Group], paths: Sequence[Path], how: How) -> None:
+    """Raise InputError when a path gave no document."""
     for number, path in enumerate(paths):
-        if not read[number] and how.on_error == "stop":
-            raise InputError(f"{readable(path)}: no document in it; give one with at least one line of text.")
-    if where and not kept:
-        raise InputError(f"no document of {read.total():,} is chosen by --where; see the fields of one.")
+        report = Report()
+        for part, group in zip(parts, groups, strict=True):
+            if group.path == number:
+                report.add(part.report)
+        if how.on_error == "stop" and not total(report.read).documents:
+            raise InputError(f"{readable(path)}: {_why_nothing(report, how)}.")
+
+
+def _why_nothing(report: Report, how: How) -> str:
+    empty = sum(count for reason, count in report.dropped.items() if reason.startswith(WITHOUT_TEXT))
+    if empty and how.asked():
+        return f"no text in its {empty:,} records; say where it is with --text-field or --text-path"
+    if how.record and not empty:
+        return f"no element '{how.record}' in it; name the one that is a record with --record-path"
+    return "no document in it; give one with at least one line of text"
+
+
+def _check_whole(whole: Report, formats: Counter[str], how: How, where: Sequence[Where]) -> None:
+    """Raise InputError when a field that the user named is nowhere, when nothing was chosen, and for the name of a
+    source that cannot be a corpus's, which mix would be the first to say."""
+    records = sum(formats[name] + whole.dropped.get(f"{WITHOUT_TEXT} ({name})", 0) for name in WITHOUT_HEADER)
+    for path in how.asked() if records else ():
+        if whole.dropped.get(lacking(path), 0) >= records:
+            raise InputError(
+                f"'{path}': no record has it; check --text-field, --id-field, --date-field and --metadata against one."
+            )
+    if where and not whole.kept:
+        raise InputError(
+            f"no document of {total(whole.read).documents:,} is chosen by --where; check field and value (a column or "
+            "an element is a field if --metadata NAME=PATH keeps it)."
+        )
+    for source in whole.kept:
+        corpus_name(source)
 
 
 def _write_skipped(path: Path, rows: list[list[str]]) -> None:

@@ -28,12 +28,22 @@ COPIES, ORDER = 2, 3  # set these random numbers apart from others of (seed, epo
 
 def corpus_name(source: str) -> str:
     """The source of documents as the name of a corpus, and of its folder. Raises InputError where it cannot be."""
-    if not NAME.fullmatch(source) or "/" in source or source.startswith("."):
+    if not names_corpus(source):
         raise InputError(
             f"the source {source!r} cannot name a corpus, for the spaces, commas, '=' or '/' in it, or a first point; "
             "name it with `python -m preprocess.ingest --source`."
         )
     return source
+
+
+def names_corpus(text: str) -> bool:
+    """Whether it can stand in `name=weight,name=weight`, and name a folder."""
+    return bool(NAME.fullmatch(text)) and "/" not in text and not text.startswith(".")
+
+
+def spelt_as_corpus(text: str) -> str:
+    """The name of a file or folder as the name of a corpus: `_` for what cannot stand in one."""
+    return re.sub(r"[\s,=/]+|^\.", "_", text) or "_"
 
 
 def split_name(number: int) -> str:

@@ -11,14 +11,14 @@ from preprocess.compression import CHUNK, FORMS, open_bytes
 from preprocess.documents import Document
 from preprocess.files import InputError, describe_os_error
 from preprocess.readers.folders import Found, files_of
-from preprocess.readers.formats import FORMATS, Format, Reader, check, format_of
+from preprocess.readers.formats import FORMATS, Format, Reader, check, check_heeded, format_of
 from preprocess.readers.how import How
 from preprocess.readers.ids import UniqueIds
-from preprocess.readers.log import Misuse, ReadLog, Skipped
+from preprocess.readers.log import WITHOUT_TEXT, Misuse, ReadLog, Skipped, lacking
 
 __all__ = [
-    "FORMATS", "Format", "Found", "How", "ReadLog", "Reader", "Skipped", "UniqueIds", "check", "files_of", "format_of",
-    "read_file",
+    "FORMATS", "Format", "Found", "How", "ReadLog", "Reader", "Skipped", "UniqueIds", "check", "check_heeded",
+    "files_of", "format_of", "lacking", "read_file",
 ]  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def read_file(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
         for document in FORMATS[how.format].reader(file, how, log):
             number += 1
             if not document.lines:
-                log.count(f"records without text ({how.format})")
+                log.count(f"{WITHOUT_TEXT} ({how.format})")
                 continue
             count += 1
             document.source = how.source or document.source

@@ -7,7 +7,7 @@ import yaml
 
 from preprocess.files import InputError
 from preprocess.readers.formats import FORMATS, check
-from preprocess.readers.how import ENCODINGS, How
+from preprocess.readers.how import ENCODINGS, How, encoding_named
 
 OPTIONS = {
     ("--how",): dict(
@@ -38,7 +38,7 @@ OPTIONS = {
         help="of records in several languages (jats, pubmed, theses) the one to keep; `any` keeps all (default: fr)"
     ),
     ("--encoding",): dict(
-        choices=ENCODINGS,
+        type=encoding_named, choices=ENCODINGS,
         help="of text (default: utf-8, since a wrong guess spoils every accent; of pages what they say, of bdpm "
         "auto); auto: UTF-8 if the whole file is, else Windows-1252",
     ),

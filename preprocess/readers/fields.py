@@ -4,6 +4,7 @@ from preprocess.documents import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.how import RESERVED, How
 from preprocess.readers.lines import Fault
+from preprocess.readers.log import ReadLog, lacking
 
 SCALARS = (str, int, float, bool)
 
@@ -16,10 +17,15 @@ class Unfit(Exception):
         self.fault = Fault(reason, remedy, detail)
 
 
-def document_of(record: dict, how: How, number: int, keep_rest: bool) -> Document:
+def document_of(record: dict, how: How, number: int, keep_rest: bool, log: ReadLog) -> Document:
     """The document of a record, of which `number` is told in its id if it has none; `keep_rest` keeps as metadata what
-    was not asked for. Raises Unfit."""
+    was not asked for. What was asked for and is not there is counted. Raises Unfit for a record without any text
+    field, and for text that is none."""
     texts = how.text or ("text",)
+    if not any(_has(record, path) for path in texts):
+        names = "' and no field '".join(texts)
+        remedy = f"name the field that holds the text with --text-field (of {_names(record)})"
+        raise Unfit(f"no field '{names}'", remedy)
     paths = {"id": how.id or "id", "source": "source", "licence": "licence", "date": how.date or "date"}
     text = [line for path in texts for line in _lines(record, path)]
     known = {name: _first(record, path) for name, path in paths.items()}
@@ -28,6 +34,9 @@ def document_of(record: dict, how: How, number: int, keep_rest: bool) -> Documen
     else:
         asked = {path if path in record else path.partition(".")[0] for path in (*texts, *paths.values())}
         metadata = {_free(name): plain(value) for name, value in record.items() if keep_rest and name not in asked}
+    for path in how.asked():
+        if not _has(record, path):
+            log.count(lacking(path))
     return Document(
         known["id"] or f"{how.name}-{number}",
         known["source"] or how.origin,
@@ -65,16 +74,18 @@ def plain(value: object) -> object:
 
 
 def _lines(record: dict, path: str) -> list[str]:
-    values = found(record, path)
-    if not values and path.partition(".")[0] not in record:
-        raise Unfit(f"no field '{path}'", f"name the field that holds the text with --text-field (of {_names(record)})")
     lines = []
-    for part in _items(values):
+    for part in _items(found(record, path)):
         text = _decoded(part) if isinstance(part, bytes) else part
         if text is not None and not isinstance(text, str):
             raise Unfit(f"field '{path}' is not text", "name the field that holds the text with --text-field")
         lines += lines_of_text(text or "")
     return lines
+
+
+def _has(record: dict, path: str) -> bool:
+    """Whether the record has the field, or of a nested one the outermost."""
+    return path in record or path.partition(".")[0] in record
 
 
 def _items(values: list) -> list:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from preprocess.compression import bare
 from preprocess.files import InputError
+from preprocess.mixing import spelt_as_corpus
 from preprocess.readers.formats import FORMATS, format_of
 from preprocess.readers.how import How
 from preprocess.readers.log import ReadLog, readable
@@ -40,11 +41,11 @@ def files_of(path: Path, how: How, log: ReadLog) -> Iterator[Found]:
             f"({', '.join(FORMATS)})."
         )
     stem = readable(bare(path).stem)
-    yield Found(path, how.but(name=how.name or stem, origin=how.origin or stem), inside=False)
+    yield Found(path, how.but(name=how.name or stem, origin=how.origin or spelt_as_corpus(stem)), inside=False)
 
 
 def _of_folder(folder: Path, how: How, log: ReadLog) -> Iterator[Found]:
-    origin = readable(folder.resolve().name)
+    origin = spelt_as_corpus(readable(folder.resolve().name))
     known = FORMATS[how.format].suffixes if how.format else ()
     count = 0
     for file in _walk(folder, how, log):

@@ -1,6 +1,6 @@
 """The formats: for each its reader, the endings of its files, the settings that it heeds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -77,6 +77,16 @@ def check(how: How) -> None:
     """Raise InputError for a format that is none, or a setting that it would not heed."""
     if how.format and how.format not in FORMATS:
         raise InputError(f"format '{how.format}': not known; choose one of {', '.join(FORMATS)}.")
-    for name in how.given() if how.format else ():
-        if name not in FORMATS[how.format].heeds | FOR_ALL:
-            raise InputError(f"setting '{name}': means nothing for the format '{how.format}'; leave it out.")
+    if how.format:
+        check_heeded(how, {how.format})
+
+
+def check_heeded(how: How, formats: Collection[str]) -> None:
+    """Raise InputError for a setting that means nothing for all these formats."""
+    heeded = FOR_ALL.union(*(FORMATS[name].heeds for name in formats))
+    for name in how.given():
+        if name not in heeded:
+            raise InputError(
+                f"setting '{name}': means nothing for the format '{', '.join(sorted(formats))}'; leave it out, or say "
+                "with --format what the files hold."
+            )

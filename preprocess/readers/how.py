@@ -2,11 +2,12 @@
 
 import codecs
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 
 from preprocess.files import InputError
 
-ENCODINGS = ("utf-8", "windows-1252", "latin-1", "utf-16", "auto")
+ENCODINGS = ("utf-8", "windows-1252", "latin-1", "utf-16", "auto")  # and other names of them, as cp1252
 RESERVED = frozenset({"id", "source", "licence", "date", "text"})  # what a document is, and no metadata of it
 
 
@@ -55,8 +56,14 @@ class How:
         for name in settings:
             if name not in known:
                 raise InputError(f"setting '{name}': not known; there are {', '.join(known)}.")
-        text = settings.get("text", ())
-        return cls(**{**settings, "text": (text,) if isinstance(text, str) else tuple(text)})
+            _check_type(name, settings[name])
+        text, encoding = settings.get("text", ()), settings.get("encoding", "")
+        texts = (text,) if isinstance(text, str) else tuple(text)
+        return cls(**{**settings, "text": texts, "encoding": encoding_named(encoding)})
+
+    def asked(self) -> list[str]:
+        """The columns, fields or XPaths that the user named."""
+        return [*self.text, *filter(None, (self.id, self.date)), *self.metadata.values()]
 
     def but(self, **changes: object) -> "How":
         """The same with other values."""
@@ -70,6 +77,32 @@ class How:
         """The encoding to read with, under Python's name of it; "auto" stays."""
         name = self.encoding or default
         return name if name == "auto" else codecs.lookup(name).name
+
+
+def encoding_named(text: str) -> str:
+    """The one of ENCODINGS that it is another name of, as cp1252 of windows-1252; the text itself if there is none."""
+    for name in ENCODINGS:
+        with suppress(LookupError):
+            if codecs.lookup(text).name == codecs.lookup(name).name:
+                return name
+    return text
+
+
+def _check_type(name: str, value: object) -> None:
+    """Raise InputError for what YAML reads as something else than the setting is: a number, nothing, a list."""
+    if name == "metadata":
+        fits = isinstance(value, Mapping) and all(isinstance(one, str) for pair in value.items() for one in pair)
+        wanted = "`name: path` lines below it"
+    elif name == "text":
+        texts = value if isinstance(value, (list, tuple)) else [value]
+        fits = all(isinstance(one, str) and one for one in texts)
+        wanted = "a path or a list of paths"
+    elif name == "one_document_per_file":
+        fits, wanted = isinstance(value, bool), "true or false"
+    else:
+        fits, wanted = isinstance(value, str), "a text, in quotes if it looks like a number"
+    if not fits:
+        raise InputError(f"setting '{name}': {value!r} is not what it takes; give it {wanted}.")
 
 
 def _default(one) -> object:

@@ -19,7 +19,7 @@ from preprocess.readers.how import How
 from preprocess.readers.lines import LONGEST, NAMES, Fault
 from preprocess.readers.log import ReadLog
 from preprocess.readers.tree import Shape, line_of, lines_of
-from preprocess.readers.xml_records import texts
+from preprocess.readers.xml_records import count_lacking, texts
 
 HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 SKIPPED = frozenset(
@@ -52,6 +52,7 @@ def read_html(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
     page = read_page(file, how, log)
     if page is None:
         return
+    count_lacking(page, how, log)
     main = page.findall(".//main")
     text = lines_of(main[0] if len(main) == 1 else page, PAGE)
     if how.text:

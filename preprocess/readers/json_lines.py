@@ -56,7 +56,7 @@ def _document(file: Path, how: How, log: ReadLog, place: str, record: object, nu
     try:
         if not isinstance(record, dict):
             raise Unfit("not a JSON object", 'every record must be one, such as {"text": "..."}')
-        yield document_of(record, how, number, keep_rest=True)
+        yield document_of(record, how, number, keep_rest=True, log=log)
     except Unfit as unfit:
         _refuse(file, how, log, place, unfit.fault)
 

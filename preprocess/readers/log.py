@@ -8,6 +8,8 @@ from typing import NamedTuple
 from preprocess.files import InputError, InputLog, readable
 from preprocess.readers.how import How
 
+WITHOUT_TEXT = "records without text"  # what such counts begin with
+
 
 class Misuse(InputError):
     """The command, not the file, has to change: never skipped."""
@@ -19,6 +21,11 @@ class Skipped(NamedTuple):
     file: str
     place: str
     reason: str
+
+
+def lacking(path: str) -> str:
+    """What is counted for a record without a field that the user named."""
+    return f"records that lack '{path}', which are kept"
 
 
 class ReadLog(InputLog):

@@ -74,7 +74,7 @@ def _columns(table, how: How) -> list[str]:
 
 def _document(file: Path, row: dict, how: How, number: int, log: ReadLog) -> Iterator[Document]:
     try:
-        yield document_of(row, how, number, keep_rest=False)
+        yield document_of(row, how, number, keep_rest=False, log=log)
     except Unfit as unfit:
         log.refuse(how, file, f"record {number}", unfit.fault.reason, unfit.fault.remedy, unfit.fault.detail)
 

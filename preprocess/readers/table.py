@@ -1,6 +1,7 @@
 """Tables in text: CSV and TSV with a header line; a quoted value may hold line breaks."""
 
 import csv
+import re
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from preprocess.readers.lines import LONGEST, Fault, Line, read_lines
 from preprocess.readers.log import ReadLog, readable
 
 DELIMITERS = (",", ";", "\t", "|")
+SEPARATOR = re.compile(r"sep=(.)\s*")  # Excel's own first line, for other Excels
 # Before Python 3.11 the csv module refuses NUL characters. They pass it as one that Unicode says no text has.
 NUL = "\ufdd0"
 csv.field_size_limit(min(LONGEST, sys.maxsize))  # its own limit is 131,072 characters: an article has more
@@ -67,10 +69,12 @@ class Rows:
 def read_table(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
     """A document a row, its text and the rest from the columns that `how` names."""
     lines = read_lines(file, how, log)
-    first = next((line for line in lines if line.fault or line.text.strip()), None)
+    first, said = _next_filled(lines), ""
+    if first and (excel := SEPARATOR.fullmatch(first.text)):
+        first, said = _next_filled(lines), excel[1]
     if first is None:
         return
-    rows = Rows(lines, how.delimiter or delimiter_of(file, first.text))
+    rows = Rows(lines, how.delimiter or said or delimiter_of(file, first.text))
     rows.again.append(first)
     records = iter(rows)
     header = _header(file, how, *next(records))
@@ -80,12 +84,16 @@ def read_table(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
             fault = fault._replace(detail=f"{len(row)}, not {len(header)}")
         try:
             if not fault:
-                yield document_of(dict(zip(header, row, strict=True)), how, number, keep_rest=False)
+                yield document_of(dict(zip(header, row, strict=True)), how, number, keep_rest=False, log=log)
         except Unfit as unfit:
             fault = unfit.fault
         if fault:
             place = f"line {start}" if start == end else f"lines {start} to {end}"
             log.refuse(how, file, place, fault.reason, fault.remedy, fault.detail)
+
+
+def _next_filled(lines: Iterator[Line]) -> Line | None:
+    return next((line for line in lines if line.fault or line.text.strip()), None)
 
 
 def delimiter_of(file: Path, header: str) -> str:

@@ -18,7 +18,7 @@ from preprocess.readers.fields import lines_of_text
 from preprocess.readers.how import How
 from preprocess.readers.languages import XML_NAMESPACE
 from preprocess.readers.lines import LONGEST, encoding_of
-from preprocess.readers.log import Misuse, ReadLog, readable
+from preprocess.readers.log import Misuse, ReadLog, lacking, readable
 from preprocess.readers.tree import Shape, lines_of
 
 CHUNK = 1 << 16
@@ -35,6 +35,7 @@ def read_xml(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
             f"--text-path, or give --format jats, pubmed or theses."
         )
     for number, record in enumerate(records_of(file, how, log, (how.record,)), 1):
+        count_lacking(record, how, log)
         text = [line for path in how.text for line in texts(record, path, ANY)]
         yield document_of_record(record, how, number, text)
 
@@ -78,6 +79,13 @@ def records_of(file: Path, how: How, log: ReadLog, names: tuple[str, ...]) -> It
                 )
             if not chunk:
                 return
+
+
+def count_lacking(record: etree._Element, how: How, log: ReadLog) -> None:
+    """Count the XPaths of the user that find nothing in a record."""
+    for path in how.asked():
+        if not find(record, path):
+            log.count(lacking(path))
 
 
 def texts(record: etree._Element, path: str, shape: Shape) -> list[str]:

@@ -38,10 +38,13 @@ def share(value: float, digits: int = 1) -> str:
 
 def text_table(study: dict) -> Table:
     """What becomes of the text: the main table, which is printed too."""
-    held_out = {True: "NO", False: "yes", None: "not known"}
     columns = [
         NAME,
-        Column("held out", "whether this text is not the tokenizer's training text, as far as files tell"),
+        Column(
+            "held out",
+            "whether the tokenizer was not trained on this text: yes or NO by the words of the documents of "
+            "--trained-on; without it, files are all that tells: NO if this file was among those it was trained on",
+        ),
         Column("tokens"),
         Column("fertility", "tokens for each word between white space (fewer is shorter input)"),
         Column("chars/token", "characters of the raw text, spaces included, for each token"),
@@ -54,7 +57,7 @@ def text_table(study: dict) -> Table:
     rows = [
         [
             name,
-            held_out[one["trained_on_text"]],
+            _held_out(one["trained_on_text"], study["text"].get("seen_in_training")),
             f"{one['tokens']:,}",
             f"{one['tokens_per_word']:.3f}",
             f"{one['characters_per_token']:.2f}",
@@ -67,6 +70,14 @@ def text_table(study: dict) -> Table:
         for name, one in study["tokenizers"].items()
     ]
     return Table("The text in tokens", columns, rows)
+
+
+def _held_out(trained_on: bool | None, seen: dict | None) -> str:
+    if trained_on is None:
+        return "not known"
+    if trained_on or seen and seen["documents"]:
+        return "NO"
+    return "yes" if seen else "other files"
 
 
 def source_table(study: dict) -> Table:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from corpus_helpers import REPOSITORY, one_sentence, run, write_tokenizer
 
+from preprocess.corpus import left_over
 from preprocess.corpus_checks import check
 from preprocess.corpus_file import CorpusFile
 from preprocess.corpus_steps import Steps
@@ -138,7 +139,7 @@ def test_a_file_that_cannot_be_meant_is_refused(content, sentence, tmp_path):
 
 def test_a_source_that_cannot_name_a_corpus_is_refused(tmp_path):
     (tmp_path / "corpus.yaml").write_text("sources: {a b: {paths: x}}")
-    with pytest.raises(InputError, match="'a b' cannot name a corpus"):
+    with pytest.raises(InputError, match="corpus.yaml: sources, a b: no spaces, commas, '=' or '/' can be in the name"):
         CorpusFile(tmp_path / "corpus.yaml")
 
 
@@ -206,6 +207,14 @@ def test_a_second_run_does_nothing_and_a_change_remakes_what_it_touches(made):
     after = contents(directory / "out")
     touched = {"/".join(name.split("/")[:2]) for name in before if before[name] != after[name]}
     assert {name for name in touched if not name.startswith(("unique", "mixed"))} == {"clean/notes"}
+    assert "of a source" not in again.stdout + changed.stdout
+
+
+def test_text_of_a_source_that_is_not_named_any_more_is_told(tmp_path):
+    for place in ("documents/cases", "documents/gone", "clean/.gone.work", "clean/notes"):
+        (tmp_path / "out" / place).mkdir(parents=True)
+    left = left_over(CorpusFile(write(tmp_path)), tmp_path / "out")
+    assert left == [tmp_path / "out/documents/gone", tmp_path / "out/clean/.gone.work"]
 
 
 @pytest.mark.parametrize(

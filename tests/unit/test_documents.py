@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preprocess.documents import Document, Size, read_documents, write_document
+from preprocess.documents import OTHER_FORMS, Document, Size, read_documents, write_document
 from preprocess.files import InputError
+from preprocess.readers import FORMATS
 
 
 def read(path, content):
@@ -83,6 +84,21 @@ def test_a_line_that_is_no_document_is_named(tmp_path, record):
 def test_a_file_without_a_document_is_refused(tmp_path, name, content):
     with pytest.raises(InputError, match=f"{name}: no document in this file"):
         read(tmp_path / name, content)
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.CSV", "in.html.gz", "in.ndjson"])
+def test_a_file_of_another_form_is_not_taken_for_plain_text(tmp_path, name):
+    (tmp_path / name).write_text("id;texte\n1;Une toux\n")
+    with pytest.raises(InputError, match=rf"{name}: its ending says that it is not plain text; .*preprocess\.ingest"):
+        list(read_documents([tmp_path / name]))
+
+
+def test_the_other_forms_are_those_that_ingest_reads():
+    assert {suffix for one in FORMATS.values() for suffix in one.suffixes} == OTHER_FORMS | {".txt", ".jsonl"}
+
+
+def test_the_ending_may_have_capitals(tmp_path):
+    assert read(tmp_path / "IN.JSONL", b'{"id": 7, "source": "s", "text": "un"}\n') == [["un"]]
 
 
 def test_a_missing_file_is_refused(tmp_path):

@@ -138,9 +138,22 @@ def test_the_command_prints_it_and_writes_nothing(tmp_path):
     assert "line 1, byte 2: not UTF-8" in one_sentence(run("preprocess.binarize", *words))
 
 
-def test_one_file_read_in_part_has_no_error_known(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "TEXT_BYTES", 5_000)
-    found = estimate(trained(PAPER), {"train": write(tmp_path / "train", "text", files=1)}, Engine())
+def test_of_a_file_that_stands_for_itself_the_parts_tell_the_error(tmp_path, monkeypatch):
+    """Files of other kinds of text are not its error: here one has twice as many tokens a character."""
+    monkeypatch.setattr(module, "TEXT_BYTES", 20_000)
+    (other,) = write(tmp_path / "other", "text", files=1, documents=100)
+    other.write_text("\n".join("a b c d e f, g. h; i" for _ in range(4_000)) + "\n", encoding="utf-8")
+    splits = {"train": [*write(tmp_path / "train", "text", files=1, documents=100), other]}
+    found = estimate(trained(PAPER), splits, Engine())
+    assert 0.001 < found.error < 0.05 and f"± {found.error:.1%}" in str(found)
+    counts = binarize(trained(PAPER), splits, tmp_path / "out")["splits"]["train"]
+    assert found.tokens == pytest.approx(counts["tokens"], rel=found.error)
+
+
+def test_of_a_line_no_error_is_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "TEXT_BYTES", 10)
+    (tmp_path / "a.txt").write_text("Le patient.\n\nFin.\n")
+    found = estimate(trained(PAPER), {"train": [tmp_path / "a.txt"]}, Engine())
     assert found.error is None and "±" not in str(found)
 
 

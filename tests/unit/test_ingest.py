@@ -257,6 +257,67 @@ def test_the_command_prints_and_writes_what_it_read_and_kept(brat, tmp_path):
     assert report["formats"] == {"text": 3}
 
 
+def refused(*paths, how=None, where=()):
+    with pytest.raises(InputError) as refusal:
+        ingest(list(paths), paths[0].parent / "out", how, where)
+    assert not (paths[0].parent / "out").exists()
+    return str(refusal.value)
+
+
+def test_a_setting_that_means_nothing_for_what_is_read_is_refused(tmp_path):
+    for name in ("a.txt", "b.csv"):
+        (tmp_path / name).write_text("text\nUne toux.\n")
+    how = How(text=("text",), encoding="windows-1252")
+    sentence = refused(tmp_path / "a.txt", how=how)
+    assert sentence.startswith("setting 'text': means nothing for the format 'text'; leave it out, or say with")
+    ingest([tmp_path / "a.txt", tmp_path / "b.csv"], tmp_path / "both", how)  # for one of them it does
+
+
+@pytest.mark.parametrize(
+    "field, named, wrong, lack",
+    [("id", "pmid", "pmdi", 1), ("date", "jour", "jou", 2), ("metadata", {"n": "pmid"}, {"n": "pmdi"}, 1)],
+)
+def test_a_field_that_no_record_has_is_refused(tmp_path, field, named, wrong, lack):
+    records = '{"text": "a", "pmid": 1, "jour": "2020"}', '{"text": "b"}', '{"pmid": 2, "text": ""}'
+    (tmp_path / "in.jsonl").write_text("\n".join(records))
+    found = ingest([tmp_path / "in.jsonl"], tmp_path / "out", How(**{field: named}))
+    assert [count for rule, count in found["dropped"].items() if "lack" in rule] == [lack]
+    shutil.rmtree(tmp_path / "out")
+    sentence = refused(tmp_path / "in.jsonl", how=How(**{field: wrong}))
+    assert sentence.startswith("'jou'" if field == "date" else "'pmdi'") and "no record has it; check" in sentence
+
+
+@pytest.mark.parametrize(
+    "record, text, sentence",
+    [
+        ("r", "x", "in.xml: no text in its 2 records; say where it is with --text-field or --text-path."),
+        ("s", "t", "in.xml: no element 's' in it; name the one that is a record with --record-path."),
+    ],
+)
+def test_a_path_that_finds_nothing_is_named(tmp_path, record, text, sentence):
+    (tmp_path / "in.xml").write_text("<x><r><t>a</t></r><r><t>b</t></r></x>")
+    assert refused(tmp_path / "in.xml", how=How("xml", record=record, text=(text,))).endswith(sentence)
+
+
+def test_a_condition_that_chooses_nothing_is_told_with_what_to_look_at(tmp_path):
+    (tmp_path / "in.csv").write_text("text,Service\na,ORL\n")
+    sentence = refused(tmp_path / "in.csv", where=[Where.of("Service=ORL")])
+    assert "no document of 1 is chosen by --where; " in sentence and "--metadata NAME=PATH keeps it" in sentence
+
+
+def test_a_source_is_called_so_that_mix_can_name_it(tmp_path):
+    (tmp_path / "Lettres de sortie, 2023.txt").write_text("Une toux.\n")
+    (tmp_path / "mes données").mkdir()
+    (tmp_path / "mes données" / "a.txt").write_text("Une toux.\n")
+    (tmp_path / "in.jsonl").write_text('{"source": "les lettres", "text": "a"}\n')
+    texts = [tmp_path / "Lettres de sortie, 2023.txt", tmp_path / "mes données"]
+    assert list(ingest(texts, tmp_path / "out")["kept"]) == ["Lettres_de_sortie_2023", "mes_données"]
+    shutil.rmtree(tmp_path / "out")
+    assert "the source 'les lettres' cannot name a corpus" in refused(tmp_path / "in.jsonl")
+    assert "the source 'a b' cannot name a corpus" in refused(texts[0], how=How(source="a b"))
+    ingest([tmp_path / "in.jsonl"], tmp_path / "out", How(source="lettres"))
+
+
 def test_the_command_reads_a_table_and_chooses_from_it(tmp_path):
     result = run(
         "preprocess.ingest", FIXTURES / "resumes.csv", "--text-field", "titre", "--text-field", "résumé", "--id-field",

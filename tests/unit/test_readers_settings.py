@@ -146,6 +146,16 @@ def test_conditions_that_are_none(condition, words):
         ({"delimiter": ";;"}, "give one character"),
         ({"metadata": {"text": "t"}}, "metadata 'text': a document has a field of that name"),
         ({"format": "docx"}, "format 'docx': not known; choose one of text, jsonl"),
+        ({"text": ""}, "give it a path or a list of paths"),
+        ({"text": None}, "setting 'text': None is not what it takes; give it a path or a list of paths"),
+        ({"text": 3}, "setting 'text': 3 is not"),
+        ({"text": ["a", 3]}, "is not what it takes; give it a path or a list"),
+        ({"delimiter": 3}, "setting 'delimiter': 3 is not what it takes; give it a text, in quotes"),
+        ({"id": ["x"]}, "setting 'id'"),
+        ({"format": ["csv"]}, "setting 'format'"),
+        ({"metadata": ["Service"]}, "setting 'metadata': .* give it `name: path` lines below it"),
+        ({"metadata": {"année": 2}}, "setting 'metadata'"),
+        ({"one_document_per_file": "yes"}, "give it true or false"),
         ({"format": "text", "delimiter": ";"}, "setting 'delimiter': means nothing for the format 'text'"),
         ({"format": "leaflet", "text": ["p"]}, "setting 'text': means nothing for the format 'leaflet'"),
     ],
@@ -153,6 +163,12 @@ def test_conditions_that_are_none(condition, words):
 def test_settings_that_no_reader_knows_are_refused(settings, words):
     with pytest.raises(InputError, match=words):
         check(How.of(settings))
+
+
+@pytest.mark.parametrize("name", ["cp1252", "windows-1252", "CP1252", "1252"])
+def test_an_encoding_has_several_names(name):
+    assert How.of({"encoding": name}).encoding == parsed("--encoding", name).encoding == "windows-1252"
+    assert How.of({"encoding": "iso-8859-1"}).encoding == "latin-1" and How.of({"encoding": "auto"}).encoding == "auto"
 
 
 def parsed(*arguments):

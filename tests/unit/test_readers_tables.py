@@ -47,6 +47,12 @@ def test_the_delimiter_is_the_one_of_which_there_is_no_doubt(tmp_path, name, con
     assert read(write(tmp_path / name, content)).lines == [["a"]]
 
 
+def test_the_line_that_excel_writes_for_itself_names_the_delimiter(tmp_path):
+    got = read(write(tmp_path / "a.csv", "sep=;\nid;text\n1;a, b\n"))
+    assert got.ids == ["1"] and got.lines == [["a, b"]]
+    assert not read(write(tmp_path / "b.csv", "sep=;\n")).documents
+
+
 def test_a_delimiter_in_doubt_is_asked_for(tmp_path):
     path = write(tmp_path / "a.csv", "n,o;text\n1;a,b\n")
     with pytest.raises(InputError, match=r"line 1: ',' or ';' may divide the values; say which with --delimiter"):

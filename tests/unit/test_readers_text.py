@@ -161,6 +161,18 @@ def test_the_fields_of_foreign_json_lines_are_named():
     assert named.documents[0].metadata == {"year": 2020, "first": ["Motif : toux.", "Examen normal.\nSortie."]}
 
 
+def test_of_several_text_fields_a_record_may_lack_some_which_is_counted(tmp_path):
+    """HAL leaves out what is not there."""
+    (tmp_path / "in.jsonl").write_text('{"titre": "a", "corps": "b", "n": 1}\n{"titre": "c", "n": null}\n{"n": 3}\n')
+    got = read(tmp_path / "in.jsonl", text=["titre", "corps"], id="n", date="jour", on_error="skip")
+    assert got.lines == [["a", "b"], ["c"]] and got.ids == ["1", "in-2"]
+    assert got.counts == {
+        "records that lack 'corps', which are kept": 1,
+        "records that lack 'jour', which are kept": 2,
+        "skipped: no field 'titre' and no field 'corps'": 1,
+    }
+
+
 def test_a_field_of_the_source_never_takes_the_place_of_a_documents_own(tmp_path):
     (tmp_path / "in.jsonl").write_text('{"id": "a", "pmid": "b", "body": "t", "text": "u"}\n')
     (document,) = read(tmp_path / "in.jsonl", id="pmid", text="body").documents

@@ -1,5 +1,7 @@
 """A directory of shards is read in order; a shard without a document is not written."""
 
+import json
+
 import pytest
 
 from preprocess.documents import Document, document_files, read_documents
@@ -38,5 +40,26 @@ def test_the_same_documents_are_the_same_bytes(tmp_path):
 
 def test_a_directory_without_shards_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("un\n")
-    with pytest.raises(InputError, match="no documents in this directory"):
+    with pytest.raises(InputError, match="no documents in it; give what ingest, clean or deduplicate wrote"):
+        document_files([tmp_path])
+
+
+@pytest.mark.parametrize(
+    "manifest, sentence",
+    [
+        (
+            {"command": "mix"},
+            "made by preprocess.mix, which writes no documents here; give .*/valid or a folder in .*/",
+        ),
+        (
+            {"command": "train_tokenizer"},
+            "made by preprocess.train_tokenizer, which writes no documents here; give what",
+        ),
+        ({"command": "clean", "files": {"00000.jsonl.zst": 9}}, "its shards are gone; make it again"),
+        ({"command": "clean", "files": {"dropped.txt": 9}}, "nothing is left of the text; its manifest.json says what"),
+    ],
+)
+def test_a_directory_that_another_stage_made_is_told_from_one_of_which_nothing_is_left(tmp_path, manifest, sentence):
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=sentence):
         document_files([tmp_path])

@@ -19,7 +19,7 @@ from preprocess.study.markdown import escaped, markdown
 from preprocess.study.page import page
 from preprocess.study.report import Section, sections, warnings
 from preprocess.study.samples import Term
-from preprocess.study.tables import Column, Cut, Table
+from preprocess.study.tables import Column, Cut, Table, text_table
 from preprocess.train_tokenizer import train_tokenizer
 from preprocess.vocabulary import Subwords, build_tokenizer
 from preprocess.weighing import Weighing
@@ -220,6 +220,22 @@ def test_text_that_a_tokenizer_was_trained_on_is_told_from_held_out_text(command
     text = (folder / "out" / "study.md").read_text(encoding="utf-8")
     assert [row[1] for row in rows(text, "The text in tokens")] == ["NO", "yes", "not known"]
     assert text.count("Warning: seen was trained on") == 1 and "0 of the 1 documents and 1 of the 300 lines" in text
+
+
+@pytest.mark.parametrize(
+    "trained_on_file, documents_seen, told",
+    [
+        (True, None, "NO"), (True, 0, "NO"), (False, None, "other files"), (False, 0, "yes"), (False, 2, "NO"),
+        (None, None, "not known"), (None, 0, "not known"),
+    ],
+)  # fmt: skip
+def test_held_out_is_said_only_of_text_whose_words_were_compared(tmp_path, trained_on_file, documents_seen, told):
+    made = study(tmp_path)
+    if documents_seen is not None:
+        made["text"]["seen_in_training"] = {"documents": documents_seen, "lines": 5, "paths": ["in"], "inputs": []}
+    name = next(iter(made["tokenizers"]))
+    made["tokenizers"][name]["trained_on_text"] = trained_on_file
+    assert text_table(made).rows[0][:2] == [name, told]
 
 
 def test_documents_and_lines_of_the_training_text_are_counted(tmp_path):
