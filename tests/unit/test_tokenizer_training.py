@@ -69,9 +69,7 @@ def test_the_same_words_give_the_same_pieces_and_fewer_are_the_first_of_more(mod
 
 def test_weights_without_corpora_are_refused(tmp_path):
     text = small_text(tmp_path)
-    with pytest.raises(
-        InputError, match="text.txt: not a directory of preprocess.mix, so there are no corpora"
-    ):
+    with pytest.raises(InputError, match="text.txt: not a directory of preprocess.mix, so there are no corpora"):
         train_tokenizer([text], tmp_path / "out", weighing=Weighing(core="text"))
 
 
