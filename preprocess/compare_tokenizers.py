@@ -27,7 +27,7 @@ from preprocess.study.samples import Segmentation, Term, read_sentences, read_te
 from preprocess.study.speed import speeds
 from preprocess.study.tables import text_table
 
-MARKER = Marker("study.json", '"command": "compare_tokenizers"')
+MARKER = Marker("study.json", '"command": "compare_tokenizers"', sometimes=("terms.png",))
 TITLE = "Tokenizer study"
 
 
@@ -46,10 +46,12 @@ def study_of(
     text, meters = measure(candidates, path)
     described = text.describe() | ({"seen_in_training": seen_in_training(path, trained_on)} if trained_on else {})
     files = [file["sha256"] for file in described["inputs"]]
+    compared = [file["sha256"] for file in described.get("seen_in_training", {}).get("inputs", ())]
     tokenizers = {}
     for candidate, meter, speed in zip(candidates, meters, speeds(candidates, path, seed), strict=True):
         origin = {"path": str(candidate.path), "sha256": candidate.sha256, "model": candidate.kind}
         trained = {"trained_on_text": candidate.was_trained_on(files)}
+        trained |= {"trained_on_compared": bool(compared) and candidate.trained_within(compared)}
         tokenizers[candidate.name] = origin | trained | figures(meter, text) | speed
     cut = [[segment_term(candidate, term.text) for candidate in candidates] for term in terms]
     return {

@@ -49,8 +49,9 @@ def run_steps(steps: list[Step]) -> int:
 def left_over(file: CorpusFile, output: Path) -> list[Path]:
     """What holds the text of sources that the file does not name any more."""
     names = {source.name for source in file.sources}
+    names |= {f".{name}.work" for name in names}
     there = [path for stage in ("documents", "clean") for path in sorted((output / stage).glob("*"))]
-    return [path for path in there if path.name.removeprefix(".").removesuffix(".work") not in names]
+    return [path for path in there if path.name not in names]
 
 
 def command_line() -> argparse.ArgumentParser:

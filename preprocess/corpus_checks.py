@@ -8,7 +8,10 @@ from preprocess.corpus_file import CorpusFile
 from preprocess.corpus_steps import Step
 from preprocess.data_bins import tokenizer_digests
 from preprocess.files import InputError, readable
+from preprocess.ingest import check_files
+from preprocess.readers import ReadLog, files_of
 from preprocess.readers.arguments import how_of
+from preprocess.readers.formats import FOR_ALL
 from preprocess.weighing import weighing_of
 from preprocess.where import Where
 
@@ -21,7 +24,7 @@ def check(file: CorpusFile, steps: list[Step]) -> None:
         options = step.options
         if step.stage == "ingest":
             _there(options.paths)
-            how_of(options)
+            _check_settings(file, step)
             for condition in options.where:
                 Where.of(condition)
         elif step.stage == "deduplicate":
@@ -32,6 +35,21 @@ def check(file: CorpusFile, steps: list[Step]) -> None:
             sampling_of(options)
             if options.tokenizer not in made:
                 tokenizer_digests(options.tokenizer)
+
+
+def _check_settings(file: CorpusFile, step: Step) -> None:
+    """Raise InputError for settings of ingest that mean nothing for the files of a source."""
+    how = how_of(step.options)
+    if how.given().keys() <= FOR_ALL:
+        return  # and a walk through all files is spared
+    files = [list(files_of(path, how, ReadLog())) for path in step.options.paths]
+    try:
+        check_files(files, how)
+    except InputError as error:
+        raise InputError(
+            f"{file.path}: sources, {step.source}, ingest: {str(error).removesuffix('.')}; what is for some sources "
+            "only stands under these."
+        ) from None
 
 
 def _there(paths: Iterable[Path]) -> None:

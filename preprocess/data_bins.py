@@ -60,8 +60,8 @@ def check_enough(splits: dict[str, list[Path]], data_bins: int) -> None:
     if data_bins > 1:
         trained_on = [paths for split, paths in splits.items() if is_trained_on(split)]
         counts = [(sum(1 for _ in islice(read_documents(paths), data_bins)), paths[0]) for paths in trained_on]
-        fewest, place = min(counts)
-        _refuse_few(fewest, data_bins, place)
+        for fewest, place in sorted(counts)[:1]:
+            _refuse_few(fewest, data_bins, place)
 
 
 def _refuse_few(documents: int, data_bins: int, place: Path) -> None:

@@ -192,8 +192,8 @@ def _error(tried: list[Tried], spread: bool) -> float | None:
     for itself, as those of the parts that were read of it do. What was read to its end is not off.
     """
     unsure = [one for one in tried if spread or not one.whole]
-    if any(len(one.ratios) < 2 for one in unsure) and not spread:
-        return None  # a line or two
+    if len(tried) < 2 if spread else any(len(one.ratios) < 2 for one in unsure):
+        return None
     tokens, total = {}, sum(one.share * one.ids for one in tried)
     for one in unsure:
         own = [other.ids / other.stored for other in tried] if spread else one.ratios

@@ -9,8 +9,9 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -147,10 +148,12 @@ def written_whole(path: os.PathLike, mode: str = "w") -> Iterator[IO]:
 
 
 class Marker(NamedTuple):
-    """What an older output of a command is known by: a file of it, and a text inside that file."""
+    """What an older output of a command is known by: a file of it, and a text inside that file; `sometimes` are the
+    files, as patterns, that only some of its outputs have."""
 
     file: str
     text: str
+    sometimes: tuple[str, ...] = ()
 
     @classmethod
     def of_command(cls, name: str) -> "Marker":
@@ -168,15 +171,15 @@ def directory_written_whole(path: os.PathLike, marker: Marker) -> Iterator[Path]
     """Yield an empty directory that takes the place of `path` only when the block ends without an error.
 
     An older output under `path` is known by its `marker`; any other directory that is not empty is refused with
-    InputError, so that a mistyped `--output` never removes a user's files. So is one with files that the new directory
-    does not have, at the end: who put them there is not known.
+    InputError, so that a mistyped `--output` never removes a user's files. So is, at the end, an older output with
+    files that the new one does not have, but for those of `marker.sometimes`: who put them there is not known.
     """
     path = Path(path)
     refuse_foreign(path, marker)
     aside = _make_aside(path)
     try:
         yield aside
-        refuse_others(path, files_in(aside), "this output does not have")
+        refuse_others(path, [*files_in(aside), *marker.sometimes], "this output does not have")
         os.chmod(aside, 0o777 & ~_umask())
         flush_to_disk(aside)
         take_place(aside, path)
@@ -202,14 +205,16 @@ def refuse_foreign(path: Path, marker: Marker) -> None:
 
 
 def files_in(directory: Path) -> dict[str, int]:
-    """{name from the directory on: bytes} of all files in it, in the order of their names; links count as files."""
-    found = [path for path in directory.rglob("*") if path.is_symlink() or not path.is_dir()]
-    return {path.relative_to(directory).as_posix(): path.lstat().st_size for path in sorted(found)}
+    """{name from the directory on: bytes} of all files in it, in the order of their names; a link is a file of the size
+    of what it leads to, one to nothing of -1."""
+    found = sorted(path for path in directory.rglob("*") if path.is_symlink() or not path.is_dir())
+    return {path.relative_to(directory).as_posix(): path.stat().st_size if path.exists() else -1 for path in found}
 
 
-def refuse_others(path: Path, own: Container[str], why: str) -> None:
-    """Raise InputError when the directory `path`, which is to be replaced, holds files that are none of its `own`."""
-    others = [name for name in files_in(path) if name not in own]
+def refuse_others(path: Path, own: Collection[str], why: str) -> None:
+    """Raise InputError when the directory `path`, which is to be replaced, holds files that are none of its `own`,
+    names or patterns of them."""
+    others = [name for name in files_in(path) if name not in own and not any(fnmatch(name, one) for one in own)]
     if others:
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
         raise InputError(

@@ -10,6 +10,7 @@ skipped.tsv what was not. docs/corpora.md has the command for each corpus.
 import argparse
 import csv
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -21,7 +22,7 @@ from preprocess.arrays import load, save
 from preprocess.documents import Document
 from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
 from preprocess.files import InputError, exit_with_sentence, readable, written_whole
-from preprocess.mixing import corpus_name
+from preprocess.mixing import cannot_name, corpus_name, names_corpus
 from preprocess.origin import identity
 from preprocess.readers import (
     FORMATS,
@@ -84,15 +85,15 @@ def ingest(
         corpus_name(how.source)
     _refuse_inside(output, paths)
     log = ReadLog(lambda skipped: walked.append(list(skipped)))
-    groups = _groups([list(files_of(path, how, log)) for path in paths])
+    files = [list(files_of(path, how, log)) for path in paths]
+    check_files(files, how)
+    groups = _groups(files)
     settings = how.given() | {"where": [str(one) for one in where]}
     found = [one for group in groups for one in group.files]
-    if found:
-        check_heeded(how, {one.how.format for one in found})
     beside = {path for one in found for path in FORMATS[one.how.format].also_reads(one.file, one.how)}
-    files = identity([*(one.file for one in found), *sorted(beside)])
+    sources = identity([*(one.file for one in found), *sorted(beside)])
     named = [[one.how.origin, one.how.name] for one in found]  # what documents without a source and an id are called by
-    key = {"settings": settings | {"mesh_descriptors": ""}, "inputs": [files, named, walked]}  # the file is an input
+    key = {"settings": settings | {"mesh_descriptors": ""}, "inputs": [sources, named, walked]}  # the file is an input
     with resumable_directory(output, "ingest", key) as work:
         if work is not None:
             parts = _read_groups(work, groups, tuple(where), engine)
@@ -114,6 +115,13 @@ def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
             raise InputError(
                 f"{readable(output)}: lies in {readable(path)}, where it would be read as text; give another --output."
             )
+
+
+def check_files(files: list[list[Found]], how: How) -> None:
+    """Raise InputError for a setting that means nothing for any of them."""
+    formats = {one.how.format for found in files for one in found}
+    if formats:
+        check_heeded(how, formats)
 
 
 def _groups(files: list[list[Found]]) -> list[Group]:
@@ -227,8 +235,7 @@ def _why_nothing(report: Report, how: How) -> str:
 
 
 def _check_whole(whole: Report, formats: Counter[str], how: How, where: Sequence[Where]) -> None:
-    """Raise InputError when a field that the user named is nowhere, when nothing was chosen, and for the name of a
-    source that cannot be a corpus's, which mix would be the first to say."""
+    """Raise InputError when a field that the user named is nowhere, and when nothing was chosen."""
     records = sum(formats[name] + whole.dropped.get(f"{WITHOUT_TEXT} ({name})", 0) for name in WITHOUT_HEADER)
     for path in how.asked() if records else ():
         if whole.dropped.get(lacking(path), 0) >= records:
@@ -240,8 +247,6 @@ def _check_whole(whole: Report, formats: Counter[str], how: How, where: Sequence
             f"no document of {total(whole.read).documents:,} is chosen by --where; check field and value (a column or "
             "an element is a field if --metadata NAME=PATH keeps it)."
         )
-    for source in whole.kept:
-        corpus_name(source)
 
 
 def _write_skipped(path: Path, rows: list[list[str]]) -> None:
@@ -276,6 +281,9 @@ def run(options: argparse.Namespace) -> None:
     """As the options say."""
     where = [Where.of(argument) for argument in options.where]
     manifest = ingest(options.paths, options.output, how_of(options), where, engine_of(options))
+    for source in manifest["kept"]:
+        if not names_corpus(source):
+            print(f"warning: {cannot_name(source)}", file=sys.stderr)
     for name, count in manifest["formats"].items():
         print(f"{'format':>8}  {name}: {count:,} documents")
     print(f"{Report.from_json(manifest)}\n{'written':>8}  {options.output}")

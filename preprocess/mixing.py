@@ -29,11 +29,16 @@ COPIES, ORDER = 2, 3  # set these random numbers apart from others of (seed, epo
 def corpus_name(source: str) -> str:
     """The source of documents as the name of a corpus, and of its folder. Raises InputError where it cannot be."""
     if not names_corpus(source):
-        raise InputError(
-            f"the source {source!r} cannot name a corpus, for the spaces, commas, '=' or '/' in it, or a first point; "
-            "name it with `python -m preprocess.ingest --source`."
-        )
+        raise InputError(cannot_name(source))
     return source
+
+
+def cannot_name(source: str) -> str:
+    """The sentence for a source that cannot be a corpus's name."""
+    return (
+        f"the source {source!r} cannot name a corpus, for the spaces, commas, '=' or '/' in it, or a first point; "
+        "name it with `python -m preprocess.ingest --source`."
+    )
 
 
 def names_corpus(text: str) -> bool:

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -55,8 +55,8 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
     is made anew, one line on stderr says which of these changed. When the block ends, manifest.json holds the command,
     the digests of the key, the versions of libraries, the names and sizes of the files and `Work.manifest`, and the
     directory takes the place of an older output. When it fails, what was made stays for the next time; if nothing was,
-    nothing stays. An output of which a file is gone is made anew. Raises InputError where `path` holds files that no
-    older output lists, and would be replaced, and where another process is at work on it.
+    nothing stays. An output of which a file is gone is made anew. Raises InputError where another process is at work on
+    `path`, and where an older output holds what a user put or changed there, and would be replaced.
     """
     path = Path(path)
     refuse_foreign(path, Marker.of_command(command))
@@ -64,7 +64,7 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
     if _is_of(path, origin):
         yield None
         return
-    refuse_others(path, {MANIFEST, *_listed(path)}, f"its {MANIFEST} does not list")
+    _refuse_touched(path)
     with _place_of_work(path) as place:
         if _is_of(path, origin):  # by a command that ended in this moment
             yield None
@@ -82,6 +82,7 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
         flush_to_disk(work.directory)
         if work.scratch.exists():
             shutil.rmtree(work.scratch)
+        _refuse_touched(path)  # while the new one was made; this one stays, and takes its place the next time
         take_place(work.directory, path)
         _remove_others(place, LOCK)
 
@@ -90,22 +91,34 @@ def _is_of(directory: Path, origin: dict) -> bool:
     """Whether it is a whole output of this origin."""
     manifest = read_manifest(directory / MANIFEST)
     same = (manifest.get("command"), manifest.get("key")) == (origin["command"], origin["key"])
-    return same and not _gone(directory)
+    return same and manifest.get(FILES) == _files_but_manifest(directory, manifest.get(FILES))
 
 
-def _listed(directory: Path) -> dict[str, int]:
-    """{name: bytes} of the files that the output says it has."""
-    return read_manifest(directory / MANIFEST).get(FILES, {})
+def _files_but_manifest(directory: Path, named: Collection[str] | None = None) -> dict[str, int]:
+    """{name: bytes} of its files, or of those `named`."""
+    names = files_in(directory).items()
+    return {name: size for name, size in names if name != MANIFEST and (named is None or name in named)}
 
 
-def _gone(directory: Path) -> list[str]:
-    """The names of those that are not there, or not as long."""
-    there = files_in(directory)
-    return [name for name, size in _listed(directory).items() if there.get(name) != size]
+def _refuse_touched(path: Path) -> None:
+    """Raise InputError where an output that is to be replaced holds what a user put there, or changed."""
+    if not path.exists() or not any(path.iterdir()):
+        return
+    listed = read_manifest(path / MANIFEST).get(FILES)
+    if listed is None:
+        raise InputError(f"{path}: made by an older version, which did not list its files; remove it with `rm -r`.")
+    refuse_others(path, {MANIFEST, *listed}, f"its {MANIFEST} does not list")
+    for name, size in _files_but_manifest(path, listed).items():
+        if size != listed[name]:
+            raise InputError(
+                f"{path}: {name} is not as long as it was written; remove it to have it made again, or choose another "
+                "--output."
+            )
 
 
 def _write_manifest(work: Work, origin: dict) -> None:
-    files = {name: size for name, size in files_in(work.directory).items() if not name.startswith(f"{SCRATCH}/")}
+    files = _files_but_manifest(work.directory)
+    files = {name: size for name, size in files.items() if not name.startswith(f"{SCRATCH}/")}
     with written_whole(work.directory / MANIFEST) as handle:
         handle.write(json.dumps(origin | {FILES: files} | work.manifest, ensure_ascii=False, indent=2) + "\n")
 
@@ -180,7 +193,8 @@ def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
         older = [before for other in place.iterdir() if (before := read_manifest(other / SCRATCH / KEY))]
         older.append(read_manifest(path / MANIFEST))
         if older[0]:
-            why = changed(older[0], origin) or _gone(path)
+            gone = read_manifest(path / MANIFEST).get(FILES, {}).keys() - files_in(path).keys()
+            why = changed(older[0], origin) or sorted(gone)
             print(f"{path}: made anew; changed since: {', '.join(why)}", file=sys.stderr)
         with written_whole(key) as handle:
             handle.write(json.dumps(origin, indent=2) + "\n")

@@ -22,7 +22,7 @@ from alibert_fairseq.tasks.pretraining import different_tokenizer, digests
 from preprocess.files import InputError, Marker, directory_written_whole, exit_with_sentence
 from preprocess.tokenizer import load_tokenizer
 
-MARKER = Marker("README.md", MADE_BY)
+MARKER = Marker("README.md", MADE_BY, sometimes=("generator/*",))
 
 
 def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = "other") -> dict[str, float]:

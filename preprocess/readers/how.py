@@ -62,8 +62,8 @@ class How:
         return cls(**{**settings, "text": texts, "encoding": encoding_named(encoding)})
 
     def asked(self) -> list[str]:
-        """The columns, fields or XPaths that the user named."""
-        return [*self.text, *filter(None, (self.id, self.date)), *self.metadata.values()]
+        """The columns, fields or XPaths that the user named, each once."""
+        return list(dict.fromkeys([*self.text, *filter(None, (self.id, self.date)), *self.metadata.values()]))
 
     def but(self, **changes: object) -> "How":
         """The same with other values."""

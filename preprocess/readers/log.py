@@ -25,7 +25,7 @@ class Skipped(NamedTuple):
 
 def lacking(path: str) -> str:
     """What is counted for a record without a field that the user named."""
-    return f"records that lack '{path}', which are kept"
+    return f"records that lack '{path}'"
 
 
 class ReadLog(InputLog):

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,6 +48,10 @@ class Candidate:
     def was_trained_on(self, files: Iterable[str]) -> bool | None:
         """Whether one of the files (SHA-256) was among its training text; None where nothing tells."""
         return None if self.trained_on is None else not self.trained_on.isdisjoint(files)
+
+    def trained_within(self, files: Collection[str]) -> bool:
+        """Whether all its training text is among the files (SHA-256)."""
+        return self.trained_on is not None and self.trained_on <= set(files)
 
 
 def load_candidates(paths: Sequence[Path], names: Sequence[str] = ()) -> list[Candidate]:

@@ -43,7 +43,7 @@ def text_table(study: dict) -> Table:
         Column(
             "held out",
             "whether the tokenizer was not trained on this text: yes or NO by the words of the documents of "
-            "--trained-on; without it, files are all that tells: NO if this file was among those it was trained on",
+            "--trained-on, if all that it was trained on is there; else only by files",
         ),
         Column("tokens"),
         Column("fertility", "tokens for each word between white space (fewer is shorter input)"),
@@ -57,7 +57,7 @@ def text_table(study: dict) -> Table:
     rows = [
         [
             name,
-            _held_out(one["trained_on_text"], study["text"].get("seen_in_training")),
+            _held_out(one, study["text"].get("seen_in_training")),
             f"{one['tokens']:,}",
             f"{one['tokens_per_word']:.3f}",
             f"{one['characters_per_token']:.2f}",
@@ -72,12 +72,14 @@ def text_table(study: dict) -> Table:
     return Table("The text in tokens", columns, rows)
 
 
-def _held_out(trained_on: bool | None, seen: dict | None) -> str:
-    if trained_on is None:
+def _held_out(tokenizer: dict, seen: dict | None) -> str:
+    if tokenizer["trained_on_text"] is None:
         return "not known"
-    if trained_on or seen and seen["documents"]:
+    if tokenizer["trained_on_text"]:
         return "NO"
-    return "yes" if seen else "other files"
+    if seen and tokenizer["trained_on_compared"]:
+        return "NO" if seen["documents"] else "yes"
+    return "other files"
 
 
 def source_table(study: dict) -> Table:

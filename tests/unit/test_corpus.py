@@ -93,6 +93,7 @@ def test_options_of_every_kind_are_spelled_as_the_command_has_them(tmp_path):
 @pytest.mark.parametrize("file", sorted((REPOSITORY / "recipes/corpus").glob("*.yaml")), ids=lambda file: file.name)
 def test_the_recipes_are_such_files(file, monkeypatch):
     monkeypatch.setattr("preprocess.corpus_checks._there", lambda paths: None)  # the corpora
+    monkeypatch.setattr("preprocess.corpus_checks.files_of", lambda *_: [])
     found = list(Steps(CorpusFile(file), Path("out"), ENGINE))
     check(CorpusFile(file), found)
     assert {step.stage for step in found} >= {"ingest", "clean", "deduplicate", "mix", "train_tokenizer", "binarize"}
@@ -227,6 +228,11 @@ def test_text_of_a_source_that_is_not_named_any_more_is_told(tmp_path):
         ("train_tokenizer: {vocab-size: 700, no-duplicates: true}", "binarize: {tokenizer: absent}", "dict.txt"),
         ("ingest: {licence: MIT}", "ingest: {where: year}", "--where 'year': give FIELD=VALUE"),
         ("ingest: {licence: MIT}", "ingest: {format: text, delimiter: ;}", "delimiter"),
+        (
+            "clean: {min_words",
+            "ingest: {text-field: body}\nclean: {min_words",
+            "sources, cases, ingest: setting 'text': ",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_the_first_stage(was, now, sentence, tmp_path):

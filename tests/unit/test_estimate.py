@@ -150,6 +150,15 @@ def test_of_a_file_that_stands_for_itself_the_parts_tell_the_error(tmp_path, mon
     assert found.tokens == pytest.approx(counts["tokens"], rel=found.error)
 
 
+def test_one_file_tried_for_many_has_no_error_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "TEXT_BYTES", 5_000)
+    files = [tmp_path / f"{number:02d}.txt" for number in range(22)]
+    for number, path in enumerate(files):
+        path.write_text("Le patient tousse.\n\n" * (1 if number else 10_000), encoding="utf-8")
+    found = estimate(trained(PAPER), {"train": files}, Engine())
+    assert "of 1 of 22 files" in found.of and found.error is None
+
+
 def test_of_a_line_no_error_is_known(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "TEXT_BYTES", 10)
     (tmp_path / "a.txt").write_text("Le patient.\n\nFin.\n")

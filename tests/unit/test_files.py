@@ -103,6 +103,15 @@ def test_what_a_user_put_into_an_older_output_is_never_removed(tmp_path, link):
     assert names(tmp_path / "out" / ".git") == ["HEAD"]
 
 
+def test_what_only_some_outputs_have_may_go(tmp_path):
+    (tmp_path / "out" / "generator").mkdir(parents=True)
+    (tmp_path / "out" / "generator" / "model").write_text("older")
+    (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')
+    with directory_written_whole(tmp_path / "out", MARKER._replace(sometimes=("generator/*",))) as directory:
+        (directory / "manifest.json").write_text('{"command": "mix"}')
+    assert names(tmp_path / "out") == ["manifest.json"]
+
+
 def test_the_output_of_another_command_is_never_replaced(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text('{"command": "binarize"}')

@@ -275,15 +275,21 @@ def test_a_setting_that_means_nothing_for_what_is_read_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "field, named, wrong, lack",
-    [("id", "pmid", "pmdi", 1), ("date", "jour", "jou", 2), ("metadata", {"n": "pmid"}, {"n": "pmdi"}, 1)],
+    [
+        ("id", "pmid", "pmdi", 1),
+        ("both", "pmid", "pmdi", 1),
+        ("date", "jour", "jou", 2),
+        ("metadata", {"n": "pmid"}, {"n": "pmdi"}, 1),
+    ],
 )
 def test_a_field_that_no_record_has_is_refused(tmp_path, field, named, wrong, lack):
+    named, wrong = ({"id": one, "metadata": {"n": one}} if field == "both" else {field: one} for one in (named, wrong))
     records = '{"text": "a", "pmid": 1, "jour": "2020"}', '{"text": "b"}', '{"pmid": 2, "text": ""}'
     (tmp_path / "in.jsonl").write_text("\n".join(records))
-    found = ingest([tmp_path / "in.jsonl"], tmp_path / "out", How(**{field: named}))
+    found = ingest([tmp_path / "in.jsonl"], tmp_path / "out", How(**named))
     assert [count for rule, count in found["dropped"].items() if "lack" in rule] == [lack]
     shutil.rmtree(tmp_path / "out")
-    sentence = refused(tmp_path / "in.jsonl", how=How(**{field: wrong}))
+    sentence = refused(tmp_path / "in.jsonl", how=How(**wrong))
     assert sentence.startswith("'jou'" if field == "date" else "'pmdi'") and "no record has it; check" in sentence
 
 
@@ -313,9 +319,11 @@ def test_a_source_is_called_so_that_mix_can_name_it(tmp_path):
     texts = [tmp_path / "Lettres de sortie, 2023.txt", tmp_path / "mes données"]
     assert list(ingest(texts, tmp_path / "out")["kept"]) == ["Lettres_de_sortie_2023", "mes_données"]
     shutil.rmtree(tmp_path / "out")
-    assert "the source 'les lettres' cannot name a corpus" in refused(tmp_path / "in.jsonl")
     assert "the source 'a b' cannot name a corpus" in refused(texts[0], how=How(source="a b"))
-    ingest([tmp_path / "in.jsonl"], tmp_path / "out", How(source="lettres"))
+    told = run("preprocess.ingest", tmp_path / "in.jsonl", "--output", tmp_path / "out")
+    assert told.returncode == 0 and "warning: the source 'les lettres' cannot name a corpus" in told.stderr
+    told = run("preprocess.ingest", tmp_path / "in.jsonl", "--source", "lettres", "--output", tmp_path / "out")
+    assert "warning" not in told.stderr
 
 
 def test_the_command_reads_a_table_and_chooses_from_it(tmp_path):

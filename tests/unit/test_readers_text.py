@@ -167,8 +167,8 @@ def test_of_several_text_fields_a_record_may_lack_some_which_is_counted(tmp_path
     got = read(tmp_path / "in.jsonl", text=["titre", "corps"], id="n", date="jour", on_error="skip")
     assert got.lines == [["a", "b"], ["c"]] and got.ids == ["1", "in-2"]
     assert got.counts == {
-        "records that lack 'corps', which are kept": 1,
-        "records that lack 'jour', which are kept": 2,
+        "records that lack 'corps'": 1,
+        "records that lack 'jour'": 2,
         "skipped: no field 'titre' and no field 'corps'": 1,
     }
 

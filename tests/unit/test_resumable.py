@@ -166,13 +166,51 @@ def test_what_a_user_put_into_an_older_output_is_never_removed(tmp_path):
     assert files(tmp_path) == ["out"] and files(tmp_path / "out" / "checkpoints") == ["best.pt", "last.pt"]
 
 
-@pytest.mark.parametrize("harm", ["gone", "cut"])
-def test_an_output_of_which_a_file_is_gone_or_cut_is_made_anew(tmp_path, capsys, harm):
+def test_what_a_user_puts_there_while_it_is_made_anew_is_never_removed(tmp_path):
+    make(tmp_path / "out", ["a"])
+    with pytest.raises(InputError, match="out: holds notes, which its manifest.json does not list"):
+        with resumable_directory(tmp_path / "out", "clean", {}) as work:
+            (work.directory / "a").write_text("new")
+            (tmp_path / "out" / "notes").write_text("mine")
+    (tmp_path / "out" / "notes").rename(tmp_path / "notes")
+    assert make(tmp_path / "out", ["a"], key={}) is None  # what was made then takes its place
+    assert files(tmp_path) == ["notes", "out"] and (tmp_path / "out" / "a").read_text() == "new"
+
+
+def test_what_a_user_changed_is_not_replaced(tmp_path):
+    make(tmp_path / "out", ["text"])
+    (tmp_path / "out" / "text").write_text("mine")
+    assert make(tmp_path / "out", ["text"]) is None  # of the same length it cannot be known
+    for content in ("tex", "texts"):
+        (tmp_path / "out" / "text").write_text(content)
+        for key in (KEY, {}):
+            with pytest.raises(
+                InputError, match="out: text is not as long as it was written; remove it to have it made"
+            ):
+                make(tmp_path / "out", ["text"], key)
+        assert (tmp_path / "out" / "text").read_text() == content and files(tmp_path) == ["out"]
+
+
+def test_a_file_may_lie_elsewhere_with_a_link_to_it(tmp_path):
+    make(tmp_path / "out", ["text"])
+    (tmp_path / "out" / "text").rename(tmp_path / "text")
+    (tmp_path / "out" / "text").symlink_to(tmp_path / "text")
+    assert make(tmp_path / "out", ["text"]) is None
+    (tmp_path / "text").unlink()
+    with pytest.raises(InputError, match="text is not as long"):
+        make(tmp_path / "out", ["text"])
+
+
+def test_an_output_of_a_version_that_did_not_list_its_files_is_left_to_the_user(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "manifest.json").write_text('{"command": "clean", "key": "x", "made_from": {}}')
+    with pytest.raises(InputError, match="out: made by an older version, .*; remove it with `rm -r`"):
+        make(tmp_path / "out", ["a"])
+
+
+def test_an_output_of_which_a_file_is_gone_is_made_anew(tmp_path, capsys):
     make(tmp_path / "out", ["sub", "text"])
-    if harm == "gone":
-        (tmp_path / "out" / "text").unlink()
-    else:
-        (tmp_path / "out" / "text").write_text("tex")
+    (tmp_path / "out" / "text").unlink()
     assert make(tmp_path / "out", ["sub", "text"]) == ["sub", "text"]
     assert capsys.readouterr().err == f"{tmp_path}/out: made anew; changed since: text\n"
     assert (tmp_path / "out" / "text").read_text() == "text" and make(tmp_path / "out", ["sub", "text"]) is None

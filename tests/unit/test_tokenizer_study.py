@@ -218,23 +218,24 @@ def test_text_that_a_tokenizer_was_trained_on_is_told_from_held_out_text(command
     warned = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
     assert len(warned) == 1 and warned[0].startswith(f"warning: seen was trained on {folder / 'seen.txt'}: ")
     text = (folder / "out" / "study.md").read_text(encoding="utf-8")
-    assert [row[1] for row in rows(text, "The text in tokens")] == ["NO", "yes", "not known"]
+    assert [row[1] for row in rows(text, "The text in tokens")] == ["NO", "other files", "not known"]
     assert text.count("Warning: seen was trained on") == 1 and "0 of the 1 documents and 1 of the 300 lines" in text
 
 
 @pytest.mark.parametrize(
-    "trained_on_file, documents_seen, told",
+    "trained_on_file, compared, documents_seen, told",
     [
-        (True, None, "NO"), (True, 0, "NO"), (False, None, "other files"), (False, 0, "yes"), (False, 2, "NO"),
-        (None, None, "not known"), (None, 0, "not known"),
+        (True, False, None, "NO"), (True, True, 0, "NO"), (False, False, None, "other files"), (False, True, 0, "yes"),
+        (False, True, 2, "NO"), (False, False, 0, "other files"), (None, False, None, "not known"),
+        (None, False, 0, "not known"),
     ],
 )  # fmt: skip
-def test_held_out_is_said_only_of_text_whose_words_were_compared(tmp_path, trained_on_file, documents_seen, told):
+def test_held_out_is_said_only_of_what_was_compared(tmp_path, trained_on_file, compared, documents_seen, told):
     made = study(tmp_path)
     if documents_seen is not None:
         made["text"]["seen_in_training"] = {"documents": documents_seen, "lines": 5, "paths": ["in"], "inputs": []}
     name = next(iter(made["tokenizers"]))
-    made["tokenizers"][name]["trained_on_text"] = trained_on_file
+    made["tokenizers"][name] |= {"trained_on_text": trained_on_file, "trained_on_compared": compared}
     assert text_table(made).rows[0][:2] == [name, told]
 
 
