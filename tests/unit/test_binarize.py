@@ -125,10 +125,10 @@ def test_the_data_bin_holds_its_tokenizer_and_a_manifest(tmp_path, tokenizer):
 def older(tmp_path):
     """An older data-bin, which must outlive whatever goes wrong."""
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manifest.json").write_text('{"command": "binarize"}')
+    (tmp_path / "out" / "manifest.json").write_text('{"command": "binarize", "files": {}}')
     yield tmp_path / "out"
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["manifest.json"]
-    assert (tmp_path / "out" / "manifest.json").read_text() == '{"command": "binarize"}'
+    assert (tmp_path / "out" / "manifest.json").read_text() == '{"command": "binarize", "files": {}}'
     assert not [path for path in tmp_path.iterdir() if "partial" in path.name]
 
 

@@ -232,7 +232,7 @@ def test_options_that_cannot_be(tmp_path, corpus, options, sentence):
 def test_a_model_without_probabilities_is_refused_and_an_older_output_stays(tmp_path, corpus, published, kind, model):
     shutil.copytree(published / kind, tmp_path / "tokenizer")
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manifest.json").write_text('{"command": "binarize"}')
+    (tmp_path / "out" / "manifest.json").write_text('{"command": "binarize", "files": {}}')
     sentence = f"a Unigram model without byte_fallback, this tokenizer's is {model}; train one with `--model unigram`"
     with pytest.raises(InputError, match=sentence):
         binarize(tmp_path / "tokenizer", corpus, tmp_path / "out", sampling=Sampling(2))
