@@ -114,7 +114,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     add = parser.add_argument
     add("tokenizers", nargs="+", type=Path, metavar="TOKENIZER", help="folder with a tokenizer.json")
-    add("--text", required=True, type=Path, help="documents, as mixed/valid: a directory, .txt or .jsonl")
+    add("--text", required=True, type=Path, help="documents set apart, as mixed/valid: a directory, .txt or .jsonl")
     add(
         "--trained-on", nargs="+", type=Path, default=[], metavar="DOCUMENTS",
         help="training text (of a mix, its training part), to count the documents and lines of --text that it has too "

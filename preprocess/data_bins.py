@@ -57,11 +57,11 @@ def data_bin_paths(output: Path, sampling: Sampling | None, data_bins: int) -> l
 
 def check_enough(splits: dict[str, list[Path]], data_bins: int) -> None:
     """Raise InputError, before the work, when a corpus has fewer documents than there are data-bins."""
-    if data_bins > 1:
-        trained_on = [paths for split, paths in splits.items() if is_trained_on(split)]
+    trained_on = [paths for split, paths in splits.items() if is_trained_on(split)]
+    if data_bins > 1 and trained_on:
         counts = [(sum(1 for _ in islice(read_documents(paths), data_bins)), paths[0]) for paths in trained_on]
-        for fewest, place in sorted(counts)[:1]:
-            _refuse_few(fewest, data_bins, place)
+        fewest, place = min(counts)
+        _refuse_few(fewest, data_bins, place)
 
 
 def _refuse_few(documents: int, data_bins: int, place: Path) -> None:

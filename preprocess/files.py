@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -179,7 +179,7 @@ def directory_written_whole(path: os.PathLike, marker: Marker) -> Iterator[Path]
     aside = _make_aside(path)
     try:
         yield aside
-        refuse_others(path, [*files_in(aside), *marker.sometimes], "this output does not have")
+        refuse_others(path, files_in(aside), "this output does not have", marker.sometimes)
         os.chmod(aside, 0o777 & ~_umask())
         flush_to_disk(aside)
         take_place(aside, path)
@@ -211,10 +211,10 @@ def files_in(directory: Path) -> dict[str, int]:
     return {path.relative_to(directory).as_posix(): path.stat().st_size if path.exists() else -1 for path in found}
 
 
-def refuse_others(path: Path, own: Collection[str], why: str) -> None:
-    """Raise InputError when the directory `path`, which is to be replaced, holds files that are none of its `own`,
-    names or patterns of them."""
-    others = [name for name in files_in(path) if name not in own and not any(fnmatch(name, one) for one in own)]
+def refuse_others(path: Path, own: Collection[str], why: str, patterns: Iterable[str] = ()) -> None:
+    """Raise InputError when the directory `path`, which is to be replaced, holds files that are none of its `own` and
+    match none of the `patterns`."""
+    others = [name for name in files_in(path) if name not in own and not any(fnmatch(name, one) for one in patterns)]
     if others:
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
         raise InputError(

@@ -64,11 +64,11 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
     if _is_of(path, origin):
         yield None
         return
-    _refuse_touched(path)
     with _place_of_work(path) as place:
         if _is_of(path, origin):  # by a command that ended in this moment
             yield None
             return
+        _refuse_touched(path)
         work = Work(place / origin["key"][:8])
         end_left(place)
         if not _is_of(work.directory, origin):  # else it was stopped while it took its place
