@@ -45,7 +45,7 @@ from preprocess.shards import SHARD_BYTES, Shards, shard_name
 from preprocess.where import Where
 
 SKIPPED = "skipped.tsv"
-WITHOUT_HEADER = ("jsonl", "json", "xml", "html")  # formats that do not say beforehand which fields records have
+OF_FIELDS = ("jsonl", "json", "csv", "tsv", "parquet", "xml", "html")  # formats in which the user may name fields
 
 
 @dataclass(frozen=True)
@@ -216,11 +216,10 @@ class ReadGroup:
 
 def _check(parts: list[Read], groups: list[Group], paths: Sequence[Path], how: How) -> None:
     """Raise InputError when a path gave no document."""
-    for number, path in enumerate(paths):
-        report = Report()
-        for part, group in zip(parts, groups, strict=True):
-            if group.path == number:
-                report.add(part.report)
+    reports = [Report() for _ in paths]
+    for part, group in zip(parts, groups, strict=True):
+        reports[group.path].add(part.report)
+    for report, path in zip(reports, paths, strict=True):
         if how.on_error == "stop" and not total(report.read).documents:
             raise InputError(f"{readable(path)}: {_why_nothing(report, how)}.")
 
@@ -236,7 +235,7 @@ def _why_nothing(report: Report, how: How) -> str:
 
 def _check_whole(whole: Report, formats: Counter[str], how: How, where: Sequence[Where]) -> None:
     """Raise InputError when a field that the user named is nowhere, and when nothing was chosen."""
-    records = sum(formats[name] + whole.dropped.get(f"{WITHOUT_TEXT} ({name})", 0) for name in WITHOUT_HEADER)
+    records = sum(formats[name] + whole.dropped.get(f"{WITHOUT_TEXT} ({name})", 0) for name in OF_FIELDS)
     for path in how.asked() if records else ():
         if whole.dropped.get(lacking(path), 0) >= records:
             raise InputError(

@@ -293,6 +293,14 @@ def test_a_field_that_no_record_has_is_refused(tmp_path, field, named, wrong, la
     assert sentence.startswith("'jou'" if field == "date" else "'pmdi'") and "no record has it; check" in sentence
 
 
+def test_a_field_that_only_a_table_beside_has_is_no_mistake(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("pmid,text\n7,Une toux.\n")
+    (tmp_path / "in" / "b.jsonl").write_text('{"text": "Le foie."}\n')
+    found = ingest([tmp_path / "in"], tmp_path / "out", How(id="pmid"))
+    assert found["dropped"]["records that lack 'pmid'"] == 1
+
+
 @pytest.mark.parametrize(
     "record, text, sentence",
     [
