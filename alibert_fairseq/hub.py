@@ -1,5 +1,6 @@
 """Using a checkpoint from Python: text in, predictions out, through the tokenizer the checkpoint was trained with."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -36,6 +37,9 @@ class HubInterface(nn.Module):
     @classmethod
     def load(cls, model_name_or_path, checkpoint_file, data_name_or_path, **overrides):
         """Load a checkpoint of our own: it is a pickle, so never one that a stranger sent."""
+        for path, what in ((model_name_or_path, "the folder of a checkpoint"), (data_name_or_path, "a data-bin")):
+            if not path.startswith(".") and not Path(path).exists():
+                raise FileNotFoundError(f"{path}: no such file or directory; give the path of {what}")
         loaded = hub_utils.from_pretrained(model_name_or_path, checkpoint_file, data_name_or_path, **overrides)
         model = loaded["models"][0]
         if not hasattr(model, cls.part):

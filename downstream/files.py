@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -37,6 +38,9 @@ def exit_with_sentence(main: Callable[[], None]) -> None:
         main()
     except InputError as error:
         sys.exit(_say(str(error)))
+    except KeyboardInterrupt:
+        print("stopped; give the same command again", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
     except OSError as error:
         if error.errno not in REMEDIES:
             raise

@@ -161,7 +161,8 @@ def default_output(args: argparse.Namespace, recipe: Recipe) -> Path:
 def read_documents(args: argparse.Namespace, recipe: Recipe) -> dict[str, tuple[list[Document], Counter]]:
     """The documents of each split, and counts of what was read past."""
     if args.data is None and recipe.data is None:
-        raise InputError(f"{args.recipe}: the data are not part of this project; get them from {recipe.source}.")
+        place = f"get them from {recipe.source}" if recipe.source else "give their folder with --data"
+        raise InputError(f"{args.recipe}: the data are not part of this project; {place}.")
     root = args.data or args.recipe.parent / recipe.data
     names = ("train", "dev") if args.dev_only else ("train", "dev", "test")
     splits = {name: read_split(recipe.format, root / recipe.splits[name], recipe.labels()) for name in names}

@@ -6,6 +6,7 @@ table of F1 by entity type, with the cost of each run beside it.
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from downstream.files import InputError, exit_with_sentence, read_text, written_whole
@@ -27,7 +28,8 @@ def load(folder: Path) -> dict:
     text = read_text(folder / "metrics.json")
     try:
         metrics = json.loads(text)
-        return metrics | {"split": "test" if "test" in metrics else "dev", "name": metrics["model"]["folder"]}
+        split, name = "test" if "test" in metrics else "dev", metrics["model"]["folder"]
+        return metrics | {"split": split, "name": name, "place": folder}
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"{folder / 'metrics.json'}: not written by downstream.finetune ({error}).") from None
 
@@ -39,7 +41,8 @@ def table(runs: list[dict]) -> str:
     """
     for name, key in COMPARED.items():
         if any(key(run) != key(runs[0]) for run in runs):
-            shown = "; ".join(f"{run['name']}: {key(run)}" for run in runs)
+            values = zip(runs, _different(map(key, runs)), strict=True)
+            shown = "; ".join(f"{run['place']}: {value}" for run, value in values)
             raise InputError(f"these runs do not compare, their {name} differs ({shown}); make them alike.")
     task, protocol, split = runs[0]["task"], runs[0]["protocol"]["name"], runs[0]["split"]
     names = [run["name"] + (", random weights" if run["model"]["random_init"] else "") for run in runs]
@@ -52,6 +55,16 @@ def table(runs: list[dict]) -> str:
     lines.append(f"| parameters | {' | '.join(format(run['num_parameters'], ',') for run in runs)} |")
     lines.append(f"| seconds a seed | {' | '.join(seconds(run) for run in runs)} |")
     return "\n".join(lines) + "\n"
+
+
+def _different(values: Iterable) -> list:
+    """The values; of dictionaries only what is not the same in all."""
+    values = list(values)
+    if not all(isinstance(value, dict) for value in values):
+        return values
+    names = {name: None for value in values for name in value}  # in their order
+    unlike = [name for name in names if any(value.get(name) != values[0].get(name) for value in values)]
+    return [", ".join(f"{name} {value.get(name)}" for name in unlike) for value in values]
 
 
 def seconds(run: dict) -> str:

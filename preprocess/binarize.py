@@ -149,7 +149,7 @@ def run(options: argparse.Namespace) -> None:
     )
     for line in described(manifest):
         print(line)
-    print(f"{'written':>8}  {options.output}")
+    print(f"{'output':>8}  {options.output}")
     if len(data_bins := data_bin_paths(options.output, sampling, options.data_bins)) > 1:
         print(f"{'data':>8}  {':'.join(map(str, data_bins))} (for fairseq-train: one data-bin an epoch, in turn)")
 

@@ -125,8 +125,9 @@ class CleanShard:
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
         cleaner = Cleaner(self.settings)
         yield from filter(None, map(cleaner.clean, documents))
+        changing = {rule.name for rule in CHARACTER_RULES}
         for rule, count in cleaner.counts.items():
-            report.drop(rule, count)
+            (report.note if rule in changing else report.drop)(rule, count)
         self.examples.save(number, cleaner.samples)
 
 
@@ -138,7 +139,7 @@ def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = 
             examples = Examples(work.scratch / "examples", tuple(shards), settings.examples)
             report = map_shards(work, "cleaning", shards, CleanShard(settings, examples), engine)
             with written_whole(work.directory / "dropped.txt") as handle:
-                handle.write(examples.together().page(Cleaner(settings).reasons(), report.dropped))
+                handle.write(examples.together().page(Cleaner(settings).reasons(), report.noted | report.dropped))
             work.manifest = {"settings": asdict(settings)} | asdict(report)
     return Report.of_output(output)
 
@@ -187,7 +188,7 @@ def run(options: argparse.Namespace) -> None:
     names = ("also", "min_line_characters", "max_repeats", "min_words", "examples")
     settings = Cleaning(french_only=not options.any_language, **{name: getattr(options, name) for name in names})
     print(clean(options.documents, options.output, settings, engine_of(options)))
-    print(f"{'written':>8}  {options.output} (examples of what was dropped: dropped.txt)")
+    print(f"{'output':>8}  {options.output} (examples of what was dropped: dropped.txt)")
 
 
 def _rules() -> str:

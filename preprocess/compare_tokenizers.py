@@ -147,7 +147,7 @@ def main() -> None:
     print(plain(text_table(study)))
     if arguments.output:
         write_study(study, arguments.output)
-        print(f"{'written':>10}  {arguments.output}")
+        print(f"{'output':>10}  {arguments.output}")
 
 
 if __name__ == "__main__":

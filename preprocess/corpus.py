@@ -86,7 +86,7 @@ def main() -> None:
         print(f"{'left':>8}  {path}: of a source that {file.path} does not name any more; remove it by hand")
     if not options.until:
         print(write_report(file, options.output, steps))
-    print(f"{'written':>8}  {options.output} ({len(steps) - busy} of {len(steps)} stages were there already)")
+    print(f"{'output':>8}  {options.output} ({len(steps) - busy} of {len(steps)} stages were there already)")
 
 
 if __name__ == "__main__":

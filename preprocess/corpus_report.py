@@ -81,7 +81,7 @@ def _dropped(stage: str, source: str, manifest: dict) -> list[dict]:
     """What the rules did, those that did nothing left out."""
     return [
         {"stage": stage, "source": source, "rule": rule, "count": count}
-        for rule, count in manifest["dropped"].items()
+        for rule, count in (manifest["noted"] | manifest["dropped"]).items()
         if count
     ]
 

@@ -191,7 +191,7 @@ def run(options: argparse.Namespace) -> None:
             f"{name:>8}  {count['found']:,} of {count['sentences']:,} sentences were there; "
             f"{count['shorter']:,} shorter ones were not looked for"
         )
-    print(f"{'written':>8}  {options.output} (examples of what was dropped: dropped.txt)")
+    print(f"{'output':>8}  {options.output} (examples of what was dropped: dropped.txt)")
 
 
 if __name__ == "__main__":

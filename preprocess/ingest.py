@@ -196,6 +196,8 @@ class ReadGroup:
                 shards.write(document)
         for reason, count in log.counts.items():
             report.drop(reason, count)
+        for what, count in log.notes.items():
+            report.note(what, count)
         ids.save(self.ids(group))
         report.inputs = log.manifest()
         with written_whole(self.done(group)) as handle:
@@ -207,7 +209,7 @@ class ReadGroup:
             for document in read_file(found.file, found.how, log):
                 report.count_read(document)
                 if ids.settle(document):
-                    report.drop("ids met before, to which a number was added")
+                    report.note("ids met before, to which a number was added")
                 if unmet := next((one for one in self.where if not one.holds(document)), None):
                     report.drop(f"documents not chosen ({unmet})")
                 else:
@@ -237,7 +239,7 @@ def _check_whole(whole: Report, formats: Counter[str], how: How, where: Sequence
     """Raise InputError when a field that the user named is nowhere, and when nothing was chosen."""
     records = sum(formats[name] + whole.dropped.get(f"{WITHOUT_TEXT} ({name})", 0) for name in OF_FIELDS)
     for path in how.asked() if records else ():
-        if whole.dropped.get(lacking(path), 0) >= records:
+        if whole.noted.get(lacking(path), 0) >= records:
             raise InputError(
                 f"'{path}': no record has it; check --text-field, --id-field, --date-field and --metadata against one."
             )
@@ -285,7 +287,7 @@ def run(options: argparse.Namespace) -> None:
             print(f"warning: {cannot_name(source)}", file=sys.stderr)
     for name, count in manifest["formats"].items():
         print(f"{'format':>8}  {name}: {count:,} documents")
-    print(f"{Report.from_json(manifest)}\n{'written':>8}  {options.output}")
+    print(f"{Report.from_json(manifest)}\n{'output':>8}  {options.output}")
 
 
 if __name__ == "__main__":

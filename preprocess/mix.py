@@ -21,7 +21,7 @@ from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
 from preprocess.mixing import TRAIN, Use, corpus_name, describe, write_mix
 from preprocess.options import share
-from preprocess.origin import identity
+from preprocess.origin import MANIFEST, identity, read_manifest
 from preprocess.resumable import Work, resumable_directory
 from preprocess.shards import ShardFile, shard_name, written_shard
 from preprocess.weighing import Weighing, add_weighing_options, weighing_of
@@ -104,6 +104,8 @@ def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed
     Raises InputError for documents that cannot be read, and when nothing is left for training or for validation.
     """
     shards = list(enumerate(document_files(inputs)))
+    if sources := _sources(inputs):
+        weighing.check(sources)  # else when all is read
     settings = {"weighing": asdict(weighing), "valid": share, "seed": seed}
     with resumable_directory(output, "mix", {"settings": settings, "inputs": identity(inputs)}) as work:
         if work is not None:
@@ -116,6 +118,14 @@ def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed
             corpora = {name: asdict(part) | {"weight": weights.get(name, 0.0)} for name, part in parts.items()}
             work.manifest = settings | {"corpora": corpora, "inputs": read}
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
+
+
+def _sources(inputs: list[Path]) -> list[str]:
+    """Of the documents, where the manifests of all inputs tell them."""
+    manifests = [read_manifest(path / MANIFEST) for path in inputs]
+    if not all("kept" in manifest for manifest in manifests):
+        return []
+    return [source for manifest in manifests for source in manifest["kept"]]
 
 
 def _split(work: Work, shards: list, share: float, seed: int, engine: Engine) -> tuple[dict[str, Part], list]:
@@ -170,7 +180,7 @@ def run(options: argparse.Namespace) -> None:
             uses.append(Use(name, train.documents, corpus["weight"], train.bytes, train.bytes * corpus["weight"]))
     for line in describe(uses, "bytes"):
         print(f"{'mix':>8}  {line}")
-    print(f"{'written':>8}  {options.output} (seed {manifest['seed']})")
+    print(f"{'output':>8}  {options.output} (seed {manifest['seed']})")
 
 
 def command_line() -> argparse.ArgumentParser:

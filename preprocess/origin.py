@@ -73,7 +73,7 @@ def identity(paths: Iterable[Path]) -> list[list]:
     """
     found = []
     for path in map(Path, paths):
-        if {"command", "key", "made_from"} <= read_manifest(path / MANIFEST).keys():
+        if is_output(path):
             found.append([hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()])
         elif path.is_dir():
             found += identity(sorted(file for file in path.rglob("*") if file.is_file()))
@@ -82,6 +82,11 @@ def identity(paths: Iterable[Path]) -> list[list]:
         else:
             raise InputError(f"{path}: no such file; check the path of the corpus.")
     return found
+
+
+def is_output(path: Path) -> bool:
+    """Whether a command of this project made it."""
+    return {"command", "key", "made_from"} <= read_manifest(path / MANIFEST).keys()
 
 
 def read_manifest(path: Path) -> dict:

@@ -13,18 +13,24 @@ from preprocess.files import written_whole
 class Report:
     """The counts of a stage, or of its part in one shard.
 
-    `read` and `kept` are by source; `dropped` maps the name of a rule to how often it dropped or changed something;
-    `inputs` are the files read, as InputLog.manifest gives them.
+    `read` and `kept` are by source; `dropped` maps the name of a rule to how often it left something out, `noted` that
+    of another to how often it changed or met something that was kept; `inputs` are the files read, as
+    InputLog.manifest gives them.
     """
 
     read: dict[str, Size] = field(default_factory=dict)
     kept: dict[str, Size] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
+    noted: dict[str, int] = field(default_factory=dict)
     inputs: list[dict] = field(default_factory=list)
 
     def drop(self, rule: str, count: int = 1) -> None:
-        """Count `count` more things dropped or changed by `rule`."""
+        """Count `count` more things left out by `rule`."""
         self.dropped[rule] = self.dropped.get(rule, 0) + count
+
+    def note(self, rule: str, count: int = 1) -> None:
+        """Count `count` more things that were kept, and that `rule` changed or met."""
+        self.noted[rule] = self.noted.get(rule, 0) + count
 
     def count_read(self, document: Document) -> None:
         """Count a document that was read."""
@@ -41,6 +47,8 @@ class Report:
                 mine[source] = mine.get(source, Size()) + size
         for rule, count in other.dropped.items():
             self.drop(rule, count)
+        for rule, count in other.noted.items():
+            self.note(rule, count)
         self.inputs += other.inputs
 
     def write(self, path: Path) -> None:
@@ -65,13 +73,15 @@ class Report:
     def from_json(cls, record: dict) -> "Report":
         """The inverse of `asdict`."""
         sizes = {name: {source: Size(**size) for source, size in record[name].items()} for name in ("read", "kept")}
-        return cls(**sizes, dropped=record["dropped"], inputs=record["inputs"])
+        return cls(**sizes, dropped=record["dropped"], noted=record["noted"], inputs=record["inputs"])
 
     def __str__(self) -> str:
         dropped = [f"{count:,} {rule}" for rule, count in self.dropped.items() if count] or ["nothing"]
+        noted = [f"{count:,} {rule}" for rule, count in self.noted.items() if count]
         return "\n".join(
             [f"{'read':>8}  {total(self.read)}", f"{'kept':>8}  {total(self.kept)}"]
             + [f"{'dropped':>8}  {line}" for line in dropped]
+            + [f"{'noted':>8}  {line}" for line in noted]
         )
 
 

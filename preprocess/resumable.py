@@ -62,6 +62,7 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
     refuse_foreign(path, Marker.of_command(command))
     origin = origin_of(command, key)
     if _is_of(path, origin):
+        print(f"{path}: there already, made from the same", file=sys.stderr)
         yield None
         return
     with _place_of_work(path) as place:

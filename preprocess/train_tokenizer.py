@@ -186,7 +186,7 @@ def run(arguments: argparse.Namespace) -> None:
     for part in ("read", "quality", "duplicates"):
         if part in manifest:
             print(f"{part:>10}  " + ", ".join(f"{value:,} {name}" for name, value in manifest[part].items()))
-    print(f"{'written':>10}  {arguments.output}")
+    print(f"{'output':>10}  {arguments.output}")
 
 
 if __name__ == "__main__":

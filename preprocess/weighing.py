@@ -1,6 +1,7 @@
 """How often each corpus is used beside the others: what a user asks for, and the weights that come of it."""
 
 import argparse
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from preprocess.files import InputError
@@ -16,18 +17,26 @@ class Weighing:
     core: str = ""  # name,name: together as large as the other corpora together
     alpha: float | None = None  # shares proportional to size ** alpha
 
+    def check(self, corpora: Collection[str]) -> None:
+        """Raise InputError for a name that is none of these corpora."""
+        if self.weights:
+            _check_names(parse_weights(self.weights), corpora, "--weights")
+        if self.core:
+            _check_names(self.core.split(","), corpora, "--core")
+
     def of(self, sizes: dict[str, int], otherwise: dict[str, float] | None = None) -> dict[str, float]:
         """{name: weight}, by the bytes of each corpus; `otherwise`, or 1, when nothing is asked for.
 
-        Raises InputError for names that are no corpus.
+        Raises InputError for names that are no corpus, and for a corpus that has no weight.
         """
+        self.check(sizes)
         if self.weights:
             given = parse_weights(self.weights)
-            _check_names(given, sizes, "--weights", all_of_them=True)
+            if left_out := sizes.keys() - given.keys():
+                raise InputError(f"--weights leaves out {', '.join(sorted(left_out))}; give each corpus a weight.")
             return {name: given[name] for name in sizes}
         if self.core:
             core = self.core.split(",")
-            _check_names(core, sizes, "--core", all_of_them=False)
             return dict(zip(sizes, equal_weights(list(sizes.values()), [name in core for name in sizes]), strict=True))
         if self.alpha is not None:
             return dict(zip(sizes, temperature_weights(list(sizes.values()), self.alpha), strict=True))
@@ -37,12 +46,10 @@ class Weighing:
 NO_OPINION = Weighing()
 
 
-def _check_names(given, known, option: str, all_of_them: bool) -> None:
+def _check_names(given: Iterable[str], known: Collection[str], option: str) -> None:
     for name in given:
         if name not in known:
             raise InputError(f"{option} names {name}; the documents are of {', '.join(known)}.")
-    if all_of_them and len(given) < len(known):
-        raise InputError(f"{option} leaves out {', '.join(known.keys() - given.keys())}; give each corpus a weight.")
 
 
 def add_weighing_options(parser: argparse.ArgumentParser, default: str = "1: as they are") -> None:

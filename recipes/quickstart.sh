@@ -2,8 +2,8 @@
 # From raw French clinical text to a scored Hugging Face model, in one command.
 usage="usage: bash recipes/quickstart.sh [options]
 
-  --corpus PATH       text to pretrain on: .txt (a blank line between documents), another format that its ending tells
-                      (python -m preprocess.ingest --help), or a directory; may be given several times
+  --corpus PATH       text to pretrain on: .txt (a blank line between documents), another format that its ending tells,
+                      a directory, or what python -m preprocess.ingest wrote; may be given several times
                       (default: recipes/sample, its test documents left out)
   --ner PATH          annotations as the recipe says; of the default one: brat, folders train, dev, test, its types
                       (default: recipes/sample/brat)
@@ -84,8 +84,13 @@ refuse_to_reuse() {  # RESULT SETTINGS: name all that was made of it, too
 checksum() {  # of the names and contents of the texts
     LC_ALL=C find -L "${corpus[@]}" -type f ! -name "*.ann" -exec cksum {} + | LC_ALL=C sort | cksum
 }
+not_read() {
+    [ "$1" = 2 ] || exit "$1"
+    die "the corpus was not read; if it takes options (--encoding, --text-field), run python -m preprocess.ingest" \
+        "yourself, and give the directory that it writes as --corpus."
+}
 documents() {
-    python -m preprocess.ingest "${corpus[@]}" --output documents --source corpus
+    python -m preprocess.ingest "${corpus[@]}" --output documents --source corpus || not_read $?
     python -m preprocess.clean documents --output clean
     python -m preprocess.deduplicate clean --output unique
     python -m preprocess.mix unique --output mixed --valid 0.05

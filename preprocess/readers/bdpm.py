@@ -66,7 +66,7 @@ def read_bdpm(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
     if name in WITHOUT_TEXT:
         for _ in read_lines(file, how, log, "auto"):
             pass  # for its checksum: the other tables take their metadata from it
-        log.count("tables of the drug database without sentences, read for metadata only")
+        log.note("tables of the drug database without sentences, read for metadata only")
         return
     table = TABLES[name]
     drugs = _drugs(file.parent)
@@ -97,7 +97,7 @@ def _records(file: Path, how: How, log: ReadLog) -> Iterator[tuple[int, int, str
                 yield start, end, text, fault
             start, end, text, fault = line.number, line.number, line.text, line.fault
         elif line.text.strip() or line.fault:
-            log.count("lines that go on the row above")
+            log.note("lines that go on the row above")
             end, text, fault = line.number, f"{text}\n{line.text}", fault or line.fault
     if text is not None:
         yield start, end, text, fault

@@ -36,7 +36,7 @@ def document_of(record: dict, how: How, number: int, keep_rest: bool, log: ReadL
         metadata = {_free(name): plain(value) for name, value in record.items() if keep_rest and name not in asked}
     for path in how.asked():
         if not _has(record, path):
-            log.count(lacking(path))
+            log.note(lacking(path))
     return Document(
         known["id"] or f"{how.name}-{number}",
         known["source"] or how.origin,

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from preprocess.compression import bare
+from preprocess.documents import document_files
 from preprocess.files import InputError
 from preprocess.mixing import spelt_as_corpus
+from preprocess.origin import is_output
 from preprocess.readers.formats import FORMATS, format_of
 from preprocess.readers.how import How
 from preprocess.readers.log import ReadLog, readable
@@ -24,11 +26,14 @@ class Found(NamedTuple):
 def files_of(path: Path, how: How, log: ReadLog) -> Iterator[Found]:
     """The file itself, or all files of a folder that have a reader, those of its sub-folders too.
 
-    In a folder, a .txt file is one document, as in brat. Links to files and folders are followed; what was reached
-    before, as by a link to a folder above, is counted and not read twice. What is not read is counted by reason.
-    Raises InputError for a path that is not there, a link to nothing, a file without a reader, a folder without one
-    that has any.
+    In a folder, a .txt file is one document, as in brat; of an output of ingest, clean or deduplicate the shards are
+    read. Links to files and folders are followed; what was reached before, as by a link to a folder above, is counted
+    and not read twice. What is not read is counted by reason. Raises InputError for a path that is not there, a link to
+    nothing, a file without a reader, a folder without one that has any.
     """
+    if is_output(path):
+        yield from (Found(file, how.but(format=how.format or "jsonl"), inside=False) for file in document_files([path]))
+        return
     if path.is_dir():
         yield from _of_folder(path, how, log)
         return

@@ -73,7 +73,7 @@ def read_page(file: Path, how: How, log: ReadLog) -> etree._Element | None:
     text, fault = decode_page(data, how)
     if fault is None:
         if nuls := text.count("\0"):
-            log.count("NUL characters removed from HTML", nuls)
+            log.note("NUL characters removed from HTML", nuls)
         page, fault = parse_page(text)
     if fault:
         log.refuse(how, file, "the page", fault.reason, fault.remedy, fault.detail)

@@ -62,7 +62,7 @@ def encoding_of(file: Path, how: How, log: ReadLog, default: str) -> str:
             chunk = handle.read(CHUNK)
     if encoding == "utf-8" and not _decodes(decoder, b"", final=True):
         encoding = "cp1252"
-    log.count(f"files read as {NAMES[encoding]}")
+    log.note(f"files read as {NAMES[encoding]}")
     return encoding
 
 

@@ -29,17 +29,25 @@ def lacking(path: str) -> str:
 
 
 class ReadLog(InputLog):
-    """The files read so far; `counts` by reason, `documents` by format; `on_skip` is called with what is left out."""
+    """The files read so far; `counts` of what was left out by reason, `notes` of what was kept, `documents` by format.
+
+    `on_skip` is called with every record that could not be read.
+    """
 
     def __init__(self, on_skip: Callable[[Skipped], object] = lambda skipped: None):
         super().__init__()
         self.counts: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
         self.documents: Counter[str] = Counter()
         self.on_skip = on_skip
 
     def count(self, what: str, number: int = 1) -> None:
-        """Count something that no record was lost by."""
+        """Count something that holds no record that could be read."""
         self.counts[what] += number
+
+    def note(self, what: str, number: int = 1) -> None:
+        """Count something that was read, and that a user should know."""
+        self.notes[what] += number
 
     def refuse(
         self, how: How, file: Path, place: str, reason: str, remedy: str, detail: str = "", records: int = 1

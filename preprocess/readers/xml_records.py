@@ -85,7 +85,7 @@ def count_lacking(record: etree._Element, how: How, log: ReadLog) -> None:
     """Count the XPaths of the user that find nothing in a record."""
     for path in how.asked():
         if not find(record, path):
-            log.count(lacking(path))
+            log.note(lacking(path))
 
 
 def texts(record: etree._Element, path: str, shape: Shape) -> list[str]:

@@ -127,6 +127,15 @@ def test_the_folder_is_what_users_expect(models):
     assert isinstance(ElectraForPreTraining.from_pretrained(models["electra"]), torch.nn.Module)
 
 
+@pytest.mark.parametrize("wrong", [0, 2])
+def test_the_hub_interface_names_a_path_that_is_not_there(checkpoints, data_bin, wrong):
+    path = checkpoints["mlm"]
+    arguments = [str(path.parent), path.name, str(data_bin)]
+    arguments[wrong] = "/no/such"
+    with pytest.raises(FileNotFoundError, match="/no/such: no such file or directory; give the path of"):
+        AliBertModel.from_pretrained(*arguments)
+
+
 def test_hub_and_hugging_face_agree_on_a_sentence(models, checkpoints, data_bin):
     sentence = "Le patient présente une <mask> à 38,5 °C et des œdèmes ; pas d'ascite."
     for objective, model_class in (("mlm", AliBertModel), ("electra", ElectraModel), ("sop", AlbertModel)):

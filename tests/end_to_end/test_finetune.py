@@ -329,3 +329,6 @@ def test_data_that_are_not_shipped_are_asked_for(task, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["finetune", str(task / "asked.yaml"), "--model", str(task / "roberta")])
     with pytest.raises(finetune.InputError, match="get them from https://example.org"):
         finetune.main()
+    (task / "asked.yaml").write_text(RECIPE.replace("data: data", ""))
+    with pytest.raises(finetune.InputError, match="asked.yaml: the data .*; give their folder with --data."):
+        finetune.main()

@@ -203,6 +203,20 @@ def test_every_line_is_kept_or_counted(tmp_path):
     assert "\nin-1\t- 3 -\n" in page and "\nin-2\tToux sèche\n" in page and "HTML" not in page
 
 
+def test_a_line_that_was_changed_is_noted_and_not_among_the_dropped(tmp_path):
+    (tmp_path / "in.txt").write_text("Ã‰tat du patient\nDose ........ 5 mg\n", encoding="utf-8")
+    report = clean([tmp_path / "in.txt"], tmp_path / "out", Cleaning())
+    assert not any(report.dropped.values()) and report.kept["in"].lines == 2
+    said = str(report).splitlines()[2:]
+    assert said == [
+        " dropped  nothing",
+        "   noted  1 lines of UTF-8 read as Latin-1 repaired",
+        "   noted  1 rows of dots and dashes shortened to three",
+    ]
+    page = (tmp_path / "out" / "dropped.txt").read_text(encoding="utf-8")
+    assert page.count("# ") == 4 and "# rows of dots and dashes shortened to three (1)\n" in page
+
+
 def test_shards_add_up_to_the_whole():
     documents = [Document(f"d{n}", "s", [f"- {n} -", f"Ã‰tat {n}", "Le patient tousse."]) for n in range(100)]
     whole, halves, merged = Cleaner(Cleaning()), [Cleaner(Cleaning()), Cleaner(Cleaning())], Samples(20)

@@ -69,6 +69,15 @@ def test_bad_input_and_a_full_disk_end_in_one_sentence(tmp_path, capsys):
         assert stop.value.code == 2 and sentence in printed and printed.count("\n") == 1
 
 
+def test_ctrl_c_is_no_traceback(capsys):
+    def stopped():
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as stop:
+        exit_with_sentence(stopped)
+    assert stop.value.code == 130 and capsys.readouterr().err == "stopped; give the same command again\n"
+
+
 def test_a_bug_keeps_its_traceback():
     def bug():
         raise OSError(errno.EIO, "Input/output error")

@@ -58,6 +58,13 @@ def test_runs_made_in_different_ways_do_not_compare(tmp_path, name, change):
         table(runs)
 
 
+def test_what_differs_is_told_by_folder_and_what_is_the_same_is_not(tmp_path):
+    other = {"protocol": {"name": "tuned", "epochs": 1}}
+    runs = [saved(tmp_path / "a", metrics(0.5)), saved(tmp_path / "b", metrics(0.5) | other)]
+    with pytest.raises(InputError, match=rf"their protocol differs \({tmp_path}/a: epochs 8; {tmp_path}/b: epochs 1\)"):
+        table(runs)
+
+
 @pytest.mark.parametrize("content", ["{}", "[]", "not json"])
 def test_another_file_of_that_name_is_refused(content, tmp_path):
     (tmp_path / "metrics.json").write_text(content, encoding="utf-8")

@@ -98,11 +98,15 @@ def sleepers(directory, *names):
     program = directory / "sleepers.py"
     program.write_text(SLEEPERS)
     items = [directory / name for name in names]
-    # As on a terminal: a shell that runs the tests in the background has them ignore Ctrl-C, and so what they start.
     return subprocess.Popen(
-        [sys.executable, program, *items], stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
+        [sys.executable, program, *items], stderr=subprocess.PIPE, text=True, preexec_fn=as_on_a_terminal
+    )
+
+
+def as_on_a_terminal():
+    """A shell in the background has the tests ignore Ctrl-C, nohup that a terminal closes, and so what they start."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def processes_of(directory, *names):

@@ -50,9 +50,21 @@ def test_what_the_user_says_replaces_what_the_files_say(tmp_path):
 def test_what_is_written_is_read_again_as_it_was(tmp_path):
     """Its own output, ingested again, is the same documents."""
     ingest([FIXTURES / "article.nxml", FIXTURES / "bdpm", FIXTURES / "page.html"], tmp_path / "a")
-    ingest([*document_files([tmp_path / "a"])], tmp_path / "b")
+    ingest([*document_files([tmp_path / "a"])], tmp_path / "files")
+    ingest([tmp_path / "a"], tmp_path / "directory")
     once = list(read_documents([tmp_path / "a"]))
-    assert once == list(read_documents([tmp_path / "b"])) and len(once) == 6
+    assert once == list(read_documents([tmp_path / "files"])) == list(read_documents([tmp_path / "directory"]))
+    assert len(once) == 6
+    assert ingest([tmp_path / "a"], tmp_path / "said", How(source="autre"))["kept"].keys() == {"autre"}
+
+
+def test_an_output_that_holds_no_documents_is_refused(tmp_path):
+    for command, sentence in (("mix", "give .*mixed/valid or a folder in"), ("binarize", "which writes no documents")):
+        (tmp_path / "mixed").mkdir(exist_ok=True)
+        manifest = {"command": command, "key": "", "made_from": {}}
+        (tmp_path / "mixed" / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(InputError, match=f"mixed: made by preprocess.{command}.*{sentence}"):
+            ingest([tmp_path / "mixed"], tmp_path / "out")
 
 
 def shards(directory):
@@ -101,7 +113,7 @@ def test_ids_are_unique_through_all_files_whoever_reads_them(tmp_path, monkeypat
     assert [document.id for document in documents] == ["7", "1", "8", "9", "7-2", "8-2", "7-3", "7-4", "7-2-2"]
     assert documents == list(read_documents([tmp_path / "whole"]))
     for one in (whole, report):
-        assert one["dropped"] == {"ids met before, to which a number was added": 5}
+        assert one["noted"] == {"ids met before, to which a number was added": 5} and not one["dropped"]
         assert one["read"]["lettres"]["documents"] == 9 and len(one["inputs"]) == 4
 
 
@@ -176,8 +188,8 @@ def test_a_core_is_chosen_by_metadata_and_the_others_are_counted(tmp_path):
     assert report["dropped"] == {
         "documents not chosen (specialty=cardiologie)": 1,
         "documents not chosen (date~^2021)": 1,
-        "ids met before, to which a number was added": 1,
     }
+    assert report["noted"] == {"ids met before, to which a number was added": 1}
 
 
 def test_oubioberts_way_to_choose_a_core_by_mesh_tree_numbers(tmp_path):
@@ -287,7 +299,7 @@ def test_a_field_that_no_record_has_is_refused(tmp_path, field, named, wrong, la
     records = '{"text": "a", "pmid": 1, "jour": "2020"}', '{"text": "b"}', '{"pmid": 2, "text": ""}'
     (tmp_path / "in.jsonl").write_text("\n".join(records))
     found = ingest([tmp_path / "in.jsonl"], tmp_path / "out", How(**named))
-    assert [count for rule, count in found["dropped"].items() if "lack" in rule] == [lack]
+    assert [count for rule, count in found["noted"].items() if "lack" in rule] == [lack]
     shutil.rmtree(tmp_path / "out")
     sentence = refused(tmp_path / "in.jsonl", how=How(**wrong))
     assert sentence.startswith("'jou'" if field == "date" else "'pmdi'") and "no record has it; check" in sentence
@@ -298,7 +310,7 @@ def test_a_field_that_only_a_table_beside_has_is_no_mistake(tmp_path):
     (tmp_path / "in" / "a.csv").write_text("pmid,text\n7,Une toux.\n")
     (tmp_path / "in" / "b.jsonl").write_text('{"text": "Le foie."}\n')
     found = ingest([tmp_path / "in"], tmp_path / "out", How(id="pmid"))
-    assert found["dropped"]["records that lack 'pmid'"] == 1
+    assert found["noted"]["records that lack 'pmid'"] == 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import pytest
 from corpus_helpers import one_sentence, run, write_shards
 
+from preprocess.clean import Cleaning, clean
 from preprocess.documents import Document, read_documents, write_document
 from preprocess.engine import Engine
 from preprocess.files import InputError
@@ -80,6 +81,15 @@ def test_a_name_that_is_no_corpus_is_refused(tmp_path, weighing, sentence):
     with pytest.raises(InputError, match=sentence):
         mixed(tmp_path, {"noyau": 10, "roman": 10}, weighing, share=0.0)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("weighing", [Weighing(core="coeur"), Weighing(weights="noyau=2,romans=1")])
+def test_a_name_that_the_manifests_tell_is_none_is_refused_before_anything_is_read(tmp_path, weighing, monkeypatch):
+    write(tmp_path / "noyau.jsonl", 5, "noyau")
+    clean([tmp_path / "noyau.jsonl"], tmp_path / "clean", Cleaning(min_words=0))
+    monkeypatch.setattr("preprocess.mix.read_documents", None)
+    with pytest.raises(InputError, match="the documents are of noyau."):
+        mix([tmp_path / "clean"], tmp_path / "out", weighing, 0.0, 1, Engine())
 
 
 def test_no_text_is_on_both_sides_even_under_another_source(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 STAGE = """#!/usr/bin/env bash
 # Stands for `python -m STAGE ... --output RESULT`.
 echo "$2" >>"$CALLS"
+[ "$2" != "${FAILS:-}" ] || { echo "error: no field 'text'; name it with --text-field." >&2; exit 2; }
 recipe=$3 data=$5
 while [ $# -gt 0 ]; do
     case $1 in
@@ -47,11 +48,11 @@ class Project:
         for file in (self.recipe, self.text, self.annotation):
             file.write_text("before\n")
 
-    def run(self, *options) -> tuple[list[str], str]:
+    def run(self, *options, fails: str = "") -> tuple[list[str], str]:
         """(the stages that ran, the error or nothing)."""
         self.calls.write_text("")
         command = ["bash", self.root / "recipes" / "quickstart.sh", "--output", self.output, *options]
-        environment = os.environ | {"CALLS": str(self.calls)}
+        environment = os.environ | {"CALLS": str(self.calls), "FAILS": fails}
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert done.returncode == (2 if done.stderr else 0), done.stderr
         return self.calls.read_text().split(), done.stderr
@@ -88,6 +89,12 @@ def test_a_changed_file_is_noticed_and_what_was_made_of_it_is_named(project, cha
 def test_a_text_that_was_renamed_is_noticed(project):
     project.text.rename(project.text.with_name("b.txt"))
     assert project.run()[1].count("mixed was made with other settings or of other files") == 1
+
+
+def test_a_corpus_that_takes_options_is_for_ingest(project, tmp_path):
+    ran, error = project.run("--output", tmp_path / "other", fails="preprocess.ingest")
+    assert ran == ALL[:2] and error.splitlines()[0].endswith("name it with --text-field.")
+    assert "run python -m preprocess.ingest yourself, and give the directory that it writes as --corpus." in error
 
 
 def test_a_text_that_cannot_be_read_is_one_sentence(project):
