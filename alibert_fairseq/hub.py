@@ -37,8 +37,11 @@ class HubInterface(nn.Module):
     @classmethod
     def load(cls, model_name_or_path, checkpoint_file, data_name_or_path, **overrides):
         """Load a checkpoint of our own: it is a pickle, so never one that a stranger sent."""
-        for path, what in ((model_name_or_path, "the folder of a checkpoint"), (data_name_or_path, "a data-bin")):
-            if not path.startswith(".") and not Path(path).exists():
+        data = Path(data_name_or_path)
+        if data_name_or_path.startswith("."):  # fairseq looks for it in the checkpoint's folder
+            data = Path(model_name_or_path) / data
+        for path, what in ((Path(model_name_or_path), "the folder of a checkpoint"), (data, "a data-bin")):
+            if not path.exists():
                 raise FileNotFoundError(f"{path}: no such file or directory; give the path of {what}")
         loaded = hub_utils.from_pretrained(model_name_or_path, checkpoint_file, data_name_or_path, **overrides)
         model = loaded["models"][0]

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from ahocorasick_rs import AhoCorasick
 
-from preprocess.documents import SHARD_SUFFIX, Document, read_documents
+from preprocess.documents import Document
 from preprocess.files import InputError, written_whole
+from preprocess.origin import is_output
 from preprocess.readers import How, ReadLog, files_of, read_file
 
 WORD = re.compile(r"[^\W_]+")
@@ -69,19 +70,12 @@ def read_benchmarks(named: Iterable[tuple[str, str]], shortest: int) -> list[Ben
 def files_to_watch(path: Path) -> list[Path]:
     """What tells whether a benchmark is the same as before: an output of ingest itself, of another folder the files
     that are read, whatever else lies there."""
-    if _is_ingested(path) or not path.is_dir():
+    if is_output(path) or not path.is_dir():
         return [path]
     return [found.file for found in files_of(path, How(), ReadLog())]
 
 
-def _is_ingested(path: Path) -> bool:
-    return path.is_dir() and any(path.glob(f"*{SHARD_SUFFIX}"))
-
-
 def _documents(path: Path) -> Iterator[Document]:
-    if _is_ingested(path):
-        yield from read_documents([path])
-        return
     log = ReadLog()
     try:
         for found in files_of(path, How(), log):

@@ -188,7 +188,7 @@ def run(options: argparse.Namespace) -> None:
     names = ("also", "min_line_characters", "max_repeats", "min_words", "examples")
     settings = Cleaning(french_only=not options.any_language, **{name: getattr(options, name) for name in names})
     print(clean(options.documents, options.output, settings, engine_of(options)))
-    print(f"{'output':>8}  {options.output} (examples of what was dropped: dropped.txt)")
+    print(f"{'output':>8}  {options.output} (examples of what was dropped or changed: dropped.txt)")
 
 
 def _rules() -> str:

@@ -39,10 +39,10 @@ def gather(file: CorpusFile, steps: list[Step]) -> dict:
     manifests = {(step.stage, step.source): _manifest(step.output) for step in steps}
     unique, mixed = manifests["deduplicate", ""], manifests["mix", ""]["corpora"]
     kept = Report.from_json(unique).kept
-    sources, dropped = {}, []
+    sources, rules = {}, []
     for source in file.sources:
         read, cleaned = manifests["ingest", source.name], manifests["clean", source.name]
-        dropped += _dropped("ingest", source.name, read) + _dropped("clean", source.name, cleaned)
+        rules += _rules("ingest", source.name, read) + _rules("clean", source.name, cleaned)
         sides = {side: mixed.get(source.name, {}).get(side, asdict(Size())) for side in ("train", "valid")}
         sources[source.name] = {
             "type": source.type,
@@ -59,7 +59,7 @@ def gather(file: CorpusFile, steps: list[Step]) -> dict:
     names = {split_name(number): name for number, name in enumerate(trained)}
     return {
         "sources": sources,
-        "dropped": dropped + _dropped("deduplicate", "", unique),
+        "rules": rules + _rules("deduplicate", "", unique),
         "splits": {
             name: {"source": names.get(name, "")} | {key: value for key, value in split.items() if key != "inputs"}
             for name, split in splits.items()
@@ -77,7 +77,7 @@ def _manifest(output: Path) -> dict:
     return json.loads((output / MANIFEST).read_text(encoding="utf-8"))
 
 
-def _dropped(stage: str, source: str, manifest: dict) -> list[dict]:
+def _rules(stage: str, source: str, manifest: dict) -> list[dict]:
     """What the rules did, those that did nothing left out."""
     return [
         {"stage": stage, "source": source, "rule": rule, "count": count}

@@ -21,7 +21,7 @@ def page(found: dict) -> str:
     """corpus.md, of what corpus.json holds."""
     sections = [
         Section("Corpus", [], [table_1(found)], []),
-        Section("Kept and dropped", [], [_kept(found), _dropped(found)], []),
+        Section("Kept and dropped", [], [_kept(found), _rules(found)], []),
         Section("In tokens", [], [_splits(found)], []),
         _made(found),
     ]
@@ -71,9 +71,9 @@ def _kept(found: dict) -> Table:
     return Table("By stage", columns, rows)
 
 
-def _dropped(found: dict) -> Table:
-    columns = [Column("stage"), Column("source"), Column("dropped or changed"), Column("times")]
-    rows = [[one["stage"], one["source"] or "all", one["rule"], f"{one['count']:,}"] for one in found["dropped"]]
+def _rules(found: dict) -> Table:
+    columns = [Column("stage"), Column("source"), Column("dropped, changed or noted"), Column("times")]
+    rows = [[one["stage"], one["source"] or "all", one["rule"], f"{one['count']:,}"] for one in found["rules"]]
     return Table("By rule", columns, rows)
 
 

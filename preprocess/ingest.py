@@ -3,8 +3,9 @@
     python -m preprocess.ingest corpus.txt letters/ --output documents --source hospital --licence "CC BY 4.0"
     python -m preprocess.ingest baseline/ --format pubmed --output pubmed --where "mesh_terms~Neoplasms"
 
-A directory is read file by file, as brat folders are; manifest.json says what was read, and with --on-error skip
-skipped.tsv what was not. docs/corpora.md has the command for each corpus.
+A directory is read file by file, as brat folders are, and of what ingest, clean or deduplicate wrote the documents.
+manifest.json says what was read, and with --on-error skip skipped.tsv what was not. docs/corpora.md has the command for
+each corpus.
 """
 
 import argparse
@@ -111,9 +112,9 @@ def ingest(
 def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
     """Raise InputError for an output that the next reading of the same folder would take for text."""
     for path in map(Path, paths):
-        if path.is_dir() and path.resolve() in output.resolve().parents:
+        if path.is_dir() and path.resolve() in (output.resolve(), *output.resolve().parents):
             raise InputError(
-                f"{readable(output)}: lies in {readable(path)}, where it would be read as text; give another --output."
+                f"{readable(output)}: lies in {readable(path)}, which is to be read as text; give another --output."
             )
 
 

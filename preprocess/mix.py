@@ -21,7 +21,7 @@ from preprocess.engine import Engine, add_engine_options, engine_of
 from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
 from preprocess.mixing import TRAIN, Use, corpus_name, describe, write_mix
 from preprocess.options import share
-from preprocess.origin import MANIFEST, identity, read_manifest
+from preprocess.origin import MANIFEST, identity, is_output, read_manifest
 from preprocess.resumable import Work, resumable_directory
 from preprocess.shards import ShardFile, shard_name, written_shard
 from preprocess.weighing import Weighing, add_weighing_options, weighing_of
@@ -121,11 +121,10 @@ def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed
 
 
 def _sources(inputs: list[Path]) -> list[str]:
-    """Of the documents, where the manifests of all inputs tell them."""
-    manifests = [read_manifest(path / MANIFEST) for path in inputs]
-    if not all("kept" in manifest for manifest in manifests):
+    """Of the documents, where all inputs are outputs, whose manifests tell them; else none."""
+    if not all(map(is_output, inputs)):
         return []
-    return [source for manifest in manifests for source in manifest["kept"]]
+    return list(dict.fromkeys(source for path in inputs for source in read_manifest(path / MANIFEST)["kept"]))
 
 
 def _split(work: Work, shards: list, share: float, seed: int, engine: Engine) -> tuple[dict[str, Part], list]:

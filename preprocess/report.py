@@ -14,7 +14,7 @@ class Report:
     """The counts of a stage, or of its part in one shard.
 
     `read` and `kept` are by source; `dropped` maps the name of a rule to how often it left something out, `noted` that
-    of another to how often it changed or met something that was kept; `inputs` are the files read, as
+    of another to how often it changed or met something and left nothing out; `inputs` are the files read, as
     InputLog.manifest gives them.
     """
 
@@ -29,7 +29,7 @@ class Report:
         self.dropped[rule] = self.dropped.get(rule, 0) + count
 
     def note(self, rule: str, count: int = 1) -> None:
-        """Count `count` more things that were kept, and that `rule` changed or met."""
+        """Count `count` more things that `rule` changed or met, and did not leave out."""
         self.noted[rule] = self.noted.get(rule, 0) + count
 
     def count_read(self, document: Document) -> None:

@@ -61,12 +61,11 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
     path = Path(path)
     refuse_foreign(path, Marker.of_command(command))
     origin = origin_of(command, key)
-    if _is_of(path, origin):
-        print(f"{path}: there already, made from the same", file=sys.stderr)
+    if _there_already(path, origin):
         yield None
         return
     with _place_of_work(path) as place:
-        if _is_of(path, origin):  # by a command that ended in this moment
+        if _there_already(path, origin):  # by a command that ended in this moment
             yield None
             return
         _refuse_touched(path)
@@ -86,6 +85,14 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
         _refuse_touched(path)  # while the new one was made; this one stays, and takes its place the next time
         take_place(work.directory, path)
         _remove_others(place, LOCK)
+
+
+def _there_already(path: Path, origin: dict) -> bool:
+    """Whether the output stands, whole, of this origin; then one line on stderr says so."""
+    there = _is_of(path, origin)
+    if there:
+        print(f"{path}: there already, made from the same", file=sys.stderr)
+    return there
 
 
 def _is_of(directory: Path, origin: dict) -> bool:

@@ -17,7 +17,7 @@ class Filter(Protocol):
     """What a stage does with the documents of a shard. It is pickled to other processes."""
 
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
-        """Yield what is kept of shard `number`, and count in `report` what is dropped."""
+        """Yield what is kept of shard `number`, and count in `report` what is dropped or changed."""
 
 
 @dataclass(frozen=True)

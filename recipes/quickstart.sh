@@ -44,7 +44,7 @@ case $objective in electra|mlm) ;; *) die "--objective $objective: it is electra
 [ ${#corpus[@]} -gt 0 ] || corpus=("$sample/text" "$sample/brat/train" "$sample/brat/dev")  # never the documents the score is of
 output=${output:-$root/runs/quickstart-$objective}
 for path in "${corpus[@]}"; do
-    case $output/ in "$path"/*) die "$output: lies in the corpus $path, where it would be read as text; give another --output." ;; esac
+    case $output/documents/ in "$path"/*) die "$output: lies in the corpus $path, which is to be read as text; give another --output." ;; esac
 done
 
 begin=$SECONDS

@@ -28,8 +28,13 @@ class Read(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts that are not 0, of what was left out and of what was noted."""
-        return {reason: count for reason, count in (self.log.counts + self.log.notes).items() if count}
+        """The counts of what was left out that are not 0."""
+        return {reason: count for reason, count in self.log.counts.items() if count}
+
+    @property
+    def notes(self) -> dict[str, int]:
+        """The counts of what else was met."""
+        return dict(self.log.notes)
 
 
 def read(path: Path, **settings: object) -> Read:

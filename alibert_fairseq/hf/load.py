@@ -198,7 +198,7 @@ def main() -> None:
     transformers.utils.logging.disable_progress_bar()
     given = _arguments()
     print(describe(load(given.folder, given.output, given.generator, given.tokenizer, given.add_tokens)))
-    print(f"{'written':>8}  {given.output}")
+    print(f"{'output':>8}  {given.output}")
 
 
 if __name__ == "__main__":

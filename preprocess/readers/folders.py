@@ -2,14 +2,15 @@
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from preprocess.compression import bare
-from preprocess.documents import document_files
+from preprocess.documents import SHARD_SUFFIX, document_files
 from preprocess.files import InputError
 from preprocess.mixing import spelt_as_corpus
-from preprocess.origin import is_output
+from preprocess.origin import MANIFEST, is_output, read_manifest
 from preprocess.readers.formats import FORMATS, format_of
 from preprocess.readers.how import How
 from preprocess.readers.log import ReadLog, readable
@@ -29,11 +30,8 @@ def files_of(path: Path, how: How, log: ReadLog) -> Iterator[Found]:
     In a folder, a .txt file is one document, as in brat; of an output of ingest, clean or deduplicate the shards are
     read. Links to files and folders are followed; what was reached before, as by a link to a folder above, is counted
     and not read twice. What is not read is counted by reason. Raises InputError for a path that is not there, a link to
-    nothing, a file without a reader, a folder without one that has any.
+    nothing, a file without a reader, a folder without one that has any, an output that holds no documents.
     """
-    if is_output(path):
-        yield from (Found(file, how.but(format=how.format or "jsonl"), inside=False) for file in document_files([path]))
-        return
     if path.is_dir():
         yield from _of_folder(path, how, log)
         return
@@ -50,10 +48,18 @@ def files_of(path: Path, how: How, log: ReadLog) -> Iterator[Found]:
 
 
 def _of_folder(folder: Path, how: How, log: ReadLog) -> Iterator[Found]:
+    if is_output(folder):
+        document_files([folder])  # refuses that of a stage that writes none
+    written = cache(_written_by_a_stage)
     origin = spelt_as_corpus(readable(folder.resolve().name))
     known = FORMATS[how.format].suffixes if how.format else ()
     count = 0
     for file in _walk(folder, how, log):
+        made = written(file.parent)
+        if made and not file.name.endswith(SHARD_SUFFIX):
+            if file.name not in made:
+                log.count("files beside the documents of a stage")
+            continue
         suffix = bare(file).suffix
         format = how.format if suffix.lower() in known else "" if known else format_of(file)
         if not format:
@@ -62,10 +68,16 @@ def _of_folder(folder: Path, how: How, log: ReadLog) -> Iterator[Found]:
         count += 1
         name = readable(bare(file).relative_to(folder).with_suffix("").as_posix())
         single = how.one_document_per_file or format == "text"
-        yield Found(file, how.but(format=format, name=name, origin=origin, one_document_per_file=single), inside=True)
+        read = how.but(format=format, name=name, origin=origin, one_document_per_file=single)
+        yield Found(file, read.but(encoding="") if made else read, inside=True)
     if not count:
         wanted = f"{how.format} file ({', '.join(known)})" if known else "file of a known format"
         raise InputError(f"{readable(folder)}: no {wanted} in this directory; give the one that holds the texts.")
+
+
+def _written_by_a_stage(folder: Path) -> set[str]:
+    """The names of the files of an output of this project; none of another folder."""
+    return {MANIFEST, *read_manifest(folder / MANIFEST).get("files", ())} if is_output(folder) else set()
 
 
 def _walk(folder: Path, how: How, log: ReadLog) -> list[Path]:

@@ -165,7 +165,7 @@ def test_the_report_is_what_the_stages_did(made):
     cases, notes = found["sources"]["cases"], found["sources"]["notes"]
     assert (cases["type"], cases["licence"], cases["read"]["documents"]) == ("clinical cases", "MIT", 30)
     assert (notes["read"]["documents"], notes["unique"]["documents"]) == (17, 15)  # two are in both files
-    assert {"stage": "deduplicate", "source": "", "rule": "documents seen before", "count": 2} in found["dropped"]
+    assert {"stage": "deduplicate", "source": "", "rule": "documents seen before", "count": 2} in found["rules"]
     for source in (cases, notes):
         assert source["train"]["words"] + source["valid"]["words"] == source["unique"]["words"]
     for split, source in (("train", "cases"), ("train1", "notes")):
@@ -252,7 +252,7 @@ def test_names_and_dates_are_text(tmp_path):
 def test_a_corpus_is_not_written_into_its_own_text(tmp_path):
     file = write(tmp_path, FILE.replace("paths: cases", "paths: ."))
     result = run("preprocess.corpus", file, "--output", tmp_path / "out", "--workers", "1")
-    assert "where it would be read as text; give another --output" in one_sentence(result)
+    assert "which is to be read as text; give another --output" in one_sentence(result)
 
 
 def test_a_dry_run_shows_the_commands_and_writes_nothing(tmp_path):

@@ -8,6 +8,7 @@ from corpus_helpers import one_sentence, run
 from reader_helpers import FIXTURES
 
 from preprocess.arrays import save
+from preprocess.clean import Cleaning, clean
 from preprocess.documents import document_files, read_documents
 from preprocess.engine import Engine
 from preprocess.files import InputError
@@ -52,10 +53,43 @@ def test_what_is_written_is_read_again_as_it_was(tmp_path):
     ingest([FIXTURES / "article.nxml", FIXTURES / "bdpm", FIXTURES / "page.html"], tmp_path / "a")
     ingest([*document_files([tmp_path / "a"])], tmp_path / "files")
     ingest([tmp_path / "a"], tmp_path / "directory")
+    ingest([tmp_path / "a"], tmp_path / "in UTF-8", How(encoding="windows-1252"))
     once = list(read_documents([tmp_path / "a"]))
     assert once == list(read_documents([tmp_path / "files"])) == list(read_documents([tmp_path / "directory"]))
-    assert len(once) == 6
+    assert once == list(read_documents([tmp_path / "in UTF-8"])) and len(once) == 6
     assert ingest([tmp_path / "a"], tmp_path / "said", How(source="autre"))["kept"].keys() == {"autre"}
+    with pytest.raises(InputError, match="a: no text file"):
+        ingest([tmp_path / "a"], tmp_path / "b", How(format="text"))
+
+
+def test_outputs_in_a_folder_are_their_documents(tmp_path):
+    """Neither their manifests, nor the examples of what was dropped."""
+    (tmp_path / "in.txt").write_text("Un texte de mots.\n---\n")
+    ingest([tmp_path / "in.txt"], tmp_path / "made" / "documents")
+    clean([tmp_path / "made" / "documents"], tmp_path / "made" / "clean", Cleaning())
+    (tmp_path / "made" / "clean" / "notes.txt").write_text("de ma main")
+    report = ingest([tmp_path / "made"], tmp_path / "out")
+    texts = [document.lines for document in read_documents([tmp_path / "out"])]
+    assert texts == [["Un texte de mots."], ["Un texte de mots.", "---"]]
+    assert report["dropped"] == {"files beside the documents of a stage": 1}
+
+
+def test_documents_without_an_id_and_a_source_are_named_by_their_folder(tmp_path):
+    records = ({"id": "1", "source": "", "text": "Un texte de mots."} | one for one in ({}, {"pmid": "7"}))
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, records)))
+    clean([tmp_path / "in.jsonl"], tmp_path / "sans nom", Cleaning())
+    ingest([tmp_path / "sans nom"], tmp_path / "out", How(id="pmid"))
+    found = [(document.id, document.source) for document in read_documents([tmp_path / "out"])]
+    assert found == [("00000-1", "sans_nom"), ("7", "sans_nom")]
+
+
+def test_an_output_is_not_written_over_what_is_read(tmp_path):
+    (tmp_path / "in.txt").write_text("Un texte.\n")
+    ingest([tmp_path / "in.txt"], tmp_path / "out")
+    before = shards(tmp_path / "out")
+    with pytest.raises(InputError, match="out: lies in .*out, which is to be read as text"):
+        ingest([tmp_path / "out"], tmp_path / "out", How(source="autre"))
+    assert shards(tmp_path / "out") == before
 
 
 def test_an_output_that_holds_no_documents_is_refused(tmp_path):
@@ -163,7 +197,7 @@ def test_the_output_may_not_lie_in_the_text(tmp_path):
     (tmp_path / "texts/a.txt").write_text("Un texte.\n")
     (tmp_path / "link").symlink_to(tmp_path / "texts")
     for output in ("texts/out", "texts/far/out", "link/out"):
-        with pytest.raises(InputError, match="lies in .*texts, where it would be read as text"):
+        with pytest.raises(InputError, match="lies in .*texts, which is to be read as text"):
             ingest([tmp_path / "texts"], tmp_path / output)
     assert [path.name for path in (tmp_path / "texts").iterdir()] == ["a.txt"]
 

@@ -121,7 +121,7 @@ def test_a_page_that_cannot_be_read_is_refused(tmp_path, body, reason):
 
 def test_nul_characters_at_which_a_parser_might_stop_are_removed_and_counted(tmp_path):
     got = page(tmp_path / "a.html", b"<p>a\0b</p>\0<p>c</p>")
-    assert got.lines == [["ab", "c"]] and got.counts == {"NUL characters removed from HTML": 2}
+    assert got.lines == [["ab", "c"]] and got.notes == {"NUL characters removed from HTML": 2}
 
 
 def test_a_page_of_the_drug_database_is_a_leaflet_and_an_rcp():
@@ -191,13 +191,12 @@ def test_the_tables_of_the_drug_database():
         "kind": "smr", "cis": "60000001", "has_file": "CT-12345", "reason": "Inscription (CT)", "value": "Important",
     }  # fmt: skip
     assert got.documents[3].metadata["holder"] == "L’ATELIER"
-    assert got.counts == {
+    assert got.counts == {"records without text (bdpm)": 2, "files without a document": 3}
+    assert got.notes == {
         "files read as UTF-8": 2,
         "files read as Windows-1252": 4,
-        "records without text (bdpm)": 2,
         "lines that go on the row above": 1,
         "tables of the drug database without sentences, read for metadata only": 3,
-        "files without a document": 3,
     }
     assert len(got.log.manifest()) == 6
 

@@ -53,7 +53,7 @@ def test_auto_tells_utf16_by_its_mark_and_counts_what_it_took_each_file_for(tmp_
         (tmp_path / f"{name}.txt").write_bytes(content)
     got = read(tmp_path, encoding="auto")
     assert got.lines == [["é"], ["é"], ["é"], ["e"]]
-    assert got.counts == {"files read as UTF-8": 2, "files read as Windows-1252": 1, "files read as UTF-16": 1}
+    assert got.notes == {"files read as UTF-8": 2, "files read as Windows-1252": 1, "files read as UTF-16": 1}
 
 
 def test_auto_looks_at_the_whole_file(tmp_path):
@@ -166,11 +166,8 @@ def test_of_several_text_fields_a_record_may_lack_some_which_is_counted(tmp_path
     (tmp_path / "in.jsonl").write_text('{"titre": "a", "corps": "b", "n": 1}\n{"titre": "c", "n": null}\n{"n": 3}\n')
     got = read(tmp_path / "in.jsonl", text=["titre", "corps"], id="n", date="jour", on_error="skip")
     assert got.lines == [["a", "b"], ["c"]] and got.ids == ["1", "in-2"]
-    assert got.counts == {
-        "records that lack 'corps'": 1,
-        "records that lack 'jour'": 2,
-        "skipped: no field 'titre' and no field 'corps'": 1,
-    }
+    assert got.counts == {"skipped: no field 'titre' and no field 'corps'": 1}
+    assert got.notes == {"records that lack 'corps'": 1, "records that lack 'jour'": 2}
 
 
 def test_a_field_of_the_source_never_takes_the_place_of_a_documents_own(tmp_path):
