@@ -7,6 +7,7 @@ import re
 from contextlib import contextmanager
 
 from fairseq_compat.refusal import Refusal
+from fairseq_compat.sealed import damage
 from fairseq_compat.stand_in import StandIn
 
 # What fairseq's trainer saves beside tensors and plain Python values: options of models without a dataclass.
@@ -31,9 +32,15 @@ def open_what_a_rank_sent(module):
 
 
 def load(file, map_location=None):
-    """`torch.load` of an open file, whatever the torch; raises Refusal for anything but a checkpoint fairseq saved."""
+    """`torch.load` of an open file, whatever the torch.
+
+    Raises Refusal for anything but a checkpoint fairseq saved, and for one that is not as it was written.
+    """
     import torch
 
+    if damaged := damage(file):
+        raise Refusal(_not_whole(file.name, damaged))
+    file.seek(0)
     before = list(torch.serialization.get_safe_globals())
     torch.serialization.add_safe_globals(ALLOWED)
     try:
@@ -54,7 +61,8 @@ def _sentence(path: str, error: Exception) -> str:
             f"give a checkpoint that fairseq-train wrote."
         )
     reason = str(error).partition("\n")[0].partition(". ")[0]
-    return (
-        f"{path}: not a whole checkpoint of fairseq ({type(error).__name__}: {reason}); "
-        f"give another one, or move it away to start anew."
-    )
+    return _not_whole(path, f"{type(error).__name__}: {reason}")
+
+
+def _not_whole(path: str, why: str) -> str:
+    return f"{path}: not a whole checkpoint of fairseq ({why}); give another one, or move it away to start anew."

@@ -15,6 +15,7 @@ from fairseq_compat import (
     distributed,
     hydra_plugins,
     master_weights,
+    mending,
     numpy_names,
     readers,
     resuming,
@@ -125,6 +126,15 @@ REPAIRS = [
         ALWAYS,
         ("fairseq.checkpoint_utils",),
         saving.whole_or_refused,
+    ),
+    Repair(
+        "resuming from a checkpoint that was damaged on the disk: a complaint about the architecture of the model",
+        "fairseq cannot tell that it was, and knows no other",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.checkpoint_utils",),
+        mending.gone_on_with_the_one_before,
     ),
     Repair(
         "resuming from a checkpoint of another tokenizer, model, optimizer or criterion: nothing, or a traceback",

@@ -115,7 +115,7 @@ MUTATIONS = [
         "tests/end_to_end/test_bad_training_input.py::test_the_checkpoint_of_another_objective",
     ),
     Mutation(
-        "disk full, training", "fairseq_compat/saving.py", "            os.unlink(aside)", "            pass",
+        "disk full, training", "fairseq_compat/saving.py", '            os.unlink(f"{path}.tmp")', "            pass",
         "tests/end_to_end/test_bad_training_input.py::test_a_full_disk_leaves_the_checkpoints_whole",
     ),
     Mutation(

@@ -14,6 +14,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+from damaged_files import Stranger
 
 from fairseq_compat import antlr_typing, checkpoints, dataclass_defaults, hydra_plugins, repairs
 from fairseq_compat.__main__ import lines
@@ -158,16 +159,6 @@ def test_numpy_names_are_back_for_fairseq_only():
     blocks = TokenBlockDataset([torch.tensor([4, 5, 2])], np.array([3]), block_size=8, pad=1, eos=2, break_mode="eos")
     assert blocks[0].tolist() == [4, 5, 2]
     assert data_utils.np.int is int and not hasattr(np, "int")
-
-
-class Stranger:
-    """A pickle that leaves a file behind when it is opened carelessly."""
-
-    def __init__(self, path) -> None:
-        self.path = path
-
-    def __reduce__(self):
-        return open, (str(self.path), "w")
 
 
 def load_checkpoint(path):

@@ -78,6 +78,18 @@ def test_a_run_stopped_in_an_epoch_goes_on_bit_by_bit(precision, train, tmp_path
     assert [name for name in whole if not torch.equal(whole[name], parts[name])] == []
 
 
+def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one_bit_by_bit(train, tmp_path):
+    whole = tensors(train(tmp_path / "whole", "--max-update", "6"))
+    for updates in ("2", "4"):
+        last = train(tmp_path / "parts", "--max-update", updates)
+    damaged = bytearray(last.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    last.write_bytes(damaged)
+    parts = tensors(train(tmp_path / "parts", "--max-update", "6"))
+    assert [name for name in whole if not torch.equal(whole[name], parts[name])] == []
+    assert (tmp_path / "parts" / "checkpoint_last.damaged.pt").read_bytes() == damaged
+
+
 def test_a_finished_run_that_is_started_again_stays_as_it_is(train, tmp_path):
     before = train(tmp_path, "--max-update", "3").read_bytes()
     assert train(tmp_path, "--max-update", "3").read_bytes() == before
@@ -145,8 +157,10 @@ def test_another_precision_ends_the_run_unless_the_optimizer_is_reset(train, tmp
 
 
 def test_two_processes_resume_under_torchrun(data_bin, train, tmp_path):
-    """The console script under torchrun: a checkpoint sent from rank to rank, and PyTorch's own DDP on the CPU."""
+    """The console script under torchrun, with PyTorch's own DDP on the CPU: the checkpoint before a damaged one is sent
+    from rank to rank."""
     train(tmp_path, "--max-update", "2")
+    os.truncate(train(tmp_path, "--max-update", "3"), 1000)
     command = [SCRIPTS / "torchrun", "--nproc_per_node", "2", "--master_port", "0", "--rdzv_backend", "c10d"]
     command += ["--rdzv_endpoint", "localhost:0", SCRIPTS / "fairseq-train", data_bin, *ROBERTA, "--save-dir", tmp_path]
     command += ["--max-update", "4", "--distributed-backend", "gloo", "--ddp-backend", "pytorch_ddp"]
