@@ -17,6 +17,7 @@ from fairseq_compat import (
     master_weights,
     mending,
     numpy_names,
+    position,
     readers,
     resuming,
     saving,
@@ -135,6 +136,15 @@ REPAIRS = [
         ALWAYS,
         ("fairseq.checkpoint_utils",),
         mending.gone_on_with_the_one_before,
+    ),
+    Repair(
+        "resuming in an epoch on another number of processes, or with another --batch-size: at the wrong place",
+        "fairseq saves how many batches each process had, and neither how many processes there were nor which batches",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.data.iterators",),
+        position.counted_for_all_processes,
     ),
     Repair(
         "resuming from a checkpoint of another tokenizer, model, optimizer or criterion: nothing, or a traceback",

@@ -4,6 +4,7 @@ import functools
 import logging
 from contextlib import contextmanager
 
+from fairseq_compat.position import refuse_another_effective_batch
 from fairseq_compat.refusal import Refusal
 from fairseq_compat.stand_in import StandIn
 
@@ -30,6 +31,7 @@ def the_task_has_its_say(module):
             trainer.task.load_state_dict(state["task_state"])
         if not reset_optimizer and "last_optimizer_state" in state:
             refuse_another_optimizer(state.get("cfg"), trainer.cfg)
+            refuse_another_effective_batch(state, trainer.cfg)
         return state
 
     @functools.wraps(original)

@@ -156,18 +156,30 @@ def test_another_precision_ends_the_run_unless_the_optimizer_is_reset(train, tmp
     train(tmp_path, "--max-update", "2", "--bf16", "--optimizer", "adagrad", "--reset-optimizer")
 
 
-def test_two_processes_resume_under_torchrun(data_bin, train, tmp_path):
-    """The console script under torchrun, with PyTorch's own DDP on the CPU: the checkpoint before a damaged one is sent
-    from rank to rank."""
-    train(tmp_path, "--max-update", "2")
-    os.truncate(train(tmp_path, "--max-update", "3"), 1000)
+def train_on_two_processes(data_bin: Path, save: Path, *more: str) -> str:
+    """The console script under torchrun, with PyTorch's own DDP on the CPU; its log."""
     command = [SCRIPTS / "torchrun", "--nproc_per_node", "2", "--master_port", "0", "--rdzv_backend", "c10d"]
-    command += ["--rdzv_endpoint", "localhost:0", SCRIPTS / "fairseq-train", data_bin, *ROBERTA, "--save-dir", tmp_path]
-    command += ["--max-update", "4", "--distributed-backend", "gloo", "--ddp-backend", "pytorch_ddp"]
-    done = subprocess.run([*command, "--find-unused-parameters"], env=QUIET, text=True, capture_output=True)
-    log = done.stdout + done.stderr
-    assert done.returncode == 0, log[-3000:]
-    assert "@ 2 updates" in log and "num_updates=4" in log.replace("num_updates 4", "num_updates=4")
+    command += ["--rdzv_endpoint", "localhost:0", SCRIPTS / "fairseq-train", data_bin, *ROBERTA, "--save-dir", save]
+    command += ["--distributed-backend", "gloo", "--ddp-backend", "pytorch_ddp", "--find-unused-parameters", *more]
+    done = subprocess.run(command, env=QUIET, text=True, capture_output=True)
+    return f"{done.stdout}{done.stderr}\nexit code {done.returncode}"
+
+
+def test_a_run_goes_on_with_other_processes_and_the_same_effective_batch(data_bin, train, tmp_path):
+    """One process, two, from the checkpoint before a damaged one, and one again, against one all the time."""
+    options = ["--dropout", "0", "--attention-dropout", "0"]  # two processes draw other noise than one
+    whole = tensors(train(tmp_path / "whole", *options, "--update-freq", "2", "--max-update", "9"))
+    for updates in ("4", "5"):  # in the middle of an epoch of three
+        last = train(tmp_path / "parts", *options, "--update-freq", "2", "--max-update", updates)
+    os.truncate(last, 1000)
+    refused = train_on_two_processes(data_bin, tmp_path / "parts", *options, "--update-freq", "2", "--max-update", "8")
+    assert "it was trained by 1 processes with --update-freq 2, 2 batches an update" in refused
+    assert "; give --update-freq 1, or begin the epoch anew" in refused and "exit code 0" not in refused
+    log = train_on_two_processes(data_bin, tmp_path / "parts", *options, "--update-freq", "1", "--max-update", "8")
+    assert "@ 4 updates" in log and "exit code 0" in log, log[-3000:]
+    parts = tensors(train(tmp_path / "parts", *options, "--update-freq", "2", "--max-update", "9"))
+    apart = max(float((whole[name] - parts[name]).abs().max()) for name in whole if whole[name].is_floating_point())
+    assert whole.keys() == parts.keys() and apart < 1e-5  # sums in another order
 
 
 def test_commands_also_run_as_modules(tmp_path):
