@@ -1,12 +1,16 @@
 """What `--user-dir alibert_fairseq` loads: every task, model, criterion, optimizer and schedule, by name.
 
-fairseq itself imports only the `tasks` and `models` of a plugin, so each registered module is named here.
+fairseq itself imports only the `tasks` and `models` of a plugin, so each registered module is named here. Its Trainer
+learns to write metrics.jsonl.
 """
+
+from fairseq.trainer import Trainer
 
 from alibert_fairseq import text  # noqa: F401  --tokenizer, --bpe
 from alibert_fairseq.criterions import electra as electra_criterion  # noqa: F401
 from alibert_fairseq.criterions import masked_lm as masked_lm_criterion  # noqa: F401
 from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion  # noqa: F401
+from alibert_fairseq.metrics_log import logging_metrics
 from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
 from alibert_fairseq.models import electra as electra_model  # noqa: F401
@@ -14,3 +18,5 @@ from alibert_fairseq.optim import adam, lamb, schedules  # noqa: F401
 from alibert_fairseq.tasks import electra as electra_task  # noqa: F401
 from alibert_fairseq.tasks import masked_lm as masked_lm_task  # noqa: F401
 from alibert_fairseq.tasks import segment_pairs as segment_pairs_task  # noqa: F401
+
+logging_metrics(Trainer)

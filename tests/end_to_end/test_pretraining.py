@@ -1,5 +1,6 @@
 """`fairseq-train` with every objective: it learns, on one process and on two; a killed run goes on bit by bit."""
 
+import json
 import os
 import re
 import shutil
@@ -75,6 +76,20 @@ def assert_same(first: Path, second: Path) -> None:
     assert [name for name in ours if not torch.equal(ours[name], theirs[name])] == []
 
 
+def metrics(save: Path, name: str = "metrics.jsonl") -> list[dict]:
+    """What the run wrote down of each update."""
+    return [json.loads(line) for line in (save / name).read_text().splitlines()]
+
+
+def assert_the_same_metrics(first: Path, second: Path, updates: int) -> None:
+    """Each update once, and all numbers but the times."""
+    ours, theirs = ([line | {"seconds": 0} for line in metrics(save)] for save in (first, second))
+    assert ours == theirs and [line["update"] for line in ours] == list(range(1, updates + 1))
+    assert (
+        all(line["tokens"] > 0 and line["gnorm"] > 0 and line["loss"] > 0 for line in ours) and ours[-1]["epoch"] >= 1
+    )
+
+
 def run_and_kill(arguments: list[str], after_update: int, cwd: Path) -> None:
     """Start the run and kill it with SIGKILL once the log shows the update."""
     process = subprocess.Popen(
@@ -100,6 +115,8 @@ def test_a_run_learns_and_a_killed_one_ends_with_the_same_bits(objective, data_b
     resumed = run_forked(*saves, cwd=tmp_path, env=ENVIRONMENT)
     assert "Loaded checkpoint" in resumed and len(losses(resumed)) == 25  # from update 15 on
     assert_same(whole / "checkpoint_last.pt", broken / "checkpoint_last.pt")
+    assert_the_same_metrics(whole, broken, updates=40)
+    assert 22 in [line["update"] for line in metrics(broken, "metrics.lost.jsonl")]
 
 
 @pytest.mark.parametrize("objective", ["electra", "mlm"])
@@ -117,3 +134,5 @@ def test_two_processes_learn_and_resume(objective, data_bin, repository, tmp_pat
     run_forked(*train("broken", "13"), cwd=tmp_path, env=ENVIRONMENT, processes=2)  # in the middle of an epoch
     assert len(losses(run(*torchrun, *train("broken", "30"), cwd=tmp_path, env=ENVIRONMENT))) == 17
     assert_same(tmp_path / "two" / "checkpoint_last.pt", tmp_path / "broken" / "checkpoint_last.pt")
+    assert_the_same_metrics(tmp_path / "two", tmp_path / "broken", updates=30)
+    assert {line["processes"] for line in metrics(tmp_path / "two")} == {2}
