@@ -1,7 +1,7 @@
 """What `--user-dir alibert_fairseq` loads: every task, model, criterion, optimizer and schedule, by name.
 
-fairseq itself imports only the `tasks` and `models` of a plugin, so each registered module is named here. Its Trainer
-learns to write metrics.jsonl.
+fairseq itself imports only the `tasks` and `models` of a plugin, so each registered module is named here. Its training
+learns to write metrics.jsonl, and to save a checkpoint when it is asked to stop.
 """
 
 from fairseq.trainer import Trainer
@@ -15,8 +15,10 @@ from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
 from alibert_fairseq.models import electra as electra_model  # noqa: F401
 from alibert_fairseq.optim import adam, lamb, schedules  # noqa: F401
+from alibert_fairseq.stopping import stopping_when_asked
 from alibert_fairseq.tasks import electra as electra_task  # noqa: F401
 from alibert_fairseq.tasks import masked_lm as masked_lm_task  # noqa: F401
 from alibert_fairseq.tasks import segment_pairs as segment_pairs_task  # noqa: F401
 
 logging_metrics(Trainer)
+stopping_when_asked(Trainer)

@@ -7,7 +7,7 @@ import re
 from contextlib import contextmanager
 
 from fairseq_compat.refusal import Refusal
-from fairseq_compat.sealed import damage
+from fairseq_compat.sealed import MARK, damage
 from fairseq_compat.stand_in import StandIn
 
 # What fairseq's trainer saves beside tensors and plain Python values: options of models without a dataclass.
@@ -44,7 +44,10 @@ def load(file, map_location=None):
     before = list(torch.serialization.get_safe_globals())
     torch.serialization.add_safe_globals(ALLOWED)
     try:
-        return torch.load(file, map_location=map_location, weights_only=True)
+        state = torch.load(file, map_location=map_location, weights_only=True)
+        if isinstance(state, dict):
+            state.pop(MARK, None)  # whoever saves it with torch, as fairseq's average_checkpoints.py, has no digest
+        return state
     # The errors torch was seen to raise for a file that is cut short, or something else altogether.
     except (pickle.UnpicklingError, RuntimeError, EOFError, LookupError) as error:
         raise Refusal(_sentence(file.name, error)) from None

@@ -90,6 +90,21 @@ def assert_the_same_metrics(first: Path, second: Path, updates: int) -> None:
     )
 
 
+def run_and_signal(arguments: list[str], after_update: int, ask, cwd: Path) -> tuple[int, str]:
+    """Start the run, `ask` its process once the log shows the update; (exit code, log)."""
+    process = subprocess.Popen(
+        arguments, cwd=cwd, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a shell in the background ignores
+    )  # fmt: skip
+    log = []
+    for line in process.stdout:
+        log.append(line)
+        if f"num_updates={after_update}," in line:
+            ask(process)
+    process.stdout.close()
+    return process.wait(), "".join(log)
+
+
 def run_and_kill(arguments: list[str], after_update: int, cwd: Path) -> None:
     """Start the run and kill it with SIGKILL once the log shows the update."""
     process = subprocess.Popen(
@@ -117,6 +132,61 @@ def test_a_run_learns_and_a_killed_one_ends_with_the_same_bits(objective, data_b
     assert_same(whole / "checkpoint_last.pt", broken / "checkpoint_last.pt")
     assert_the_same_metrics(whole, broken, updates=40)
     assert 22 in [line["update"] for line in metrics(broken, "metrics.lost.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("objective", "number"), [("electra", signal.SIGINT), ("mlm", signal.SIGUSR2), ("nsp", signal.SIGTERM)]
+)
+def test_a_run_that_is_asked_to_stop_saves_a_checkpoint_and_goes_on_bit_by_bit(
+    objective, number, data_bin, repository, tmp_path
+):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    run_forked(*command(objective, data_bin, whole, repository, "--max-update", "30"), cwd=tmp_path, env=ENVIRONMENT)
+    asked = command(objective, data_bin, parts, repository, "--max-update", "30")
+    code, log = run_and_signal(asked, 12, lambda process: process.send_signal(number), tmp_path)
+    stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
+    assert code == 75 and stopped in (12, 13, 14) and "Traceback" not in log
+    assert len(losses(run_forked(*asked, cwd=tmp_path, env=ENVIRONMENT))) == 30 - stopped
+    assert_same(whole / "checkpoint_last.pt", parts / "checkpoint_last.pt")
+    assert_the_same_metrics(whole, parts, updates=30)
+
+
+def test_one_process_that_is_asked_to_stop_stops_all_after_the_same_update(data_bin, repository, tmp_path):
+    """The second of two, which saves nothing."""
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc_per_node",
+        "2",
+        "--master_port",
+        str(free_port()),
+    ]
+    distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
+
+    def train(save, *more):
+        return command("electra", data_bin, tmp_path / save, repository, "--max-update", "30", *distributed, *more)
+
+    run_forked(*train("whole"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
+    _, log = run_and_signal([*torchrun, *train("parts")], 12, ask_second_process, tmp_path)
+    stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
+    assert stopped in (12, 13, 14, 15) and "exitcode  : 75" in log
+    run_forked(*train("parts"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
+    assert_same(tmp_path / "whole" / "checkpoint_last.pt", tmp_path / "parts" / "checkpoint_last.pt")
+    assert_the_same_metrics(tmp_path / "whole", tmp_path / "parts", updates=30)
+
+
+def ask_second_process(launcher: subprocess.Popen) -> None:
+    """Of those that torchrun started."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            parent = (path.parent / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == launcher.pid and b"\0RANK=1\0" in b"\0" + path.read_bytes():
+                os.kill(int(path.parent.name), signal.SIGUSR2)
+                return
+        except OSError:  # a process that ended in this moment
+            continue
+    raise AssertionError("the second process was not found")
 
 
 @pytest.mark.parametrize("objective", ["electra", "mlm"])

@@ -70,6 +70,14 @@ def test_a_checkpoint_that_lost_just_its_digest_is_recognised(tmp_path):
         update_of(tmp_path / "c.pt")
 
 
+def test_what_was_read_may_be_saved_without_a_digest(tmp_path):
+    """As fairseq's average_checkpoints.py does."""
+    save(tmp_path / "c.pt")
+    with open(tmp_path / "c.pt", "rb") as file:
+        torch.save(checkpoint_utils.torch.load(file, map_location="cpu"), tmp_path / "average.pt")
+    assert update_of(tmp_path / "average.pt") == 7
+
+
 def test_a_checkpoint_of_stock_fairseq_is_read(tmp_path):
     torch.save(STATE, tmp_path / "c.pt")
     assert update_of(tmp_path / "c.pt") == 7
