@@ -13,7 +13,8 @@ import functools
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fairseq.logging import progress_bar
@@ -25,19 +26,32 @@ class MetricsLog:
     """The file of a run that goes on after so many updates; other lines are taken out of it first."""
 
     def __init__(self, folder: Path, updates: int):
-        folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / LOG
-        take_out(self.path, folder / LOST, updates)
-        self.handle = open(self.path, "a", encoding="utf-8")
+        with self._in_one_sentence():
+            folder.mkdir(parents=True, exist_ok=True)
+            take_out(self.path, folder / LOST, updates)
+            self.handle = open(self.path, "a", encoding="utf-8")
 
     def write(self, line: dict) -> None:
-        """Append a line, whole: a reader, and a kill, meet it or not."""
-        self.handle.write(json.dumps(line) + "\n")
-        self.handle.flush()
+        """Append a line, whole: a reader, and a kill, meet it or not. Ends the run in one sentence on a full disk."""
+        with self._in_one_sentence():
+            self.handle.write(json.dumps(line) + "\n")
+            self.handle.flush()
 
     def sync(self) -> None:
         """Have all lines on the disk."""
-        os.fsync(self.handle.fileno())
+        with self._in_one_sentence():
+            os.fsync(self.handle.fileno())
+
+    @contextmanager
+    def _in_one_sentence(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SystemExit(
+                f"error: {self.path}: not written ({error.strerror}); make room and start the same command again, "
+                "which goes on from the last whole checkpoint."
+            ) from None
 
 
 def take_out(path: Path, lost: Path, updates: int) -> None:

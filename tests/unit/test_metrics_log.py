@@ -33,6 +33,13 @@ def test_lines_that_are_written_again_are_set_aside(tmp_path):
     assert (tmp_path / "save" / LOG).stat().st_ino == before and len(list((tmp_path / "save").iterdir())) == 2
 
 
+def test_a_full_disk_is_one_sentence(tmp_path):
+    log = MetricsLog(tmp_path, 0)
+    log.handle = open("/dev/full", "w")
+    with pytest.raises(SystemExit, match="metrics.jsonl: not written .No space left on device.; make room and start"):
+        log.write({"update": 1})
+
+
 def test_a_line_is_there_as_soon_as_it_is_written(tmp_path):
     MetricsLog(tmp_path, 0).write({"update": 1, "loss": 6.5})
     assert (tmp_path / LOG).read_text() == '{"update": 1, "loss": 6.5}\n'
