@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
@@ -31,7 +31,7 @@ def run_here(function: Callable[[Item], None], items: Sequence[Item], workers: i
     # submitted is more than a pipe holds, as the names of all shards are.
     pool = ProcessPoolExecutor(min(workers, len(items)), spawn, initializer=_receive, initargs=(function, items))
     try:
-        for future in as_completed([pool.submit(_run, number) for number in range(len(items))]):
+        for future in as_completed(_submitted(pool, len(items))):
             yield future.result()
     except BrokenProcessPool:
         raise InputError("a worker was killed, mostly for lack of memory; give fewer --workers.") from None
@@ -42,6 +42,16 @@ def run_here(function: Callable[[Item], None], items: Sequence[Item], workers: i
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _submitted(pool: ProcessPoolExecutor, count: int) -> list[Future]:
+    """The numbers as futures. When a process is killed, the pool closes the pipes of one that it is just starting."""
+    try:
+        return [pool.submit(_run, number) for number in range(count)]
+    except (OSError, ValueError):
+        if pool._broken:
+            raise BrokenProcessPool from None
+        raise
 
 
 _received: list = []  # in a process of the pool: the function and all items

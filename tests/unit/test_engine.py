@@ -161,6 +161,16 @@ def test_items_larger_than_a_pipe_go_on_and_stop_too(tmp_path):
         Engine(2).run("test", Large(tmp_path), ["killed"] * 8, tmp_path / "logs")
 
 
+def test_a_process_that_is_killed_while_another_one_starts_is_told_too(tmp_path, monkeypatch):
+    def closed(pool, *_):
+        pool._broken = "a child process terminated abruptly"
+        raise ValueError("bad value(s) in fds_to_keep")  # met once in many runs
+
+    monkeypatch.setattr("preprocess.processes.ProcessPoolExecutor.submit", closed)
+    with pytest.raises(InputError, match="a worker was killed"):
+        Engine(2).run("test", Large(tmp_path), ["a", "b"], tmp_path / "logs")
+
+
 def wait_for(condition) -> None:
     for _ in range(1200):
         if condition():
