@@ -83,7 +83,7 @@ def _update_of(line: bytes) -> float:
 def plain(value: object) -> float | int | None:
     """A number, or a tensor of one, as JSON has it."""
     number = value.item() if hasattr(value, "item") else value
-    return number if math.isfinite(number) else None
+    return number if number is not None and math.isfinite(number) else None
 
 
 def tokens_of(logging_outputs: Iterable[dict]) -> int:

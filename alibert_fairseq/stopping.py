@@ -31,9 +31,10 @@ class Asked:
         self.at: int | None = None  # the update after which all stop
 
     def listen(self) -> None:
-        """From now on the signals are noted."""
+        """From now on the signals are noted; Ctrl-C is not where a shell in the background has it ignored."""
         for number in SIGNALS:
-            signal.signal(number, self._note)
+            if number != signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._note)
 
     def _note(self, number: int, _frame) -> None:
         if self.by is None:
@@ -55,23 +56,21 @@ class Asked:
 
 
 def stopping_when_asked(trainer_class: type) -> None:
-    """Have every training with fairseq's Trainer listen from its start on, and stop after an update."""
-    load, save = trainer_class.load_checkpoint, trainer_class.save_checkpoint
+    """Have every training with fairseq's Trainer listen from its start on, and stop after an update.
+
+    Not with --no-save, for there would be nothing to go on from.
+    """
+    load = trainer_class.load_checkpoint
 
     @functools.wraps(load)
     def load_checkpoint(self, *args, **options):
         for name in ("fairseq_cli.train", "__main__"):  # the console script's, or that of `python -m fairseq_cli.train`
-            if hasattr(sys.modules.get(name), "validate_and_save"):
+            if hasattr(sys.modules.get(name), "validate_and_save") and not self.cfg.checkpoint.no_save:
                 _stop_after_update(sys.modules[name])
                 break
         return load(self, *args, **options)
 
-    @functools.wraps(save)
-    def save_checkpoint(self, *args, **options):
-        save(self, *args, **options)
-        self.saved_at = self.get_num_updates()
-
-    trainer_class.load_checkpoint, trainer_class.save_checkpoint = load_checkpoint, save_checkpoint
+    trainer_class.load_checkpoint = load_checkpoint
 
 
 def _stop_after_update(train: ModuleType) -> None:
@@ -81,16 +80,15 @@ def _stop_after_update(train: ModuleType) -> None:
 
     @functools.wraps(original)
     def validate_and_save(cfg, trainer, task, epoch_itr, *args):
-        done = original(cfg, trainer, task, epoch_itr, *args)
+        losses, finished = original(cfg, trainer, task, epoch_itr, *args)
         store, update = _store(), trainer.get_num_updates()
-        if asked.after(update, store):
-            if getattr(trainer, "saved_at", None) != update:
-                checkpoint_utils.save_checkpoint(cfg.checkpoint, trainer, epoch_itr, None)
+        if not finished and asked.after(update, store):
+            checkpoint_utils.save_checkpoint(cfg.checkpoint, trainer, epoch_itr, None)
             _together(trainer.data_parallel_rank, store)
             if trainer.data_parallel_rank == 0:
                 logger.warning(f"stopped after update {update}; the same command goes on")
             sys.exit(AGAIN)
-        return done
+        return losses, finished
 
     train.validate_and_save = validate_and_save
 

@@ -10,6 +10,7 @@ from fairseq_compat.refusal import Refusal
 from fairseq_compat.sealed import MARK, damage
 from fairseq_compat.stand_in import StandIn
 
+ERRORS = (RuntimeError, EOFError, LookupError, ValueError, TypeError, AttributeError, AssertionError, ArithmeticError)
 # What fairseq's trainer saves beside tensors and plain Python values: options of models without a dataclass.
 ALLOWED = [argparse.Namespace]
 
@@ -49,7 +50,7 @@ def load(file, map_location=None):
             state.pop(MARK, None)  # whoever saves it with torch, as fairseq's average_checkpoints.py, has no digest
         return state
     # The errors torch was seen to raise for a file that is cut short, or something else altogether.
-    except (pickle.UnpicklingError, RuntimeError, EOFError, LookupError) as error:
+    except (pickle.UnpicklingError, *ERRORS) as error:
         raise Refusal(_sentence(file.name, error)) from None
     finally:
         torch.serialization.clear_safe_globals()

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairseq_compat.refusal import Refusal
-from fairseq_compat.saving import put_under_name
+from fairseq_compat.saving import in_one_sentence, put_under_name
 from fairseq_compat.sealed import damage
 
 logger = logging.getLogger(__name__)
@@ -47,8 +47,9 @@ def mend(folder: Path) -> None:
     whole = next((path for path in others if _damage(path) is None), None)
     if whole is None:
         raise Refusal(f"{last}: {why}, and no other checkpoint of this run is whole; move it away to start anew.")
-    put_under_name(last, folder / DAMAGED)
-    put_under_name(whole, last)
+    with in_one_sentence(str(last)):
+        put_under_name(last, folder / DAMAGED)
+        put_under_name(whole, last)
     logger.warning(f"{last}: damaged ({why}), and kept as {DAMAGED}; the run goes on from {whole.name}")
 
 

@@ -31,20 +31,22 @@ def whole_or_refused(module):
     original, library, manager = module.torch_persistent_save, module.torch, module.PathManager
 
     def torch_persistent_save(obj, filename, async_write=False):
-        if async_write or not manager.supports_rename(filename):
-            return original(obj, filename, async_write)
-        marked = obj | {MARK: "SHA-256"} if isinstance(obj, dict) else obj
-        with _in_one_sentence(filename):
-            _write(library, marked, Path(filename))
+        with in_one_sentence(filename):
+            if async_write or not manager.supports_rename(filename):
+                return original(obj, filename, async_write)
+            _write(library, obj | {MARK: "SHA-256"} if isinstance(obj, dict) else obj, Path(filename))
+
+    def save_once(obj, handle):  # where a file is not one of this machine's
+        return library.save(obj, handle)
 
     def copy(source, target, overwrite=False):
-        with _in_one_sentence(target):
+        with in_one_sentence(target):
             aside = _aside(target)
             _another_name(source, aside)
             _take_place(aside, Path(target))
         return target
 
-    module.torch_persistent_save = torch_persistent_save
+    module.torch_persistent_save, module._torch_persistent_save = torch_persistent_save, save_once
     module.PathManager = StandIn(manager, copy=copy)
 
 
@@ -128,7 +130,8 @@ def _system_error(error: BaseException) -> OSError | None:
 
 
 @contextmanager
-def _in_one_sentence(path: str):
+def in_one_sentence(path: str):
+    """Make a Refusal of what the system says of writing a file; what lies beside it is removed."""
     try:
         yield
     except (OSError, RuntimeError) as error:

@@ -7,6 +7,7 @@ stock fairseq, are read as ever. It tells damage, not malice: anybody can comput
 
 import hashlib
 import os
+import zlib
 from typing import IO
 from zipfile import BadZipFile, ZipFile
 
@@ -56,8 +57,8 @@ def damage(file: IO[bytes]) -> str | None:
         with ZipFile(file) as archive:
             pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
             marked = any(MARK.encode() in archive.read(name) for name in pickles)
-    except (BadZipFile, NotImplementedError, OSError) as error:
-        return str(error)
+    except (BadZipFile, zlib.error, RuntimeError, OSError, ValueError, EOFError) as error:
+        return str(error) or type(error).__name__
     return "its digest is missing" if marked else None
 
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from damaged_files import CALLS, DAMAGES, ERRORS, Failing
 from fairseq import checkpoint_utils
 
-from fairseq_compat import saving
+from fairseq_compat import checkpoints, saving
 from fairseq_compat.refusal import Refusal
 
 KINDS = (0.4, 0.4, 0.2)  # shares of the damages
@@ -96,7 +96,7 @@ def update_of(path: Path) -> int:
 def campaign(checkpoint: Path, damages: int, failures: int, seed: int) -> tuple[Counter, list[str]]:
     """(kinds and what became of them, faults)."""
     with open(checkpoint, "rb") as file:
-        state = checkpoint_utils.torch.load(file, map_location="cpu")
+        state = checkpoints.load(file, map_location="cpu")
     content, kinds, faults = checkpoint.read_bytes(), Counter(), []
     for number in range(damages + failures):
         draw = random.Random(f"{seed}/{number}")

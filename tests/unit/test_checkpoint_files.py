@@ -5,15 +5,16 @@ import logging
 import os
 import random
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
-from damaged_files import CALLS, DAMAGES, Failing
+from damaged_files import CALLS, DAMAGES, Failing, one_byte_flipped
 from fairseq import checkpoint_utils
 
-from fairseq_compat import mending, saving, sealed
+from fairseq_compat import checkpoints, mending, saving, sealed
 from fairseq_compat.refusal import Refusal
 
 STATE = {"model": {"weight": torch.arange(3000.0)}, "optimizer_history": [{"num_updates": 7}]}
@@ -26,7 +27,7 @@ def save(path: Path, update: int = 7) -> None:
 def update_of(path: Path) -> int:
     """Read as fairseq does, unpickling only what it saves."""
     with open(path, "rb") as file:
-        return checkpoint_utils.torch.load(file, map_location="cpu")["optimizer_history"][-1]["num_updates"]
+        return checkpoints.load(file, map_location="cpu")["optimizer_history"][-1]["num_updates"]
 
 
 def names(folder: Path) -> list[str]:
@@ -74,13 +75,22 @@ def test_what_was_read_may_be_saved_without_a_digest(tmp_path):
     """As fairseq's average_checkpoints.py does."""
     save(tmp_path / "c.pt")
     with open(tmp_path / "c.pt", "rb") as file:
-        torch.save(checkpoint_utils.torch.load(file, map_location="cpu"), tmp_path / "average.pt")
+        torch.save(checkpoints.load(file, map_location="cpu"), tmp_path / "average.pt")
     assert update_of(tmp_path / "average.pt") == 7
 
 
 def test_a_checkpoint_of_stock_fairseq_is_read(tmp_path):
     torch.save(STATE, tmp_path / "c.pt")
     assert update_of(tmp_path / "c.pt") == 7
+
+
+def test_whatever_byte_of_a_checkpoint_without_a_digest_is_another_it_is_read_or_refused(tmp_path):
+    torch.save(STATE | {"model": {"weight": torch.arange(30.0)}}, tmp_path / "c.pt")
+    content, draw = (tmp_path / "c.pt").read_bytes(), random.Random(3)
+    for _ in range(1000):
+        (tmp_path / "c.pt").write_bytes(one_byte_flipped(content, draw, tmp_path))
+        with suppress(Refusal), open(tmp_path / "c.pt", "rb") as file:
+            checkpoints.load(file, map_location="cpu")
 
 
 def test_a_damaged_end_of_an_archive_without_a_digest_is_recognised(tmp_path):

@@ -46,7 +46,8 @@ def test_a_line_is_there_as_soon_as_it_is_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "value, expected", [(2, 2), (torch.tensor(0.5), 0.5), (math.nan, None), (torch.tensor(math.inf), None)]
+    "value, expected",
+    [(2, 2), (torch.tensor(0.5), 0.5), (math.nan, None), (None, None), (torch.tensor(math.inf), None)],
 )
 def test_numbers_are_those_that_json_has(value, expected):
     assert plain(value) == expected
