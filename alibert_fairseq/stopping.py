@@ -87,6 +87,7 @@ def _stop_after_update(train: ModuleType) -> None:
             _together(trainer.data_parallel_rank, store)
             if trainer.data_parallel_rank == 0:
                 logger.warning(f"stopped after update {update}; the same command goes on")
+            signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # the launcher repeats it; an ending Python would die of it
             sys.exit(AGAIN)
         return losses, finished
 

@@ -61,6 +61,13 @@ def cancel(array: str, name: str) -> None:
     subprocess.run(["scancel", f"--name={name}", array], capture_output=True)
 
 
+def restarts(job_id: str) -> int:
+    """How often Slurm has started the job again; 0 for one that it has forgotten."""
+    answer = subprocess.run(["scontrol", "show", "job", job_id], capture_output=True, text=True)
+    found = re.search(r"\bRestarts=(\d+)", answer.stdout)
+    return int(found[1]) if found else 0
+
+
 def state(job_id: str) -> str:
     """The job's state in Slurm's words, and why if it waits; COMPLETED once forgotten by Slurm, "" without answer."""
     command = ["squeue", "--noheader", "--states=all", "--jobs", job_id, "--format=%T %r"]

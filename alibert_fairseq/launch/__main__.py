@@ -11,8 +11,10 @@ import signal
 import sys
 import time
 
+from alibert_fairseq.launch.again import decide, furthest_update
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
+from alibert_fairseq.launch.rank import read_endings
 from alibert_fairseq.launch.watch import follow
 from preprocess.files import exit_with_sentence
 from preprocess.slurm import add_slurm_options
@@ -26,17 +28,38 @@ def main() -> None:
     if options.dry_run:
         print(describe(plan))
         return
-    job = submit(plan)
-    print(f"job {job.job_id}: {plan.shape}; logs: {job.paths.folder}", flush=True)
+    job = _begin(plan)
     if options.detach:
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a terminated launcher does as on Ctrl-C
-    try:
-        code, sentence = follow(job, plan.world_size, plan.on_slurm)
-    except KeyboardInterrupt:
-        code, sentence = _interrupted(job, plan)
+    code, sentence = follow_to_end(job, plan)
     print(f"error: {sentence}" if code else sentence, file=sys.stderr if code else sys.stdout)
     sys.exit(code)
+
+
+def follow_to_end(job, plan: Plan) -> tuple[int, str]:
+    """(exit code, one sentence). On this machine it is here that --requeue starts a job again."""
+    decision: dict = {}
+    while True:
+        try:
+            code, sentence = follow(job, plan.world_size, plan.on_slurm, plan.requeue)
+        except KeyboardInterrupt:
+            return _interrupted(job, plan)
+        if plan.on_slurm or not plan.requeue or not code:
+            return code, sentence
+        folder, job_id = job.paths.folder, job.job_id
+        endings = read_endings(folder, job_id, plan.world_size)
+        decision = decide(endings, plan.world_size, furthest_update(folder, job_id), decision)
+        if not decision["again"]:
+            return code, sentence
+        print(f"job {job_id} has ended: {decision['why']}; it is started again", flush=True)
+        job = _begin(plan)
+
+
+def _begin(plan: Plan):
+    job = submit(plan)
+    print(f"job {job.job_id}: {plan.shape}; logs: {job.paths.folder}", flush=True)
+    return job
 
 
 def split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -75,6 +98,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--cpus-per-process", type=_count, metavar="C", help=help_threads)
     help_executor = "(slurm if --nodes is above 1 or an option for Slurm is given, else local)"
     parser.add_argument("--executor", choices=("local", "slurm"), help=help_executor)
+    help_requeue = "start again what was killed, lost its node or came to its time limit, as long as it gets further"
+    parser.add_argument("--requeue", action="store_true", help=help_requeue)
     slurm = parser.add_argument_group("Slurm")
     add_slurm_options(slurm, time_help=f"({SLURM_HOURS} hours: AliBERT took 20)")
     help_logs = "where each job gets a folder of logs; on Slurm a directory that all nodes see (runs/launch)"

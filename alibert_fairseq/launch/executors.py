@@ -5,12 +5,16 @@ import io
 import shlex
 import shutil
 import signal
+import sys
 
 from alibert_fairseq.launch import rank
 from alibert_fairseq.launch.plan import Plan
 from preprocess.files import InputError
 
 MINUTES_FOR_EVER = 10 * 365 * 24 * 60  # submitit's local executor wants a limit; a run on one's own machine has none
+# Slurm's signal comes so long before the time limit, or up to a minute earlier: an update, a validation, a checkpoint
+# of `large` (4 GB) and the 10 seconds of the decision have room in it. `--sbatch signal=USR2@300` asks for another.
+SECONDS_TO_SAVE = 120
 
 
 def submit(plan: Plan):
@@ -84,9 +88,26 @@ def _slurm_executor(plan: Plan):
         time=plan.slurm["time"],
         stderr_to_stdout=True,
         # the first rank that fails ends the others; and srun does not inherit sbatch's --cpus-per-task since 22.05
-        srun_args=["--kill-on-bad-exit=1", *(f"--cpus-per-task={count}" for count in cpus.values())],
-        additional_parameters={name: value for name, value in plan.slurm.items() if name != "time"},
+        srun_args=[
+            "--kill-on-bad-exit=1",
+            "--open-mode=append",
+            *(f"--cpus-per-task={count}" for count in cpus.values()),
+        ],
+        signal_delay_s=SECONDS_TO_SAVE,
+        teardown=_decision(plan) if plan.requeue else None,
+        additional_parameters=_sbatch_options(plan),
         **({"gpus_per_node": plan.processes_per_node} if plan.gpu else {}),
         **cpus,
     )
     return executor
+
+
+def _sbatch_options(plan: Plan) -> dict[str, str | int | bool]:
+    chosen = {name: value for name, value in plan.slurm.items() if name != "time"}
+    return chosen | ({"requeue": True} if plan.requeue else {})
+
+
+def _decision(plan: Plan) -> list[str]:
+    """Lines of the batch file behind srun: is the job started again? Its exit code stays srun's."""
+    python, logs = shlex.quote(sys.executable), shlex.quote(str(plan.logs))
+    return ["code=$?", f"{python} -m alibert_fairseq.launch.again {logs} {plan.world_size}", "exit $code"]

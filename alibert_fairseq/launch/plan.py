@@ -15,7 +15,7 @@ from preprocess.slurm import slurm_options
 CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 TRAIN_CALL = re.compile(r"(exec\s+)?(\w+=\S*\s+)*([^\s#]*/)?fairseq-train\s")
 SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper), and submitit's own default is 5 minutes
-OWN_OPTIONS = {"nodes", "ntasks_per_node", "cpus_per_task"}
+OWN_OPTIONS = {"nodes", "ntasks_per_node", "cpus_per_task", "requeue"}
 
 
 @dataclass
@@ -30,6 +30,7 @@ class Plan:
     gpu: bool
     cpus_per_process: int | None
     logs: Path
+    requeue: bool = False
     slurm: dict[str, str | int] = field(default_factory=dict)
 
     @property
@@ -85,7 +86,7 @@ def make_plan(options: argparse.Namespace, extra: list[str]) -> Plan:
     name = f"{recipe.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     arguments = ([] if gpu else CPU_ARGUMENTS) + extra
     logs = Path(options.logs).absolute() / name
-    return Plan(recipe, arguments, on_slurm, options.nodes, processes, gpu, cpus, logs, slurm)
+    return Plan(recipe, arguments, on_slurm, options.nodes, processes, gpu, cpus, logs, options.requeue, slurm)
 
 
 def check_recipe(path: Path) -> Path:

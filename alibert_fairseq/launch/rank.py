@@ -12,11 +12,14 @@ import sys
 import time
 from pathlib import Path
 
+GRACE_SECONDS = 30  # Slurm's own between SIGTERM and SIGKILL (KillWait), enough to save a checkpoint of some gigabytes
+
 
 def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> None:
     """Run `bash RECIPE ARGUMENTS` as this rank and end with its exit code (128 + the signal's number if it was killed).
 
     `environment` is set last, over MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE.
+    ALIBERT_TRAINING_NOTE names the file in which the training says where it writes (alibert_fairseq/launch/note.py).
     """
     from submitit import JobEnvironment
     from submitit.helpers import TorchDistributedEnvironment
@@ -25,16 +28,18 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     # All GPUs stay visible: fairseq takes its GPU by LOCAL_RANK, which would not exist were only one visible.
     TorchDistributedEnvironment().export(set_cuda_visible_devices=False, overwrite=True)
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # fairseq-train of this environment
+    os.environ["ALIBERT_TRAINING_NOTE"] = str(Path(job.paths.folder, f"{job.job_id}_training.json"))
     os.environ.update(environment)
+    local = os.environ["SUBMITIT_EXECUTOR"] == "local"
     ending = ending_path(job.paths.folder, job.job_id, job.global_rank)
     ending.unlink(missing_ok=True)  # of an earlier start, when Slurm requeued the job
-    stops = notice_stops()
-    local = os.environ["SUBMITIT_EXECUTOR"] == "local"
+    noticed = notice_signals()
     if local and another_failed(job.paths.folder, job.job_id):
-        stops.append(signal.SIGTERM)  # it was sent before this rank could notice
-    code, stopped = run_until_stopped(["bash", recipe, *arguments], stops)
+        noticed.append(signal.SIGTERM)  # it was sent before this rank could notice
+    code, stopped = run_until_stopped(["bash", recipe, *arguments], noticed)
     host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
-    _write(ending, {"rank": job.global_rank, "host": host, "code": code, "stopped": stopped, "ended": time.time()})
+    record = {"rank": job.global_rank, "host": host, "code": code, "stopped": stopped, "ended": time.time()}
+    _write(ending, record | {"start": 0 if local else int(os.environ.get("SLURM_RESTART_COUNT", 0))})
     if code and not stopped and local:
         os.kill(os.getppid(), signal.SIGTERM)  # submitit's local controller passes it on; on Slurm srun ends the others
     if code:
@@ -42,8 +47,17 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
 
 
 def ending_path(folder: os.PathLike, job_id: str, rank: int) -> Path:
-    """Where a rank writes how it ended: `{"rank", "host", "code", "stopped", "ended"}`, `ended` in Unix time."""
+    """Where a rank writes how it ended: `{"rank", "host", "code", "stopped", "ended", "start"}`.
+
+    `stopped` is whether it got SIGTERM or SIGINT, `ended` is Unix time, `start` counts the job's starts from 0.
+    """
     return Path(folder, f"{job_id}_{rank}_ending.json")
+
+
+def read_endings(folder: os.PathLike, job_id: str, world_size: int) -> list[dict]:
+    """What the ranks that have ended wrote, in the order of their rank."""
+    paths = (ending_path(folder, job_id, rank) for rank in range(world_size))
+    return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
 def another_failed(folder: os.PathLike, job_id: str) -> bool:
@@ -51,32 +65,46 @@ def another_failed(folder: os.PathLike, job_id: str) -> bool:
     return any(json.loads(path.read_text())["code"] for path in Path(folder).glob(f"{job_id}_*_ending.json"))
 
 
-def notice_stops() -> list[int]:
-    """From now on SIGTERM and SIGINT only add their number to the list returned, so they can hit no wrong moment."""
-    stops: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _frame: stops.append(number))
-    return stops
+def notice_signals() -> list[int]:
+    """From now on these signals only add their number to the list returned, so they can hit no wrong moment."""
+    noticed: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2):
+        signal.signal(number, lambda number, _frame: noticed.append(number))
+    return noticed
 
 
-def run_until_stopped(command: list[str], stops: list[int]) -> tuple[int, bool]:
-    """Run the command in a process group of its own; return (exit code, whether a signal to this rank stopped it)."""
-    if stops:
+def run_until_stopped(command: list[str], noticed: list[int]) -> tuple[int, bool]:
+    """Run the command in a process group of its own; return (exit code, whether SIGTERM or SIGINT to this rank did it).
+
+    SIGUSR2, Slurm's before the time limit, is passed on again and again: a training that is still starting ignores it,
+    one that has begun saves a checkpoint and ends. A shell would die of it, so the command begins with it ignored.
+    """
+    if stops := stops_in(noticed):
         return 128 + stops[0], True
-    process = subprocess.Popen(command, start_new_session=True)
+    process = subprocess.Popen(command, start_new_session=True, preexec_fn=_ignore_usr2)
     try:
-        while not stops:
+        while not stops_in(noticed):
             try:
                 code = process.wait(timeout=1)
                 return (128 - code if code < 0 else code), False
             except subprocess.TimeoutExpired:
-                continue
-        return 128 + stops[0], True
+                if signal.SIGUSR2 in noticed:
+                    os.killpg(process.pid, signal.SIGUSR2)
+        return 128 + stops_in(noticed)[0], True
     finally:
         _end_group(process)
 
 
-def _end_group(process: subprocess.Popen, grace_seconds: float = 10) -> None:
+def stops_in(noticed: list[int]) -> list[int]:
+    """Those signals that end the rank."""
+    return [number for number in noticed if number != signal.SIGUSR2]
+
+
+def _ignore_usr2() -> None:
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+
+
+def _end_group(process: subprocess.Popen, grace_seconds: float = GRACE_SECONDS) -> None:
     """End whatever the recipe left running: SIGTERM, and SIGKILL for what is still there after the grace."""
     try:
         os.killpg(process.pid, signal.SIGTERM)

@@ -1,22 +1,31 @@
 """Follow a launched job to its end: show rank 0's log as it grows, then say which rank failed first, if one did."""
 
-import json
-import os
 import sys
 import time
 from pathlib import Path
 
-from alibert_fairseq.launch.rank import ending_path
+from alibert_fairseq.launch.again import AGAIN, read_decision, requeue, settle
+from alibert_fairseq.launch.rank import read_endings
 from preprocess import slurm
 
 
-def follow(job, world_size: int, on_slurm: bool) -> tuple[int, str]:
-    """Wait for the submitit job, copying rank 0's log to standard output; return (exit code, one sentence)."""
+def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tuple[int, str]:
+    """Wait for the submitit job, copying rank 0's log to standard output; return (exit code, one sentence).
+
+    A job on Slurm that is `requeued` is over when it is not started again; where the batch file was killed before it
+    could see to that, this does.
+    """
     shown, state, asked = 0, "", time.monotonic()  # not asked at once: a job that can begin needs a moment to do so
     while True:
         if on_slurm and time.monotonic() - asked > slurm.QUESTION_SECONDS:
             state, asked = _ask_slurm(job.job_id, state), time.monotonic()
-        over = state in slurm.FINAL_STATES or (_all_ended(job, world_size) if on_slurm else job.done())
+        if not on_slurm:
+            over = job.done()
+        elif requeued and state in slurm.FINAL_STATES:
+            over = not _started_again(job, world_size, state)
+            state = ""
+        else:
+            over = state in slurm.FINAL_STATES or _all_ended(job, world_size, requeued)
         shown = _show_news(job.paths.stdout, shown)
         if over:
             return verdict(read_endings(job.paths.folder, job.job_id, world_size), world_size, job.paths, state)
@@ -31,16 +40,26 @@ def _ask_slurm(job_id: str, before: str) -> str:
     return state
 
 
-def _all_ended(job, world_size: int) -> bool:
-    """Whether every rank has ended, one by itself at least: a job that Slurm stops may be one that it starts again."""
+def _all_ended(job, world_size: int, requeued: bool) -> bool:
+    """Whether every rank has ended, one by itself at least: a job that Slurm stops may be one that it starts again.
+
+    A job that is `requeued` has then been decided upon, or has ended well.
+    """
     endings = read_endings(job.paths.folder, job.job_id, world_size)
+    if requeued and any(ending["code"] for ending in endings):
+        return read_decision(job.paths.folder, job.job_id).get("again") is False
     return len(endings) == world_size and not all(ending["stopped"] for ending in endings)
 
 
-def read_endings(folder: os.PathLike, job_id: str, world_size: int) -> list[dict]:
-    """What the ranks that have ended wrote, in the order of their rank."""
-    paths = (ending_path(folder, job_id, rank) for rank in range(world_size))
-    return [json.loads(path.read_text()) for path in paths if path.exists()]
+def _started_again(job, world_size: int, state: str) -> bool:
+    """Whether a job that Slurm has ended is queued again now, by us or by Slurm; one that a user cancelled is not."""
+    if state in ("CANCELLED", "COMPLETED"):
+        return False
+    decision = settle(job.paths.folder, job.job_id, world_size, slurm.restarts(job.job_id))
+    if decision["again"] and not requeue(job.job_id):
+        print(f"job {job.job_id}: {state}, {decision['why']}; it is queued again", file=sys.stderr, flush=True)
+        return True
+    return slurm.state(job.job_id) not in slurm.FINAL_STATES
 
 
 def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tuple[int, str]:
@@ -57,6 +76,8 @@ def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tup
         return 1, f"{who} {how}; log: {log_path(paths, silent[0])}"
     first = min(own or failed, key=lambda ending: ending["ended"])
     how = "was stopped from outside" if first["stopped"] else "failed first"
+    if first["code"] == AGAIN:
+        how = "can go on with the same command"
     where = f"rank {first['rank']} on {first['host']}"
     return first["code"], f"{where} {how}, exit code {first['code']}{note}; log: {log_path(paths, first['rank'])}"
 

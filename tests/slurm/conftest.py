@@ -1,5 +1,6 @@
 """A real Slurm with two nodes on this machine: own ports, key and directory; one that runs already is left alone."""
 
+import fcntl
 import getpass
 import os
 import secrets
@@ -8,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 NODES = ("n1", "n2")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol")
 HOSTS = Path("/etc/hosts")
-HOSTS_LINE = f"\n127.0.0.1 {' '.join(NODES)} # two_node_slurm (tests/slurm)\n"
+HOSTS_LINE = f"\n127.0.0.1 {' '.join(NODES)} # two_node_slurm (tests/slurm, process {os.getpid()})\n"
 
 CONFIGURATION = """\
 ClusterName=alibert_test
@@ -25,7 +26,7 @@ SlurmctldPort={controller_port}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
-AuthInfo=socket={directory}/munge.socket
+AuthInfo=socket={directory}/munge.socket,cred_expire=5
 CryptoType=crypto/munge
 StateSaveLocation={directory}/state
 SlurmdSpoolDir={directory}/spool-%n
@@ -44,13 +45,39 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={first_port} CPUs=1
 NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={second_port} CPUs=1
-PartitionName=test Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=test Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=30
+PartitionName=urgent Nodes=n1,n2 MaxTime=INFINITE State=UP PriorityTier=2 PreemptMode=OFF
 """
 
 
+class Cluster:
+    """The daemons of the cluster, by name: munged, slurmctld, slurmd-n1, slurmd-n2; what they need lies in a folder."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        self.configuration = directory / "slurm.conf"
+        self.daemons: dict[str, subprocess.Popen] = {}
+
+    def start(self, name: str, *command: str) -> None:
+        """Start a daemon, again perhaps."""
+        with open(self.directory / f"{name}.out", "a") as log:
+            self.daemons[name] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+
+    def start_slurmd(self, node: str) -> None:
+        """The daemon of a node."""
+        self.start(f"slurmd-{node}", "slurmd", "-D", "-N", node)
+
+    def kill_slurmd(self, node: str) -> None:
+        """What a node that fails does; its jobs run on, for only this daemon could end them."""
+        self.daemons[f"slurmd-{node}"].kill()
+        self.daemons[f"slurmd-{node}"].wait()
+
+
 @pytest.fixture(scope="session")
-def two_node_slurm() -> Iterator[Path]:
-    """Start the cluster, set SLURM_CONF for the tests, yield its directory; at the end stop all that was started.
+def two_node_slurm() -> Iterator[Cluster]:
+    """Start the cluster, set SLURM_CONF for the tests; at the end stop all that was started.
 
     The tests that ask for it are skipped, with the reason, where Slurm cannot be installed or started.
     """
@@ -58,16 +85,16 @@ def two_node_slurm() -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix="two_node_slurm."))
     directory.chmod(0o755)  # munged refuses a socket that others cannot reach
     before = {name: os.environ.get(name) for name in ("SLURM_CONF", *_slurm_variables())}
-    daemons: list[subprocess.Popen] = []
+    cluster = Cluster(directory)
     try:
         _name_the_nodes()
         for name in before:
             os.environ.pop(name, None)
         os.environ["SLURM_CONF"] = str(_write_configuration(directory))
-        _start(daemons, directory)
-        yield directory
+        _start(cluster)
+        yield cluster
     finally:
-        _stop(daemons)
+        _stop(list(cluster.daemons.values()))
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
         _forget_the_nodes()
@@ -92,20 +119,27 @@ def _need_programs() -> None:
 
 
 def _name_the_nodes() -> None:
+    if os.access(HOSTS, os.W_OK):
+        _edit_hosts(lambda text: text + HOSTS_LINE)  # even if the line of another cluster of these tests is there
     try:
         if any(socket.gethostbyname(node) != "127.0.0.1" for node in NODES):
             pytest.skip("the names n1 and n2 belong to other machines here")
     except OSError:
-        if not os.access(HOSTS, os.W_OK):
-            pytest.skip("n1 and n2 must be names of this machine: add `127.0.0.1 n1 n2` to /etc/hosts")
-        with open(HOSTS, "a") as handle:
-            handle.write(HOSTS_LINE)
+        pytest.skip("n1 and n2 must be names of this machine: add `127.0.0.1 n1 n2` to /etc/hosts")
 
 
 def _forget_the_nodes() -> None:
-    text = HOSTS.read_text()
-    if HOSTS_LINE in text:
-        HOSTS.write_text(text.replace(HOSTS_LINE, ""))
+    if os.access(HOSTS, os.W_OK):
+        _edit_hosts(lambda text: text.replace(HOSTS_LINE, ""))
+
+
+def _edit_hosts(change: Callable[[str], str]) -> None:
+    with open(HOSTS, "r+") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        text = change(handle.read())
+        handle.seek(0)
+        handle.write(text)
+        handle.truncate()
 
 
 def _write_configuration(directory: Path) -> Path:
@@ -131,23 +165,20 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-def _start(daemons: list[subprocess.Popen], directory: Path) -> None:
+def _start(cluster: Cluster) -> None:
+    directory = cluster.directory
     options = [f"--{option}={directory}/munge.{option.split('-')[0]}" for option in ("socket", "key-file", "pid-file")]
     options += [f"--log-file={directory}/munged.log", f"--seed-file={directory}/munge.seed", "--num-threads=2"]
-    for name, command in {
-        "munged": ["munged", "--foreground", *options],
-        "slurmctld": ["slurmctld", "-D"],
-        **{f"slurmd-{node}": ["slurmd", "-D", "-N", node] for node in NODES},
-    }.items():
-        with open(directory / f"{name}.out", "w") as log:
-            daemons.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT))
-        if name == "munged":
-            _wait_until(lambda: (directory / "munge.socket").exists(), directory)
+    cluster.start("munged", "munged", "--foreground", *options)
+    _wait_until(lambda: (directory / "munge.socket").exists(), directory)
+    cluster.start("slurmctld", "slurmctld", "-D")
+    for node in NODES:
+        cluster.start_slurmd(node)
     _wait_until(_both_idle, directory)
 
 
 def _both_idle() -> bool:
-    answer = subprocess.run(["sinfo", "-h", "-N", "-o", "%T"], capture_output=True, text=True)
+    answer = subprocess.run(["sinfo", "-h", "-N", "-p", "test", "-o", "%T"], capture_output=True, text=True)
     return answer.stdout.split() == ["idle", "idle"]
 
 

@@ -1,15 +1,13 @@
 """One recipe through `launch`: on two Slurm nodes and on this machine it must do exactly what `torchrun` does."""
 
 import functools
-import os
-import random
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
 import torch
+from trainings import tensors, training_environment
 
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS
 
@@ -30,19 +28,7 @@ RUNS = [(name, "two_slurm_nodes") for name in RECIPES] + [("stock_masked_lm", "t
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory) -> dict[str, str]:
-    """What recipes need: fairseq's commands, one thread (sums in one order), a data-bin of random words."""
-    directory = tmp_path_factory.mktemp("data")
-    draw = random.Random(1)
-    lines = [" ".join(f"w{draw.randrange(60)}" for _ in range(draw.randrange(5, 40))) for _ in range(200)]
-    for number in range(10, 200, 10):
-        lines[number] = ""  # between two documents
-    (directory / "train.txt").write_text("\n".join(lines) + "\n")
-    data_bin, scripts = str(directory / "data-bin"), sysconfig.get_path("scripts")
-    environment = os.environ | {"DATA_BIN": data_bin, "OMP_NUM_THREADS": "1", "PATH": f"{scripts}:{os.environ['PATH']}"}
-    command = ["fairseq-preprocess", "--only-source", "--destdir", data_bin, "--workers", "1"]
-    command += ["--trainpref", directory / "train.txt", "--validpref", directory / "train.txt"]
-    subprocess.run(command, env=environment, check=True, capture_output=True)
-    return environment
+    return training_environment(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +84,7 @@ def launch(recipe, place, environment, repository, directory, request) -> subpro
     """`python -m alibert_fairseq.launch RECIPE ... -- ARGUMENTS`, from another directory than the checkout's."""
     own = {"SAVE_DIR": str(directory), "PYTHONPATH": str(repository)}
     if place == "two_slurm_nodes":
-        own["SLURM_CONF"] = str(request.getfixturevalue("two_node_slurm") / "slurm.conf")
+        own["SLURM_CONF"] = str(request.getfixturevalue("two_node_slurm").configuration)
     options = [*PLACES[place], "--logs", str(directory / "logs"), "--", *recipe[1:]]
     command = [sys.executable, "-m", "alibert_fairseq.launch", recipe[0], *options]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -109,21 +95,3 @@ def launch(recipe, place, environment, repository, directory, request) -> subpro
             process.terminate()  # which ends its job, as a kill would not
             raise
     return subprocess.CompletedProcess(command, process.returncode, said, complained)
-
-
-def tensors(directory: Path) -> dict[str, torch.Tensor]:
-    """Every tensor of the last checkpoint, model and optimizer, by its path in the file."""
-    checkpoint = torch.load(directory / "checkpoint_last.pt", weights_only=False)  # made by this test a moment ago
-    found: dict[str, torch.Tensor] = {}
-    _collect("model", checkpoint["model"], found)
-    _collect("optimizer", checkpoint["last_optimizer_state"], found)
-    assert sum(name.startswith("optimizer") for name in found) > 10
-    return found
-
-
-def _collect(path: str, value: object, found: dict[str, torch.Tensor]) -> None:
-    if isinstance(value, torch.Tensor):
-        found[path] = value
-    elif isinstance(value, dict):
-        for name, part in value.items():
-            _collect(f"{path}.{name}", part, found)

@@ -119,7 +119,13 @@ def test_dry_run_of_a_cluster(recipe, tmp_path):
         "#SBATCH --time=1200",
     ):
         assert shown.count(expected) == 1, expected
-    assert sum(line.startswith("srun ") and "--kill-on-bad-exit=1 --cpus-per-task=10" in line for line in shown) == 1
+    assert (
+        sum(
+            line.startswith("srun ") and "--kill-on-bad-exit=1 --open-mode=append --cpus-per-task=10" in line
+            for line in shown
+        )
+        == 1
+    )
     assert {path.name for path in tmp_path.iterdir()} == {"bin", "tiny.sh"}
 
 
@@ -160,7 +166,7 @@ def test_one_failing_rank_ends_all(what, expected, recipe, tmp_path, capfdbinary
 @pytest.fixture
 def handlers():
     """The signal handlers of the test run, put back at the end."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -177,7 +183,7 @@ def test_a_stop_while_the_recipe_starts(handlers, monkeypatch):
 
     Popen = subprocess.Popen
     monkeypatch.setattr(rank.subprocess, "Popen", slow_start)
-    assert rank.run_until_stopped(["sleep", "600"], rank.notice_stops()) == (143, True)
+    assert rank.run_until_stopped(["sleep", "600"], rank.notice_signals()) == (143, True)
     assert started[0].poll() == -signal.SIGTERM
 
 

@@ -1,0 +1,119 @@
+"""Whether a job whose processes have ended is started again, for --requeue; on Slurm the last line of the batch file.
+
+    python -m alibert_fairseq.launch.again FOLDER WORLD_SIZE
+
+It is, if the process that failed first can go on: it has saved a checkpoint (exit code 75: a time limit, a preemption),
+was killed, or left nothing (a node died). Another exit code is a refusal, which a new start would only repeat. A run
+that gets no further than before is started again three times. What was decided stands in FOLDER/<job>_decision.json:
+`{"again", "why", "start", "furthest", "in_vain"}`, `furthest` an update, `in_vain` starts in a row without progress.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from alibert_fairseq.launch.note import read_note
+from alibert_fairseq.launch.rank import read_endings
+from alibert_fairseq.metrics_log import LOG, LOST
+from alibert_fairseq.stopping import AGAIN
+
+IN_VAIN = 3  # one may be chance, such as a second node of a failing rack; a fourth start would only cost hours
+
+
+def decide(endings: list[dict], world_size: int, furthest: int, before: dict) -> dict:
+    """The decision, but for `start`. `furthest` is the last update that any start has reached, `before` the decision
+    of the start before, {} of the first one."""
+    again, why = can_go_on(endings, world_size)
+    in_vain = 0 if furthest > before.get("furthest", 0) else before.get("in_vain", 0) + 1
+    if again and in_vain > IN_VAIN:
+        again, why = False, f"{why}, and {in_vain} starts in a row have not got beyond update {furthest}"
+    return {"again": again, "why": why, "furthest": furthest, "in_vain": in_vain}
+
+
+def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
+    """Whether the same command would go on, and why or why not, in words."""
+    own = [ending for ending in endings if ending["code"] and not ending["stopped"]]
+    if own:
+        first = min(own, key=lambda ending: ending["ended"])
+        where, code = f"rank {first['rank']} on {first['host']}", first["code"]
+        if code == AGAIN:
+            return True, f"{where} said that the same command goes on"
+        if code > 128:
+            return True, f"{where} was killed by signal {code - 128}"
+        return False, f"{where} ended with exit code {code}"
+    silent = sorted(set(range(world_size)) - {ending["rank"] for ending in endings})
+    if silent:
+        return True, f"{len(silent)} of {world_size} ranks left no exit code (rank {silent[0]} first)"
+    if any(ending["stopped"] for ending in endings):
+        return True, "all ranks were stopped from outside"
+    return False, "all ranks ended well"
+
+
+def furthest_update(folder: os.PathLike, job_id: str) -> int:
+    """The last update that the training of a job has ever done, by its metrics; 0 where there are none."""
+    save_dir = read_note(folder, job_id).get("save_dir")
+    paths = [Path(save_dir, name) for name in (LOG, LOST)] if save_dir else []
+    return max(_updates(path.read_bytes().splitlines()[-2:] for path in paths if path.exists()), default=0)
+
+
+def _updates(ends: Iterable[list[bytes]]) -> Iterable[int]:
+    for end in ends:
+        for line in end:
+            try:
+                yield json.loads(line)["update"]
+            except ValueError:  # one that a kill cut short
+                continue
+
+
+def read_decision(folder: os.PathLike, job_id: str) -> dict:
+    """The last one, {} before there is one."""
+    path = _decision_path(folder, job_id)
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def settle(folder: os.PathLike, job_id: str, world_size: int, start: int) -> dict:
+    """Decide on a job of Slurm after start number `start`, write the decision, return it; one made before stands."""
+    before = read_decision(folder, job_id)
+    if before.get("start", -1) >= start:
+        return before
+    endings = [ending for ending in read_endings(folder, job_id, world_size) if ending["start"] == start]
+    decision = decide(endings, world_size, furthest_update(folder, job_id), before) | {"start": start}
+    aside = _decision_path(folder, job_id).with_suffix(".partial")
+    aside.write_text(json.dumps(decision))
+    os.replace(aside, _decision_path(folder, job_id))
+    return decision
+
+
+def requeue(job_id: str) -> str:
+    """Have Slurm start the job again; what it says against it, "" if it does."""
+    answer = subprocess.run(["scontrol", "requeue", job_id], capture_output=True, text=True)
+    return "" if answer.returncode == 0 else " ".join(answer.stderr.split())
+
+
+def main() -> None:
+    """In the batch file, on the job's first node. If Slurm itself has started the job anew since, this is no business
+    of a batch file that a lost node left running."""
+    folder, world_size = sys.argv[1], int(sys.argv[2])
+    job_id, start = os.environ["SLURM_JOB_ID"], int(os.environ.get("SLURM_RESTART_COUNT", 0))
+    shown = subprocess.run(["scontrol", "show", "job", job_id], capture_output=True, text=True).stdout
+    if f"Restarts={start} " not in shown:
+        return
+    decision = settle(folder, job_id, world_size, start)
+    if not decision["again"]:
+        print(f"not started again: {decision['why']}", flush=True)
+        return
+    print(f"start {start + 1} has ended: {decision['why']}; the job is queued again", flush=True)
+    refused = requeue(job_id)
+    if refused:
+        sys.exit(f"error: Slurm does not start the job again: {refused}")
+
+
+def _decision_path(folder: os.PathLike, job_id: str) -> Path:
+    return Path(folder, f"{job_id}_decision.json")
+
+
+if __name__ == "__main__":
+    main()

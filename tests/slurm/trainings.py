@@ -1,0 +1,50 @@
+"""What the tests of this folder train on, and what they compare of a training."""
+
+import json
+import os
+import random
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import torch
+
+
+def training_environment(directory: Path) -> dict[str, str]:
+    """What recipes need: fairseq's commands, one thread (sums in one order), a data-bin of random words."""
+    draw = random.Random(1)
+    lines = [" ".join(f"w{draw.randrange(60)}" for _ in range(draw.randrange(5, 40))) for _ in range(200)]
+    for number in range(10, 200, 10):
+        lines[number] = ""  # between two documents
+    (directory / "train.txt").write_text("\n".join(lines) + "\n")
+    data_bin, scripts = str(directory / "data-bin"), sysconfig.get_path("scripts")
+    environment = os.environ | {"DATA_BIN": data_bin, "OMP_NUM_THREADS": "1", "PATH": f"{scripts}:{os.environ['PATH']}"}
+    command = ["fairseq-preprocess", "--only-source", "--destdir", data_bin, "--workers", "1"]
+    command += ["--trainpref", directory / "train.txt", "--validpref", directory / "train.txt"]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    return environment
+
+
+def tensors(directory: Path) -> dict[str, torch.Tensor]:
+    """Every tensor of the last checkpoint, model and optimizer, by its path in the file."""
+    checkpoint = torch.load(directory / "checkpoint_last.pt", weights_only=False)  # made by this test a moment ago
+    found: dict[str, torch.Tensor] = {}
+    _collect("model", checkpoint["model"], found)
+    _collect("optimizer", checkpoint["last_optimizer_state"], found)
+    assert sum(name.startswith("optimizer") for name in found) > 10
+    return found
+
+
+def _collect(path: str, value: object, found: dict[str, torch.Tensor]) -> None:
+    if isinstance(value, torch.Tensor):
+        found[path] = value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            _collect(f"{path}.{name}", part, found)
+
+
+def metrics(directory: Path) -> list[dict]:
+    """The lines of metrics.jsonl that are whole, without their times."""
+    path = directory / "metrics.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) | {"seconds": 0} for line in lines if line.endswith(b"\n")]
