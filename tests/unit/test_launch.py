@@ -2,15 +2,17 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
 import pytest
 
-from alibert_fairseq.launch import executors, rank
-from alibert_fairseq.launch.__main__ import parser, split_at_dashes
+from alibert_fairseq.launch import executors, rank, watch
+from alibert_fairseq.launch.__main__ import follow_to_end, parser, split_at_dashes
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe, make_plan
 from alibert_fairseq.launch.watch import follow, verdict
@@ -21,6 +23,7 @@ FAKE_TRAINER = """\
 #!/bin/sh
 echo "$RANK $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR ${MASTER_PORT:+port} $OMP_NUM_THREADS" "$@"
 case "$*" in *"fail$RANK"*) exit 7 ;; *"killed$RANK"*) kill -9 $PPID ;; esac
+case "$*" in *once*) [ -e begun ] || { touch begun; kill -9 $PPID; } ;; esac
 case "$*" in *wait*) sleep 600 ;; esac
 """
 
@@ -163,6 +166,58 @@ def test_one_failing_rank_ends_all(what, expected, recipe, tmp_path, capfdbinary
     assert str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
 
 
+@pytest.mark.parametrize("what, code, starts", [("once", 0, 2), ("killed0", 137, 4), ("fail0", 7, 1)])
+def test_a_job_of_this_machine_is_started_again(what, code, starts, recipe, capfd):
+    """One that was killed is, until it is in vain; one that was refused is not."""
+    plan = plan_of(recipe, "--cpu-processes-per-node", "1", "--requeue", "--", what)
+    found, sentence = follow_to_end(submit(plan), plan)
+    assert found == code and (f"exit code {code}" in sentence or code == 0)
+    assert capfd.readouterr().out.count("it is started again\n") == starts - 1
+    assert len(list(plan.logs.glob("*_0_log.out"))) == starts
+
+
+def test_requeue_is_in_the_batch_file(recipe):
+    """Slurm may start it again, warns it two minutes before its limit, and its last lines ask for another start."""
+    options = ["--nodes", "2", "--cpu-processes-per-node", "1"]
+    plan = plan_of(recipe, *options, "--requeue")
+    lines = describe(plan).splitlines()
+    assert "#SBATCH --requeue" in lines and "#SBATCH --signal=USR2@120" in lines
+    decision = f"{shlex.quote(sys.executable)} -m alibert_fairseq.launch.again {plan.logs} 2"
+    assert lines[-3:] == ["code=$?", decision, "exit $code"]
+    without = describe(plan_of(recipe, *options))
+    assert "--requeue" not in without and "launch.again" not in without
+
+
+def slurm_that_says(tmp_path, monkeypatch, state):
+    """`squeue` and `scontrol` of a job 5 in this state; what was asked of the latter is in tmp_path/asked."""
+    for name, text in {"squeue": f"echo {state}", "scontrol": f"echo $* >> {tmp_path}/asked; echo Restarts=0"}.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin", prepend=os.pathsep)
+
+
+@pytest.mark.parametrize("state, asked", [("FAILED", True), ("TIMEOUT", True), ("CANCELLED", False)])
+def test_the_launcher_starts_a_job_again_whose_batch_file_was_killed(state, asked, recipe, tmp_path, monkeypatch):
+    """Not one that its user cancelled."""
+    slurm_that_says(tmp_path, monkeypatch, state)
+    job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path))
+    assert watch._started_again(job, 1, state) is asked
+    assert ((tmp_path / "asked").exists() and "requeue 5" in (tmp_path / "asked").read_text()) is asked
+
+
+def test_a_requeued_job_is_over_when_that_was_decided(tmp_path):
+    """What a start before left, with an exit code, does not end it; all ranks that ended well do."""
+    job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path))
+
+    def leaves(code, **decision):
+        rank.ending_path(tmp_path, "5", 0).write_text(json.dumps(ending(0, code, 1)))
+        (tmp_path / "5_decision.json").write_text(json.dumps(decision))
+        return watch._all_ended(job, 1, requeued=True)
+
+    assert not leaves(137) and not leaves(137, again=True)
+    assert leaves(2, again=False) and leaves(0, again=True)
+
+
 @pytest.fixture
 def handlers():
     """The signal handlers of the test run, put back at the end."""
@@ -185,6 +240,19 @@ def test_a_stop_while_the_recipe_starts(handlers, monkeypatch):
     monkeypatch.setattr(rank.subprocess, "Popen", slow_start)
     assert rank.run_until_stopped(["sleep", "600"], rank.notice_signals()) == (143, True)
     assert started[0].poll() == -signal.SIGTERM
+
+
+LISTENER = "import signal, sys; signal.signal(signal.SIGUSR2, lambda *_: sys.exit(75)); open('up', 'w'); signal.pause()"
+
+
+def test_usr2_is_passed_on_until_the_training_listens(handlers, tmp_path, monkeypatch):
+    """The shell does not die of it, nor a training that is still starting; an own exit code is not a stop."""
+    monkeypatch.chdir(tmp_path)
+    noticed = rank.notice_signals()
+    os.kill(os.getpid(), signal.SIGUSR2)
+    shell = f"sleep 2\n{shlex.quote(sys.executable)} -c {shlex.quote(LISTENER)}\nexit $?"
+    assert rank.run_until_stopped(["bash", "-c", shell], noticed) == (75, False)
+    assert (tmp_path / "up").exists()
 
 
 def test_a_stop_before_the_recipe_starts(tmp_path):
