@@ -1,7 +1,8 @@
 """What `--user-dir alibert_fairseq` loads: every task, model, criterion, optimizer and schedule, by name.
 
 fairseq itself imports only the `tasks` and `models` of a plugin, so each registered module is named here. Its training
-learns to write metrics.jsonl, and to save a checkpoint when it is asked to stop.
+learns to write metrics.jsonl, to save a checkpoint when it is asked to stop, and to leave a --save-dir that another run
+has taken over.
 """
 
 from fairseq.trainer import Trainer
@@ -16,6 +17,7 @@ from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
 from alibert_fairseq.models import electra as electra_model  # noqa: F401
 from alibert_fairseq.optim import adam, lamb, schedules  # noqa: F401
+from alibert_fairseq.ownership import owning_the_save_dir
 from alibert_fairseq.stopping import stopping_when_asked
 from alibert_fairseq.tasks import electra as electra_task  # noqa: F401
 from alibert_fairseq.tasks import masked_lm as masked_lm_task  # noqa: F401
@@ -24,3 +26,4 @@ from alibert_fairseq.tasks import segment_pairs as segment_pairs_task  # noqa: F
 logging_metrics(Trainer)
 stopping_when_asked(Trainer)
 telling_the_launcher(Trainer)
+owning_the_save_dir(Trainer)

@@ -1,0 +1,68 @@
+"""A run that another one has replaced writes no more."""
+
+import json
+import re
+import shutil
+from types import SimpleNamespace
+
+import pytest
+
+from alibert_fairseq.ownership import NAME, Owner, owning_the_save_dir
+
+
+def test_the_run_that_started_last_owns_the_folder(tmp_path):
+    first = Owner(tmp_path / "save")
+    first.check()
+    second = Owner(tmp_path / "save")
+    second.check()
+    claim = json.loads((tmp_path / "save" / NAME).read_text())
+    words = re.escape(f"{tmp_path}/save: another run (process {claim['process']} on {claim['host']}, since 2")
+    with pytest.raises(SystemExit, match=f"error: {words}.* writes here now; this one ends"):
+        first.check()
+    assert [path.name for path in (tmp_path / "save").iterdir()] == [NAME]
+
+
+@pytest.mark.parametrize("spoil", [shutil.rmtree, lambda folder: (folder / NAME).write_text("{")])
+def test_without_a_word_of_another_run_it_goes_on(spoil, tmp_path):
+    owner = Owner(tmp_path / "save")
+    spoil(tmp_path / "save")
+    owner.check()
+
+
+class Trainer:
+    """What fairseq's has of it."""
+
+    def __init__(self, folder, rank=0, no_save=False):
+        self.cfg = SimpleNamespace(checkpoint=SimpleNamespace(save_dir=str(folder), no_save=no_save))
+        self.data_parallel_rank, self.done = rank, []
+
+    def load_checkpoint(self, path):
+        return self.done.append("load") or {}
+
+    def train_step(self, samples):
+        self.done.append("step")
+
+    def save_checkpoint(self, path, extra_state):
+        self.done.append("save")
+
+
+owning_the_save_dir(Trainer)
+
+
+def test_a_trainer_looks_before_it_trains_and_before_it_saves(tmp_path):
+    first, second = Trainer(tmp_path), Trainer(tmp_path)
+    assert first.load_checkpoint("last") == {}
+    first.train_step([]), first.save_checkpoint("last", {})
+    second.load_checkpoint("last")
+    for act in (lambda: first.train_step([]), lambda: first.save_checkpoint("last", {})):
+        with pytest.raises(SystemExit):
+            act()
+    second.train_step([])
+    assert first.done == ["load", "step", "save"] and second.done == ["load", "step"]
+
+
+@pytest.mark.parametrize("options", [{"rank": 1}, {"no_save": True}])
+def test_who_writes_nothing_claims_nothing(options, tmp_path):
+    trainer = Trainer(tmp_path, **options)
+    trainer.load_checkpoint("last"), trainer.train_step([])
+    assert list(tmp_path.iterdir()) == []
