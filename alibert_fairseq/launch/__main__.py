@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 
+from alibert_fairseq.launch import status
 from alibert_fairseq.launch.again import decide, furthest_update
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
@@ -21,7 +22,10 @@ from preprocess.slurm import add_slurm_options
 
 
 def main() -> None:
-    """Submit the job of the command line, follow it to its end, exit with the recipe's exit code."""
+    """Submit the job of the command line, follow it to its end, exit with the recipe's exit code; or show all jobs."""
+    if sys.argv[1:2] == ["status"]:
+        status.main(sys.argv[2:])
+        return
     own, extra = split_at_dashes(sys.argv[1:])
     options = parser().parse_args(own)
     plan = make_plan(options, extra)
@@ -58,6 +62,7 @@ def follow_to_end(job, plan: Plan) -> tuple[int, str]:
 
 def _begin(plan: Plan):
     job = submit(plan)
+    status.write_plan(plan, job.job_id)
     print(f"job {job.job_id}: {plan.shape}; logs: {job.paths.folder}", flush=True)
     return job
 
@@ -83,7 +88,7 @@ def _interrupted(job, plan: Plan) -> tuple[int, str]:
 
 def parser() -> argparse.ArgumentParser:
     """The options. What a job reserves has no default on Slurm; on this machine it is all there is."""
-    usage = "%(prog)s RECIPE [options] [-- arguments for the recipe]"
+    usage = "%(prog)s RECIPE [options] [-- arguments for the recipe]\n       %(prog)s status [--logs DIR]"
     words = {"usage": usage, "description": __doc__, "formatter_class": argparse.RawTextHelpFormatter}
     parser = argparse.ArgumentParser("python -m alibert_fairseq.launch", **words)
     parser.add_argument("recipe", metavar="RECIPE", help="shell file that ends in one `fairseq-train` call")

@@ -1,0 +1,111 @@
+"""What `launch status` says of jobs that wait, run, have ended, or were killed."""
+
+import json
+import os
+import socket
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from alibert_fairseq.launch import status
+from alibert_fairseq.launch.rank import ending_path
+from preprocess import slurm
+
+
+@pytest.fixture
+def job(tmp_path):
+    """A function that leaves what a job on this machine does; it returns the folder of its logs."""
+
+    def leave(number: str, lines=(), on_slurm=False, max_update=1000) -> Path:
+        logs = tmp_path / "launch" / f"tiny-{number}"
+        logs.mkdir(parents=True)
+        recipe = Path("/recipes/tiny.sh")
+        status.write_plan(SimpleNamespace(recipe=recipe, world_size=2, on_slurm=on_slurm, logs=logs), number)
+        if lines:
+            save = tmp_path / f"save{number}"
+            save.mkdir()
+            (save / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"cut')
+            (logs / f"{number}_training.json").write_text(json.dumps({"save_dir": str(save), "max_update": max_update}))
+        return logs
+
+    return leave
+
+
+def updates(first, last, seconds_each=2.0, tokens=500):
+    """Lines of metrics.jsonl."""
+    return [{"update": n, "seconds": n * seconds_each, "tokens": tokens} for n in range(first, last + 1)]
+
+
+def leave_endings(logs, number, *codes, stopped=False):
+    for rank, code in enumerate(codes):
+        record = {"rank": rank, "code": code, "stopped": stopped and code}
+        ending_path(logs, number, rank).write_text(json.dumps(record))
+
+
+def test_a_job_that_runs(job, tmp_path):
+    """250 tokens a second; 900 updates of 2 seconds are left."""
+    job(str(os.getpid()), updates(1, 100))
+    (row,) = status.jobs(tmp_path / "launch")
+    expected = {"job": str(os.getpid()), "recipe": "tiny.sh", "processes": "2", "state": "running"}
+    expected |= {"update": "100 of 1,000", "tokens/s": "250", "remaining": "30 min 0 s"}
+    assert row == expected | {"save-dir": str(tmp_path / f"save{os.getpid()}")}
+
+
+def test_only_the_end_of_a_long_file_counts(job, tmp_path):
+    """The first 10,000 updates were ten times as slow, and fill more than what is read."""
+    lines = updates(1, 10_000, 20.0)
+    lines += [{"update": 10_000 + n, "seconds": 200_000 + 2 * n, "tokens": 500} for n in range(1, 10_001)]
+    job(str(os.getpid()), lines, max_update=0)
+    (row,) = status.jobs(tmp_path / "launch")
+    assert row["update"] == "20,000" and row["tokens/s"] == "250" and "remaining" not in row
+
+
+def test_a_run_that_went_on_from_an_earlier_time(job, tmp_path):
+    """Seconds that a kill has set back are not counted."""
+    job(str(os.getpid()), updates(1, 50) + [line | {"seconds": line["seconds"] - 60} for line in updates(51, 100)])
+    assert status.jobs(tmp_path / "launch")[0]["tokens/s"] == "250"
+
+
+@pytest.mark.parametrize(
+    "codes, stopped, state",
+    [((0, 0), False, "ended"), ((1, 143), False, "failed (exit code 1)"), ((143, 143), True, "stopped")],
+)
+def test_jobs_that_have_ended(codes, stopped, state, job, tmp_path):
+    leave_endings(job("77777777", updates(1, 100)), "77777777", *codes, stopped=stopped)
+    (row,) = status.jobs(tmp_path / "launch")
+    assert row["state"] == state and row["update"] == "100 of 1,000" and "remaining" not in row
+
+
+def test_a_job_that_was_killed_and_one_of_another_machine(job, tmp_path, monkeypatch):
+    leave_endings(job("77777777"), "77777777", 0)
+    assert status.jobs(tmp_path / "launch")[0]["state"] == "killed"
+    monkeypatch.setattr(socket, "gethostname", lambda: "other")
+    assert status.jobs(tmp_path / "launch")[0]["state"].startswith("on ")
+
+
+def test_jobs_of_slurm_in_the_order_of_their_submission(job, tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm, "state", lambda number: {"9": "PENDING (Priority)", "10": "RUNNING"}[number])
+    moments = iter([2.0, 1.0])
+    monkeypatch.setattr(time, "time", lambda: next(moments))
+    job("9", on_slurm=True)
+    job("10", updates(1, 3), on_slurm=True)
+    rows = status.jobs(tmp_path / "launch")
+    assert [(row["job"], row["state"]) for row in rows] == [("10", "RUNNING"), ("9", "PENDING (Priority)")]
+    assert rows[0]["remaining"] == "33 min 14 s"
+    header, first, second = status.table(rows).splitlines()
+    assert header.split() == ["job", "recipe", "processes", "state", "update", "tokens/s", "remaining", "save-dir"]
+    assert first.index("tiny.sh") == second.index("tiny.sh") == header.index("recipe")
+
+
+def test_no_job_is_said(tmp_path, capsys):
+    status.main(["--logs", str(tmp_path)])
+    assert capsys.readouterr().out == f"no job in {tmp_path}/; --logs is that of the launches\n"
+
+
+@pytest.mark.parametrize(
+    "seconds, words", [(59, "0 min 59 s"), (7290, "2 h 1 min"), (200_000, "2 d 7 h"), (3600, "1 h 0 min")]
+)
+def test_durations(seconds, words):
+    assert status.duration(seconds) == words
