@@ -11,6 +11,7 @@ from alibert_fairseq import text  # noqa: F401  --tokenizer, --bpe
 from alibert_fairseq.criterions import electra as electra_criterion  # noqa: F401
 from alibert_fairseq.criterions import masked_lm as masked_lm_criterion  # noqa: F401
 from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion  # noqa: F401
+from alibert_fairseq.launch.calibration import calibrating_when_asked
 from alibert_fairseq.launch.note import telling_the_launcher
 from alibert_fairseq.metrics_log import logging_metrics
 from alibert_fairseq.models import albert as albert_model  # noqa: F401
@@ -27,3 +28,4 @@ logging_metrics(Trainer)
 stopping_when_asked(Trainer)
 telling_the_launcher(Trainer)
 owning_the_save_dir(Trainer)
+calibrating_when_asked(Trainer)

@@ -13,6 +13,7 @@ import time
 
 from alibert_fairseq.launch import status
 from alibert_fairseq.launch.again import decide, furthest_update
+from alibert_fairseq.launch.estimate import calibrate, describe_run
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
 from alibert_fairseq.launch.rank import read_endings
@@ -30,7 +31,9 @@ def main() -> None:
     options = parser().parse_args(own)
     plan = make_plan(options, extra)
     if options.dry_run:
-        print(describe(plan))
+        print(describe(plan), flush=True)
+        found, why_not = calibrate(plan)
+        print(describe_run(plan, found) if found else f"no estimate: {why_not}")
         return
     job = _begin(plan)
     if options.detach:

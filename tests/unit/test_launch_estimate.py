@@ -1,0 +1,98 @@
+"""What a dry run says of an update, of fewer GPUs, of memory and of time; what a calibration counts."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from alibert_fairseq.launch.calibration import _count
+from alibert_fairseq.launch.estimate import GIB, describe_run
+from alibert_fairseq.launch.plan import Plan
+
+
+def plan(nodes=12, processes=4, gpu=True):
+    """AliBERT's."""
+    return Plan(Path("r.sh"), [], gpu, nodes, processes, gpu, None, Path("logs"))
+
+
+def found(**changed):
+    """A calibration on CPU of a quarter of the recipe's batch."""
+    return {
+        "device": "CPU", "parameters": 110_000_000, "state_bytes": 2 * GIB, "activation_bytes": GIB, "peak_bytes": 0,
+        "flop": 3 * 10**12, "seconds": 10.0, "sequences": 5, "tokens_per_sample": 512, "batch_size": 20,
+        "max_tokens": None, "update_freq": 1, "max_update": 1000,
+    } | changed  # fmt: skip
+
+
+def said(plan, found) -> dict[str, str]:
+    """{first word: the rest} of the lines."""
+    return {line[:13].strip(): line[13:] for line in describe_run(plan, found).splitlines()}
+
+
+def test_aliberts_cluster():
+    """960 = 48 x 20; a GPU that is not here is given 100 TFLOP/s: 4 x 3 TFLOP take 0.12 s, 1,000 of them 2 minutes."""
+    lines = said(plan(), found())
+    assert lines["batch"] == "20 sequences of 512 tokens a GPU"
+    assert lines["update"] == "960 x 512 tokens: 48 GPUs x 20 = 960 sequences, 491,520 tokens"
+    assert lines["on fewer"].startswith("24: --update-freq 2, 16: --update-freq 3, 12: --update-freq 4, ")
+    expected = "6.0 GiB a GPU: 110 M parameters, gradients and optimizer 2.0 GiB, activations 4.0 GiB (counted)"
+    assert lines["memory"] == expected
+    assert lines["time"].startswith(
+        "0.12 s an update, 2 min 0 s for 1,000, without the exchange of gradients (12.00 TFL"
+    )
+
+
+def test_accumulation_counts_in_the_update_and_in_its_time():
+    lines = said(plan(nodes=1), found(update_freq=12))
+    assert lines["update"] == "960 x 512 tokens: 4 GPUs x --update-freq 12 x 20 = 960 sequences, 491,520 tokens"
+    assert lines["on fewer"].startswith("3: --update-freq 16, 2: --update-freq 24, 1: --update-freq 48 (")
+    assert lines["time"].startswith("1.44 s an update, 24 min 0 s")
+
+
+def test_what_was_measured_on_this_kind_of_device_is_said_to_be():
+    """A batch of 20 takes 4 times as long as the 5 sequences that were timed."""
+    lines = said(plan(1, 1, gpu=False), found())
+    assert "on fewer" not in lines
+    assert lines["time"].startswith("40 s an update, 11 h 6 min for 1,000") and "measured here on CPU" in lines["time"]
+    gpu = said(plan(), found(device="H100", peak_bytes=9 * GIB, sequences=20, seconds=0.25, max_update=0))
+    assert gpu["memory"].startswith("9.0 GiB a GPU, measured here on H100")
+    assert gpu["time"] == "0.25 s an update, without the exchange of gradients (measured here on H100, one process)"
+
+
+def test_a_batch_in_tokens():
+    lines = said(plan(), found(batch_size=None, max_tokens=10_240))
+    assert lines["batch"] == "at most 10,240 tokens a GPU" and lines["update"] == "48 GPUs x 10,240 = 491,520 tokens"
+    assert lines["time"].startswith("0.12 s") and lines["memory"].startswith("6.0 GiB")
+
+
+@pytest.mark.parametrize("rows", [3, 6])
+def test_what_is_counted_of_an_update(rows):
+    """Two products and the two gradients of each; kept are the input, the hidden layer, and the copy of a weight."""
+    weight, last = torch.nn.Parameter(torch.randn(8, 16)), torch.nn.Parameter(torch.randn(16, 4))
+    model = torch.nn.ParameterList([weight, last])
+    inputs = torch.randn(rows, 8, requires_grad=True)
+
+    def update():
+        hidden = inputs @ weight.half().float()
+        (hidden @ last).sum().backward()
+
+    flop, copies, others = _count(update, model)
+    assert flop == 3 * (2 * rows * 8 * 16 + 2 * rows * 16 * 4)
+    assert copies == 8 * 16 * 4
+    assert others == rows * 8 * 4 + rows * 16 * 4
+
+
+def test_attention_is_counted_as_on_a_gpu():
+    """Its dropout makes the CPU keep matrices of tokens x tokens; afterwards it is there again."""
+    function = torch.nn.functional.scaled_dot_product_attention
+    kept = []
+    for dropout in (0.0, 0.5):
+        query = torch.randn(1, 2, 64, 8, requires_grad=True)
+
+        def update(query=query, dropout=dropout):
+            attend = torch.nn.functional.scaled_dot_product_attention
+            attend(query, query, query, dropout_p=dropout).sum().backward()
+
+        kept.append(_count(update, torch.nn.ParameterList())[2])
+    assert kept[0] == kept[1] < 64 * 64 * 2 * 4
+    assert torch.nn.functional.scaled_dot_product_attention is function
