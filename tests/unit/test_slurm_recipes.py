@@ -1,0 +1,121 @@
+"""What the scripts of recipes/slurm hand to Slurm and to the launcher, among stand-ins for these."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SAYS_ITS_ARGUMENTS = """#!/usr/bin/env bash
+printf '%s\\n' "$@" >"$CALLS/{name}"
+printf '%s\\n' "DATA_BIN=$DATA_BIN" "SAVE_DIR=$SAVE_DIR" "HF_HUB_OFFLINE=$HF_HUB_OFFLINE" >"$CALLS/{name}.environment"
+[ -t 0 ] || cat >"$CALLS/{name}.input"
+"""
+CENTRE = """. "{shipped}"
+work="{root}/work" scratch="{root}/scratch"
+reservation=(--gpus-per-node 4 --account 'a b')
+one_gpu=(--gpus=1)
+"""
+
+
+class Project:
+    """A copy of the scripts, with an environment of stand-ins and a centre of its own."""
+
+    def __init__(self, root: Path, repository: Path):
+        self.root, self.calls = root, root / "calls"
+        slurm = root / "recipes" / "slurm"
+        shutil.copytree(repository / "recipes" / "slurm", slurm)
+        for folder in ("bin", "calls", "data bin", "my annotations"):
+            (root / folder).mkdir()
+        (root / "recipes" / "environment.sh").write_text(f'export PATH="{root}/bin:$PATH"\n')
+        for name in ("python", "sbatch"):
+            (root / "bin" / name).write_text(SAYS_ITS_ARGUMENTS.format(name=name))
+            (root / "bin" / name).chmod(0o755)
+        (root / "centre.bash").write_text(CENTRE.format(shipped=slurm / "centre.bash", root=root))
+        for name in ("dict.txt", "train.bin"):
+            (root / "data bin" / name).write_text(name)
+
+    def run(self, script: str, *arguments, **variables) -> subprocess.CompletedProcess:
+        own = {"CALLS": self.calls, "CENTRE": self.root / "centre.bash", "DATA_BIN": "data bin", "SAVE_DIR": "save"}
+        own = {name: str(value) for name, value in (own | variables).items()}
+        command = ["bash", self.root / "recipes" / "slurm" / script, *arguments]
+        return subprocess.run(
+            command, cwd=self.root, env=os.environ | own, capture_output=True, text=True, stdin=subprocess.DEVNULL
+        )
+
+    def called(self, name: str) -> list[str]:
+        return (self.calls / name).read_text().splitlines()
+
+
+@pytest.fixture
+def project(tmp_path, repository):
+    """In a folder with a space in its name."""
+    (tmp_path / "a project").mkdir()
+    return Project(tmp_path / "a project", repository)
+
+
+def test_pretraining_is_launched_on_a_copy_of_the_data_bin(project):
+    done = project.run("pretrain.sh", "recipe.sh", "12", "--dry-run", "--", "--seed", "2")
+    assert done.returncode == 0, done.stderr
+    launch = ["-m", "alibert_fairseq.launch", "recipe.sh", "--nodes", "12", "--gpus-per-node", "4", "--account", "a b"]
+    launch += ["--requeue", "--detach", "--logs", f"{project.root}/work/launch", "--dry-run", "--", "--seed", "2"]
+    assert project.called("python") == launch
+    data_bin, save, offline = (line.split("=", 1)[1] for line in project.called("python.environment"))
+    assert Path(data_bin).parent == project.root / "scratch" / "data-bins" and "data bin-" in data_bin
+    assert {path.name: path.read_text() for path in Path(data_bin).iterdir()} == {
+        "dict.txt": "dict.txt",
+        "train.bin": "train.bin",
+    }
+    assert (save, offline) == (f"{project.root}/save", "1") and (project.root / "save").is_dir()
+
+
+def test_a_copy_is_made_once_and_anew_of_another_data_bin(project):
+    copies = project.root / "scratch" / "data-bins"
+    assert "copying" in project.run("pretrain.sh", "r.sh", "1").stdout
+    assert "copying" not in project.run("pretrain.sh", "r.sh", "1").stdout
+    (project.root / "data bin" / "train.bin").write_text("another")
+    (left,) = copies.iterdir()
+    assert "copying" in project.run("pretrain.sh", "r.sh", "1").stdout
+    (copy,) = set(copies.iterdir()) - {left}
+    copy.rename(f"{copy}.partial")  # as an interrupted copy is left
+    (copies / f"{copy.name}.partial" / "train.bin").unlink()
+    assert "copying" in project.run("pretrain.sh", "r.sh", "1").stdout
+    assert set(copies.iterdir()) == {left, copy} and (copy / "train.bin").read_text() == "another"
+
+
+@pytest.mark.parametrize(
+    "arguments, variables, words",
+    [
+        (["r.sh"], {}, "give a recipe and the number of nodes"),
+        (["r.sh", "1"], {"SAVE_DIR": ""}, "SAVE_DIR is not set"),
+        (["r.sh", "1"], {"DATA_BIN": "work"}, "work: no dict.txt"),
+    ],
+)
+def test_what_is_missing_is_said(arguments, variables, words, project):
+    done = project.run("pretrain.sh", *arguments, **variables)
+    assert done.returncode == 2 and done.stderr.startswith("error: ") and words in done.stderr
+    assert done.stderr.count("\n") == 1 and not (project.calls / "python").exists()
+
+
+def test_evaluation_is_one_job(project):
+    """The batch file, run here, exports and fine-tunes; once more, it does neither."""
+    for name in ("last.pt", "r.yaml"):
+        (project.root / name).touch()
+    done = project.run("evaluate.sh", "last.pt", "data bin", "r.yaml", "my annotations", "my output")
+    assert done.returncode == 0, done.stderr
+    out = project.root / "my output"
+    assert project.called("sbatch") == ["--job-name=evaluate", f"--output={out}/%j.log", "--gpus=1"]
+    batch = project.calls / "sbatch.input"
+    own = os.environ | {"CALLS": str(project.calls), "DATA_BIN": "", "SAVE_DIR": "", "HF_HUB_OFFLINE": "1"}
+    subprocess.run(["bash", batch], env=own, check=True, stdin=subprocess.DEVNULL)
+    finetune = ["-m", "downstream.finetune", f"{project.root}/r.yaml", "--data", f"{project.root}/my annotations"]
+    assert project.called("python") == [*finetune, "--model", f"{out}/model", "--output", f"{out}/ner"]
+    (out / "model").mkdir()
+    (out / "ner").mkdir()
+    (out / "ner" / "metrics.json").touch()
+    (project.calls / "python").unlink()
+    subprocess.run(["bash", batch], env=own, check=True, stdin=subprocess.DEVNULL)
+    assert not (project.calls / "python").exists()
+    missing = project.run("evaluate.sh", "none.pt", "data bin", "r.yaml", "my annotations", "my output")
+    assert missing.returncode == 2 and "none.pt: no such file" in missing.stderr
