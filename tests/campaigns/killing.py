@@ -60,24 +60,27 @@ class Peace:
 
     def calls(self, after: int) -> list[str]:
         """Those of the first save after so many updates, from the opening of its file on."""
-        saves = [note for note in self.notes if "\topen checkpoint" in note and int(note.partition("\t")[0]) >= after]
-        return self.notes[self.notes.index(saves[0]) :][: self._length(saves[0])] if saves else []
+        saves = [note for note in self.notes if "\topen checkpoint" in note and update_of(note) >= after]
+        since = self.notes[self.notes.index(saves[0]) :] if saves else []
+        return [note for note in since if update_of(note) == update_of(saves[0])]
 
-    def _length(self, opening: str) -> int:
-        update = opening.partition("\t")[0]
-        return sum(note.startswith(f"{update}\t") for note in self.notes)
+
+def update_of(note: str) -> int:
+    """After which it was noted."""
+    return int(note.partition("\t")[0])
 
 
 def in_peace(training: Training) -> Peace:
     """Train to the end."""
-    child = training.start()
-    child.goes_on_until(lambda: training.has_made(child, 1))
-    start_seconds = time.perf_counter() - child.began
+    child, moments = training.start(), []
+    for update in (1, 11):
+        child.goes_on_until(lambda update=update: training.has_made(child, update))
+        moments.append(time.perf_counter() - child.began)
     training.end(child)
     lines = [json.loads(line) for line in (training.folder / METRICS).read_text().splitlines()]
     size = (training.folder / "checkpoint_last.pt").stat().st_size
     epochs = [line["epoch"] for line in lines]
-    return Peace(training.folder, child.calls(), epochs, start_seconds, lines[-1]["seconds"] / len(lines), size)
+    return Peace(training.folder, child.calls(), epochs, moments[0], (moments[1] - moments[0]) / 10, size)
 
 
 def at_update(training: Training, due: int, peace: Peace, draw: random.Random) -> Child:
