@@ -29,12 +29,14 @@ from pathlib import Path
 
 import torch
 
+import alibert_fairseq
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from killing import KEPT, KINDS, Peace, Training, in_peace, signs_of_a_save
 from same_training import differences
 from training_child import updates_in
 
-PLUGIN = Path(__file__).resolve().parents[2] / "alibert_fairseq"
+PLUGIN = Path(alibert_fairseq.__file__).parent
 OBJECTIVES = {
     "mlm": "--task alibert_mlm --criterion alibert_mlm --arch alibert_tiny --optimizer alibert_adam --clip-norm 1.0",
     "electra": "--task electra --criterion electra --arch electra_tiny --optimizer lamb",
@@ -43,7 +45,7 @@ OPTIONS = f"""--encoder-layers 2 --encoder-embed-dim 64 --encoder-ffn-embed-dim 
     --embedding-dim 64 --tokens-per-sample 64 --max-positions 64 --batch-size 32 --lr 0.005 --seed 7 --max-epoch 3
     --lr-scheduler polynomial_decay --warmup-updates 10 --total-num-update 200 --log-format simple --log-interval 10
     --no-epoch-checkpoints --save-interval-updates 4 --keep-interval-updates {KEPT}"""  # dropout is on
-WORKERS = {0: "--num-workers 0", 2: "--num-workers 2 --disable-validation"}  # ends them in 5 seconds a validation
+WORKERS = {0: "--num-workers 0", 2: "--num-workers 2 --disable-validation"}  # which starts two at each save: slow
 KILLS_OF_RUN = ["update", "update", "bytes", "names", "again"]  # in some order
 
 

@@ -16,12 +16,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import torch._dynamo  # noqa: F401  an optimizer imports it, and would do so in each child
+import torch._dynamo  # an optimizer imports it, and would do so in each child
+import torch.utils.data
 from fairseq_cli import train
 
 METRICS = "metrics.jsonl"
 CALLS = ("open", "os.link", "os.rename", "os.remove")
 LOOK_SECONDS = 0.0005  # between two looks at the child
+torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = 0.1  # not 5 seconds to wait for each worker of a forgotten epoch
 
 
 def updates_in(folder: Path) -> int:
@@ -91,12 +93,10 @@ class Child:
 
     def goes_on_until(self, moment: Callable[[], bool]) -> bool:
         """Whether it came, or a stop did, before the child ended."""
-        while not self.stopped and not moment():
-            self.look()
-            if self.status is not None:
-                return False
+        while self.status is None and not self.stopped and not moment():
             time.sleep(LOOK_SECONDS)
-        return True
+            self.look()
+        return self.status is None
 
     def step(self) -> bool:
         """Let it do a little; whether it is still there."""

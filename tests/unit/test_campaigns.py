@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import os
+import random
 import re
 import subprocess
 import sys
@@ -248,3 +250,44 @@ def test_masked_words_stand_apart_whatever_the_text_rules(campaign):
     )
     assert len(drawn) == 41 and all(len(one.partition("\t")[0].split()) <= 25 for one in drawn)
     assert module.draw(lines, 5, seed=1) == module.draw(lines, 5, seed=1) != module.draw(lines, 5, seed=2)
+
+
+def test_the_kills_of_a_training_are_of_all_kinds_and_nothing_is_killed_again_before_it_was(campaign):
+    module = campaign("kill_training")
+    drawn = [module.kinds_of_run(5, random.Random(number)) for number in range(50)]
+    assert all(sorted(kinds) == sorted(module.KILLS_OF_RUN) and kinds[0] != "again" for kinds in drawn)
+    assert len(set(map(tuple, drawn))) > 20 and len(module.kinds_of_run(2, random.Random(1))) == 2
+
+
+def test_a_difference_is_the_exit_status_of_the_kills(campaign, monkeypatch, capsys):
+    module = campaign("kill_training")
+    monkeypatch.setattr(sys, "argv", ["kill_training", "data-bin", "--output", "runs"])
+    for differences, status in ([], 0), (["checkpoint_last.pt: best"], 1):
+        found = {"mlm": module.Found(runs=2, differences=differences), "electra": module.Found(runs=2)}
+        monkeypatch.setattr(module, "campaign", lambda *_, found=found: found)
+        assert module.main() == status
+        assert json.loads(capsys.readouterr().out)["mlm"]["differences"] == differences
+
+
+def test_a_save_under_way_is_told_from_its_folder(campaign, tmp_path):
+    signs = campaign("killing").signs_of_a_save
+
+    def write(name, when):
+        (tmp_path / name).write_bytes(b"12345")
+        os.utime(tmp_path / name, (when, when))
+
+    write("checkpoint_1_4.pt", 100)
+    assert list(signs(tmp_path).values()) == ["checkpoint_1_4.pt is not yet checkpoint_last.pt"]
+    os.link(tmp_path / "checkpoint_1_4.pt", tmp_path / "checkpoint_last.pt")
+    write("checkpoint_previous.pt", 90)
+    write("checkpoint_1_2.pt", 90)
+    assert signs(tmp_path) == {}
+    write("checkpoint_1_6.pt.tmp", 200)
+    before = signs(tmp_path)
+    assert list(before.values()) == ["checkpoint_1_6.pt.tmp of 5 bytes"]
+    os.utime(tmp_path / "checkpoint_1_6.pt.tmp", (300, 300))  # another one of the name, left by another kill
+    assert signs(tmp_path).keys().isdisjoint(before)
+    os.rename(tmp_path / "checkpoint_1_6.pt.tmp", tmp_path / "checkpoint_1_6.pt")
+    not_last, one_too_many = signs(tmp_path).values()
+    assert not_last == "checkpoint_1_6.pt is not yet checkpoint_last.pt"
+    assert one_too_many == "checkpoint_1_2.pt is not yet removed"

@@ -1,0 +1,125 @@
+"""tests/campaigns/kill_training.py in short: its kills do no harm, and what would be harm is seen."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from fairseq import checkpoint_utils
+
+from tests.same_training import METRICS, differences
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CAMPAIGNS = REPOSITORY / "tests" / "campaigns"
+SEED = "28"  # a save before a rename, a start; some bytes of a save, an update: in epochs 1 to 3
+WITHOUT_MOMENTS = """
+import sys
+import torch
+sys.path.insert(0, {place!r})
+import kill_training
+torch.optim.Optimizer.load_state_dict = lambda self, state: None
+kill_training.OBJECTIVES.pop("electra")
+sys.exit(kill_training.main())
+"""
+
+
+def campaign(*command, cwd: Path) -> tuple[int, dict, str]:
+    """(exit status, what it found, all it said)."""
+    own = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run([sys.executable, *map(str, command)], cwd=cwd, env=own, capture_output=True, text=True)
+    said, brace, found = done.stdout.partition("{\n")
+    assert brace, done.stdout + done.stderr[-4000:]
+    return done.returncode, json.loads(brace + found), said
+
+
+@pytest.fixture(scope="module")
+def killed(data_bin, tmp_path_factory) -> tuple[Path, int, dict, str]:
+    """The folder of a campaign of two kills for each objective, and what came of it."""
+    place = tmp_path_factory.mktemp("killed")
+    script = CAMPAIGNS / "kill_training.py"
+    return place, *campaign(script, data_bin, "--output", "runs", "--kills", "2", "--seed", SEED, cwd=place)
+
+
+def test_killed_trainings_end_with_the_same_bits(killed):
+    _, status, found, said = killed
+    assert status == 0, said
+    for objective, workers in (("mlm", "0"), ("electra", "2")):
+        of = found[objective]
+        assert (of["kills"], of["workers"], of["runs"], of["equal_runs"]) == (2, {workers: 2}, 1, 1)
+        assert of["in_save"] >= 1 and of["updates_done_again"] > 0 and of["differences"] == []
+    assert found["mlm"]["kinds"] == {"names": 1, "again": 1} and found["electra"]["kinds"] == {"bytes": 1, "update": 1}
+    assert len(found["mlm"]["epochs"] | found["electra"]["epochs"]) > 1
+
+
+def test_a_training_that_goes_on_without_its_moments_is_seen(data_bin, tmp_path):
+    script = WITHOUT_MOMENTS.format(place=str(CAMPAIGNS))
+    status, found, said = campaign(
+        "-c", script, data_bin, "--output", "runs", "--kills", "1", "--seed", SEED, cwd=tmp_path
+    )
+    assert status == 1 and found["mlm"]["equal_runs"] == 0 and "the same" not in said
+    assert any("checkpoint_last.pt: optimizer." in what for what in found["mlm"]["differences"])
+
+
+def change_tensor(state):
+    """The least there is: the last bit of one number."""
+    weight = state["model"]["encoder.lm_head.bias"].view(-1)
+    weight[7] = torch.nextafter(weight[7], torch.tensor(10.0))
+
+
+def change_moment(state):
+    moments = state["last_optimizer_state"]["state"][3]["exp_avg_sq"].view(-1)
+    moments[0] = torch.nextafter(moments[0], torch.tensor(10.0))
+
+
+DAMAGES = {
+    "model.encoder.lm_head.bias": change_tensor,
+    "model.encoder.lm_head.bias: missing": lambda state: state["model"].pop("encoder.lm_head.bias"),
+    "model.more: nobody else has it": lambda state: state["model"].update(more=torch.ones(1)),
+    "optimizer.3.exp_avg_sq": change_moment,
+    "optimizer.3.exp_avg: missing": lambda state: state["last_optimizer_state"]["state"][3].pop("exp_avg"),
+    "optimizer.group 0.lr": lambda state: state["last_optimizer_state"]["param_groups"][0].update(lr=0.1),
+    "history.num_updates": lambda state: state["optimizer_history"][-1].update(num_updates=74),
+    "place.epoch": lambda state: state["extra_state"]["train_iterator"].update(epoch=3),
+    "place.iterations_in_epoch": lambda state: state["extra_state"]["train_iterator"].update(iterations_in_epoch=1),
+    "best": lambda state: state["extra_state"].update(best=1.0),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_a_checkpoint_that_differs_is_seen(killed, tmp_path, what):
+    whole, ours = killed[0] / "runs" / "mlm-0", tmp_path / "ours"
+    shutil.copytree(whole, ours)
+    assert differences(ours, whole) == []
+    last = ours / "checkpoint_last.pt"
+    state = torch.load(last, weights_only=False)
+    DAMAGES[what](state)
+    checkpoint_utils.torch_persistent_save(state, str(last))
+    shutil.copy(whole / "checkpoint_previous.pt", ours)
+    assert differences(ours, whole) == [f"checkpoint_last.pt: {what}"]
+
+
+def test_files_and_updates_that_differ_are_seen(killed, tmp_path):
+    whole, ours = killed[0] / "runs" / "mlm-0", tmp_path / "ours"
+    shutil.copytree(whole, ours)
+    (ours / "checkpoint_best.pt").unlink()
+    (ours / "checkpoint_last.pt.tmp").touch()
+    lines = (ours / METRICS).read_text().splitlines()
+    (ours / METRICS).write_text("\n".join([*lines[:8], *lines[7:]]))
+    left, missing, repeated = differences(ours, whole)
+    assert (left, missing) == ("checkpoint_last.pt.tmp: left", "checkpoint_best.pt: missing")
+    assert repeated.startswith(f"{METRICS}: updates [1, 2, 3, 4, 5, 6, 7, 8, 8, 9,")
+    shutil.rmtree(ours)
+    shutil.copytree(whole, ours)
+    later = json.loads(lines[9])
+    lines[9] = json.dumps(later | {"seconds": 1000})
+    (ours / METRICS).write_text("\n".join(lines))
+    assert differences(ours, whole) == []
+    lines[9] = json.dumps(later | {"gnorm": later["gnorm"] * 1.0000001})
+    (ours / METRICS).write_text("\n".join(lines))
+    assert differences(ours, whole) == [f"{METRICS}: update 10"]
+    (ours / METRICS).write_text("\n".join([*lines[:9], *lines[10:]]))
+    assert differences(ours, whole)[0].startswith(f"{METRICS}: updates [1, 2, 3, 4, 5, 6, 7, 8, 9, 11,")
