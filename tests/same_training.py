@@ -39,13 +39,12 @@ def values(checkpoint: Path) -> dict[str, object]:
 
 
 def averages(saved: dict) -> dict[str, tuple]:
-    """The averages that the log goes on with, without times, and without those over all time: fairseq shows none of
-    these, and adds nothing to them after a resume."""
+    """Those of the epoch, without times. Of others fairseq forgets what was before when a run goes on at the start of
+    an epoch, or adds nothing any more: they are in no line but those of its own log."""
     return {
-        f"{over}.{name}": tuple(map(float, (meter["val"] or 0, meter["sum"], meter["count"])))
-        for over, meters in saved.items()
-        for _, name, kind, meter in meters
-        if kind == "AverageMeter" and over != "default"
+        name: tuple(map(float, (meter["val"] or 0, meter["sum"], meter["count"])))
+        for _, name, kind, meter in saved["train"]
+        if kind == "AverageMeter"
     }
 
 

@@ -86,6 +86,7 @@ DAMAGES = {
     "place.epoch": lambda state: state["extra_state"]["train_iterator"].update(epoch=3),
     "place.iterations_in_epoch": lambda state: state["extra_state"]["train_iterator"].update(iterations_in_epoch=1),
     "best": lambda state: state["extra_state"].update(best=1.0),
+    "average.loss": lambda state: dict(state["extra_state"]["metrics"])["train"][0][3].update(val=1.0),
 }
 
 
