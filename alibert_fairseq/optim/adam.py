@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 
+import torch
 from fairseq.optim import register_optimizer
 
 from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer, refuse_outside
 from alibert_fairseq.optim.moments import AdamLamb
+from alibert_fairseq.optim.sharded import sharded
 
 
 @dataclass
@@ -28,14 +30,16 @@ class AliBertAdam(LayeredOptimizer):
 
     adapt = False
 
-    def build(self, cfg: AliBertAdamConfig, groups: list[dict]) -> AdamLamb:
+    def build(self, cfg: AliBertAdamConfig, groups: list[dict]) -> torch.optim.Optimizer:
+        """Ours; the state shared out with --shard-optimizer-state."""
         refuse_outside("--alibert-adam-eps", cfg.alibert_adam_eps, cfg.alibert_adam_eps > 0, "above 0")
-        return AdamLamb(
+        return (sharded if cfg.shard_optimizer_state else AdamLamb)(
             groups,
             lr=cfg.lr[0],
             betas=parse_betas("--alibert-adam-betas", cfg.alibert_adam_betas),
             eps=cfg.alibert_adam_eps,
             bias_correction=cfg.alibert_adam_bias_correction,
+            adapt=False,
         )
 
 

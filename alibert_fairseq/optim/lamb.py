@@ -10,6 +10,7 @@ from omegaconf import II
 from alibert_fairseq.optim.adam import parse_betas
 from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer, refuse_outside
 from alibert_fairseq.optim.moments import AdamLamb
+from alibert_fairseq.optim.sharded import sharded
 
 logger = logging.getLogger(__name__)
 
@@ -57,10 +58,11 @@ class AliBertLamb(LayeredOptimizer):
             "bias_correction": not cfg.lamb_no_bias_correction,
         }
         params = [p for group in groups for p in group["params"]]
-        fused = _fused_lamb() if cfg.weight_decay and on_gpu(params) else None
+        plain = cfg.shard_optimizer_state  # apex's kernel takes the norm of all gradients over the share it has
+        fused = _fused_lamb() if cfg.weight_decay and on_gpu(params) and not plain else None
         logger.info("LAMB runs on %s", "apex's fused kernel" if fused else "PyTorch's operations")
         if fused is None:
-            return AdamLamb(groups, max_grad_norm=clip, **settings)
+            return (sharded if cfg.shard_optimizer_state else AdamLamb)(groups, max_grad_norm=clip, **settings)
         for group in groups:
             del group["adapt"]  # apex adapts the groups that decay
         return fused(groups, max_grad_norm=clip or float("inf"), use_nvlamb=False, **settings)

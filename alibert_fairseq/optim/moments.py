@@ -27,6 +27,7 @@ class AdamLamb(torch.optim.Optimizer):
         super().__init__(params, defaults | {"step": 0})
         self.bias_correction = bias_correction
         self.max_grad_norm = max_grad_norm
+        self.clipped_over: list | None = None  # other tensors than the groups', where these are a share of the model's
 
     @torch.no_grad()
     def step(self, closure=None):
@@ -35,16 +36,18 @@ class AdamLamb(torch.optim.Optimizer):
         scale = self._clip_scale()
         for group in self.param_groups:
             params = [p for p in group["params"] if p.grad is not None]
-            if params:
+            if params or not group["params"]:  # a process's share of a group may be empty, its count goes on
                 group["step"] += 1
+            if params:
                 self._update(group, params, [p.grad for p in params], scale)
         return loss
 
     def _clip_scale(self) -> Tensor | None:
-        """1 / max(1, |g| / max_grad_norm) over the gradients of all groups, or None."""
+        """1 / max(1, |g| / max_grad_norm) over the gradients of all groups, or of `clipped_over`; or None."""
         if self.max_grad_norm is None:
             return None
-        grads = [p.grad for group in self.param_groups for p in group["params"] if p.grad is not None]
+        params = self.clipped_over or [p for group in self.param_groups for p in group["params"]]
+        grads = [p.grad for p in params if p.grad is not None]
         norms = torch._foreach_norm(grads)
         total = torch.linalg.vector_norm(torch.stack(norms)) if norms else torch.ones(())
         return 1 / (total / self.max_grad_norm).clamp(min=1)

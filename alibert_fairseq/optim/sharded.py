@@ -1,0 +1,35 @@
+"""`--shard-optimizer-state`: each process keeps the moments of its share of the tensors, by torch's ZeRO (stage 1).
+
+Tensors are shared out whole, so each has its own trust ratio and the update is bit for bit that of the unsharded
+optimizer; afterwards every process sends the others the tensors it has updated. A checkpoint holds the whole state, in
+the form of the unsharded one: it can be gone on from with and without sharding, and on another number of processes.
+docs/objectives/optimizers.md says what it saves and costs.
+"""
+
+import logging
+
+import torch
+from torch.distributed.optim import ZeroRedundancyOptimizer
+
+from alibert_fairseq.optim.moments import AdamLamb
+
+logger = logging.getLogger(__name__)
+
+
+def sharded(groups: list[dict], **settings) -> ZeroRedundancyOptimizer:
+    """AdamLamb with these settings, its state shared out among the processes of torch.distributed.
+
+    LAMB's own clipping takes the gradients of all tensors, of which each process has the sum after the exchange.
+    Ends the run in one sentence where there is a single process, which has nobody to share with.
+    """
+    if not torch.distributed.is_initialized() or torch.distributed.get_world_size() == 1:
+        raise SystemExit(
+            "error: --shard-optimizer-state shares the optimizer's state among processes, of which there is one; leave "
+            "it out."
+        )
+    every = [p for group in groups for p in group["params"]]
+    optimizer = ZeroRedundancyOptimizer(groups, optimizer_class=AdamLamb, **settings)
+    optimizer.optim.clipped_over = every
+    own = sum(p.numel() for group in optimizer.optim.param_groups for p in group["params"])
+    logger.info("this process keeps the moments of %d of %d parameters", own, sum(p.numel() for p in every))
+    return optimizer
