@@ -1,7 +1,7 @@
 """What `--user-dir alibert_fairseq` loads: every task, model, criterion, optimizer and schedule, by name.
 
 fairseq itself imports only the `tasks` and `models` of a plugin, so each registered module is named here. Its training
-learns to write metrics.jsonl, and to save a checkpoint when it is asked to stop.
+learns to write metrics.jsonl, to save a checkpoint when it is asked to stop, and to guard itself.
 """
 
 from fairseq.trainer import Trainer
@@ -10,6 +10,7 @@ from alibert_fairseq import text  # noqa: F401  --tokenizer, --bpe
 from alibert_fairseq.criterions import electra as electra_criterion  # noqa: F401
 from alibert_fairseq.criterions import masked_lm as masked_lm_criterion  # noqa: F401
 from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion  # noqa: F401
+from alibert_fairseq.guards import guarding
 from alibert_fairseq.metrics_log import logging_metrics
 from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
@@ -22,3 +23,4 @@ from alibert_fairseq.tasks import segment_pairs as segment_pairs_task  # noqa: F
 
 logging_metrics(Trainer)
 stopping_when_asked(Trainer)
+guarding(Trainer)

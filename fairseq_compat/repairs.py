@@ -215,6 +215,15 @@ REPAIRS = [
         distributed.device_ids_only_on_gpu,
     ),
     Repair(
+        "several processes on a port that is in use: they wait for each other without an end",
+        "torch asks whoever listens there, and waits for the answer",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.distributed.utils",),
+        distributed.the_port_is_of_this_training,
+    ),
+    Repair(
         "--update-freq with several processes: too large a gradient in the last update of an epoch",
         "fairseq leaves a process out of the number of samples when the last of its batches is empty",
         "fairseq",
@@ -233,7 +242,7 @@ REPAIRS = [
         readers.stopped_before_the_interpreter,
     ),
     Repair(
-        "a refused option or checkpoint ends in a traceback",
+        "a refused option or checkpoint, a killed worker, a process that is gone: tracebacks",
         "fairseq's commands catch nothing",
         "fairseq",
         "0.12.2",

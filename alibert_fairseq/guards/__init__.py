@@ -1,0 +1,18 @@
+"""What a training watches over while nobody does: hooks on fairseq's Trainer, each in a file of its own.
+
+A batch whose loss or gradient is not finite is skipped; a loss that jumps is told; too little memory ends the run in a
+sentence; and so does a process that stops answering. Where fairseq's own commands end, fairseq_compat says why.
+"""
+
+from alibert_fairseq.guards.memory import refusing_too_little_memory
+from alibert_fairseq.guards.nonfinite import skipping_what_is_not_finite
+from alibert_fairseq.guards.silence import watching_for_silence
+from alibert_fairseq.guards.spikes import telling_of_spikes
+
+
+def guarding(trainer_class: type) -> None:
+    """Have every training with fairseq's Trainer guarded."""
+    skipping_what_is_not_finite(trainer_class)
+    telling_of_spikes(trainer_class)
+    refusing_too_little_memory(trainer_class)
+    watching_for_silence(trainer_class)

@@ -1,0 +1,12 @@
+"""The options of the guards, which every pretraining task has; a training with another task has the defaults."""
+
+STOP_AFTER_NONFINITE = 10  # batches are shuffled: were one in ten bad, ten in a row came once in 10**10 updates
+SILENCE_TIMEOUT = (
+    480  # seconds: a checkpoint of `large`, 4 GB, takes that at 8 MB/s; nccl ends all without a word at 600
+)
+
+
+def option(trainer, name: str, default: int) -> int:
+    """An option of the trainer's task."""
+    value = getattr(trainer.cfg.task, name, None)
+    return default if value is None else value

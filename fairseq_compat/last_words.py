@@ -1,0 +1,114 @@
+"""What a training says when it cannot go on through no fault of its own: one sentence, not a traceback.
+
+A worker that read batches ahead and was killed, and a connection to another process that was lost, end in exit code 75,
+EX_TEMPFAIL of sysexits.h: the same command goes on. A port that somebody else listens on ends in 2, as any refusal.
+Of several processes each says which one it is, and ends at once: an interpreter may wait for peers that are gone.
+"""
+
+import os
+import re
+import signal
+import socket
+import sys
+from multiprocessing import process
+from typing import NoReturn
+
+AGAIN = 75
+WORKER = re.compile(
+    r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)"
+)  # torch/utils/data/dataloader.py and DataLoader.cpp
+LOST = (  # what gloo, nccl and the store say, in lower case
+    "connection closed by peer",
+    "connection reset by peer",
+    "connection refused",
+    "connection was likely closed",
+    "broken pipe",
+    "socket closed",
+    "failed to recv",
+    "timed out waiting",
+    "remote process exited",
+    "nccl error",
+    "software caused connection abort",
+)
+
+
+def last_words(error: BaseException) -> tuple[str, int] | None:
+    """(sentence, exit code) of an error that is not the program's; None for any other."""
+    for known in (_a_dead_worker, _a_taken_port, _a_lost_connection):
+        words = known(error)
+        if words is not None:
+            return words
+    return None
+
+
+def _a_dead_worker(error: BaseException) -> tuple[str, int] | None:
+    found = WORKER.search(str(error)) if isinstance(error, RuntimeError) else None
+    if found is None:
+        return None
+    pids = [int(pid) for pid in found[1].split(",")]
+    how = " and ".join(f"{pid} ({_end_of(pid)})" for pid in pids)
+    return (
+        f"the worker process that reads batches, {how}, ended; give the job more memory, or --num-workers fewer; the "
+        "same command goes on.",
+        AGAIN,
+    )
+
+
+def _end_of(pid: int) -> str:
+    """How a process that this one started came to its end."""
+    codes = [each.exitcode for each in list(process._dangling) if each.pid == pid]
+    if not codes or codes[0] is None:
+        return "nobody knows how"
+    return f"killed by {signal.Signals(-codes[0]).name}" if codes[0] < 0 else f"with exit code {codes[0]}"
+
+
+def _a_taken_port(error: BaseException) -> tuple[str, int] | None:
+    if not isinstance(error, RuntimeError) or "EADDRINUSE" not in str(error):
+        return None
+    port = os.environ.get("MASTER_PORT", "of --distributed-init-method")
+    return f"the port {port}, on which the processes meet, is in use; give another MASTER_PORT.", 2
+
+
+def _a_lost_connection(error: BaseException) -> tuple[str, int] | None:
+    from torch import distributed
+
+    if not distributed.is_available() or not distributed.is_initialized():
+        return None
+    own = (distributed.DistBackendError, distributed.DistNetworkError, distributed.DistStoreError)
+    said = str(error).lower()
+    if not isinstance(error, own) and not (
+        isinstance(error, (RuntimeError, ConnectionError)) and any(words in said for words in LOST)
+    ):
+        return None
+    return (
+        f"lost the connection to another process {_when()}; the one that failed first says why; the same command goes "
+        "on.",
+        AGAIN,
+    )
+
+
+def _when() -> str:
+    """The update, which fairseq's meters know."""
+    metrics = sys.modules.get("fairseq.logging.metrics")
+    meter = metrics.get_meter("default", "num_updates") if metrics else None
+    return "while it started" if meter is None else f"in update {int(meter.val or 0) + 1}"
+
+
+def place() -> str:
+    """`rank 3 (host): ` where there are several processes, else nothing."""
+    torch = sys.modules.get("torch")
+    if torch and torch.distributed.is_available() and torch.distributed.is_initialized():
+        rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    else:
+        rank, processes = os.environ.get("RANK", "0"), int(os.environ.get("WORLD_SIZE") or 1)
+    return f"rank {rank} ({socket.gethostname()}): " if processes > 1 else ""
+
+
+def end(sentence: str, code: int) -> NoReturn:
+    """Say it and end."""
+    several = place()
+    print(f"error: {several}{sentence}", file=sys.stderr, flush=True)
+    if several:
+        sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)
