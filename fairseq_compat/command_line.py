@@ -5,6 +5,7 @@ import sys
 from contextlib import contextmanager
 
 from fairseq_compat.last_words import end, last_words, place
+from fairseq_compat.peers import farewell
 from fairseq_compat.refusal import Refusal
 
 SAYS = "error: "  # how the sentence begins that a plugin ends with, as the message of a SystemExit
@@ -59,6 +60,7 @@ def refusals_in_one_sentence(module):
         except Exception as error:
             words = last_words(error)
             if words is None:
+                farewell(place())
                 raise
             end(*words)
 

@@ -10,10 +10,14 @@ import re
 import signal
 import socket
 import sys
+import threading
 from multiprocessing import process
 from typing import NoReturn
 
+from fairseq_compat.peers import farewell
+
 AGAIN = 75
+_ending = threading.Lock()
 WORKER = re.compile(
     r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)"
 )  # torch/utils/data/dataloader.py and DataLoader.cpp
@@ -95,20 +99,24 @@ def _when() -> str:
 
 
 def place() -> str:
-    """`rank 3 (host): ` where there are several processes, else nothing."""
+    """`rank 3 (host)` where there are several processes, else nothing."""
     torch = sys.modules.get("torch")
     if torch and torch.distributed.is_available() and torch.distributed.is_initialized():
         rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
     else:
         rank, processes = os.environ.get("RANK", "0"), int(os.environ.get("WORLD_SIZE") or 1)
-    return f"rank {rank} ({socket.gethostname()}): " if processes > 1 else ""
+    return f"rank {rank} ({socket.gethostname()})" if processes > 1 else ""
 
 
-def end(sentence: str, code: int) -> NoReturn:
-    """Say it and end."""
+def end(sentence: str, code: int, tell: bool = True) -> NoReturn:
+    """Say it, once, and end; of several processes, `tell` the others."""
     several = place()
-    print(f"error: {several}{sentence}", file=sys.stderr, flush=True)
+    if several and not _ending.acquire(blocking=False):
+        threading.Event().wait()  # another thread is at it
+    print(f"error: {several and several + ': '}{sentence}", file=sys.stderr, flush=True)
     if several:
+        if tell:
+            farewell(several)
         sys.stdout.flush()
         os._exit(code)
     sys.exit(code)

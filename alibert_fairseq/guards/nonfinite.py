@@ -196,7 +196,7 @@ def _told_and_kept(trainer, samples: list, error: NotFinite) -> None:
             _keep(trainer, update, samples, error)
     if first:
         logger.warning(f"update {update}: not finite ({error}); batch skipped, {skipping.in_a_row} in a row, {kept}")
-    most = option(trainer, "stop_after_nonfinite", STOP_AFTER_NONFINITE)
+    most = option(trainer.cfg, "stop_after_nonfinite", STOP_AFTER_NONFINITE)
     if skipping.in_a_row >= most:
         _end(
             trainer,

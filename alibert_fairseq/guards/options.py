@@ -6,7 +6,7 @@ SILENCE_TIMEOUT = (
 )
 
 
-def option(trainer, name: str, default: int) -> int:
-    """An option of the trainer's task."""
-    value = getattr(trainer.cfg.task, name, None)
+def option(cfg, name: str, default: int) -> int:
+    """An option of the task in a training's configuration."""
+    value = getattr(cfg.task, name, None)
     return default if value is None else value

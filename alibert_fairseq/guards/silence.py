@@ -19,6 +19,8 @@ import threading
 import time
 from collections.abc import Callable
 
+import torch
+
 from alibert_fairseq.guards.options import SILENCE_TIMEOUT, option
 from alibert_fairseq.stopping import AGAIN, store_of_processes
 
@@ -153,22 +155,22 @@ def end_with(rank: int, sentence: str) -> None:
 
 def watching_for_silence(trainer_class: type) -> None:
     """Have fairseq's Trainer say where it is, and watch, where there are several processes."""
-    load = trainer_class.load_checkpoint
+    initialise = trainer_class.__init__
 
-    @functools.wraps(load)
-    def load_checkpoint(self, *args, **options):
-        self.place, store = Place(), store_of_processes()
-        timeout = option(self, "silence_timeout", SILENCE_TIMEOUT)
+    @functools.wraps(initialise)
+    def __init__(self, cfg, *args, **options):
+        self.place, store, timeout = Place(), store_of_processes(), option(cfg, "silence_timeout", SILENCE_TIMEOUT)
         if store is not None and timeout:
-            rank, processes = self.data_parallel_rank, self.data_parallel_world_size
+            rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
             own = getattr(store, "clone", lambda: store)()  # a connection that the training does not wait on
             watch = Watch(self.place, own, rank, processes, timeout, functools.partial(end_with, rank))
             atexit.register(watch.stop)
             watch.start()
-        return load(self, *args, **options)
+        initialise(self, cfg, *args, **options)
 
-    trainer_class.load_checkpoint = load_checkpoint
+    trainer_class.__init__ = __init__
     for name, before, after in (
+        ("load_checkpoint", STARTING, STARTING),
         ("get_train_iterator", STARTING, READING),
         ("begin_epoch", STARTING, READING),
         ("train_step", COMPUTING, READING),
@@ -182,13 +184,10 @@ def watching_for_silence(trainer_class: type) -> None:
 def _placed(method, before: str, after: str | None):
     @functools.wraps(method)
     def placed(self, *args, **options):
-        place = getattr(self, "place", None)
-        if place is None:
-            return method(self, *args, **options)
-        place.at(self.get_num_updates(), before)
+        self.place.at(self.get_num_updates(), before)
         found = method(self, *args, **options)
         if after is not None:
-            place.at(self.get_num_updates(), after)
+            self.place.at(self.get_num_updates(), after)
         return found
 
     return placed
