@@ -50,20 +50,16 @@ def _a_dead_worker(error: BaseException) -> tuple[str, int] | None:
     if found is None:
         return None
     pids = [int(pid) for pid in found[1].split(",")]
-    how = " and ".join(f"{pid} ({_end_of(pid)})" for pid in pids)
-    return (
-        f"the worker process that reads batches, {how}, ended; give the job more memory, or --num-workers fewer; the "
-        "same command goes on.",
-        AGAIN,
-    )
+    how = " and ".join(f"worker process {pid} of the data loader {_end_of(pid)}" for pid in pids)
+    return f"{how}; give the job more memory, or fewer --num-workers; the same command goes on.", AGAIN
 
 
 def _end_of(pid: int) -> str:
     """How a process that this one started came to its end."""
     codes = [each.exitcode for each in list(process._dangling) if each.pid == pid]
     if not codes or codes[0] is None:
-        return "nobody knows how"
-    return f"killed by {signal.Signals(-codes[0]).name}" if codes[0] < 0 else f"with exit code {codes[0]}"
+        return "ended"
+    return f"was killed by {signal.Signals(-codes[0]).name}" if codes[0] < 0 else f"ended with exit code {codes[0]}"
 
 
 def _a_taken_port(error: BaseException) -> tuple[str, int] | None:

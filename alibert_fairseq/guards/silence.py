@@ -64,6 +64,7 @@ class Watch(threading.Thread):
         self.writing: threading.Thread | None = None
 
     def run(self) -> None:
+        self.tick()
         while not self.over.wait(self.beat):
             self.tick()
 
