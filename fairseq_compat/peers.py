@@ -115,6 +115,9 @@ class Lookout(threading.Thread):
     def __init__(self, store):
         super().__init__(daemon=True, name="lookout")
         self.store, self.over = store, threading.Event()
+
+    def start(self) -> None:
+        super().start()
         self.all.append(self)
         atexit.register(self.stop)
 
