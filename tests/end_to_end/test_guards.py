@@ -119,3 +119,70 @@ def test_too_little_memory_of_one_process_ends_both(data_bin, repository, spoili
     assert pair.ended(1, sentence, within=MINUTE) == [75, 1]
     assert "can't allocate memory" in pair.sentences(1)[0] and re.search(OTHER.format(0, 1), pair.sentences(0)[0])
     assert json.loads((tmp_path / "save" / "metrics.jsonl").read_text().splitlines()[-1])["update"] == 3
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "precision"),
+    [("lamb", ""), ("alibert_adam", ""), ("lamb", "--bf16"), ("adam", "--bf16"), ("adam", "--memory-efficient-bf16")],
+)
+def test_a_skipped_batch_leaves_every_tensor_as_it_was(optimizer, precision, data_bin, repository, tmp_path):
+    """And the updates after it are those of a training that never met it."""
+    options = ["--cpu", "--optimizer", optimizer, *precision.split()]
+    words = command("mlm", data_bin, tmp_path / "save", repository, *options)
+    met, never = trainer_of(words[1:] + ["--clip-norm", "1.0"]), trainer_of(words[1:] + ["--clip-norm", "1.0"])
+    batches = [sample for sample, _ in zip(met.get_train_iterator(1).next_epoch_itr(), range(4), strict=False)]
+    for trainer in (met, never):
+        assert trainer.train_step(batches[:1]) is not None
+    before = state_of(met)
+    hook = next(met.model.parameters()).register_hook(lambda gradient: gradient * float("inf"))
+    assert met.train_step(batches[1:2]) is None and met.get_num_updates() == 1
+    hook.remove()
+    assert [name for name, value in state_of(met).items() if not torch.equal(value, before[name])] == []
+    for trainer in (met, never):
+        for batch in batches[2:]:
+            assert trainer.train_step([batch]) is not None
+    after, expected = state_of(met), state_of(never)
+    assert after.keys() == expected.keys() and len(after) > 50 and met.get_num_updates() == 3
+    assert [name for name in after if not torch.equal(after[name], expected[name])] == []
+
+
+def test_the_batch_that_was_kept_gives_the_loss_again(data_bin, repository, tmp_path):
+    """With dropout, from the weights before it and the seed beside it."""
+    trainer = trainer_of(command("mlm", data_bin, tmp_path / "save", repository, "--cpu")[1:])
+    batches = [sample for sample, _ in zip(trainer.get_train_iterator(1).next_epoch_itr(), range(2), strict=False)]
+    trainer.train_step(batches[:1])
+    hook = next(trainer.model.parameters()).register_hook(lambda gradient: gradient * float("nan"))
+    trainer.train_step(batches[1:])
+    hook.remove()
+    kept = torch.load(tmp_path / "save" / "nonfinite_2_rank0.pt", weights_only=True)
+    torch.manual_seed(kept["seed"])
+    trainer.model.train()
+    loss, *_ = trainer.task.train_step(kept["samples"][0], trainer.model, trainer.criterion, trainer.optimizer, 1)
+    assert float(loss.detach()) == kept["loss"]
+
+
+def trainer_of(arguments: list[str]):
+    """fairseq's Trainer of a command, at its start."""
+    from fairseq import options, tasks, utils
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+    from fairseq.trainer import Trainer
+
+    cfg = convert_namespace_to_omegaconf(
+        options.parse_args_and_arch(options.get_training_parser(), input_args=[str(word) for word in arguments])
+    )
+    utils.set_torch_seed(cfg.common.seed)
+    task = tasks.setup_task(cfg.task)
+    task.load_dataset("train")
+    trainer = Trainer(cfg, task, task.build_model(cfg.model), task.build_criterion(cfg.criterion))
+    trainer.load_checkpoint("nothing to load")
+    trainer.begin_epoch(1)
+    return trainer
+
+
+def state_of(trainer) -> dict[str, torch.Tensor]:
+    """Copies of every tensor of the model and of the optimizer, master weights too."""
+    found = {name: value.clone() for name, value in trainer.model.state_dict().items()}
+    state = trainer.optimizer.state_dict()
+    for index, moments in state["state"].items():
+        found |= {f"{index}.{name}": value.clone() for name, value in moments.items() if torch.is_tensor(value)}
+    return found | {f"master.{index}": value.clone() for index, value in enumerate(state.get("fp32_params", []))}
