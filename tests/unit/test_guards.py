@@ -6,6 +6,7 @@ import random
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,10 +14,25 @@ from alibert_fairseq.guards import memory, nonfinite, silence
 from alibert_fairseq.guards.memory import is_memory, refusing_too_little_memory
 from alibert_fairseq.guards.nonfinite import KEPT, skipping_what_is_not_finite
 from alibert_fairseq.guards.options import option
-from alibert_fairseq.guards.silence import COMPUTING, EXCHANGING, READING, SAVING, STAGES, Place, Watch, told
+from alibert_fairseq.guards.silence import (
+    COMPUTING,
+    EXCHANGING,
+    READING,
+    SAVING,
+    STAGES,
+    STARTING,
+    VALIDATING,
+    Place,
+    Watch,
+    told,
+)
 from alibert_fairseq.guards.spikes import WINDOW, Spikes, telling_of_spikes
 
-BATCH = {"id": torch.tensor([3, 4]), "net_input": {"src_tokens": torch.zeros(2, 8, dtype=torch.long)}, "ntokens": 16}
+BATCH = {
+    "id": torch.tensor([3, 4]),
+    "net_input": {"src_tokens": torch.zeros(2, 8, dtype=torch.long)},
+    "ntokens": np.int64(16),  # which weights_only=True would not open
+}
 
 
 class Trainer:
@@ -194,6 +210,17 @@ def test_a_batch_that_cannot_be_kept_ends_nothing(skipping, tmp_path, caplog):
     unsaved = begun(skipping(tmp_path, no_save=True))
     unsaved.now = (1.0, math.nan)
     assert unsaved.train_step([BATCH]) is None and not list(tmp_path.iterdir())
+
+
+def test_a_batch_is_written_whole_or_not_at_all(skipping, tmp_path, monkeypatch):
+    def cut_short(held, file):
+        file.write(b"PK")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", cut_short)
+    trainer = begun(skipping(tmp_path))
+    trainer.now = (1.0, math.nan)
+    assert trainer.train_step([BATCH]) is None and not list(tmp_path.iterdir())
 
 
 def test_what_is_kept_is_plain():
@@ -383,6 +410,52 @@ def test_the_store_may_not_answer_or_be_gone(watch, monkeypatch):
     monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
     watch.store.add = lambda *_: (_ for _ in ()).throw(torch.distributed.DistNetworkError("Broken pipe"))
     assert watch.who() == "torchrun, which keeps the store of all processes, is gone"
+
+
+class Moving:
+    """What of fairseq's Trainer the watch asks for."""
+
+    updates = 3
+
+    def __init__(self, cfg):
+        self.seen = []
+
+    def get_num_updates(self):
+        return self.updates
+
+    def train_step(self):
+        self.seen.append((self.place.updates, self.place.stage))
+        self._aggregate_logging_outputs()
+        self.updates += 1
+
+    def _aggregate_logging_outputs(self):
+        self.seen.append((self.place.updates, self.place.stage))
+
+    load_checkpoint = get_train_iterator = begin_epoch = valid_step = save_checkpoint = _aggregate_logging_outputs
+
+
+@pytest.mark.parametrize(("timeout", "several", "watched"), [(8, True, True), (0, True, False), (8, False, False)])
+def test_a_trainer_says_where_it_is(timeout, several, watched, monkeypatch):
+    started, store = [], Store()
+    monkeypatch.setattr(silence, "store_of_processes", lambda: store if several else None)
+    monkeypatch.setattr(Watch, "start", lambda self: started.append(self))
+    monkeypatch.setattr(silence.atexit, "register", lambda stop: None)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    moving = type("Watched", (Moving,), {})
+    silence.watching_for_silence(moving)
+    trainer = moving(SimpleNamespace(task=SimpleNamespace(silence_timeout=timeout)))
+    assert [(watch.rank, watch.processes, watch.timeout, watch.store) for watch in started] == [
+        (1, 2, 8, store)
+    ] * watched
+    trainer.train_step()
+    assert trainer.seen == [(3, COMPUTING), (3, EXCHANGING)]
+    assert (trainer.place.updates, trainer.place.stage, trainer.place.moves) == (4, READING, 3)
+    for slow in (trainer.load_checkpoint, trainer.get_train_iterator, trainer.valid_step, trainer.save_checkpoint):
+        before = trainer.place.moves
+        slow()
+        assert trainer.place.moves > before
+    assert [stage for _, stage in trainer.seen[2:]] == [STARTING, STARTING, VALIDATING, SAVING]
 
 
 def test_a_training_of_another_task_has_the_defaults():
