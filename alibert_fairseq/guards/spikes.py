@@ -19,7 +19,7 @@ from alibert_fairseq.metrics_log import plain
 
 logger = logging.getLogger(__name__)
 
-WINDOW = 100  # updates; sorting as many numbers takes some 10 microseconds
+WINDOW = 100  # updates; both medians of them take some 10 microseconds
 FEWEST = 30  # before that the median says little
 DEVIATIONS = 6
 NORMAL = 1.4826
