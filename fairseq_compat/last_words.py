@@ -18,9 +18,7 @@ from fairseq_compat.peers import farewell
 
 AGAIN = 75
 _ending = threading.Lock()
-WORKER = re.compile(
-    r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)"
-)  # torch/utils/data/dataloader.py and DataLoader.cpp
+WORKER = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")  # as torch's dataloader.py and DataLoader.cpp say
 LOST = (  # what gloo, nccl and the store say, in lower case
     "connection closed by peer",
     "connection reset by peer",
@@ -72,7 +70,7 @@ def _a_taken_port(error: BaseException) -> tuple[str, int] | None:
 def _a_lost_connection(error: BaseException) -> tuple[str, int] | None:
     from torch import distributed
 
-    if not distributed.is_available() or not distributed.is_initialized():
+    if not distributed.is_available() or not place():
         return None
     own = (distributed.DistBackendError, distributed.DistNetworkError, distributed.DistStoreError)
     said = str(error).lower()

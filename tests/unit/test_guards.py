@@ -214,6 +214,7 @@ def test_a_batch_that_cannot_be_kept_ends_nothing(skipping, tmp_path, caplog):
 
 def test_a_batch_is_written_whole_or_not_at_all(skipping, tmp_path, monkeypatch):
     def cut_short(held, file):
+        assert not (tmp_path / "nonfinite_5_rank0.pt").exists()
         file.write(b"PK")
         raise OSError(28, "No space left on device")
 

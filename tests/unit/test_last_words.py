@@ -77,6 +77,9 @@ def test_of_one_process_nothing_is_lost_and_other_errors_are_the_programs(two_pr
     assert last_words.last_words(ValueError(CLOSED)) is None
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: False)
     assert last_words.last_words(RuntimeError(CLOSED)) is None
+    monkeypatch.setenv("WORLD_SIZE", "2")  # before they have met
+    late = torch.distributed.DistNetworkError("The client socket has timed out after 1800000ms while trying to connect")
+    assert last_words.last_words(late)[1] == 75
 
 
 def test_a_port_in_use(monkeypatch):
