@@ -11,6 +11,8 @@ import signal
 import socket
 import sys
 import threading
+import time
+import traceback
 from multiprocessing import process
 from typing import NoReturn
 
@@ -19,6 +21,8 @@ from fairseq_compat.peers import farewell
 AGAIN = 75
 _ending = threading.Lock()
 WORKER = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")  # as torch's dataloader.py and DataLoader.cpp say
+CAUGHT = "in DataLoader worker process"  # an error of the program, which torch hands on
+READER = os.path.join("torch", "utils", "data", "dataloader.py")
 LOST = (  # what gloo, nccl and the store say, in lower case
     "connection closed by peer",
     "connection reset by peer",
@@ -36,6 +40,10 @@ LOST = (  # what gloo, nccl and the store say, in lower case
 
 def last_words(error: BaseException) -> tuple[str, int] | None:
     """(sentence, exit code) of an error that is not the program's; None for any other."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(
+            signal.SIGCHLD, signal.SIG_DFL
+        )  # torch's handler would raise in here what it has to say of a worker
     for known in (_a_dead_worker, _a_taken_port, _a_lost_connection):
         words = known(error)
         if words is not None:
@@ -44,20 +52,41 @@ def last_words(error: BaseException) -> tuple[str, int] | None:
 
 
 def _a_dead_worker(error: BaseException) -> tuple[str, int] | None:
+    """torch says so itself, unless the worker was ended while its batch was on the way: then a connection is."""
     found = WORKER.search(str(error)) if isinstance(error, RuntimeError) else None
-    if found is None:
+    if found is not None:
+        pids = [int(pid) for pid in found[1].split(",")]
+    elif CAUGHT not in str(error) and any(
+        frame.f_code.co_filename.endswith(READER) for frame, _ in traceback.walk_tb(error.__traceback__)
+    ):
+        pids = _killed_workers()
+    else:
         return None
-    pids = [int(pid) for pid in found[1].split(",")]
+    if not pids:
+        return None
     how = " and ".join(f"worker process {pid} of the data loader {_end_of(pid)}" for pid in pids)
     return f"{how}; give the job more memory, or fewer --num-workers; the same command goes on.", AGAIN
 
 
+def _killed_workers() -> list[int]:
+    """The processes that this one started and a signal ended, a moment ago or now."""
+    for _ in range(20):
+        if pids := [pid for pid, code in _children().items() if code is not None and code < 0]:
+            return pids
+        time.sleep(0.1)
+    return []
+
+
+def _children() -> dict[int, int | None]:
+    """Exit code by pid of the processes that this one started, while something knows them."""
+    return {each.pid: each.exitcode for each in list(process._dangling) if each.pid is not None}
+
+
 def _end_of(pid: int) -> str:
-    """How a process that this one started came to its end."""
-    codes = [each.exitcode for each in list(process._dangling) if each.pid == pid]
-    if not codes or codes[0] is None:
+    code = _children().get(pid)
+    if code is None:
         return "ended"
-    return f"was killed by {signal.Signals(-codes[0]).name}" if codes[0] < 0 else f"ended with exit code {codes[0]}"
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
 def _a_taken_port(error: BaseException) -> tuple[str, int] | None:

@@ -404,6 +404,13 @@ def test_one_that_does_not_says_for_which_it_waits(watch):
     assert watch.who() == "another process says which one it waits for"
 
 
+def test_its_place_is_known_from_the_start(watch):
+    watch.start()
+    time.sleep(0.5)  # of a beat of 2 s
+    watch.stop()
+    assert silence.PLACE.format(1) in watch.store and not watch.is_alive()
+
+
 def test_the_store_may_not_answer_or_be_gone(watch, monkeypatch):
     monkeypatch.setenv("MASTER_ADDR", "10.0.0.1")
     watch.store.check = lambda keys: time.sleep(9)

@@ -28,7 +28,26 @@ def two_processes(monkeypatch):
     monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
 
 
-def test_a_worker_that_was_killed_is_named_with_its_signal():
+def error_of(dataset) -> Exception:
+    """What reading it in a worker ends in; in a thread, as fairseq does it."""
+    errors = []
+
+    def read():
+        try:
+            list(torch.utils.data.DataLoader(dataset, num_workers=1))
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    thread.join()
+    return errors[0]
+
+
+@pytest.mark.parametrize("again", range(6))
+def test_a_worker_that_was_killed_is_named_with_its_signal(again):
+    """Also when its batches were still on the way, as they are in one time of two."""
+
     class Slow(torch.utils.data.Dataset):
         def __len__(self):
             return 8
@@ -38,11 +57,21 @@ def test_a_worker_that_was_killed_is_named_with_its_signal():
                 os.kill(os.getpid(), signal.SIGKILL)
             return index
 
-    with pytest.raises(RuntimeError) as failed:
-        list(torch.utils.data.DataLoader(Slow(), num_workers=1))
-    sentence, code = last_words.last_words(failed.value)
+    sentence, code = last_words.last_words(error_of(Slow()))
     assert code == 75 and sentence.startswith("worker process ") and "fewer --num-workers" in sentence
     assert " of the data loader was killed by SIGKILL; give the job more memory" in sentence
+
+
+def test_an_error_in_a_worker_is_the_programs():
+    class Wrong(torch.utils.data.Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, index):
+            raise OSError("no such sample")
+
+    error = error_of(Wrong())
+    assert isinstance(error, OSError) and last_words.last_words(error) is None
 
 
 def test_one_that_ended_otherwise():
@@ -127,10 +156,11 @@ def test_one_of_several_says_which_it_is_and_tells_the_others(
     told = []
     monkeypatch.setattr(last_words, "farewell", told.append)
     monkeypatch.setattr(last_words, "_ending", threading.Lock())
-    monkeypatch.setattr(os, "_exit", sys.exit)
+    at_once = []
+    monkeypatch.setattr(os, "_exit", lambda code: (at_once.append(code), sys.exit(code)))
     found, said = ended(error, capsys)
     place = f"rank 1 ({socket.gethostname()})"
-    assert found == code and said.startswith(f"error: {place}: {sentence}") and told == [place]
+    assert [found] == at_once == [code] and said.startswith(f"error: {place}: {sentence}") and told == [place]
 
 
 def test_an_error_of_the_program_is_told_to_the_others_too(monkeypatch, capsys):
@@ -152,8 +182,9 @@ def test_the_others_end_when_one_has_failed(two_processes, monkeypatch):
     time.sleep(0.3)
     assert said == [] and lookout.is_alive()
     peers.farewell("rank 0 (n1)")
-    peers.farewell("rank 2 (n1)")  # the first one counts
     lookout.join(5)
+    peers.farewell("rank 2 (n1)")  # the first one counts
+    assert store.get(peers.FAILED) == b"rank 0 (n1)"
     assert said == [(("rank 0 (n1) has failed, and says why; the same command goes on.", 75), {"tell": False})]
 
 
