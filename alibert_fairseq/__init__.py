@@ -1,8 +1,7 @@
 """What `--user-dir alibert_fairseq` loads: every task, model, criterion, optimizer and schedule, by name.
 
 fairseq itself imports only the `tasks` and `models` of a plugin, so each registered module is named here. Its training
-learns to write metrics.jsonl, to save a checkpoint when it is asked to stop, and to leave a --save-dir that another run
-has taken over.
+learns to write metrics.jsonl, to save a checkpoint when it is asked to stop, to guard itself, and to tell the launcher.
 """
 
 from fairseq.trainer import Trainer
@@ -11,6 +10,7 @@ from alibert_fairseq import text  # noqa: F401  --tokenizer, --bpe
 from alibert_fairseq.criterions import electra as electra_criterion  # noqa: F401
 from alibert_fairseq.criterions import masked_lm as masked_lm_criterion  # noqa: F401
 from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion  # noqa: F401
+from alibert_fairseq.guards import guarding
 from alibert_fairseq.launch.calibration import calibrating_when_asked
 from alibert_fairseq.launch.note import telling_the_launcher
 from alibert_fairseq.metrics_log import logging_metrics
@@ -18,7 +18,6 @@ from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
 from alibert_fairseq.models import electra as electra_model  # noqa: F401
 from alibert_fairseq.optim import adam, lamb, schedules  # noqa: F401
-from alibert_fairseq.ownership import owning_the_save_dir
 from alibert_fairseq.stopping import stopping_when_asked
 from alibert_fairseq.tasks import electra as electra_task  # noqa: F401
 from alibert_fairseq.tasks import masked_lm as masked_lm_task  # noqa: F401
@@ -26,6 +25,6 @@ from alibert_fairseq.tasks import segment_pairs as segment_pairs_task  # noqa: F
 
 logging_metrics(Trainer)
 stopping_when_asked(Trainer)
+guarding(Trainer)
 telling_the_launcher(Trainer)
-owning_the_save_dir(Trainer)
 calibrating_when_asked(Trainer)

@@ -1,10 +1,11 @@
 """metrics.jsonl beside the checkpoints: a line an update, without a gap or a repeat however often a run was stopped.
 
-    {"update": 250, "epoch": 3, "seconds": 61, "tokens": 2048, "processes": 1, "lr": 0.0009, "gnorm": 2.9, "loss": 6.8}
+    {"update": 250, "epoch": 3, "seconds": 61, "tokens": 2048, "processes": 1, "skipped": 0, "lr": 0.0009, ...}
 
-`seconds` are of training, those before a stop included; `tokens` what the update read, on all processes; `lr` is the
-rate of the next update, as in fairseq's own log; the rest is what the criterion logs, of this update alone. A number
-that is not finite is null. The first process writes it, and has it on the disk before every checkpoint. Lines of
+`seconds` are of training, those before a stop included; `tokens` what the update read, on all processes; `skipped` the
+batches before it that were not finite (`guards/nonfinite.py`); `lr` is the rate of the next update, as in fairseq's own
+log; `gnorm` the norm of the gradient; the rest is what the criterion logs, of this update alone. A number that is not
+finite is null. The first process writes it, and has it on the disk before every checkpoint. Lines of
 updates that are done again, because a run goes on from before them, go to metrics.lost.jsonl, and are hidden in
 TensorBoard (--tensorboard-logdir).
 """
@@ -128,6 +129,7 @@ def logging_metrics(trainer_class: type) -> None:
                     "seconds": round(float(self.cumulative_training_time()), 1),
                     "tokens": tokens,
                     "processes": self.data_parallel_world_size,
+                    "skipped": self.skipping.in_a_row if hasattr(self, "skipping") else 0,
                     "lr": self.get_lr(),
                     "gnorm": plain(grad_norm),
                 }

@@ -81,7 +81,7 @@ def _stop_after_update(train: ModuleType) -> None:
     @functools.wraps(original)
     def validate_and_save(cfg, trainer, task, epoch_itr, *args):
         losses, finished = original(cfg, trainer, task, epoch_itr, *args)
-        store, update = _store(), trainer.get_num_updates()
+        store, update = store_of_processes(), trainer.get_num_updates()
         if not finished and asked.after(update, store):
             checkpoint_utils.save_checkpoint(cfg.checkpoint, trainer, epoch_itr, None)
             _together(trainer.data_parallel_rank, store)
@@ -94,7 +94,7 @@ def _stop_after_update(train: ModuleType) -> None:
     train.validate_and_save = validate_and_save
 
 
-def _store():
+def store_of_processes():
     """What the processes of torch.distributed share, None where there is one process."""
     if not torch.distributed.is_initialized() or torch.distributed.get_world_size() == 1:
         return None

@@ -4,7 +4,11 @@ import functools
 import sys
 from contextlib import contextmanager
 
+from fairseq_compat.last_words import end, last_words, place
+from fairseq_compat.peers import farewell
 from fairseq_compat.refusal import Refusal
+
+SAYS = "error: "  # how the sentence begins that a plugin ends with, as the message of a SystemExit
 
 
 @contextmanager
@@ -34,7 +38,10 @@ def _refuse_fp16_on_cpu(args) -> None:
 
 @contextmanager
 def refusals_in_one_sentence(module):
-    """After a module of `fairseq_cli` ran: its command prints a refusal as one sentence and exits with status 2."""
+    """After a module of `fairseq_cli` ran: its command prints a refusal as one sentence and exits with status 2.
+
+    So it does with what `last_words` knows. Of several processes, each says which one it is.
+    """
     yield
     original = getattr(module, "cli_main", None)
     if original is None:
@@ -45,7 +52,16 @@ def refusals_in_one_sentence(module):
         try:
             return original(*args, **options)
         except Refusal as refusal:
-            print(f"error: {refusal}", file=sys.stderr)
-            sys.exit(2)
+            end(str(refusal), 2)
+        except SystemExit as refused:
+            if isinstance(refused.code, str) and refused.code.startswith(SAYS) and place():
+                end(refused.code.removeprefix(SAYS), 1)
+            raise
+        except Exception as error:
+            words = last_words(error)
+            if words is None:
+                farewell(place())
+                raise
+            end(*words)
 
     module.cli_main = cli_main

@@ -17,6 +17,7 @@ from fairseq_compat import (
     master_weights,
     mending,
     numpy_names,
+    peers,
     position,
     readers,
     resuming,
@@ -215,6 +216,15 @@ REPAIRS = [
         distributed.device_ids_only_on_gpu,
     ),
     Repair(
+        "several processes of which one fails, or on a port that is in use: the others wait without an end",
+        "torch asks whoever listens where they meet, and waits at the store and for nccl",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.distributed.utils",),
+        peers.not_waited_for,
+    ),
+    Repair(
         "--update-freq with several processes: too large a gradient in the last update of an epoch",
         "fairseq leaves a process out of the number of samples when the last of its batches is empty",
         "fairseq",
@@ -233,7 +243,7 @@ REPAIRS = [
         readers.stopped_before_the_interpreter,
     ),
     Repair(
-        "a refused option or checkpoint ends in a traceback",
+        "a refused option or checkpoint, a killed worker, a process that is gone: tracebacks",
         "fairseq's commands catch nothing",
         "fairseq",
         "0.12.2",

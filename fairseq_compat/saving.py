@@ -2,8 +2,10 @@
 
 import contextlib
 import errno
+import functools
 import os
 import shutil
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +27,7 @@ def whole_or_refused(module):
     Stock fairseq tries a failed save twice more on the same handle, behind what was written already, copies
     checkpoint_last.pt in place, and leaves to the system when anything reaches the disk. Here every try has a new file,
     which is on the disk before it has its name, with a digest at its end; the copies are other names of that file, and
-    what checkpoint_last.pt was is checkpoint_previous.pt.
+    what checkpoint_last.pt was is checkpoint_previous.pt. A folder that cannot be written is refused at the start.
     """
     yield
     original, library, manager = module.torch_persistent_save, module.torch, module.PathManager
@@ -46,6 +48,16 @@ def whole_or_refused(module):
             _take_place(aside, Path(target))
         return target
 
+    @functools.wraps(module.verify_checkpoint_directory)
+    def verify_checkpoint_directory(save_dir):
+        try:
+            os.makedirs(save_dir, exist_ok=True)
+            with tempfile.TemporaryFile(dir=save_dir):
+                pass
+        except OSError as error:
+            raise Refusal(f"{save_dir}: cannot be written ({error.strerror}); give another --save-dir.") from None
+
+    module.verify_checkpoint_directory = verify_checkpoint_directory
     module.torch_persistent_save, module._torch_persistent_save = torch_persistent_save, save_once
     module.PathManager = StandIn(manager, copy=copy)
 

@@ -10,6 +10,7 @@ that gets no further than before is started again three times. What was decided 
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -20,6 +21,7 @@ from alibert_fairseq.launch.rank import read_endings
 from alibert_fairseq.metrics_log import LOG, LOST
 from alibert_fairseq.stopping import AGAIN
 
+AT_ONCE = 5  # seconds: processes that end within them of each other do it for the same reason, in any order
 IN_VAIN = 3  # one may be chance, such as a second node of a failing rack; a fourth start would only cost hours
 
 
@@ -37,7 +39,7 @@ def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
     """Whether the same command would go on, and why or why not, in words."""
     own = [ending for ending in endings if ending["code"] and not ending["stopped"]]
     if own:
-        first = min(own, key=lambda ending: ending["ended"])
+        first = _reason(own)
         where, code = f"rank {first['rank']} on {first['host']}", first["code"]
         if code == AGAIN:
             return True, f"{where} said that the same command goes on"
@@ -50,6 +52,19 @@ def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
     if any(ending["stopped"] for ending in endings):
         return True, "all ranks were stopped from outside"
     return False, "all ranks ended well"
+
+
+def _reason(own: list[dict]) -> dict:
+    """The ending that the others followed: the first one, or of those at its time one that was killed, or one that was
+    refused, rather than one that was left alone (75; nccl aborts, 134)."""
+
+    def rank(ending: dict) -> int:
+        if ending["code"] in (AGAIN, 128 + signal.SIGABRT):
+            return 2
+        return 0 if ending["code"] > 128 else 1
+
+    first = min(ending["ended"] for ending in own)
+    return min((rank(one), one["ended"], one["rank"], one) for one in own if one["ended"] <= first + AT_ONCE)[-1]
 
 
 def furthest_update(folder: os.PathLike, job_id: str) -> int:

@@ -2,11 +2,13 @@
 
 import filecmp
 import hashlib
+import json
 import logging
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import torch
 from fairseq import utils
 from fairseq.data import Dictionary
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
@@ -22,12 +24,15 @@ from alibert_fairseq.data.pair_plan import PairRule
 from alibert_fairseq.data.pieces import mask_id, piece_ids
 from alibert_fairseq.data.segment_pairs import load_pairs
 from alibert_fairseq.data.word_starts import word_starts
+from alibert_fairseq.guards.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE
+from alibert_fairseq.stopping import store_of_processes
 from preprocess.files import InputError
 from preprocess.mixing import MIX_FILE, TRAIN, read_mix
 from preprocess.tokenizer import load_tokenizer
 
 logger = logging.getLogger(__name__)
 
+FIRST = "alibert_fairseq/tokenizer"  # in the store of the processes: that of the first one
 TOKENIZER_FILES = ("dict.txt", "tokenizer.json")  # what a model's ids mean
 
 
@@ -70,6 +75,20 @@ class PretrainingConfig(FairseqDataclass):
             "drawn (default: what mix.json says, the mix that the data-bin was made for)"
         },
     )
+    stop_after_nonfinite: int = field(
+        default=STOP_AFTER_NONFINITE,
+        metadata={
+            "help": "end the run after so many batches in a row whose loss or gradient is not finite; each is skipped "
+            "and kept (10: batches are shuffled, so ten in a row are the model's fault, not the data's)"
+        },
+    )
+    silence_timeout: int = field(
+        default=SILENCE_TIMEOUT,
+        metadata={
+            "help": "seconds after which a process that waits for another one says for which, and ends; 0: it waits "
+            "(480: longer than any checkpoint, validation batch or first update takes, and shorter than nccl's 600)"
+        },
+    )
     seed: int = II("common.seed")
     train_subset: str = II("dataset.train_subset")
 
@@ -95,6 +114,7 @@ class PretrainingTask(FairseqTask):
             for path in paths:
                 check_data_bin(path, paths[0])
             dictionary = load_dictionary(paths[0])
+            refuse_another_than_the_first(paths[0])
         except InputError as error:
             raise SystemExit(f"error: {error}") from None
         task = cls(cfg, dictionary)
@@ -205,6 +225,19 @@ def different_tokenizer(task_state: dict, here: dict[str, str]) -> str | None:
     known = task_state.get("tokenizer", {})
     both = [name for name in TOKENIZER_FILES if name in known and name in here]
     return next((name for name in both if known[name] != here[name]), None)
+
+
+def refuse_another_than_the_first(path: str) -> None:
+    """Raise InputError where this process of several has another tokenizer than the first one."""
+    store = store_of_processes()
+    if store is None:
+        return
+    if torch.distributed.get_rank() == 0:
+        store.set(FIRST, json.dumps([path, digests(path)]))
+        return
+    theirs, known = json.loads(store.get(FIRST))
+    if different := different_tokenizer({"tokenizer": known}, digests(path)):
+        raise InputError(f"{path}: its {different} is not that of {theirs} on rank 0; give all processes one data-bin.")
 
 
 def data_bins_in(path: str) -> list[str]:

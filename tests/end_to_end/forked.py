@@ -3,9 +3,12 @@
 The console script, a signal, torchrun and Slurm are tested with processes of their own.
 """
 
+import contextlib
 import functools
 import json
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -36,18 +39,18 @@ def child(log, cwd, environment, arguments):
         return 1
 
 for line in sys.stdin:
-    place, cwd, environments, arguments = json.loads(line)
-    log = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    logs, cwd, environments, arguments = json.loads(line)
     children = []
-    for environment in environments:
+    for place, environment, own in zip(logs, environments, arguments):
         children.append(os.fork())
         if children[-1] == 0:
-            status = child(log, cwd, environment, arguments)
+            log = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            status = child(log, cwd, environment, own)
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
-    os.close(log)
-    print(max(os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in children), flush=True)
+    print(json.dumps(children), flush=True)
+    print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in children]), flush=True)
 """
 
 
@@ -66,17 +69,39 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+class Job:
+    """Started processes: `pids`, and one log each, or the same."""
+
+    def __init__(self, commands: list[list], environments: list[dict], cwd: Path, logs: list[Path]):
+        self.logs = logs
+        words = [[str(word) for word in command] for command in commands]
+        job = [[str(log) for log in logs], str(cwd), environments, words]
+        print(json.dumps(job), file=_server().stdin, flush=True)
+        self.pids = json.loads(_server().stdout.readline())
+
+    def ends(self, within: float) -> list[int]:
+        """The exit codes; a failed test, and an end to all, if they are not there in so many seconds."""
+        late = not select.select([_server().stdout], [], [], within)[0]
+        for pid in self.pids if late else []:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        codes = json.loads(_server().stdout.readline())
+        assert not late, f"not all ended within {within} s: {codes}"
+        return codes
+
+
+def meeting(env: dict, processes: int, port: int | None = None) -> list[dict]:
+    """The environment of each process, as torchrun sets it."""
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port or free_port()), "WORLD_SIZE": str(processes)}
+    return [env | where | {"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(processes)]
+
+
 def finish(command, cwd: Path, env: dict, processes: int = 1) -> tuple[int, str]:
     """Exit status (the largest, of several processes) and output of `fairseq-train ...`."""
-    environments = [env]
-    if processes > 1:  # what torchrun sets
-        meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(processes)}
-        environments = [env | meeting | {"RANK": str(n), "LOCAL_RANK": str(n)} for n in range(processes)]
-    server = _server()
+    environments = meeting(env, processes) if processes > 1 else [env]
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
-        job = [log.name, str(cwd), environments, [str(word) for word in command]]
-        print(json.dumps(job), file=server.stdin, flush=True)
-        return int(server.stdout.readline()), log.read()
+        job = Job([command] * processes, environments, cwd, [Path(log.name)] * processes)
+        return max(job.ends(within=600)), log.read()
 
 
 def run(*command, cwd: Path, env: dict, processes: int = 1) -> str:

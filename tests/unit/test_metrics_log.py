@@ -118,7 +118,7 @@ def test_an_update_is_a_line_and_validation_is_none(trainer_class, tmp_path, mon
     synced, fsync = [], os.fsync
     monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(handle), fsync(handle)))
     trainer = trainer_class(tmp_path)
-    found = {"seconds": 61.3, "tokens": 7, "processes": 2, "lr": 0.1, "gnorm": 2.0, "loss": 6.5}
+    found = {"seconds": 61.3, "tokens": 7, "processes": 2, "skipped": 0, "lr": 0.1, "gnorm": 2.0, "loss": 6.5}
     assert trained(trainer) == [{"update": 4, "epoch": 2} | found]
     assert synced and trainer.synced == ["last"] and progress_bar.SummaryWriter() == {"purge_step": 4}
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from alibert_fairseq.ownership import NAME, Owner, owning_the_save_dir
+from alibert_fairseq.guards.ownership import NAME, Owner, owning_the_save_dir
 
 
 def test_the_run_that_started_last_owns_the_folder(tmp_path):

@@ -1,0 +1,143 @@
+"""What a training says when it cannot go on through no fault of its own: one sentence, not a traceback.
+
+A worker that read batches ahead and was killed, and a connection to another process that was lost, end in exit code 75,
+EX_TEMPFAIL of sysexits.h: the same command goes on. A port that somebody else listens on ends in 2, as any refusal.
+Of several processes each says which one it is, and ends at once: an interpreter may wait for peers that are gone.
+"""
+
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from multiprocessing import process
+from typing import NoReturn
+
+from fairseq_compat.peers import farewell
+
+AGAIN = 75
+_ending = threading.Lock()
+WORKER = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")  # as torch's dataloader.py and DataLoader.cpp say
+CAUGHT = "in DataLoader worker process"  # an error of the program, which torch hands on
+READER = os.path.join("torch", "utils", "data", "dataloader.py")
+LOST = (  # what gloo, nccl and the store say, in lower case
+    "connection closed by peer",
+    "connection reset by peer",
+    "connection refused",
+    "connection was likely closed",
+    "broken pipe",
+    "socket closed",
+    "failed to recv",
+    "timed out waiting",
+    "remote process exited",
+    "nccl error",
+    "software caused connection abort",
+)
+
+
+def last_words(error: BaseException) -> tuple[str, int] | None:
+    """(sentence, exit code) of an error that is not the program's; None for any other."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler would raise here what it has to say of a worker
+    for known in (_a_dead_worker, _a_taken_port, _a_lost_connection):
+        words = known(error)
+        if words is not None:
+            return words
+    return None
+
+
+def _a_dead_worker(error: BaseException) -> tuple[str, int] | None:
+    """torch says so itself, unless the worker was ended while its batch was on the way: then a connection is."""
+    found = WORKER.search(str(error)) if isinstance(error, RuntimeError) else None
+    if found is not None:
+        pids = [int(pid) for pid in found[1].split(",")]
+    elif CAUGHT not in str(error) and any(
+        frame.f_code.co_filename.endswith(READER) for frame, _ in traceback.walk_tb(error.__traceback__)
+    ):
+        pids = _killed_workers()
+    else:
+        return None
+    if not pids:
+        return None
+    how = " and ".join(f"worker process {pid} of the data loader {_end_of(pid)}" for pid in pids)
+    return f"{how}; give the job more memory, or fewer --num-workers; the same command goes on.", AGAIN
+
+
+def _killed_workers() -> list[int]:
+    """The processes that this one started and a signal ended, a moment ago or now."""
+    for _ in range(20):
+        if pids := [pid for pid, code in _children().items() if code is not None and code < 0]:
+            return pids
+        time.sleep(0.1)
+    return []
+
+
+def _children() -> dict[int, int | None]:
+    """Exit code by pid of the processes that this one started, while something knows them."""
+    return {each.pid: each.exitcode for each in list(process._dangling) if each.pid is not None}
+
+
+def _end_of(pid: int) -> str:
+    code = _children().get(pid)
+    if code is None:
+        return "ended"
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+
+def _a_taken_port(error: BaseException) -> tuple[str, int] | None:
+    if not isinstance(error, RuntimeError) or "EADDRINUSE" not in str(error):
+        return None
+    port = os.environ.get("MASTER_PORT", "of --distributed-init-method")
+    return f"the port {port}, on which the processes meet, is in use; give another MASTER_PORT.", 2
+
+
+def _a_lost_connection(error: BaseException) -> tuple[str, int] | None:
+    from torch import distributed
+
+    if not distributed.is_available() or not place():
+        return None
+    own = (distributed.DistBackendError, distributed.DistNetworkError, distributed.DistStoreError)
+    said = str(error).lower()
+    if not isinstance(error, own) and not (
+        isinstance(error, (RuntimeError, ConnectionError)) and any(words in said for words in LOST)
+    ):
+        return None
+    return (
+        f"lost the connection to another process {_when()}; the one that failed first says why; the same command goes "
+        "on.",
+        AGAIN,
+    )
+
+
+def _when() -> str:
+    """The update, which fairseq's meters know."""
+    metrics = sys.modules.get("fairseq.logging.metrics")
+    meter = metrics.get_meter("default", "num_updates") if metrics else None
+    return "while it started" if meter is None else f"in update {int(meter.val or 0) + 1}"
+
+
+def place() -> str:
+    """`rank 3 (host)` where there are several processes, else nothing."""
+    torch = sys.modules.get("torch")
+    if torch and torch.distributed.is_available() and torch.distributed.is_initialized():
+        rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    else:
+        rank, processes = os.environ.get("RANK", "0"), int(os.environ.get("WORLD_SIZE") or 1)
+    return f"rank {rank} ({socket.gethostname()})" if processes > 1 else ""
+
+
+def end(sentence: str, code: int, tell: bool = True) -> NoReturn:
+    """Say it, once, and end; of several processes, `tell` the others."""
+    several = place()
+    if several and not _ending.acquire(blocking=False):
+        threading.Event().wait()  # another thread is at it
+    print(f"error: {several and several + ': '}{sentence}", file=sys.stderr, flush=True)
+    if several:
+        if tell:
+            farewell(several)
+        sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)

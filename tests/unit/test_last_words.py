@@ -1,0 +1,240 @@
+"""What a training says that a worker, a port or another process has brought to its end."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+from fairseq.logging import metrics
+
+from fairseq_compat import command_line, last_words, peers
+from fairseq_compat.refusal import Refusal
+from fairseq_compat.saving import whole_or_refused
+
+CLOSED = "[../third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:3141"
+
+
+@pytest.fixture
+def two_processes(monkeypatch):
+    """As if this were the second of two."""
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+
+
+def error_of(dataset) -> Exception:
+    """What reading it in a worker ends in; in a thread, as fairseq does it."""
+    errors = []
+
+    def read():
+        try:
+            list(torch.utils.data.DataLoader(dataset, num_workers=1))
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    thread.join()
+    return errors[0]
+
+
+@pytest.mark.parametrize("again", range(6))
+def test_a_worker_that_was_killed_is_named_with_its_signal(again):
+    """Also when its batches were still on the way, as they are in one time of two."""
+
+    class Slow(torch.utils.data.Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, index):
+            if index == 4:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return index
+
+    sentence, code = last_words.last_words(error_of(Slow()))
+    assert code == 75 and sentence.startswith("worker process ") and "fewer --num-workers" in sentence
+    assert " of the data loader was killed by SIGKILL; give the job more memory" in sentence
+
+
+def test_an_error_in_a_worker_is_the_programs():
+    class Wrong(torch.utils.data.Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, index):
+            raise OSError("no such sample")
+
+    error = error_of(Wrong())
+    assert isinstance(error, OSError) and last_words.last_words(error) is None
+
+
+def test_one_that_ended_otherwise():
+    error = RuntimeError("DataLoader worker (pid(s) 99999998, 99999999) exited unexpectedly")
+    assert (
+        "worker process 99999998 of the data loader ended and worker process 99999999"
+        in last_words.last_words(error)[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError(CLOSED),
+        ConnectionResetError("Connection reset by peer"),
+        torch.distributed.DistBackendError("NCCL"),
+    ],
+)
+def test_a_lost_connection(error, two_processes):
+    metrics.reset()
+    assert last_words.last_words(error)[0].startswith("lost the connection to another process while it started; ")
+    metrics.log_scalar("num_updates", 16, weight=0)
+    sentence, code = last_words.last_words(error)
+    assert code == 75 and sentence.startswith(
+        "lost the connection to another process in update 17; the one that failed"
+    )
+    metrics.reset()
+
+
+def test_of_one_process_nothing_is_lost_and_other_errors_are_the_programs(two_processes, monkeypatch):
+    assert last_words.last_words(RuntimeError("shapes do not fit")) is None
+    assert last_words.last_words(ValueError(CLOSED)) is None
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: False)
+    assert last_words.last_words(RuntimeError(CLOSED)) is None
+    monkeypatch.setenv("WORLD_SIZE", "2")  # before they have met
+    late = torch.distributed.DistNetworkError("The client socket has timed out after 1800000ms while trying to connect")
+    assert last_words.last_words(late)[1] == 75
+
+
+def test_a_port_in_use(monkeypatch):
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(RuntimeError) as failed:
+            torch.distributed.TCPStore("127.0.0.1", other.getsockname()[1], is_master=True, wait_for_workers=False)
+    sentence, code = last_words.last_words(failed.value)
+    assert code == 2 and sentence.startswith("the port 29500, ") and sentence.endswith("give another MASTER_PORT.")
+
+
+def ended(error: BaseException, capsys) -> tuple[object, str]:
+    """What a command that raises this ends with."""
+
+    def cli_main():
+        raise error
+
+    module = SimpleNamespace(cli_main=cli_main)
+    with command_line.refusals_in_one_sentence(module):
+        pass
+    with pytest.raises(SystemExit) as end:
+        module.cli_main()
+    return end.value.code, capsys.readouterr().err
+
+
+def test_one_process_ends_as_ever(capsys):
+    assert ended(Refusal("no."), capsys) == (2, "error: no.\n")
+    assert ended(SystemExit("error: no."), capsys) == ("error: no.", "")
+    assert ended(RuntimeError("DataLoader worker (pid 99999999) is killed by signal: Killed."), capsys)[0] == 75
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (Refusal("no."), 2, "no."),
+        (SystemExit("error: no file."), 1, "no file."),
+        (RuntimeError(CLOSED), 75, "lost the connection to another process"),
+    ],
+)
+def test_one_of_several_says_which_it_is_and_tells_the_others(
+    error, code, sentence, two_processes, monkeypatch, capsys
+):
+    told = []
+    monkeypatch.setattr(last_words, "farewell", told.append)
+    monkeypatch.setattr(last_words, "_ending", threading.Lock())
+    at_once = []
+    monkeypatch.setattr(os, "_exit", lambda code: (at_once.append(code), sys.exit(code)))
+    found, said = ended(error, capsys)
+    place = f"rank 1 ({socket.gethostname()})"
+    assert [found] == at_once == [code] and said.startswith(f"error: {place}: {sentence}") and told == [place]
+
+
+def test_an_error_of_the_program_is_told_to_the_others_too(monkeypatch, capsys):
+    told = []
+    monkeypatch.setattr(command_line, "farewell", told.append)
+    with pytest.raises(ZeroDivisionError):
+        ended(ZeroDivisionError(), capsys)
+    assert told == [""]  # of one process, to nobody
+
+
+def test_the_others_end_when_one_has_failed(two_processes, monkeypatch):
+    store = torch.distributed.HashStore()
+    said = []
+    monkeypatch.setattr(peers, "store_of_processes", lambda: store)
+    monkeypatch.setattr(peers, "LOOK", 0.05)
+    monkeypatch.setattr(last_words, "end", lambda *arguments, **options: said.append((arguments, options)))
+    lookout = peers.Lookout(store)
+    lookout.start()
+    time.sleep(0.3)
+    assert said == [] and lookout.is_alive()
+    peers.farewell("rank 0 (n1)")
+    lookout.join(5)
+    peers.farewell("rank 2 (n1)")  # the first one counts
+    assert store.get(peers.FAILED) == b"rank 0 (n1)"
+    assert said == [(("rank 0 (n1) has failed, and says why; the same command goes on.", 75), {"tell": False})]
+
+
+def test_a_lookout_ends_with_the_training(monkeypatch):
+    monkeypatch.setattr(peers, "LOOK", 0.05)
+    lookout = peers.Lookout(torch.distributed.HashStore())
+    lookout.start()
+    peers.Lookout.stop_all()
+    assert not lookout.is_alive() and peers.Lookout.all == []
+
+
+def test_a_store_that_is_gone_is_the_end_after_a_while(monkeypatch):
+    monkeypatch.setattr(peers, "GRACE", 0.2)
+    lookout = peers.Lookout(SimpleNamespace(check=lambda keys: (_ for _ in ()).throw(RuntimeError("Broken pipe"))))
+    begun = time.monotonic()
+    assert "rank 0, which keeps the store of the processes, is gone" == lookout.look()
+    assert time.monotonic() - begun >= 0.2
+
+
+def test_who_listens_is_asked():
+    server = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    peers.refuse_who_does_not_answer("127.0.0.1", server.port)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        peers.refuse_who_does_not_answer("127.0.0.1", port)  # nobody listens: rank 0 may come later
+        other.listen()
+        with pytest.raises(Refusal, match=f"who listens at 127.0.0.1:{port}, .* does not answer as torch does"):
+            peers.refuse_who_does_not_answer("127.0.0.1", port, patience=0.5)
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
+    module = SimpleNamespace(
+        torch_persistent_save=None, _torch_persistent_save=None, torch=torch, PathManager=torch,
+        verify_checkpoint_directory=lambda save_dir: None,
+    )  # fmt: skip
+    with whole_or_refused(module):
+        pass
+    module.verify_checkpoint_directory(str(tmp_path / "a" / "b"))
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+    (tmp_path / "file").touch()
+    for place in ("file", "file/below"):
+        with pytest.raises(Refusal, match=f"{tmp_path}/{place}: cannot be written .*; give another --save-dir"):
+            module.verify_checkpoint_directory(str(tmp_path / place))
+
+
+def test_the_processes_have_names_before_they_meet():
+    words = "from fairseq_compat.last_words import place; print(place())"
+    for environment, expected in (({"RANK": "3", "WORLD_SIZE": "8"}, f"rank 3 ({socket.gethostname()})\n"), ({}, "\n")):
+        done = subprocess.run(
+            [sys.executable, "-c", words], env=os.environ | environment, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == expected
