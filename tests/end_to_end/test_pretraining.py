@@ -1,5 +1,6 @@
 """`fairseq-train` with every objective: it learns, on one process and on two; a killed run goes on bit by bit."""
 
+import functools
 import json
 import os
 import re
@@ -7,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -105,6 +108,19 @@ def run_and_signal(arguments: list[str], after_update: int, ask, cwd: Path) -> t
     return process.wait(), "".join(log)
 
 
+def ask(process: subprocess.Popen, number: int) -> None:
+    """Once; or, as the launcher does with SIGUSR2, again and again until the process has ended."""
+    process.send_signal(number)
+
+    def repeat():
+        while process.poll() is None:
+            time.sleep(0.01)
+            process.send_signal(number)
+
+    if number == signal.SIGUSR2:
+        threading.Thread(target=repeat, daemon=True).start()
+
+
 def run_and_kill(arguments: list[str], after_update: int, cwd: Path) -> None:
     """Start the run and kill it with SIGKILL once the log shows the update."""
     process = subprocess.Popen(
@@ -143,7 +159,7 @@ def test_a_run_that_is_asked_to_stop_saves_a_checkpoint_and_goes_on_bit_by_bit(
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run_forked(*command(objective, data_bin, whole, repository, "--max-update", "30"), cwd=tmp_path, env=ENVIRONMENT)
     asked = command(objective, data_bin, parts, repository, "--max-update", "30")
-    code, log = run_and_signal(asked, 12, lambda process: process.send_signal(number), tmp_path)
+    code, log = run_and_signal(asked, 12, functools.partial(ask, number=number), tmp_path)
     stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
     assert code == 75 and stopped in (12, 13, 14) and "Traceback" not in log
     assert len(losses(run_forked(*asked, cwd=tmp_path, env=ENVIRONMENT))) == 30 - stopped
