@@ -1,8 +1,12 @@
-"""The end of a run: fairseq's reading threads must not be inside torch while the interpreter ends.
+"""The end of fairseq's reading threads: of a run's, and of an epoch's or a validation's.
 
 A training that stops at --max-update leaves the thread that reads batches ahead at work. Python ends such a thread
 where it next asks for the interpreter; inside torch's C++ code that calls std::terminate, and a finished training
 ends in "terminate called without an active exception" and exit status 134.
+
+A thread that has read an epoch, or a validation, takes as many batches as there are and does not ask for one more, so
+torch's iterator never learns of its end. Its workers stay until the garbage is collected, in the middle of a save
+perhaps, where torch waits five seconds for each. So the thread ends them when it has read all.
 """
 
 import atexit
@@ -26,6 +30,10 @@ def stopped_before_the_interpreter(module):
             super().__init__(queue, _until(stop, source), max_len, cuda_device)
             readers.add(self)
 
+        def run(self):
+            super().run()
+            self._source.close()
+
     @atexit.register
     def stop_readers():
         stop.set()
@@ -39,10 +47,15 @@ def stopped_before_the_interpreter(module):
 
 
 def _until(stop, source):
-    for item in source:
-        if stop.is_set():
-            return
-        yield item
+    items = iter(source)
+    try:
+        for item in items:
+            if stop.is_set():
+                return
+            yield item
+    finally:
+        if hasattr(items, "_shutdown_workers"):  # of torch's DataLoader with --num-workers above 0
+            items._shutdown_workers()
 
 
 def _empty(full: queue.Queue) -> None:

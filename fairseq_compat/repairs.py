@@ -234,8 +234,8 @@ REPAIRS = [
         distributed.batches_count_beside_an_empty_one,
     ),
     Repair(
-        "a finished training ends in: terminate called without an active exception",
-        "fairseq's reading thread is inside torch when the interpreter ends",
+        "a finished training ends in: terminate called without an active exception; five seconds a worker and validation",
+        "fairseq's reading thread is inside torch when the interpreter ends, and asks for no batch too many",
         "fairseq",
         "0.12.2",
         ALWAYS,

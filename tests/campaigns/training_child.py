@@ -23,7 +23,6 @@ from fairseq_cli import train
 METRICS = "metrics.jsonl"
 CALLS = ("open", "os.link", "os.rename", "os.remove")
 LOOK_SECONDS = 0.0005  # between two looks at the child
-torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = 0.1  # not 5 seconds to wait for each worker of a forgotten epoch
 
 
 def updates_in(folder: Path) -> int:

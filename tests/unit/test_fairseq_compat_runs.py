@@ -194,6 +194,26 @@ def test_commands_also_run_as_modules(tmp_path):
     assert done.returncode == 0 and "--srcdict" in done.stdout, done.stderr
 
 
+def test_workers_end_with_the_batches_they_were_for():
+    """Not when the garbage is collected, which costs five seconds a worker: fairseq asks for no batch too many."""
+    program = """
+import gc, time, torch, multiprocessing
+from fairseq.data import iterators
+
+gc.disable()
+loader = torch.utils.data.DataLoader(list(range(8)), num_workers=2)
+began = time.perf_counter()
+for _ in range(3):
+    batches = iterators.CountingIterator(iterators.BufferedIterator(10, loader), total=8)
+    assert len(list(batches)) == 8
+while multiprocessing.active_children():
+    assert time.perf_counter() - began < 60
+    time.sleep(0.05)
+"""
+    done = subprocess.run([sys.executable, "-c", program], env=QUIET, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 def test_a_run_that_stops_while_batches_are_read_ends_well():
     """The reading thread is inside torch nearly always: without the repair the exit status is 134."""
     program = """
