@@ -234,7 +234,7 @@ REPAIRS = [
         distributed.batches_count_beside_an_empty_one,
     ),
     Repair(
-        "a finished training ends in: terminate called without an active exception; five seconds a worker and validation",
+        "the end of a training: terminate called without an active exception; of a validation: five seconds a worker",
         "fairseq's reading thread is inside torch when the interpreter ends, and asks for no batch too many",
         "fairseq",
         "0.12.2",

@@ -45,7 +45,7 @@ OPTIONS = f"""--encoder-layers 2 --encoder-embed-dim 64 --encoder-ffn-embed-dim 
     --embedding-dim 64 --tokens-per-sample 64 --max-positions 64 --batch-size 32 --lr 0.005 --seed 7 --max-epoch 3
     --lr-scheduler polynomial_decay --warmup-updates 10 --total-num-update 200 --log-format simple --log-interval 10
     --no-epoch-checkpoints --save-interval-updates 4 --keep-interval-updates {KEPT}"""  # dropout is on
-WORKERS = {0: "--num-workers 0", 2: "--num-workers 2 --disable-validation"}  # which starts two at each save: slow
+WORKERS = {0: "--num-workers 0", 2: "--num-workers 2"}
 KILLS_OF_RUN = ["update", "update", "bytes", "names", "again"]  # in some order
 
 

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import torch._dynamo  # an optimizer imports it, and would do so in each child
-import torch.utils.data
 from fairseq_cli import train
 
 METRICS = "metrics.jsonl"
