@@ -11,6 +11,7 @@ from alibert_fairseq.criterions import electra as electra_criterion  # noqa: F40
 from alibert_fairseq.criterions import masked_lm as masked_lm_criterion  # noqa: F401
 from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion  # noqa: F401
 from alibert_fairseq.guards import guarding
+from alibert_fairseq.guards.ownership import owning_the_save_dir
 from alibert_fairseq.launch.calibration import calibrating_when_asked
 from alibert_fairseq.launch.note import telling_the_launcher
 from alibert_fairseq.metrics_log import logging_metrics
@@ -23,6 +24,7 @@ from alibert_fairseq.tasks import electra as electra_task  # noqa: F401
 from alibert_fairseq.tasks import masked_lm as masked_lm_task  # noqa: F401
 from alibert_fairseq.tasks import segment_pairs as segment_pairs_task  # noqa: F401
 
+owning_the_save_dir(Trainer)
 logging_metrics(Trainer)
 stopping_when_asked(Trainer)
 guarding(Trainer)

@@ -2,10 +2,10 @@
 
 import functools
 import sys
+import traceback
 from contextlib import contextmanager
 
-from fairseq_compat.last_words import end, last_words, place
-from fairseq_compat.peers import farewell
+from fairseq_compat.last_words import end, last_words, leave, place
 from fairseq_compat.refusal import Refusal
 
 SAYS = "error: "  # how the sentence begins that a plugin ends with, as the message of a SystemExit
@@ -59,9 +59,11 @@ def refusals_in_one_sentence(module):
             raise
         except Exception as error:
             words = last_words(error)
-            if words is None:
-                farewell(place())
+            if words is not None:
+                end(*words)
+            if not place():
                 raise
-            end(*words)
+            traceback.print_exc()
+            leave(1)
 
     module.cli_main = cli_main

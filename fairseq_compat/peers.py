@@ -18,6 +18,7 @@ from fairseq_compat.refusal import Refusal
 
 ANSWER = 15  # seconds that rank 0, once it listens, has for its first answer: it gives it from a thread of its own
 LOOK = 2  # seconds
+LATER = 3  # seconds after which this process ends too: who failed has ended then, and is seen to have been the first
 GRACE = 20  # seconds that this process has to end when the store is gone: rank 0 may have finished a moment before it
 FAILED = "fairseq_compat/failed"  # in the store
 
@@ -104,7 +105,14 @@ def farewell(name: str) -> None:
 
 def own_connection(store):
     """One that no other thread waits on; to a store that has none (a file), the same."""
-    return getattr(store, "clone", lambda: store)()
+    if hasattr(store, "clone"):
+        return store.clone()
+    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")  # torch before 2.8
+    if not host or not port:
+        return store
+    from torch.distributed import TCPStore
+
+    return TCPStore(host, int(port), is_master=False, wait_for_workers=False)
 
 
 class Lookout(threading.Thread):
@@ -125,7 +133,7 @@ class Lookout(threading.Thread):
         why = None
         while why is None and not self.over.wait(LOOK):
             why = self.look()
-        if why is not None and not self.over.is_set():
+        if why is not None and not self.over.wait(LATER):
             from fairseq_compat.last_words import AGAIN, end
 
             end(f"{why}; the same command goes on.", AGAIN, tell=False)

@@ -8,7 +8,8 @@ from preprocess.files import InputError
 
 # https://slurm.schedmd.com/squeue.html#SECTION_JOB-STATE-CODES; every other state may still lead to a running job
 FINAL_STATES = {
-    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT",
+    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED",
+    "TIMEOUT",
 }  # fmt: skip
 QUESTION_SECONDS = 10  # between two calls of squeue, which loads the controller that all users share
 
@@ -61,11 +62,11 @@ def cancel(array: str, name: str) -> None:
     subprocess.run(["scancel", f"--name={name}", array], capture_output=True)
 
 
-def restarts(job_id: str) -> int:
-    """How often Slurm has started the job again; 0 for one that it has forgotten."""
+def restarts(job_id: str) -> int | None:
+    """How often Slurm has started the job again; None without an answer, or for one that it has forgotten."""
     answer = subprocess.run(["scontrol", "show", "job", job_id], capture_output=True, text=True)
     found = re.search(r"\bRestarts=(\d+)", answer.stdout)
-    return int(found[1]) if found else 0
+    return int(found[1]) if found else None
 
 
 def state(job_id: str) -> str:

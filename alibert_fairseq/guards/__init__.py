@@ -1,13 +1,12 @@
 """What a training watches over while nobody does: hooks on fairseq's Trainer, each in a file of its own.
 
 A batch whose loss or gradient is not finite is skipped; a loss that jumps is told; too little memory ends the run in a
-sentence, and so do a process that stops answering and a --save-dir that another run has taken over. Where fairseq's own
-commands end, fairseq_compat says why.
+sentence, and so do a process that stops answering and a --save-dir that another run has taken over (ownership.py, which
+comes before metrics.jsonl is touched). Where fairseq's own commands end, fairseq_compat says why.
 """
 
 from alibert_fairseq.guards.memory import refusing_too_little_memory
 from alibert_fairseq.guards.nonfinite import skipping_what_is_not_finite
-from alibert_fairseq.guards.ownership import owning_the_save_dir
 from alibert_fairseq.guards.silence import watching_for_silence
 from alibert_fairseq.guards.spikes import telling_of_spikes
 
@@ -18,4 +17,3 @@ def guarding(trainer_class: type) -> None:
     telling_of_spikes(trainer_class)
     refusing_too_little_memory(trainer_class)
     watching_for_silence(trainer_class)
-    owning_the_save_dir(trainer_class)

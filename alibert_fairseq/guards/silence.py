@@ -131,6 +131,16 @@ def _stage(entry: list) -> str:
     return STAGES[entry[1]].format(entry[0], next=entry[0] + 1)
 
 
+def own_connection(store):
+    """One that the training does not wait on; to a store that has none (a file), the same."""
+    if hasattr(store, "clone"):
+        return store.clone()
+    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")  # torch before 2.8
+    if not host or not port:
+        return store
+    return torch.distributed.TCPStore(host, int(port), is_master=False, wait_for_workers=False)
+
+
 def _in_background(work: Callable[[], object]) -> threading.Thread:
     def quietly():
         try:
@@ -163,8 +173,9 @@ def watching_for_silence(trainer_class: type) -> None:
         self.place, store, timeout = Place(), store_of_processes(), option(cfg, "silence_timeout", SILENCE_TIMEOUT)
         if store is not None and timeout:
             rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
-            own = getattr(store, "clone", lambda: store)()  # a connection that the training does not wait on
-            watch = Watch(self.place, own, rank, processes, timeout, functools.partial(end_with, rank))
+            watch = Watch(
+                self.place, own_connection(store), rank, processes, timeout, functools.partial(end_with, rank)
+            )
             atexit.register(watch.stop)
             watch.start()
         initialise(self, cfg, *args, **options)

@@ -13,25 +13,36 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from alibert_fairseq.launch.note import read_note
 from alibert_fairseq.launch.rank import read_endings
 from alibert_fairseq.metrics_log import LOG, LOST
 from alibert_fairseq.stopping import AGAIN
+from preprocess import slurm
 
+T = TypeVar("T")
+
+KILLED = range(129, 128 + 65)  # exit codes of a process that a signal ended
 AT_ONCE = 5  # seconds: processes that end within them of each other do it for the same reason, in any order
+TRIES, BETWEEN_TRIES = 7, 10  # seconds
 IN_VAIN = 3  # one may be chance, such as a second node of a failing rack; a fourth start would only cost hours
 
 
-def decide(endings: list[dict], world_size: int, furthest: int, before: dict) -> dict:
-    """The decision, but for `start`. `furthest` is the last update that any start has reached, `before` the decision
-    of the start before, {} of the first one."""
+def decide(endings: list[dict], world_size: int, reached: int | None, before: dict) -> dict:
+    """The decision, but for `start`. `reached` is the last update that is known to have been made, None where a recipe
+    without this plugin tells none; `before` the decision of the start before, {} of the first one."""
     again, why = can_go_on(endings, world_size)
+    furthest = max(reached or 0, before.get("furthest", 0))
     in_vain = 0 if furthest > before.get("furthest", 0) else before.get("in_vain", 0) + 1
     if again and in_vain > IN_VAIN:
-        again, why = False, f"{why}, and {in_vain} starts in a row have not got beyond update {furthest}"
+        got = f"have not got beyond update {furthest}"
+        if reached is None and not furthest:
+            got = "have told no progress, which a recipe with --user-dir alibert_fairseq does"
+        again, why = False, f"{why}, and {in_vain} starts in a row {got}"
     return {"again": again, "why": why, "furthest": furthest, "in_vain": in_vain}
 
 
@@ -39,11 +50,11 @@ def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
     """Whether the same command would go on, and why or why not, in words."""
     own = [ending for ending in endings if ending["code"] and not ending["stopped"]]
     if own:
-        first = _reason(own)
+        first = reason(own)
         where, code = f"rank {first['rank']} on {first['host']}", first["code"]
         if code == AGAIN:
             return True, f"{where} said that the same command goes on"
-        if code > 128:
+        if code in KILLED:
             return True, f"{where} was killed by signal {code - 128}"
         return False, f"{where} ended with exit code {code}"
     silent = sorted(set(range(world_size)) - {ending["rank"] for ending in endings})
@@ -54,23 +65,25 @@ def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
     return False, "all ranks ended well"
 
 
-def _reason(own: list[dict]) -> dict:
+def reason(own: list[dict]) -> dict:
     """The ending that the others followed: the first one, or of those at its time one that was killed, or one that was
     refused, rather than one that was left alone (75; nccl aborts, 134)."""
 
     def rank(ending: dict) -> int:
         if ending["code"] in (AGAIN, 128 + signal.SIGABRT):
             return 2
-        return 0 if ending["code"] > 128 else 1
+        return 0 if ending["code"] in KILLED else 1
 
     first = min(ending["ended"] for ending in own)
     return min((rank(one), one["ended"], one["rank"], one) for one in own if one["ended"] <= first + AT_ONCE)[-1]
 
 
-def furthest_update(folder: os.PathLike, job_id: str) -> int:
-    """The last update that the training of a job has ever done, by its metrics; 0 where there are none."""
-    save_dir = read_note(folder, job_id).get("save_dir")
-    paths = [Path(save_dir, name) for name in (LOG, LOST)] if save_dir else []
+def furthest_update(folder: os.PathLike, job_id: str) -> int | None:
+    """The last update that the training of a job has made, by its metrics; None where it has told nothing."""
+    note = read_note(folder, job_id)
+    if not note:
+        return None
+    paths = [Path(note["save_dir"], name) for name in (LOG, LOST)]
     return max(_updates(path.read_bytes().splitlines()[-2:] for path in paths if path.exists()), default=0)
 
 
@@ -108,20 +121,31 @@ def requeue(job_id: str) -> str:
     return "" if answer.returncode == 0 else " ".join(answer.stderr.split())
 
 
+def patiently(ask: Callable[[], T], good: Callable[[T], bool]) -> T:
+    """The first good answer, or the last one: a controller that restarts is back within a minute or so."""
+    answer = ask()
+    for _ in range(TRIES - 1):
+        if good(answer):
+            break
+        time.sleep(BETWEEN_TRIES)
+        answer = ask()
+    return answer
+
+
 def main() -> None:
     """In the batch file, on the job's first node. If Slurm itself has started the job anew since, this is no business
     of a batch file that a lost node left running."""
     folder, world_size = sys.argv[1], int(sys.argv[2])
     job_id, start = os.environ["SLURM_JOB_ID"], int(os.environ.get("SLURM_RESTART_COUNT", 0))
-    shown = subprocess.run(["scontrol", "show", "job", job_id], capture_output=True, text=True).stdout
-    if f"Restarts={start} " not in shown:
+    restarts = patiently(lambda: slurm.restarts(job_id), lambda found: found is not None)
+    if restarts is not None and restarts > start:
         return
     decision = settle(folder, job_id, world_size, start)
     if not decision["again"]:
         print(f"not started again: {decision['why']}", flush=True)
         return
     print(f"start {start + 1} has ended: {decision['why']}; the job is queued again", flush=True)
-    refused = requeue(job_id)
+    refused = patiently(lambda: requeue(job_id), lambda said: not said)
     if refused:
         sys.exit(f"error: Slurm does not start the job again: {refused}")
 

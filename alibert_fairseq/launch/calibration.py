@@ -71,7 +71,7 @@ class Calibration:
             "max_update": optimization.max_update,
             "tokens_per_sample": length,
         }
-        optimization.update_freq = [1]
+        optimization.update_freq, optimization.max_update, optimization.max_epoch = [1], 0, 0  # it ends by itself
         if not trainer.cuda:
             dataset.batch_size, dataset.max_tokens = self.found["sequences"], None
 

@@ -26,6 +26,7 @@ def calibrate(plan: Plan) -> tuple[dict, str]:
     with tempfile.TemporaryDirectory(prefix="calibration.") as folder:
         result = Path(folder, "found.json")
         command = ["bash", str(plan.recipe), *arguments, "--save-dir", folder, "--no-save", "--disable-validation"]
+        command += ["--distributed-world-size", "1"]  # else fairseq starts a process a GPU
         command += ["--stop-time-hours", "0.05"]  # ends one without this plugin, which does not know of calibrations
         names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
         own = {name: value for name, value in os.environ.items() if name not in names} | {"SAVE_DIR": folder}

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import shlex
 import shutil
 import signal
@@ -26,6 +27,7 @@ def submit(plan: Plan):
         raise InputError("sbatch: no such command here; run this on the cluster, or without Slurm's options.")
     cloudpickle.register_pickle_by_value(rank)
     executor = _slurm_executor(plan) if plan.on_slurm else _local_executor(plan)
+    os.environ.pop("SLURM_RESTART_COUNT", None)  # of a job in which this runs, and not that of the new one
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: Ctrl-C is the launcher's to pass on
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # sbatch's words, which are in the error too

@@ -6,10 +6,13 @@ The first process writes it into the file that ALIBERT_TRAINING_NOTE names, when
 
 import functools
 import json
+import logging
 import os
 import socket
 import time
 from pathlib import Path
+
+logger = logging.getLogger(__name__)
 
 VARIABLE = "ALIBERT_TRAINING_NOTE"
 
@@ -22,7 +25,10 @@ def telling_the_launcher(trainer_class: type) -> None:
     def load_checkpoint(self, *args, **options):
         extra_state = load(self, *args, **options)
         if self.data_parallel_rank == 0 and os.environ.get(VARIABLE):
-            write_note(Path(os.environ[VARIABLE]), self)
+            try:
+                write_note(Path(os.environ[VARIABLE]), self)
+            except OSError as error:  # the training is worth more than what the launcher knows of it
+                logger.warning(f"{os.environ[VARIABLE]}: not written ({error.strerror}); `launch status` knows nothing")
         return extra_state
 
     trainer_class.load_checkpoint = load_checkpoint

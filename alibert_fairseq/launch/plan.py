@@ -15,7 +15,13 @@ from preprocess.slurm import slurm_options
 CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 TRAIN_CALL = re.compile(r"(exec\s+)?(\w+=\S*\s+)*([^\s#]*/)?fairseq-train\s")
 SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper), and submitit's own default is 5 minutes
-OWN_OPTIONS = {"nodes", "ntasks_per_node", "cpus_per_task", "requeue"}
+OWN_OPTIONS = {
+    "nodes",
+    "ntasks_per_node",
+    "cpus_per_task",
+    "requeue",
+    "array",
+}  # an array's tasks would share one job's files
 
 
 @dataclass
@@ -77,6 +83,8 @@ def make_plan(options: argparse.Namespace, extra: list[str]) -> Plan:
     on_slurm = options.executor == "slurm" or (options.executor is None and asked)
     if asked and not on_slurm:
         raise InputError("--executor local is this one machine: leave it out to use --nodes and the options for Slurm.")
+    if options.requeue and options.detach and not on_slurm:
+        raise InputError("--requeue --detach: on this machine it is the launcher that starts a job again; let it wait.")
     if on_slurm:
         slurm.setdefault("time", SLURM_HOURS * 60)
     gpu, processes = _processes(options, on_slurm)

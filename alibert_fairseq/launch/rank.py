@@ -4,6 +4,7 @@ submitit carries this module to the nodes by value, so a rank imports neither th
 """
 
 import json
+import math
 import os
 import signal
 import socket
@@ -12,7 +13,9 @@ import sys
 import time
 from pathlib import Path
 
-GRACE_SECONDS = 30  # Slurm's own between SIGTERM and SIGKILL (KillWait), enough to save a checkpoint of some gigabytes
+GRACE_SECONDS = (
+    30  # on this machine, and for what a recipe leaves behind; enough to save a checkpoint of some gigabytes
+)
 
 
 def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> None:
@@ -36,7 +39,9 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     noticed = notice_signals()
     if local and another_failed(job.paths.folder, job.job_id):
         noticed.append(signal.SIGTERM)  # it was sent before this rank could notice
-    code, stopped = run_until_stopped(["bash", recipe, *arguments], noticed)
+    # Slurm ends what does not end by itself when the time is over that its administrator grants (KillWait, GraceTime).
+    grace = GRACE_SECONDS if local else math.inf
+    code, stopped = run_until_stopped(["bash", recipe, *arguments], noticed, grace)
     host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
     record = {"rank": job.global_rank, "host": host, "code": code, "stopped": stopped, "ended": time.time()}
     _write(ending, record | {"start": 0 if local else int(os.environ.get("SLURM_RESTART_COUNT", 0))})
@@ -55,9 +60,11 @@ def ending_path(folder: os.PathLike, job_id: str, rank: int) -> Path:
 
 
 def read_endings(folder: os.PathLike, job_id: str, world_size: int) -> list[dict]:
-    """What the ranks that have ended wrote, in the order of their rank."""
+    """What the ranks that have ended in the job's last start wrote, in the order of their rank."""
     paths = (ending_path(folder, job_id, rank) for rank in range(world_size))
-    return [json.loads(path.read_text()) for path in paths if path.exists()]
+    found = [json.loads(path.read_text()) for path in paths if path.exists()]
+    last = max((ending["start"] for ending in found), default=0)
+    return [ending for ending in found if ending["start"] == last]
 
 
 def another_failed(folder: os.PathLike, job_id: str) -> bool:
@@ -73,8 +80,10 @@ def notice_signals() -> list[int]:
     return noticed
 
 
-def run_until_stopped(command: list[str], noticed: list[int]) -> tuple[int, bool]:
+def run_until_stopped(command: list[str], noticed: list[int], grace: float = GRACE_SECONDS) -> tuple[int, bool]:
     """Run the command in a process group of its own; return (exit code, whether SIGTERM or SIGINT to this rank did it).
+
+    `grace` is how many seconds it has to end after such a signal.
 
     SIGUSR2, Slurm's before the time limit, is passed on again and again: a training that is still starting ignores it,
     one that has begun saves a checkpoint and ends. A shell would die of it, so the command begins with it ignored.
@@ -86,13 +95,13 @@ def run_until_stopped(command: list[str], noticed: list[int]) -> tuple[int, bool
         while not stops_in(noticed):
             try:
                 code = process.wait(timeout=1)
-                return (128 - code if code < 0 else code), False
+                return (128 - code if code < 0 else code), bool(stops_in(noticed))
             except subprocess.TimeoutExpired:
                 if signal.SIGUSR2 in noticed:
                     os.killpg(process.pid, signal.SIGUSR2)
         return 128 + stops_in(noticed)[0], True
     finally:
-        _end_group(process)
+        _end_group(process, grace if stops_in(noticed) else GRACE_SECONDS)
 
 
 def stops_in(noticed: list[int]) -> list[int]:
@@ -104,7 +113,7 @@ def _ignore_usr2() -> None:
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
 
 
-def _end_group(process: subprocess.Popen, grace_seconds: float = GRACE_SECONDS) -> None:
+def _end_group(process: subprocess.Popen, grace_seconds: float) -> None:
     """End whatever the recipe left running: SIGTERM, and SIGKILL for what is still there after the grace."""
     try:
         os.killpg(process.pid, signal.SIGTERM)

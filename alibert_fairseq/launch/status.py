@@ -9,6 +9,7 @@ does not count), up to --max-update. A recipe without this plugin tells neither.
 import argparse
 import json
 import os
+import shutil
 import socket
 import time
 from pathlib import Path
@@ -59,9 +60,16 @@ def last_lines(path: Path) -> list[dict]:
     with open(path, "rb") as handle:
         handle.seek(max(0, path.stat().st_size - LAST_BYTES))
         raw = handle.read().splitlines(keepends=True)
-    lines = [json.loads(line) for line in raw[path.stat().st_size > LAST_BYTES :] if line.endswith(b"\n")]
+    lines = [found for line in raw[path.stat().st_size > LAST_BYTES :] if (found := _whole(line))]
     begin = max((n for n in range(1, len(lines)) if lines[n]["seconds"] < lines[n - 1]["seconds"]), default=0)
     return lines[begin:]
+
+
+def _whole(line: bytes) -> dict | None:
+    try:
+        return json.loads(line) if line.endswith(b"\n") else None
+    except ValueError:  # damaged
+        return None
 
 
 def rates(lines: list[dict]) -> tuple[float, float] | None:
@@ -81,15 +89,19 @@ def duration(seconds: float) -> str:
 
 
 def _state(plan: dict, folder: Path) -> str:
-    """Slurm's word for it; on this machine: running, ended, stopped, failed, killed."""
+    """Slurm's word for it while it knows the job; else, by what it left: running, ended, stopped, failed, killed."""
     if plan["on_slurm"]:
-        return slurm.state(plan["job"]) or "no answer from Slurm"
+        state = slurm.state(plan["job"]) if shutil.which("squeue") else ""
+        if state != "COMPLETED":  # which also stands for a job that Slurm has forgotten
+            return state or "no answer from Slurm"
     endings = read_endings(folder, plan["job"], plan["world_size"])
     if len(endings) == plan["world_size"]:
         failed = [ending["code"] for ending in endings if ending["code"] and not ending["stopped"]]
         if failed:
             return f"failed (exit code {failed[0]})"
         return "stopped" if any(ending["stopped"] for ending in endings) else "ended"
+    if plan["on_slurm"]:
+        return "killed"
     if plan["host"] != socket.gethostname():
         return f"on {plan['host']}"
     return "running" if Path("/proc", plan["job"]).exists() else "killed"

@@ -4,7 +4,7 @@ import sys
 import time
 from pathlib import Path
 
-from alibert_fairseq.launch.again import AGAIN, read_decision, requeue, settle
+from alibert_fairseq.launch.again import AGAIN, read_decision, reason, requeue, settle
 from alibert_fairseq.launch.rank import read_endings
 from preprocess import slurm
 
@@ -55,7 +55,7 @@ def _started_again(job, world_size: int, state: str) -> bool:
     """Whether a job that Slurm has ended is queued again now, by us or by Slurm; one that a user cancelled is not."""
     if state in ("CANCELLED", "COMPLETED"):
         return False
-    decision = settle(job.paths.folder, job.job_id, world_size, slurm.restarts(job.job_id))
+    decision = settle(job.paths.folder, job.job_id, world_size, slurm.restarts(job.job_id) or 0)
     if decision["again"] and not requeue(job.job_id):
         print(f"job {job.job_id}: {state}, {decision['why']}; it is queued again", file=sys.stderr, flush=True)
         return True
@@ -74,7 +74,7 @@ def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tup
         who = f"{len(silent)} of {world_size} ranks (rank {silent[0]} first)"
         how = f"left no exit code: killed from outside, or never started{note}"
         return 1, f"{who} {how}; log: {log_path(paths, silent[0])}"
-    first = min(own or failed, key=lambda ending: ending["ended"])
+    first = reason(own or failed)
     how = "was stopped from outside" if first["stopped"] else "failed first"
     if first["code"] == AGAIN:
         how = "can go on with the same command"

@@ -13,7 +13,11 @@ die() { echo "error: $*" >&2; exit 2; }
 for name in DATA_BIN SAVE_DIR; do
     [ -n "${!name:-}" ] || die "$name is not set; DATA_BIN is the data-bin to read, SAVE_DIR where to write."
 done
-[ -f "$DATA_BIN/dict.txt" ] || die "$DATA_BIN: no dict.txt; DATA_BIN is what preprocess.binarize wrote."
+IFS=: read -ra bins <<<"$DATA_BIN"  # fairseq takes several with : between them
+for bin in "${bins[@]}"; do
+    compgen -G "$bin/dict.txt" >/dev/null || compgen -G "$bin/*/dict.txt" >/dev/null ||
+        die "$bin: no dict.txt; DATA_BIN is what preprocess.binarize wrote."
+done
 source "$here/../environment.sh"
 source "${CENTRE:-$here/centre.bash}"
 recipe=$1 nodes=$2
@@ -21,16 +25,27 @@ shift 2
 
 # Read from scratch. The name tells the files, their sizes and times: a data-bin made anew is another copy. It gets its
 # name when it is whole, so a copy that was interrupted is made again.
-made=$(cd "$DATA_BIN" && find -L . -type f -printf '%P %s %T@\n' | LC_ALL=C sort | sha256sum | cut -c1-12)
-copy=$scratch/data-bins/$(basename "$(cd "$DATA_BIN" && pwd)")-$made
-if [ ! -d "$copy" ]; then
-    mkdir -p "$scratch/data-bins"
-    echo "copying $DATA_BIN ($(du -shL "$DATA_BIN" | cut -f1)) to $copy"
-    rm -rf "$copy.partial"
-    cp -rL "$DATA_BIN" "$copy.partial" || die "$scratch/data-bins: the data-bin does not fit; make room."
-    mv -T "$copy.partial" "$copy"
-fi
+copy_of() {  # DATA_BIN: where its copy is
+    local made copy
+    made=$(cd "$1" && find -L . -type f -printf '%P %s %T@\n' | LC_ALL=C sort | sha256sum | cut -c1-12)
+    copy=$scratch/data-bins/$(basename "$(cd "$1" && pwd)")-$made
+    if [ ! -d "$copy" ]; then
+        mkdir -p "$scratch/data-bins"
+        echo "copying $1 ($(du -shL "$1" | cut -f1)) to $copy" >&2
+        rm -rf "$copy.partial"
+        cp -rL "$1" "$copy.partial" || die "$scratch/data-bins: the data-bin does not fit; make room."
+        mv -T "$copy.partial" "$copy"
+    fi
+    echo "$copy"
+}
+copies=()
+for bin in "${bins[@]}"; do
+    case " $* " in
+        *" --dry-run "*) copies+=("$(cd "$bin" && pwd)") ;;
+        *) copies+=("$(copy_of "$bin")") ;;
+    esac
+done
 mkdir -p "$SAVE_DIR"
-export DATA_BIN=$copy SAVE_DIR=$(cd "$SAVE_DIR" && pwd)
+export DATA_BIN=$(IFS=:; echo "${copies[*]}") SAVE_DIR=$(cd "$SAVE_DIR" && pwd)
 exec python -m alibert_fairseq.launch "$recipe" --nodes "$nodes" "${reservation[@]}" --requeue --detach \
     --logs "$work/launch" "$@"

@@ -1,5 +1,6 @@
 """Real faults in a training of two processes: one sentence from the one that knows, and both end within a minute."""
 
+import contextlib
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -160,6 +162,53 @@ def test_a_full_disk(data_bin, repository, tmp_path):
             0, r"error: rank 0 \(.+\): .*checkpoint_\S+: not written \(No space left on device\); make room"
         )
         assert codes == [2, 75] and (disk / "checkpoint_last.pt").exists()
+
+
+def test_a_disk_that_is_full_at_the_start(data_bin, repository, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with mounted(disk, "-t", "tmpfs", "-o", "size=16k", "tmpfs"):
+        with contextlib.suppress(OSError), open(disk / "other", "wb") as other:
+            other.write(b"0" * 20_000)
+        pair = Pair(disk, [data_bin] * 2, repository, tmp_path, *LONG)
+        pair.ended(0, r"error: rank 0 \(.+\): .*/disk.*(No space left on device).*; .*(make room|--save-dir)")
+
+
+MISTAKEN = """
+import os, sys
+from fairseq_cli import train
+from fairseq.trainer import Trainer
+
+def train_step(self, samples):
+    raise KeyError("a mistake")
+
+if os.environ["RANK"] == "1":
+    Trainer.train_step = train_step
+train.cli_main()
+"""
+
+
+def test_a_mistake_of_the_program_on_one_process(data_bin, repository, tmp_path):
+    """A traceback, on the process whose it is; the other one is told, and ends after it."""
+    words = [str(word) for word in command("electra", data_bin, tmp_path / "save", repository, *TWO, *LONG)[1:]]
+    running = []
+    for rank, own in enumerate(meeting(ENVIRONMENT | {"PYTHONPATH": str(repository)}, 2)):
+        with open(tmp_path / f"rank{rank}.log", "w") as log:
+            running.append(
+                subprocess.Popen(
+                    [sys.executable, "-c", MISTAKEN, *words], env=own, stdout=log, stderr=log, cwd=tmp_path
+                )
+            )
+    ended, end = [], time.monotonic() + 2 * MINUTE
+    while len(ended) < 2 and time.monotonic() < end:
+        ended += [rank for rank in (0, 1) if rank not in ended and running[rank].poll() is not None]
+        time.sleep(0.02)
+    for process in running:
+        process.kill()
+    said = [(tmp_path / f"rank{rank}.log").read_text() for rank in (0, 1)]
+    assert ended == [1, 0] and [process.wait() for process in running] == [75, 1], said
+    assert "KeyError: 'a mistake'" in said[1] and "\nerror: " not in said[1]
+    assert re.search(OTHER.format(0, 1), said[0]) and "Traceback" not in said[0]
 
 
 def test_a_folder_that_cannot_be_written(data_bin, repository, tmp_path):

@@ -87,23 +87,25 @@ def test_one_that_ended_otherwise():
     [
         RuntimeError(CLOSED),
         ConnectionResetError("Connection reset by peer"),
-        torch.distributed.DistBackendError("NCCL"),
+        torch.distributed.DistBackendError("NCCL error: remote process exited or there was a network error"),
     ],
 )
 def test_a_lost_connection(error, two_processes):
     metrics.reset()
-    assert last_words.last_words(error)[0].startswith("lost the connection to another process while it started; ")
+    first = str(error).partition("\n")[0][:200]
+    expected = f"lost the connection to another process while it started ({first}); the one that failed first says why"
+    assert last_words.last_words(error)[0].startswith(expected)
     metrics.log_scalar("num_updates", 16, weight=0)
     sentence, code = last_words.last_words(error)
-    assert code == 75 and sentence.startswith(
-        "lost the connection to another process in update 17; the one that failed"
-    )
+    assert code == 75 and sentence.startswith("lost the connection to another process in update 17 (")
     metrics.reset()
 
 
 def test_of_one_process_nothing_is_lost_and_other_errors_are_the_programs(two_processes, monkeypatch):
     assert last_words.last_words(RuntimeError("shapes do not fit")) is None
     assert last_words.last_words(ValueError(CLOSED)) is None
+    invalid = "NCCL error: invalid usage, Duplicate GPU detected : rank 1 and rank 0 both on CUDA device"
+    assert last_words.last_words(torch.distributed.DistBackendError(invalid)) is None
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: False)
     assert last_words.last_words(RuntimeError(CLOSED)) is None
     monkeypatch.setenv("WORLD_SIZE", "2")  # before they have met
@@ -164,11 +166,13 @@ def test_one_of_several_says_which_it_is_and_tells_the_others(
 
 
 def test_an_error_of_the_program_is_told_to_the_others_too(monkeypatch, capsys):
-    told = []
-    monkeypatch.setattr(command_line, "farewell", told.append)
+    """And of several processes, the one with the error ends at once, with its traceback."""
+    monkeypatch.setattr(command_line, "leave", lambda code: sys.exit(f"left with {code}"))
     with pytest.raises(ZeroDivisionError):
         ended(ZeroDivisionError(), capsys)
-    assert told == [""]  # of one process, to nobody
+    monkeypatch.setattr(command_line, "place", lambda: "rank 1 (n1)")
+    code, said = ended(ZeroDivisionError("a mistake"), capsys)
+    assert code == "left with 1" and said.startswith("Traceback") and said.endswith("ZeroDivisionError: a mistake\n")
 
 
 def test_the_others_end_when_one_has_failed(two_processes, monkeypatch):
@@ -176,6 +180,7 @@ def test_the_others_end_when_one_has_failed(two_processes, monkeypatch):
     said = []
     monkeypatch.setattr(peers, "store_of_processes", lambda: store)
     monkeypatch.setattr(peers, "LOOK", 0.05)
+    monkeypatch.setattr(peers, "LATER", 0.05)
     monkeypatch.setattr(last_words, "end", lambda *arguments, **options: said.append((arguments, options)))
     lookout = peers.Lookout(store)
     lookout.start()

@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from alibert_fairseq.launch.__main__ import follow_to_end, parser, split_at_dash
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe, make_plan
 from alibert_fairseq.launch.watch import follow, verdict
+from preprocess import slurm
 from preprocess.files import InputError
 from preprocess.slurm import minutes
 
@@ -91,6 +93,8 @@ def test_minutes(text, expected):
         (["--sbatch", "qos"], "NAME=VALUE"),
         (["--sbatch", "ntasks-per-node=2"], "NAME=VALUE"),
         (["--gpus-per-node", "99"], "--gpus-per-node 99"),
+        (["--requeue", "--detach", "--cpu-processes-per-node", "1"], "--requeue --detach: on this machine"),
+        (["--sbatch", "array=0-2"], "NAME=VALUE"),
     ],
 )
 def test_what_cannot_be_planned(options, complaint, recipe):
@@ -196,12 +200,12 @@ def slurm_that_says(tmp_path, monkeypatch, state):
     monkeypatch.setenv("PATH", f"{tmp_path}/bin", prepend=os.pathsep)
 
 
-@pytest.mark.parametrize("state, asked", [("FAILED", True), ("TIMEOUT", True), ("CANCELLED", False)])
+@pytest.mark.parametrize("state, asked", [("FAILED", True), ("PREEMPTED", True), ("CANCELLED", False)])
 def test_the_launcher_starts_a_job_again_whose_batch_file_was_killed(state, asked, recipe, tmp_path, monkeypatch):
     """Not one that its user cancelled."""
     slurm_that_says(tmp_path, monkeypatch, state)
     job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path))
-    assert watch._started_again(job, 1, state) is asked
+    assert watch._started_again(job, 1, state) is asked and state in slurm.FINAL_STATES
     assert ((tmp_path / "asked").exists() and "requeue 5" in (tmp_path / "asked").read_text()) is asked
 
 
@@ -255,6 +259,36 @@ def test_usr2_is_passed_on_until_the_training_listens(handlers, tmp_path, monkey
     assert (tmp_path / "up").exists()
 
 
+@pytest.mark.parametrize(("grace", "code"), [(0.5, 0), (60, 1)])
+def test_how_long_a_recipe_may_take_to_end(grace, code, handlers, tmp_path, monkeypatch):
+    """It saves for two seconds after SIGTERM, which Slurm grants and this machine does for thirty."""
+    monkeypatch.chdir(tmp_path)
+    noticed = rank.notice_signals()
+    saves = "trap 'sleep 2; touch saved; exit' TERM; touch up; while true; do sleep 0.1; done"
+
+    def stop_when_up(*_):
+        while not (tmp_path / "up").exists():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=stop_when_up).start()
+    assert rank.run_until_stopped(["bash", "-c", saves], noticed, grace) == (143, True)
+    assert (tmp_path / "saved").exists() is bool(code)
+
+
+def test_a_rank_whose_recipe_slurm_has_stopped_too_was_stopped(handlers):
+    """The signal comes to both at once, and the shell may have ended before this one looks."""
+    noticed = rank.notice_signals()
+    script = "kill -TERM $PPID; sleep 0.2; kill -TERM $$"
+    assert rank.run_until_stopped(["bash", "-c", script], noticed)[1] is True
+
+
+def test_only_the_last_start_counts(tmp_path):
+    for one in (ending(0, 143, 5, stopped=True, start=1), ending(1, 137, 1, start=0)):
+        rank.ending_path(tmp_path, "5", one["rank"]).write_text(json.dumps(one))
+    assert [each["rank"] for each in rank.read_endings(tmp_path, "5", 2)] == [0]
+
+
 def test_a_stop_before_the_recipe_starts(tmp_path):
     """submitit swallows SIGTERM until a rank's own code runs; the ending of the rank that failed tells it then."""
     rank.ending_path(tmp_path, "5", 0).write_text(json.dumps(ending(0, 0, 1)))
@@ -281,9 +315,9 @@ def test_refusal_of_slurm_leaves_nothing(recipe, tmp_path, monkeypatch, capfd):
     assert capfd.readouterr().err == ""
 
 
-def ending(number, code, ended, stopped=False):
+def ending(number, code, ended, stopped=False, start=0):
     """What a rank leaves."""
-    return {"rank": number, "host": f"n{number}", "code": code, "stopped": stopped, "ended": ended}
+    return {"rank": number, "host": f"n{number}", "code": code, "stopped": stopped, "ended": ended, "start": start}
 
 
 @pytest.mark.parametrize(
@@ -291,6 +325,8 @@ def ending(number, code, ended, stopped=False):
     [
         ([ending(0, 0, 1), ending(1, 0, 2)], 0, "2 of 2 ranks ended well"),
         ([ending(0, 1, 2), ending(1, 3, 1)], 3, "rank 1 on n1 failed first, exit code 3"),
+        ([ending(0, 75, 1), ending(1, 1, 2)], 1, "rank 1 on n1 failed first, exit code 1"),
+        ([ending(0, 75, 1), ending(1, 75, 2)], 75, "rank 0 on n0 can go on with the same command, exit code 75"),
         ([ending(0, 143, 1, stopped=True), ending(1, 3, 2)], 3, "rank 1 on n1 failed first"),
         ([ending(0, 143, 1, stopped=True), ending(1, 143, 2, stopped=True)], 143, "rank 0 on n0 was stopped"),
         ([ending(0, 143, 1, stopped=True)], 1, "1 of 2 ranks (rank 1 first) left no exit code"),

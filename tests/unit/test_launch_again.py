@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from alibert_fairseq.launch import again
 from alibert_fairseq.launch.again import IN_VAIN, decide, furthest_update, read_decision, settle
 from alibert_fairseq.launch.rank import ending_path
 
@@ -29,34 +30,36 @@ def ending(rank, code, ended=1, stopped=False, start=0):
         ([ending(0, 134, 1), ending(1, 134, 2)], True, "rank 0 on n0 was killed by signal 6"),
         ([ending(0, 75, 1), ending(1, 137, 2)], True, "rank 1 on n1 was killed by signal 9"),
         ([ending(0, 143, stopped=True)], True, "1 of 2 ranks left no exit code (rank 1 first)"),
+        ([ending(0, 255)], False, "rank 0 on n0 ended with exit code 255"),
         ([ending(0, 1)], False, "rank 0 on n0 ended with exit code 1"),
         ([ending(0, 143, stopped=True), ending(1, 143, stopped=True)], True, "stopped from outside"),
         ([], True, "2 of 2 ranks left no exit code (rank 0 first)"),
     ],
 )
-def test_who_failed_first_decides(endings, again, why):
-    found = decide(endings, 2, furthest=10, before={})
+def test_who_failed_first_decides(endings, again, why):  # noqa: F811
+    found = decide(endings, 2, 10, before={})
     assert found["again"] is again
     assert why in found["why"]
 
 
 def test_a_run_that_gets_no_further_is_given_up():
     """Each start gets to update 10, but for one to 12: three in vain are borne, a fourth is not."""
-    found, reached = {}, [10, 10, 10, 12, 12, 12, 12, 12]
+    found, reached = {}, [10, 9, 3, 12, 0, 12, None, 11]
     history = []
     for furthest in reached:
         found = decide([ending(0, 137)], 1, furthest, found)
         history.append((found["again"], found["in_vain"]))
-    assert IN_VAIN == 3
+    assert IN_VAIN == 3 and found["furthest"] == 12
     assert history == [(True, n) for n in (0, 1, 2, 0, 1, 2, 3)] + [(False, 4)]
     assert found["why"].endswith("and 4 starts in a row have not got beyond update 12")
 
 
-def test_a_run_that_never_begins_is_given_up_too():
+@pytest.mark.parametrize(("reached", "words"), [(0, "got beyond update 0"), (None, "told no progress, which a recipe")])
+def test_a_run_that_never_begins_is_given_up_too(reached, words):
     found = {}
     for _ in range(4):
-        found = decide([], 1, 0, found)
-    assert not found["again"]
+        found = decide([], 1, reached, found)
+    assert not found["again"] and words in found["why"]
 
 
 @pytest.fixture
@@ -69,7 +72,7 @@ def folder(tmp_path):
 
 def test_the_furthest_update_is_that_of_any_start(folder):
     """Of the updates that are to be done again too; a line that a kill cut short is none."""
-    assert furthest_update(folder, "6") == furthest_update(folder, "5") == 0
+    assert furthest_update(folder, "6") is None and furthest_update(folder, "5") == 0
     (folder / "run" / "metrics.jsonl").write_text('{"update": 40}\n{"update": 41}\n{"upd')
     assert furthest_update(folder, "5") == 41
     (folder / "run" / "metrics.lost.jsonl").write_text('{"update": 57}\n')
@@ -84,12 +87,14 @@ def test_a_start_is_decided_upon_once_and_by_what_it_left_itself(folder):
     assert first["again"] and first["start"] == 0 and first == read_decision(folder, "5")
     second = settle(folder, "5", 2, start=1)
     assert not second["again"] and second["in_vain"] == 2 and "exit code 1" in second["why"]
-    ending_path(folder, "5", 0).unlink()
+    for rank in (0, 1):
+        ending_path(folder, "5", rank).unlink()
     assert settle(folder, "5", 2, start=1) == second == settle(folder, "5", 2, start=0)
 
 
 SCONTROL = """#!/bin/sh
 echo "$*" >> {asked}
+[ "$(wc -l < {asked})" -gt {silent} ] || {{ echo "Unable to contact slurm controller" >&2; exit 1; }}
 echo "   Requeue=1 Restarts={restarts} BatchFlag=1"
 """
 
@@ -103,7 +108,7 @@ echo "   Requeue=1 Restarts={restarts} BatchFlag=1"
     ],
 )
 def test_the_last_line_of_the_batch_file(code, restarts, words, asked, folder, repository, monkeypatch):
-    (folder / "scontrol").write_text(SCONTROL.format(asked=folder / "asked", restarts=restarts))
+    (folder / "scontrol").write_text(SCONTROL.format(asked=folder / "asked", restarts=restarts, silent=0))
     (folder / "scontrol").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.setenv("PYTHONPATH", str(repository))
@@ -116,3 +121,24 @@ def test_the_last_line_of_the_batch_file(code, restarts, words, asked, folder, r
     assert done.stdout.strip() == words
     said = (folder / "asked").read_text().splitlines()
     assert said[0] == "show job 5" and said[1:] == ([asked] if asked else [])
+
+
+@pytest.mark.parametrize("silent", [2, 99])
+def test_a_controller_that_does_not_answer_is_asked_again(silent, folder, monkeypatch):
+    """And is not what ends a run: the job is decided upon without it, and queued when it is back."""
+    (folder / "scontrol").write_text(SCONTROL.format(asked=folder / "asked", restarts=0, silent=silent))
+    (folder / "scontrol").chmod(0o755)
+    for name, value in {"PATH": f"{folder}:/usr/bin:/bin", "SLURM_JOB_ID": "5"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)
+    monkeypatch.setattr(again, "BETWEEN_TRIES", 0.01)
+    monkeypatch.setattr(sys, "argv", ["again", str(folder), "1"])
+    ending_path(folder, "5", 0).write_text(json.dumps(ending(0, 137)))
+    if silent == 2:
+        again.main()
+    else:
+        with pytest.raises(SystemExit, match="Slurm does not start the job again: Unable to contact"):
+            again.main()
+    said = (folder / "asked").read_text().splitlines()
+    expected = ["show job 5"] * 3 + ["requeue 5"] if silent == 2 else ["show job 5"] * 7 + ["requeue 5"] * 7
+    assert said == expected and read_decision(folder, "5")["again"]

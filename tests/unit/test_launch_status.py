@@ -40,7 +40,7 @@ def updates(first, last, seconds_each=2.0, tokens=500):
 
 def leave_endings(logs, number, *codes, stopped=False):
     for rank, code in enumerate(codes):
-        record = {"rank": rank, "code": code, "stopped": stopped and code}
+        record = {"rank": rank, "code": code, "stopped": stopped and code, "start": 0}
         ending_path(logs, number, rank).write_text(json.dumps(record))
 
 
@@ -87,6 +87,7 @@ def test_a_job_that_was_killed_and_one_of_another_machine(job, tmp_path, monkeyp
 
 def test_jobs_of_slurm_in_the_order_of_their_submission(job, tmp_path, monkeypatch):
     monkeypatch.setattr(slurm, "state", lambda number: {"9": "PENDING (Priority)", "10": "RUNNING"}[number])
+    monkeypatch.setattr(status.shutil, "which", lambda name: name)
     moments = iter([2.0, 1.0])
     monkeypatch.setattr(time, "time", lambda: next(moments))
     job("9", on_slurm=True)
@@ -97,6 +98,23 @@ def test_jobs_of_slurm_in_the_order_of_their_submission(job, tmp_path, monkeypat
     header, first, second = status.table(rows).splitlines()
     assert header.split() == ["job", "recipe", "processes", "state", "update", "tokens/s", "remaining", "save-dir"]
     assert first.index("tiny.sh") == second.index("tiny.sh") == header.index("recipe")
+
+
+@pytest.mark.parametrize(("codes", "state"), [((0, 1), "failed (exit code 1)"), ((0, 0), "ended"), ((0,), "killed")])
+def test_a_job_that_slurm_has_forgotten(codes, state, job, tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm, "state", lambda number: "COMPLETED")
+    monkeypatch.setattr(status.shutil, "which", lambda name: name)
+    leave_endings(job("9", on_slurm=True), "9", *codes)
+    assert status.jobs(tmp_path / "launch")[0]["state"] == state
+    monkeypatch.setattr(status.shutil, "which", lambda name: None)
+    assert status.jobs(tmp_path / "launch")[0]["state"] == "no answer from Slurm"
+
+
+def test_a_damaged_line_is_left_out(job, tmp_path):
+    job(str(os.getpid()), updates(1, 100))
+    path = tmp_path / f"save{os.getpid()}" / "metrics.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"update": 50', b'"upd\0te" 50'))
+    assert status.jobs(tmp_path / "launch")[0]["update"] == "100 of 1,000"
 
 
 def test_no_job_is_said(tmp_path, capsys):

@@ -45,6 +45,9 @@ class Trainer:
     def save_checkpoint(self, path, extra_state):
         self.done.append("save")
 
+    def _reduce_and_log_stats(self, logged):
+        self.done.append("log")
+
 
 owning_the_save_dir(Trainer)
 
@@ -54,9 +57,9 @@ def test_a_trainer_looks_before_it_trains_and_before_it_saves(tmp_path):
     assert first.load_checkpoint("last") == {}
     first.train_step([]), first.save_checkpoint("last", {})
     second.load_checkpoint("last")
-    for act in (lambda: first.train_step([]), lambda: first.save_checkpoint("last", {})):
+    for act in (first.train_step, first._reduce_and_log_stats, lambda found: first.save_checkpoint("last", found)):
         with pytest.raises(SystemExit):
-            act()
+            act([])
     second.train_step([])
     assert first.done == ["load", "step", "save"] and second.done == ["load", "step"]
 
@@ -66,3 +69,11 @@ def test_who_writes_nothing_claims_nothing(options, tmp_path):
     trainer = Trainer(tmp_path, **options)
     trainer.load_checkpoint("last"), trainer.train_step([])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        SystemExit, match="error: .*/file/.owner: not written .*; make room, or give another --save-dir"
+    ):
+        Owner(tmp_path / "file")

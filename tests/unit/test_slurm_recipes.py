@@ -56,10 +56,10 @@ def project(tmp_path, repository):
 
 
 def test_pretraining_is_launched_on_a_copy_of_the_data_bin(project):
-    done = project.run("pretrain.sh", "recipe.sh", "12", "--dry-run", "--", "--seed", "2")
+    done = project.run("pretrain.sh", "recipe.sh", "12", "--time", "9", "--", "--seed", "2")
     assert done.returncode == 0, done.stderr
     launch = ["-m", "alibert_fairseq.launch", "recipe.sh", "--nodes", "12", "--gpus-per-node", "4", "--account", "a b"]
-    launch += ["--requeue", "--detach", "--logs", f"{project.root}/work/launch", "--dry-run", "--", "--seed", "2"]
+    launch += ["--requeue", "--detach", "--logs", f"{project.root}/work/launch", "--time", "9", "--", "--seed", "2"]
     assert project.called("python") == launch
     data_bin, save, offline = (line.split("=", 1)[1] for line in project.called("python.environment"))
     assert Path(data_bin).parent == project.root / "scratch" / "data-bins" and "data bin-" in data_bin
@@ -72,16 +72,27 @@ def test_pretraining_is_launched_on_a_copy_of_the_data_bin(project):
 
 def test_a_copy_is_made_once_and_anew_of_another_data_bin(project):
     copies = project.root / "scratch" / "data-bins"
-    assert "copying" in project.run("pretrain.sh", "r.sh", "1").stdout
-    assert "copying" not in project.run("pretrain.sh", "r.sh", "1").stdout
+    assert "copying" in project.run("pretrain.sh", "r.sh", "1").stderr
+    assert "copying" not in project.run("pretrain.sh", "r.sh", "1").stderr
     (project.root / "data bin" / "train.bin").write_text("another")
     (left,) = copies.iterdir()
-    assert "copying" in project.run("pretrain.sh", "r.sh", "1").stdout
+    assert "copying" in project.run("pretrain.sh", "r.sh", "1").stderr
     (copy,) = set(copies.iterdir()) - {left}
     copy.rename(f"{copy}.partial")  # as an interrupted copy is left
     (copies / f"{copy.name}.partial" / "train.bin").unlink()
-    assert "copying" in project.run("pretrain.sh", "r.sh", "1").stdout
+    assert "copying" in project.run("pretrain.sh", "r.sh", "1").stderr
     assert set(copies.iterdir()) == {left, copy} and (copy / "train.bin").read_text() == "another"
+
+
+def test_several_data_bins_and_a_dry_run_that_copies_none(project):
+    (project.root / "parts" / "1").mkdir(parents=True)
+    (project.root / "parts" / "1" / "dict.txt").touch()
+    assert project.run("pretrain.sh", "r.sh", "1", "--dry-run", DATA_BIN="data bin:parts").returncode == 0
+    both = f"DATA_BIN={project.root}/data bin:{project.root}/parts"
+    assert project.called("python.environment")[0] == both and not (project.root / "scratch").exists()
+    assert project.run("pretrain.sh", "r.sh", "1", DATA_BIN="data bin:parts").stderr.count("copying") == 2
+    first, second = project.called("python.environment")[0].removeprefix("DATA_BIN=").split(":")
+    assert Path(first, "train.bin").exists() and Path(second, "1", "dict.txt").exists()
 
 
 @pytest.mark.parametrize(

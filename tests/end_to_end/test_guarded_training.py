@@ -128,8 +128,10 @@ def test_too_little_memory_of_one_process_ends_both(data_bin, repository, spoili
 def test_a_skipped_batch_leaves_every_tensor_as_it_was(optimizer, precision, data_bin, repository, tmp_path):
     """And the updates after it are those of a training that never met it."""
     options = ["--cpu", "--optimizer", optimizer, *precision.split()]
-    words = command("mlm", data_bin, tmp_path / "save", repository, *options)
-    met, never = trainer_of(words[1:] + ["--clip-norm", "1.0"]), trainer_of(words[1:] + ["--clip-norm", "1.0"])
+    met, never = (
+        trainer_of([*command("mlm", data_bin, tmp_path / save, repository, *options)[1:], "--clip-norm", "1.0"])
+        for save in ("met", "never")
+    )
     batches = [sample for sample, _ in zip(met.get_train_iterator(1).next_epoch_itr(), range(4), strict=False)]
     for trainer in (met, never):
         assert trainer.train_step(batches[:1]) is not None
