@@ -12,13 +12,14 @@ import sys
 from datetime import timedelta
 from types import ModuleType
 
-import torch
 from fairseq import checkpoint_utils
+
+from fairseq_compat.last_words import AGAIN
+from fairseq_compat.store import store_of_processes
 
 logger = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)
-AGAIN = 75  # EX_TEMPFAIL of sysexits.h
 STOP, SAVED = "alibert_fairseq/stop", "alibert_fairseq/saved"  # in the store of the processes
 PATIENCE = timedelta(minutes=10)  # of the others for the first process's checkpoint: that of `large` has 4 GB
 
@@ -92,13 +93,6 @@ def _stop_after_update(train: ModuleType) -> None:
         return losses, finished
 
     train.validate_and_save = validate_and_save
-
-
-def store_of_processes():
-    """What the processes of torch.distributed share, None where there is one process."""
-    if not torch.distributed.is_initialized() or torch.distributed.get_world_size() == 1:
-        return None
-    return torch.distributed.distributed_c10d._get_default_store()
 
 
 def _together(rank: int, store) -> None:

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from fairseq_compat.peers import farewell
 
-AGAIN = 75
+AGAIN = 75  # EX_TEMPFAIL of sysexits.h: the same command goes on
 _ending = threading.Lock()
 WORKER = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")  # as torch's dataloader.py and DataLoader.cpp say
 CAUGHT = "in DataLoader worker process"  # an error of the program, which torch hands on

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from fairseq_compat.refusal import Refusal
+from fairseq_compat.store import own_connection, store_of_processes
 
 ANSWER = 15  # seconds that rank 0, once it listens, has for its first answer: it gives it from a thread of its own
 LOOK = 2  # seconds
@@ -80,15 +81,6 @@ def refuse_who_does_not_answer(host: str, port: int, patience: float = ANSWER) -
         )
 
 
-def store_of_processes():
-    """What the processes of torch.distributed share, None where there is one process."""
-    from torch import distributed
-
-    if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() == 1:
-        return None
-    return distributed.distributed_c10d._get_default_store()
-
-
 def farewell(name: str) -> None:
     """Let the others know that this process has failed, unless one has before it."""
 
@@ -101,18 +93,6 @@ def farewell(name: str) -> None:
     telling = threading.Thread(target=tell, daemon=True)  # the store may be in a process that is stopped
     telling.start()
     telling.join(LOOK)
-
-
-def own_connection(store):
-    """One that no other thread waits on; to a store that has none (a file), the same."""
-    if hasattr(store, "clone"):
-        return store.clone()
-    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")  # torch before 2.8
-    if not host or not port:
-        return store
-    from torch.distributed import TCPStore
-
-    return TCPStore(host, int(port), is_master=False, wait_for_workers=False)
 
 
 class Lookout(threading.Thread):

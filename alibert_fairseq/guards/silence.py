@@ -22,7 +22,8 @@ from collections.abc import Callable
 import torch
 
 from alibert_fairseq.guards.options import SILENCE_TIMEOUT, option
-from alibert_fairseq.stopping import AGAIN, store_of_processes
+from fairseq_compat.last_words import AGAIN
+from fairseq_compat.store import own_connection, store_of_processes
 
 BEAT = 10  # seconds; 1,000 processes are 100 short messages a second for the first one
 PLACE, CLAIM = "alibert_fairseq/place/{}", "alibert_fairseq/silence"  # in the store
@@ -129,16 +130,6 @@ def _described(rank: int, entry: list, now: float) -> str:
 
 def _stage(entry: list) -> str:
     return STAGES[entry[1]].format(entry[0], next=entry[0] + 1)
-
-
-def own_connection(store):
-    """One that the training does not wait on; to a store that has none (a file), the same."""
-    if hasattr(store, "clone"):
-        return store.clone()
-    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")  # torch before 2.8
-    if not host or not port:
-        return store
-    return torch.distributed.TCPStore(host, int(port), is_master=False, wait_for_workers=False)
 
 
 def _in_background(work: Callable[[], object]) -> threading.Thread:

@@ -32,6 +32,7 @@ def main() -> None:
     plan = make_plan(options, extra)
     if options.dry_run:
         print(describe(plan), flush=True)
+        print("a few updates on this machine, for an estimate ...", file=sys.stderr, flush=True)
         found, why_not = calibrate(plan)
         print(describe_run(plan, found) if found else f"no estimate: {why_not}")
         return
@@ -113,7 +114,8 @@ def parser() -> argparse.ArgumentParser:
     help_logs = "where each job gets a folder of logs; on Slurm a directory that all nodes see (runs/launch)"
     parser.add_argument("--logs", default="runs/launch", metavar="DIR", help=help_logs)
     parser.add_argument("--detach", action="store_true", help="only submit; do not wait for the end")
-    parser.add_argument("--dry-run", action="store_true", help="show what would run, and run nothing")
+    help_dry = "show what would run, and by a few updates on this machine what it takes; submit nothing"
+    parser.add_argument("--dry-run", action="store_true", help=help_dry)
     return parser
 
 

@@ -21,7 +21,7 @@ from typing import TypeVar
 from alibert_fairseq.launch.note import read_note
 from alibert_fairseq.launch.rank import read_endings
 from alibert_fairseq.metrics_log import LOG, LOST
-from alibert_fairseq.stopping import AGAIN
+from fairseq_compat.last_words import AGAIN
 from preprocess import slurm
 
 T = TypeVar("T")

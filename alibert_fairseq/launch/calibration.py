@@ -26,10 +26,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 VARIABLE = "ALIBERT_CALIBRATION"
 FLOP_ON_CPU = 3e11  # of an update there: a core does 50 to 200 GFLOP/s; at least one sequence
-TIMED_UPDATES, TIMED_SECONDS = (
-    8,
-    15,
-)  # the first of the two that is reached ends it, after two updates that do not count
+# The first of the two that is reached ends it, after two updates that do not count.
+TIMED_UPDATES, TIMED_SECONDS = 8, 15
 
 
 def calibrating_when_asked(trainer_class: type) -> None:
@@ -59,11 +57,10 @@ class Calibration:
         self.trainer, self.times = trainer, []
         length, parameters = trainer.task.max_positions(), sum(each.numel() for each in trainer.model.parameters())
         whole = dataset.batch_size or dataset.max_tokens / length
+        in_reach = max(1, min(int(whole), int(FLOP_ON_CPU / (6 * parameters * length))))
         self.found = {
             "parameters": parameters,
-            "sequences": whole
-            if trainer.cuda
-            else max(1, min(int(whole), int(FLOP_ON_CPU / (6 * parameters * length)))),
+            "sequences": whole if trainer.cuda else in_reach,
             "device": torch.cuda.get_device_name() if trainer.cuda else "CPU",
             "batch_size": dataset.batch_size,
             "max_tokens": dataset.max_tokens,

@@ -35,9 +35,10 @@ def calibrate(plan: Plan) -> tuple[dict, str]:
         if result.exists():
             return json.loads(result.read_text()), ""
     said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    errors = [line for line in said if "error:" in line.lower()] or said
-    why = "its training does not use this plugin" if done.returncode == 0 else f"the recipe says: {errors[-1]}"
-    return {}, why if said or done.returncode == 0 else f"the recipe ends with exit code {done.returncode}"
+    if done.returncode == 0:
+        return {}, "its training does not use this plugin"
+    errors = [line for line in said if "error:" in line.lower()] or said or [f"exit code {done.returncode}"]
+    return {}, f"the recipe says: {errors[-1]}"
 
 
 def describe_run(plan: Plan, found: dict) -> str:

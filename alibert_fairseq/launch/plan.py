@@ -15,13 +15,8 @@ from preprocess.slurm import slurm_options
 CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 TRAIN_CALL = re.compile(r"(exec\s+)?(\w+=\S*\s+)*([^\s#]*/)?fairseq-train\s")
 SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper), and submitit's own default is 5 minutes
-OWN_OPTIONS = {
-    "nodes",
-    "ntasks_per_node",
-    "cpus_per_task",
-    "requeue",
-    "array",
-}  # an array's tasks would share one job's files
+# What the command has a name for itself; the tasks of an array would share one job's files.
+OWN_OPTIONS = {"nodes", "ntasks_per_node", "cpus_per_task", "requeue", "array"}
 
 
 @dataclass

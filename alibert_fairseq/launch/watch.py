@@ -4,8 +4,9 @@ import sys
 import time
 from pathlib import Path
 
-from alibert_fairseq.launch.again import AGAIN, read_decision, reason, requeue, settle
+from alibert_fairseq.launch.again import read_decision, reason, requeue, settle
 from alibert_fairseq.launch.rank import read_endings
+from fairseq_compat.last_words import AGAIN
 from preprocess import slurm
 
 
@@ -23,7 +24,7 @@ def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tupl
             over = job.done()
         elif requeued and state in slurm.FINAL_STATES:
             over = not _started_again(job, world_size, state)
-            state = ""
+            state = state if over else ""
         else:
             over = state in slurm.FINAL_STATES or _all_ended(job, world_size, requeued)
         shown = _show_news(job.paths.stdout, shown)

@@ -16,17 +16,14 @@ from alibert_fairseq.optim.moments import AdamLamb
 logger = logging.getLogger(__name__)
 
 
-def sharded(groups: list[dict], **settings) -> ZeroRedundancyOptimizer:
-    """AdamLamb with these settings, its state shared out among the processes of torch.distributed.
+def sharded(groups: list[dict], **settings) -> torch.optim.Optimizer:
+    """AdamLamb with these settings, its state shared out among the processes of torch.distributed; one keeps all.
 
     LAMB's own clipping takes the gradients of all tensors, of which each process has the sum after the exchange.
-    Ends the run in one sentence where there is a single process, which has nobody to share with.
     """
     if not torch.distributed.is_initialized() or torch.distributed.get_world_size() == 1:
-        raise SystemExit(
-            "error: --shard-optimizer-state shares the optimizer's state among processes, of which there is one; leave "
-            "it out."
-        )
+        logger.info("one process keeps the moments of all parameters")
+        return AdamLamb(groups, **settings)
     every = [p for group in groups for p in group["params"]]
     optimizer = ZeroRedundancyOptimizer(groups, optimizer_class=AdamLamb, **settings)
     optimizer.optim.clipped_over = every

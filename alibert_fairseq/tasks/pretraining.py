@@ -25,7 +25,7 @@ from alibert_fairseq.data.pieces import mask_id, piece_ids
 from alibert_fairseq.data.segment_pairs import load_pairs
 from alibert_fairseq.data.word_starts import word_starts
 from alibert_fairseq.guards.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE
-from alibert_fairseq.stopping import store_of_processes
+from fairseq_compat.store import store_of_processes
 from preprocess.files import InputError
 from preprocess.mixing import MIX_FILE, TRAIN, read_mix
 from preprocess.tokenizer import load_tokenizer

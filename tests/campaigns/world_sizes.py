@@ -87,19 +87,22 @@ def weights(save: Path) -> dict[str, torch.Tensor]:
     return torch.load(save / "checkpoint_last.pt", weights_only=False)["model"]  # made here a moment ago
 
 
+def largest_difference(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> float:
+    """Of any weight."""
+    return max(float((left[name] - right[name]).abs().max()) for name in left if left[name].is_floating_point())
+
+
 def compare(whole: Path, parts: Path, dropout: float) -> dict:
     """What is in the results page."""
     ours, theirs = metrics(parts), metrics(whole)
     seen, expected = samples(parts), samples(whole)
     epochs = Counter(line["epoch"] for line in theirs)
-    once = []
+    of_an_epoch, once = Counter(set().union(*expected.values())), []
     for epoch in epochs:
         updates = [line["update"] for line in ours if line["epoch"] == epoch]
         total = sum((seen[update] for update in updates), Counter())
-        once.append(set(total.values()) == {1} and total.keys() == set(range(len(total))))
+        once.append(total == of_an_epoch)
     losses = [abs(a["loss"] - b["loss"]) for a, b in zip(ours, theirs, strict=True)]
-    left, right = weights(parts), weights(whole)
-    apart = max(float((left[name] - right[name]).abs().max()) for name in left if left[name].is_floating_point())
     return {
         "dropout": dropout,
         "processes": sorted({(line["epoch"], line["processes"]) for line in ours}),
@@ -110,7 +113,7 @@ def compare(whole: Path, parts: Path, dropout: float) -> dict:
         "largest_difference_of_losses": max(losses),
         "mean_difference_of_losses": sum(losses) / len(losses),
         "mean_loss": sum(line["loss"] for line in theirs) / len(theirs),
-        "largest_difference_of_weights": apart,
+        "largest_difference_of_weights": largest_difference(weights(parts), weights(whole)),
     }
 
 

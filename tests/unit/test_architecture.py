@@ -12,11 +12,11 @@ import pytest
 PACKAGES = ("fairseq_compat", "preprocess", "alibert_fairseq", "downstream")
 FORBIDDEN = {
     "fairseq_compat": {"preprocess", "alibert_fairseq", "downstream"},
-    "preprocess": {"torch", "fairseq", "fairseq_cli", "alibert_fairseq", "downstream"},
+    "preprocess": {"torch", "fairseq", "fairseq_cli", "fairseq_compat", "alibert_fairseq", "downstream"},
     "alibert_fairseq": {"downstream"},
-    "downstream": {"fairseq", "fairseq_cli", "alibert_fairseq", "preprocess"},
+    "downstream": {"fairseq", "fairseq_cli", "fairseq_compat", "alibert_fairseq", "preprocess"},
 }
-FOR_NOBODY = {"fairseq_compat", "recipes", "tests"}
+FOR_NOBODY = {"recipes", "tests"}
 
 
 def imported(path: Path) -> set[str]:

@@ -291,3 +291,33 @@ def test_a_save_under_way_is_told_from_its_folder(campaign, tmp_path):
     not_last, one_too_many = signs(tmp_path).values()
     assert not_last == "checkpoint_1_6.pt is not yet checkpoint_last.pt"
     assert one_too_many == "checkpoint_1_2.pt is not yet removed"
+
+
+def test_the_model_of_many_gpus(campaign):
+    """48 GPUs, 10 TFLOP at 100 TFLOP/s, 1 GB at 47 GB/s as a ring sends it: 2 x 47 / 48 of it."""
+    scaling = campaign("scaling")
+    computing, exchanging = scaling.Cluster("c", 48, 100, 47, 0.001).update(10e12, 1e9)
+    assert computing == pytest.approx(0.1) and exchanging == pytest.approx(2 / 48 + 0.001)
+    assert scaling.model().count("\n") == 1 + len(scaling.CLUSTERS) * len(scaling.LOADS)
+
+
+def test_the_rate_leaves_out_the_first_updates(campaign, tmp_path):
+    """Three slow ones of 10 seconds; then 500 tokens in 2 seconds each."""
+    lines = [{"seconds": 10 * n, "tokens": 500} for n in (1, 2, 3)]
+    lines += [{"seconds": 30 + 2 * n, "tokens": 500} for n in range(1, 6)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert campaign("scaling").rate(tmp_path) == 250
+
+
+@pytest.mark.parametrize(("second", "once"), [("3 4", True), ("3 3", False), ("3", False), ("3 5", False)])
+def test_a_sample_that_is_missed_or_seen_twice_is_reported(second, once, campaign, tmp_path, monkeypatch):
+    world_sizes = campaign("world_sizes")
+    monkeypatch.setattr(world_sizes, "weights", lambda save: {})
+    monkeypatch.setattr(world_sizes, "largest_difference", lambda left, right: 0.0)
+    for save, text in {"whole": "1 0 1\n1 2\n2 3 4\n", "parts": f"1 0 1\n1 2\n2 {second}\n"}.items():
+        (tmp_path / save).mkdir()
+        (tmp_path / save / "samples.0").write_text(text)
+        lines = [{"update": n, "epoch": 1, "processes": 1, "loss": 2.0} for n in (1, 2)]
+        (tmp_path / save / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = world_sizes.compare(tmp_path / "whole", tmp_path / "parts", 0.0)
+    assert found["each_sample_once_in_each_epoch"] is once and found["the_same_samples_in_every_update"] is once

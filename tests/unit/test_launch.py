@@ -209,6 +209,14 @@ def test_the_launcher_starts_a_job_again_whose_batch_file_was_killed(state, aske
     assert ((tmp_path / "asked").exists() and "requeue 5" in (tmp_path / "asked").read_text()) is asked
 
 
+def test_what_slurm_said_of_a_job_that_is_over_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm, "QUESTION_SECONDS", 0)
+    monkeypatch.setattr(slurm, "state", lambda job_id: "CANCELLED")
+    job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path, stdout=tmp_path / "log", job_id="5"))
+    code, sentence = follow(job, 2, on_slurm=True, requeued=True)
+    assert code == 1 and "left no exit code: killed from outside, or never started (Slurm: CANCELLED)" in sentence
+
+
 def test_a_requeued_job_is_over_when_that_was_decided(tmp_path):
     """What a start before left, with an exit code, does not end it; all ranks that ended well do."""
     job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path))

@@ -1,12 +1,13 @@
 """What a dry run says of an update, of fewer GPUs, of memory and of time; what a calibration counts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from alibert_fairseq.launch.calibration import _count
-from alibert_fairseq.launch.estimate import GIB, describe_run
+from alibert_fairseq.launch.estimate import GIB, calibrate, describe_run
 from alibert_fairseq.launch.plan import Plan
 
 
@@ -63,6 +64,19 @@ def test_a_batch_in_tokens():
     lines = said(plan(), found(batch_size=None, max_tokens=10_240))
     assert lines["batch"] == "at most 10,240 tokens a GPU" and lines["update"] == "48 GPUs x 10,240 = 491,520 tokens"
     assert lines["time"].startswith("0.12 s") and lines["memory"].startswith("6.0 GiB")
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ("exit 3", "the recipe says: exit code 3"),
+        ("echo 'error: no data' >&2; exit 2", "the recipe says: error: no data"),
+        ("exit 0", "its training does not use this plugin"),
+    ],
+)
+def test_why_nothing_was_measured(lines, why, tmp_path):
+    (tmp_path / "r.sh").write_text(f'{lines}\nfairseq-train "$@"\n')
+    assert calibrate(replace(plan(1, 1, gpu=False), recipe=tmp_path / "r.sh")) == ({}, why)
 
 
 @pytest.mark.parametrize("rows", [3, 6])

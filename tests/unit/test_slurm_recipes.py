@@ -13,7 +13,7 @@ printf '%s\\n' "DATA_BIN=$DATA_BIN" "SAVE_DIR=$SAVE_DIR" "HF_HUB_OFFLINE=$HF_HUB
 [ -t 0 ] || cat >"$CALLS/{name}.input"
 """
 CENTRE = """. "{shipped}"
-work="{root}/work" scratch="{root}/scratch"
+work="{root}/kept" scratch="{root}/scratch"
 reservation=(--gpus-per-node 4 --account 'a b')
 one_gpu=(--gpus=1)
 """
@@ -59,7 +59,7 @@ def test_pretraining_is_launched_on_a_copy_of_the_data_bin(project):
     done = project.run("pretrain.sh", "recipe.sh", "12", "--time", "9", "--", "--seed", "2")
     assert done.returncode == 0, done.stderr
     launch = ["-m", "alibert_fairseq.launch", "recipe.sh", "--nodes", "12", "--gpus-per-node", "4", "--account", "a b"]
-    launch += ["--requeue", "--detach", "--logs", f"{project.root}/work/launch", "--time", "9", "--", "--seed", "2"]
+    launch += ["--requeue", "--detach", "--logs", f"{project.root}/kept/launch", "--time", "9", "--", "--seed", "2"]
     assert project.called("python") == launch
     data_bin, save, offline = (line.split("=", 1)[1] for line in project.called("python.environment"))
     assert Path(data_bin).parent == project.root / "scratch" / "data-bins" and "data bin-" in data_bin
@@ -100,7 +100,7 @@ def test_several_data_bins_and_a_dry_run_that_copies_none(project):
     [
         (["r.sh"], {}, "give a recipe and the number of nodes"),
         (["r.sh", "1"], {"SAVE_DIR": ""}, "SAVE_DIR is not set"),
-        (["r.sh", "1"], {"DATA_BIN": "work"}, "work: no dict.txt"),
+        (["r.sh", "1"], {"DATA_BIN": "kept"}, "kept: no dict.txt"),
     ],
 )
 def test_what_is_missing_is_said(arguments, variables, words, project):
