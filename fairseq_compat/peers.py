@@ -68,7 +68,8 @@ def refuse_who_does_not_answer(host: str, port: int, patience: float = ANSWER) -
     def ask():
         with contextlib.suppress(RuntimeError):
             limit = timedelta(seconds=patience)
-            TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=limit)
+            store = TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=limit)
+            store.check([FAILED])  # torch 2.4 waits for an answer only then
             answered.append(True)
 
     asking = threading.Thread(target=ask, daemon=True)  # its connection has no time limit of its own
