@@ -20,6 +20,8 @@ from pathlib import Path
 
 from fairseq.logging import progress_bar
 
+from preprocess.files import written_whole
+
 LOG, LOST = "metrics.jsonl", "metrics.lost.jsonl"
 
 
@@ -56,21 +58,19 @@ class MetricsLog:
 
 
 def take_out(path: Path, lost: Path, updates: int) -> None:
-    """Move the lines after so many updates, and one that was cut short, to the end of `lost`."""
+    """Move the lines after so many updates, and one that was cut short, to the end of `lost`.
+
+    The file is another one afterwards: a run that is still at work, and that this one replaces, writes to the old one.
+    """
     if not path.exists():
         return
     lines = path.read_bytes().splitlines(keepends=True)
     kept = [line for line in lines if _update_of(line) <= updates]
-    if len(kept) == len(lines):
-        return
-    with open(lost, "ab") as handle:
-        handle.writelines(line for line in lines if updates < _update_of(line) < math.inf)
-    aside = path.with_name(f".{path.name}.partial")
-    with open(aside, "wb") as handle:
+    if again := [line for line in lines if updates < _update_of(line) < math.inf]:
+        with open(lost, "ab") as handle:
+            handle.writelines(again)
+    with written_whole(path, "wb") as handle:
         handle.writelines(kept)
-        handle.flush()
-        os.fsync(handle.fileno())
-    os.replace(aside, path)
 
 
 def _update_of(line: bytes) -> float:

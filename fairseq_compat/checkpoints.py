@@ -39,7 +39,11 @@ def load(file, map_location=None):
     """
     import torch
 
-    if damaged := damage(file):
+    try:
+        damaged = damage(file)
+    except OSError as error:  # a disk that does not read
+        damaged = error.strerror or str(error)
+    if damaged:
         raise Refusal(_not_whole(file.name, damaged))
     file.seek(0)
     before = list(torch.serialization.get_safe_globals())

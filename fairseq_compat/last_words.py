@@ -1,7 +1,7 @@
 """What a training says when it cannot go on through no fault of its own: one sentence, not a traceback.
 
-A worker that read batches ahead and was killed, and a connection to another process that was lost, end in exit code 75,
-EX_TEMPFAIL of sysexits.h: the same command goes on. A port that somebody else listens on ends in 2, as any refusal.
+A worker that read batches ahead and was killed, a connection to another process that was lost, a GPU that failed, and a
+port that somebody else listens on end in exit code 75, EX_TEMPFAIL of sysexits.h: the same command goes on.
 Of several processes each says which one it is, and ends at once: an interpreter may wait for peers that are gone.
 """
 
@@ -36,6 +36,15 @@ LOST = (  # what gloo, nccl and the store say, in lower case
     "remote process exited",
     "network error",
     "software caused connection abort",
+    "communicator was aborted",
+)
+FAILING = (  # what CUDA and nccl say of a GPU or a network card, in lower case; a job may go on elsewhere
+    "uncorrectable ecc error",
+    "uncorrectable nvlink error",
+    "unspecified launch failure",
+    "busy or unavailable",
+    "unhandled cuda error",
+    "unhandled system error",
 )
 
 
@@ -43,7 +52,7 @@ def last_words(error: BaseException) -> tuple[str, int] | None:
     """(sentence, exit code) of an error that is not the program's; None for any other."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler would raise here what it has to say of a worker
-    for known in (_a_dead_worker, _a_taken_port, _a_lost_connection):
+    for known in (_a_dead_worker, _a_taken_port, _a_lost_connection, _a_failing_gpu):
         words = known(error)
         if words is not None:
             return words
@@ -92,7 +101,7 @@ def _a_taken_port(error: BaseException) -> tuple[str, int] | None:
     if not isinstance(error, RuntimeError) or "EADDRINUSE" not in str(error):
         return None
     port = os.environ.get("MASTER_PORT", "of --distributed-init-method")
-    return f"the port {port}, on which the processes meet, is in use; give another MASTER_PORT.", 2
+    return f"the port {port}, on which the processes meet, is in use; try again, or give another MASTER_PORT.", AGAIN
 
 
 def _a_lost_connection(error: BaseException) -> tuple[str, int] | None:
@@ -110,11 +119,20 @@ def _a_lost_connection(error: BaseException) -> tuple[str, int] | None:
     )
 
 
+def _a_failing_gpu(error: BaseException) -> tuple[str, int] | None:
+    said = str(error).strip()
+    if not isinstance(error, RuntimeError) or not any(words in said.lower() for words in FAILING):
+        return None
+    first = said.partition(chr(10))[0][:200]
+    return f"a GPU or the network of this node failed {_when()} ({first}); the same command goes on.", AGAIN
+
+
 def _when() -> str:
-    """The update, which fairseq's meters know."""
+    """The update, which fairseq's meters know: those at work, for a resumed run replaces the ones that have names."""
     metrics = sys.modules.get("fairseq.logging.metrics")
-    meter = metrics.get_meter("default", "num_updates") if metrics else None
-    return "while it started" if meter is None else f"in update {int(meter.val or 0) + 1}"
+    at_work = metrics.get_active_aggregators() if metrics else []
+    meters = [meters["num_updates"] for meters in at_work if "num_updates" in meters]
+    return f"in update {int(meters[0].val or 0) + 1}" if meters else "while it started"
 
 
 def place() -> str:

@@ -54,8 +54,11 @@ def mend(folder: Path) -> None:
 
 
 def _damage(path: Path) -> str | None:
-    with open(path, "rb") as file:
-        return damage(file)
+    try:
+        with open(path, "rb") as file:
+            return damage(file)
+    except OSError as error:  # a disk that does not read
+        return error.strerror or str(error)
 
 
 def _for_all(trainer, work) -> None:

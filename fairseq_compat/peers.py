@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from fairseq_compat.refusal import Refusal
-from fairseq_compat.store import own_connection, store_of_processes
+from fairseq_compat.store import allow_many_files, own_connection, store_of_processes
 
 ANSWER = 15  # seconds that rank 0, once it listens, has for its first answer: it gives it from a thread of its own
 LOOK = 2  # seconds
@@ -40,6 +40,7 @@ def not_waited_for(module):
         options = getattr(cfg, "distributed_training", None)
         if options and str(options.distributed_init_method).startswith("env://") and options.distributed_rank:
             refuse_who_does_not_answer(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+        allow_many_files()
         rank = initialise(cfg)
         store = store_of_processes()
         if store is not None:

@@ -22,6 +22,7 @@ from fairseq_compat import (
     readers,
     resuming,
     saving,
+    workers,
 )
 
 ALWAYS = (3, 0)
@@ -241,6 +242,15 @@ REPAIRS = [
         ALWAYS,
         ("fairseq.data.iterators",),
         readers.stopped_before_the_interpreter,
+    ),
+    Repair(
+        "SIGTERM to all processes of a job, as Slurm's: the data loader's workers die, and the training with them",
+        "torch's workers end on a SIGTERM of anybody, before a training that is asked to stop can save a checkpoint",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.data.iterators",),
+        workers.outliving_a_signal_to_all,
     ),
     Repair(
         "a refused option or checkpoint, a killed worker, a process that is gone: tracebacks",

@@ -117,6 +117,8 @@ def _another_name(source: os.PathLike | str, target: Path) -> None:
                 shutil.copyfileobj(read, written, 1 << 24)
                 written.flush()
                 os.fsync(written.fileno())
+                times = os.fstat(read.fileno())
+            os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))  # it is as old as what it is a copy of
         except OSError:
             target.unlink(missing_ok=True)
             raise
@@ -150,8 +152,9 @@ def in_one_sentence(path: str):
         with contextlib.suppress(OSError):
             os.unlink(f"{path}.tmp")
         cause = _system_error(error)
-        reason = (cause and cause.strerror) or str(error).partition("\n")[0]
+        if cause is None:  # a GPU that fails, a mistake of the program
+            raise
         raise Refusal(
-            f"{path}: not written ({reason}); make room and start the same command again, which goes on from the last "
-            "whole checkpoint."
+            f"{path}: not written ({cause.strerror or cause}); make room and start the same command again, which goes "
+            "on from the last whole checkpoint."
         ) from None

@@ -1,6 +1,7 @@
 """The store of torch.distributed, which all processes of a training can read and write beside their exchanges."""
 
 import os
+import resource
 
 
 def store_of_processes():
@@ -12,8 +13,18 @@ def store_of_processes():
     return distributed.distributed_c10d._get_default_store()
 
 
+_second: list = []  # a store, and the connection to it
+
+
 def own_connection(store):
-    """One that no other thread waits on; to a store that has none (a file), the same."""
+    """This process's second one, for all that watches: no exchange of the training waits on it. To a store that has
+    none (a file), the same."""
+    if not _second or _second[0] is not store:
+        _second[:] = [store, _connect(store)]
+    return _second[1]
+
+
+def _connect(store):
     if hasattr(store, "clone"):
         return store.clone()
     host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")  # torch before 2.8
@@ -22,3 +33,10 @@ def own_connection(store):
     from torch.distributed import TCPStore
 
     return TCPStore(host, int(port), is_master=False, wait_for_workers=False)
+
+
+def allow_many_files() -> None:
+    """Raise the limit of open files as far as this user may: the first process holds two connections of each other."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

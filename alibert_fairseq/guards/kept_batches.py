@@ -7,10 +7,11 @@ update 1200 and `seed`, which dropout was drawn with, give the loss again.
 """
 
 import logging
-import os
 from pathlib import Path
 
 import torch
+
+from preprocess.files import written_whole
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +27,6 @@ def keep_batch(trainer, update: int, samples: list, loss: float, gnorm: float) -
     """Write the batch of this process, whole or not at all; a disk that is full does not end the run for it."""
     rank = trainer.data_parallel_rank
     place = place_of_batch(trainer, update, rank)
-    aside = place.with_name(f".{place.name}.partial")
     held = {
         "update": update,
         "seed": trainer.cfg.common.seed + update - 1,  # Trainer._set_seed
@@ -37,15 +37,11 @@ def keep_batch(trainer, update: int, samples: list, loss: float, gnorm: float) -
         "samples": [plain(sample) for sample in samples if sample],
     }
     try:
-        with open(aside, "wb") as file:
+        with written_whole(place, "wb") as file:
             torch.save(held, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, place)
         for old in sorted(place.parent.glob(place_of_batch(trainer, "*", rank).name), key=_update_in)[:-KEPT]:
             old.unlink(missing_ok=True)
     except (OSError, RuntimeError) as problem:  # torch covers what the system says with its own
-        aside.unlink(missing_ok=True)
         logger.warning(f"{place}: not written ({str(problem).partition(chr(10))[0]})")
 
 

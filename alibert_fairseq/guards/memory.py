@@ -5,13 +5,15 @@ something else. In validation it tries the batch once more without the gradients
 """
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
 
 def is_memory(error: BaseException) -> bool:
     """Whether torch, on a GPU or a CPU, or Python got no memory."""
-    known = ("out of memory", "can't allocate memory")
+    known = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(s in str(error) for s in known))
 
 
@@ -41,16 +43,14 @@ def refusing_too_little_memory(trainer_class: type) -> None:
         setattr(trainer_class, method.__name__, method)
 
 
-class _in_one_sentence:
-    def __init__(self, trainer, samples: list):
-        self.trainer, self.samples = trainer, samples
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _type, error, _traceback) -> None:
-        if error is not None and is_memory(error):
-            _end(self.trainer, self.samples, error)
+@contextmanager
+def _in_one_sentence(trainer, samples: list) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if is_memory(error):
+            _end(trainer, samples, error)
+        raise
 
 
 def _end(trainer, samples: list, error: BaseException) -> None:

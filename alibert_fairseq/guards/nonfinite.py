@@ -67,7 +67,7 @@ def of(trainer) -> Skipping:
 
 def skipping_what_is_not_finite(trainer_class: type) -> None:
     """Have fairseq's Trainer skip batches; it writes no crash.pt and looks for no NaN with hooks any more."""
-    for hook in (_note_losses, _keep_the_count, _check_the_sum, _skip):
+    for hook in (_note_losses, _write_no_crash, _keep_the_count, _check_the_sum, _skip):
         hook(trainer_class)
 
 
@@ -99,13 +99,27 @@ def _note_losses(trainer_class: type) -> None:
     trainer_class._aggregate_logging_outputs = _aggregate_logging_outputs
 
 
+def _write_no_crash(trainer_class: type) -> None:
+    """fairseq saves crash.pt of a run that fails, from which none can go on. With --shard-optimizer-state all processes
+    together collect what it saves first, and one that fails alone would wait for the others."""
+    collect, save = trainer_class.consolidate_optimizer, trainer_class.save_checkpoint
+
+    @functools.wraps(collect)
+    def consolidate_optimizer(self):
+        return None if sys.exc_info()[0] else collect(self)
+
+    @functools.wraps(save)
+    def save_checkpoint(self, filename, extra_state):
+        return None if os.path.basename(filename) == "crash.pt" else save(self, filename, extra_state)
+
+    trainer_class.consolidate_optimizer, trainer_class.save_checkpoint = consolidate_optimizer, save_checkpoint
+
+
 def _keep_the_count(trainer_class: type) -> None:
     save = trainer_class.save_checkpoint
 
     @functools.wraps(save)
     def save_checkpoint(self, filename, extra_state):
-        if os.path.basename(filename) == "crash.pt":  # what fairseq saves of a run that fails; none can go on from it
-            return None
         if of(self).in_a_row:
             extra_state = extra_state | {SKIPPED: of(self).in_a_row}
         return save(self, filename, extra_state)
@@ -195,8 +209,8 @@ def _told_and_kept(trainer, samples: list, error: NotFinite) -> None:
         _end(
             trainer,
             f"update {update}: {skipping.in_a_row} batches in a row whose loss or gradient is not finite ({error}), "
-            f"the last one {kept}; go on from the last checkpoint with a lower --lr, more --warmup-updates or a "
-            "smaller --clip-norm.",
+            f"the last one {kept}; go on from the last checkpoint, or begin anew, with a lower --lr, more "
+            "--warmup-updates or a smaller --clip-norm.",
         )
 
 

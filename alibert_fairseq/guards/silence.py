@@ -14,7 +14,6 @@ import functools
 import json
 import os
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from collections.abc import Callable
 import torch
 
 from alibert_fairseq.guards.options import SILENCE_TIMEOUT, option
-from fairseq_compat.last_words import AGAIN
+from fairseq_compat.last_words import AGAIN, end
 from fairseq_compat.store import own_connection, store_of_processes
 
 BEAT = 10  # seconds; 1,000 processes are 100 short messages a second for the first one
@@ -144,15 +143,10 @@ def _in_background(work: Callable[[], object]) -> threading.Thread:
     return thread
 
 
-def end_with(rank: int, sentence: str) -> None:
-    """Say it, show where all threads are, and end the process, whatever it waits for."""
+def show_and_end(sentence: str) -> None:
+    """Show where all threads are, say it, and end the process, whatever it waits for."""
     faulthandler.dump_traceback(all_threads=True)
-    words = (
-        f"error: rank {rank} ({socket.gethostname()}): {sentence}; the same command goes on from the last checkpoint."
-    )
-    print(words, file=sys.stderr, flush=True)
-    sys.stdout.flush()
-    os._exit(AGAIN)
+    end(f"{sentence}; the same command goes on from the last checkpoint.", AGAIN)
 
 
 def watching_for_silence(trainer_class: type) -> None:
@@ -164,9 +158,7 @@ def watching_for_silence(trainer_class: type) -> None:
         self.place, store, timeout = Place(), store_of_processes(), option(cfg, "silence_timeout", SILENCE_TIMEOUT)
         if store is not None and timeout:
             rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
-            watch = Watch(
-                self.place, own_connection(store), rank, processes, timeout, functools.partial(end_with, rank)
-            )
+            watch = Watch(self.place, own_connection(store), rank, processes, timeout, show_and_end)
             atexit.register(watch.stop)
             watch.start()
         initialise(self, cfg, *args, **options)

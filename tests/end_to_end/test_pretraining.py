@@ -1,5 +1,6 @@
 """`fairseq-train` with every objective: it learns, on one process and on two; a killed run goes on bit by bit."""
 
+import contextlib
 import functools
 import json
 import os
@@ -97,6 +98,7 @@ def run_and_signal(arguments: list[str], after_update: int, ask, cwd: Path) -> t
     """Start the run, `ask` its process once the log shows the update; (exit code, log)."""
     process = subprocess.Popen(
         arguments, cwd=cwd, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a shell in the background ignores
     )  # fmt: skip
     log = []
@@ -109,13 +111,15 @@ def run_and_signal(arguments: list[str], after_update: int, ask, cwd: Path) -> t
 
 
 def ask(process: subprocess.Popen, number: int) -> None:
-    """Once; or, as the launcher does with SIGUSR2, again and again until the process has ended."""
-    process.send_signal(number)
+    """Once; or, as the launcher does with SIGUSR2, again and again until the process has ended. All its processes, as
+    Slurm does."""
+    os.killpg(process.pid, number)
 
     def repeat():
         while process.poll() is None:
             time.sleep(0.01)
-            process.send_signal(number)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
 
     if number == signal.SIGUSR2:
         threading.Thread(target=repeat, daemon=True).start()
@@ -151,14 +155,21 @@ def test_a_run_learns_and_a_killed_one_ends_with_the_same_bits(objective, data_b
 
 
 @pytest.mark.parametrize(
-    ("objective", "number"), [("electra", signal.SIGINT), ("mlm", signal.SIGUSR2), ("nsp", signal.SIGTERM)]
+    ("objective", "number", "more"),
+    [
+        ("electra", signal.SIGINT, []),
+        ("mlm", signal.SIGUSR2, []),
+        ("nsp", signal.SIGTERM, ["--num-workers", "2", "--update-freq", "40"]),  # more batches than were read ahead
+    ],
 )
 def test_a_run_that_is_asked_to_stop_saves_a_checkpoint_and_goes_on_bit_by_bit(
-    objective, number, data_bin, repository, tmp_path
+    objective, number, more, data_bin, repository, tmp_path
 ):
+    """Also when the workers of the data loader get the signal too."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    run_forked(*command(objective, data_bin, whole, repository, "--max-update", "30"), cwd=tmp_path, env=ENVIRONMENT)
-    asked = command(objective, data_bin, parts, repository, "--max-update", "30")
+    more = ["--max-update", "30", *more]
+    run_forked(*command(objective, data_bin, whole, repository, *more), cwd=tmp_path, env=ENVIRONMENT)
+    asked = command(objective, data_bin, parts, repository, *more)
     code, log = run_and_signal(asked, 12, functools.partial(ask, number=number), tmp_path)
     stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
     assert code == 75 and stopped in (12, 13, 14) and "Traceback" not in log

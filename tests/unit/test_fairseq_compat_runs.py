@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -212,6 +213,38 @@ while multiprocessing.active_children():
 """
     done = subprocess.run([sys.executable, "-c", program], env=QUIET, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_workers_outlive_a_signal_to_all_and_not_their_process():
+    """Slurm signals every process of a job; torch itself ends its workers by SIGTERM. A parent that is gone ends them
+    too, within torch's five seconds."""
+    program = """
+import multiprocessing, os, signal, subprocess, sys, time
+from fairseq.data import iterators
+
+signal.signal(signal.SIGTERM, lambda *_: None)
+loader = iterators.torch.utils.data.DataLoader(list(range(400)), num_workers=2, batch_size=None)
+batches = iter(loader)
+next(batches), next(batches)  # both have begun
+for name in ("TERM", "INT", "USR2"):
+    for worker in multiprocessing.active_children():
+        subprocess.run(["kill", f"-{name}", str(worker.pid)], check=True)
+assert len(list(batches)) == 398
+batches = iter(loader)
+next(batches), next(batches)
+first, second = multiprocessing.active_children()
+first.terminate()
+first.join(10)
+assert first.exitcode == 0 and second.is_alive(), first.exitcode
+print(second.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", program], env=QUIET, capture_output=True, text=True)
+    assert done.returncode == -9, done.stderr[-2000:]
+    worker, end = int(done.stdout), time.monotonic() + 30
+    while Path(f"/proc/{worker}").exists():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def test_a_run_that_stops_while_batches_are_read_ends_well():

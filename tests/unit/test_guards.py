@@ -56,6 +56,9 @@ class Trainer:
     def save_checkpoint(self, filename, extra_state):
         self.saved.append(extra_state)
 
+    def consolidate_optimizer(self):
+        self.saved.append("what the others have")
+
     def _aggregate_logging_outputs(self, logged):
         return [{"loss": torch.tensor(self.everywhere)}], ()
 
@@ -180,6 +183,18 @@ def test_a_checkpoint_of_a_run_that_skips_nothing_is_as_before_and_there_is_no_c
     assert trainer.saved == [{"epoch": 1}]
 
 
+def test_a_process_that_fails_alone_waits_for_no_other(skipping, tmp_path):
+    """Before fairseq writes crash.pt all processes would collect the shards of the optimizer's state."""
+    trainer = begun(skipping(tmp_path))
+    try:
+        raise KeyError("a mistake")
+    except KeyError:
+        trainer.consolidate_optimizer()
+    assert trainer.saved == []
+    trainer.consolidate_optimizer()
+    assert trainer.saved == ["what the others have"]
+
+
 def test_an_overflow_of_half_precision_is_fairseqs(skipping, tmp_path):
     trainer = begun(skipping(tmp_path))
     trainer.now = (1.0, OverflowError("setting loss scale to: 64"))
@@ -205,12 +220,13 @@ def test_a_few_files_are_kept(skipping, tmp_path):
 
 
 def test_a_batch_that_cannot_be_kept_ends_nothing(skipping, tmp_path, caplog):
-    trainer = begun(skipping(tmp_path / "none"))
+    (tmp_path / "file").touch()
+    trainer = begun(skipping(tmp_path / "file"))
     trainer.now = (1.0, math.nan)
     assert trainer.train_step([BATCH]) is None and "nonfinite_5_rank0.pt: not written" in caplog.text
     unsaved = begun(skipping(tmp_path, no_save=True))
     unsaved.now = (1.0, math.nan)
-    assert unsaved.train_step([BATCH]) is None and not list(tmp_path.iterdir())
+    assert unsaved.train_step([BATCH]) is None and [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_batch_is_written_whole_or_not_at_all(skipping, tmp_path, monkeypatch):

@@ -98,7 +98,35 @@ def test_a_lost_connection(error, two_processes):
     metrics.log_scalar("num_updates", 16, weight=0)
     sentence, code = last_words.last_words(error)
     assert code == 75 and sentence.startswith("lost the connection to another process in update 17 (")
+    state = metrics.state_dict()
+    metrics.load_state_dict(state)  # as a run that goes on does
+    metrics.log_scalar("num_updates", 17, weight=0)
+    assert "to another process in update 18 (" in last_words.last_words(error)[0]
     metrics.reset()
+
+
+@pytest.mark.parametrize(
+    ("said", "other"),
+    [
+        ("CUDA error: uncorrectable ECC error encountered\nCUDA kernel errors might be reported later", None),
+        ("CUDA error: CUDA-capable device(s) is/are busy or unavailable", None),
+        ("NCCL error in: ProcessGroupNCCL.cpp:1, unhandled cuda error (run with NCCL_DEBUG=INFO for details)", None),
+        ("NCCL error: unhandled system error, NET/IB : Got completion from peer with status=12", None),
+        ("NCCL communicator was aborted on rank 3.", "lost the connection to another process while it started (NCCL"),
+        ("CUDA error: device-side assert triggered", "the program's"),
+        ("CUDA error: invalid device ordinal", "the program's"),
+    ],
+)
+def test_a_gpu_that_fails(said, other, two_processes):
+    metrics.reset()
+    found = last_words.last_words(RuntimeError(said))
+    if other == "the program's":
+        assert found is None
+        return
+    first = said.partition("\n")[0]
+    assert found[1] == 75 and found[0].startswith(
+        other or f"a GPU or the network of this node failed while it started ({first}); the same command goes on."
+    )
 
 
 def test_of_one_process_nothing_is_lost_and_other_errors_are_the_programs(two_processes, monkeypatch):
@@ -121,7 +149,7 @@ def test_a_port_in_use(monkeypatch):
         with pytest.raises(RuntimeError) as failed:
             torch.distributed.TCPStore("127.0.0.1", other.getsockname()[1], is_master=True, wait_for_workers=False)
     sentence, code = last_words.last_words(failed.value)
-    assert code == 2 and sentence.startswith("the port 29500, ") and sentence.endswith("give another MASTER_PORT.")
+    assert code == 75 and sentence.startswith("the port 29500, ") and sentence.endswith("give another MASTER_PORT.")
 
 
 def ended(error: BaseException, capsys) -> tuple[object, str]:

@@ -28,9 +28,19 @@ def test_lines_that_are_written_again_are_set_aside(tmp_path):
     again.write({"update": 6})
     MetricsLog(tmp_path / "save", 4)
     assert updates(tmp_path / "save" / LOG) == [1, 2, 3, 4] and updates(tmp_path / "save" / LOST) == [6, 7, 5, 6]
-    before = (tmp_path / "save" / LOG).stat().st_ino
+    again.write({"update": 7})  # of a run that is still at work
     MetricsLog(tmp_path / "save", 4)
-    assert (tmp_path / "save" / LOG).stat().st_ino == before and len(list((tmp_path / "save").iterdir())) == 2
+    assert updates(tmp_path / "save" / LOG) == [1, 2, 3, 4] and updates(tmp_path / "save" / LOST) == [6, 7, 5, 6]
+    assert len(list((tmp_path / "save").iterdir())) == 2
+
+
+def test_a_run_that_is_replaced_writes_to_the_file_before(tmp_path):
+    first = MetricsLog(tmp_path, 0)
+    first.write({"update": 1})
+    second = MetricsLog(tmp_path, 1)
+    first.write({"update": 2})
+    second.write({"update": 2})
+    assert updates(tmp_path / LOG) == [1, 2]
 
 
 def test_a_full_disk_is_one_sentence(tmp_path):

@@ -1,12 +1,15 @@
 """A run that another one has replaced writes no more."""
 
 import json
+import os
 import re
 import shutil
+import time
 from types import SimpleNamespace
 
 import pytest
 
+from alibert_fairseq.guards import ownership
 from alibert_fairseq.guards.ownership import NAME, Owner, owning_the_save_dir
 
 
@@ -45,23 +48,42 @@ class Trainer:
     def save_checkpoint(self, path, extra_state):
         self.done.append("save")
 
-    def _reduce_and_log_stats(self, logged):
-        self.done.append("log")
-
 
 owning_the_save_dir(Trainer)
 
 
-def test_a_trainer_looks_before_it_trains_and_before_it_saves(tmp_path):
+def test_a_trainer_looks_before_it_saves_and_every_few_seconds(tmp_path, monkeypatch):
     first, second = Trainer(tmp_path), Trainer(tmp_path)
     assert first.load_checkpoint("last") == {}
     first.train_step([]), first.save_checkpoint("last", {})
     second.load_checkpoint("last")
-    for act in (first.train_step, first._reduce_and_log_stats, lambda found: first.save_checkpoint("last", found)):
-        with pytest.raises(SystemExit):
-            act([])
+    first.train_step([])
+    with pytest.raises(SystemExit):
+        first.save_checkpoint("last", {})
+    first.train_step([])
+    now = ownership.time.monotonic() + ownership.LOOK
+    monkeypatch.setattr(ownership.time, "monotonic", lambda: now)
+    with pytest.raises(SystemExit):
+        first.train_step([])
     second.train_step([])
-    assert first.done == ["load", "step", "save"] and second.done == ["load", "step"]
+    assert first.done == ["load", "step", "save", "step", "step"] and second.done == ["load", "step"]
+
+
+@pytest.mark.parametrize(("ago", "told"), [(3, True), (3600, False)])
+def test_one_that_may_be_at_work_is_told_of(ago, told, tmp_path, caplog):
+    Owner(tmp_path)
+    written = tmp_path / "metrics.jsonl"
+    written.touch()
+    os.utime(written, (time.time() - ago,) * 2)
+    caplog.clear()
+    Owner(tmp_path)
+    assert ("has written here 3 s ago; if it is still at work it ends now" in caplog.text) is told
+
+
+def test_the_first_run_in_a_folder_takes_the_place_of_none(tmp_path, caplog):
+    (tmp_path / "metrics.jsonl").touch()
+    Owner(tmp_path)
+    assert caplog.text == ""
 
 
 @pytest.mark.parametrize("options", [{"rank": 1}, {"no_save": True}])
