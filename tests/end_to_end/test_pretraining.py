@@ -41,6 +41,9 @@ SHAPE = [
     "--encoder-layers", "2", "--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "128",
     "--encoder-attention-heads", "2", "--tokens-per-sample", "64", "--max-positions", "512",
 ]  # fmt: skip
+# Of many more batches than are read ahead, by workers that need a moment to begin.
+VALIDATING = ["--validate-interval-updates", "20", "--valid-subset", "train", "--batch-size-valid", "2"]
+VALIDATING += ["--max-valid-steps", "500", "--num-workers", "2"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
 
 
@@ -94,8 +97,8 @@ def assert_the_same_metrics(first: Path, second: Path, updates: int) -> None:
     )
 
 
-def run_and_signal(arguments: list[str], after_update: int, ask, cwd: Path) -> tuple[int, str]:
-    """Start the run, `ask` its process once the log shows the update; (exit code, log)."""
+def run_and_signal(arguments: list[str], words: str, ask, cwd: Path) -> tuple[int, str]:
+    """Start the run, `ask` its process once the log shows the words; (exit code, log)."""
     process = subprocess.Popen(
         arguments, cwd=cwd, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         start_new_session=True,
@@ -104,15 +107,16 @@ def run_and_signal(arguments: list[str], after_update: int, ask, cwd: Path) -> t
     log = []
     for line in process.stdout:
         log.append(line)
-        if f"num_updates={after_update}," in line:
+        if words in line:
             ask(process)
     process.stdout.close()
     return process.wait(), "".join(log)
 
 
-def ask(process: subprocess.Popen, number: int) -> None:
+def ask(process: subprocess.Popen, number: int, later: float) -> None:
     """Once; or, as the launcher does with SIGUSR2, again and again until the process has ended. All its processes, as
     Slurm does."""
+    time.sleep(later)
     os.killpg(process.pid, number)
 
     def repeat():
@@ -155,24 +159,28 @@ def test_a_run_learns_and_a_killed_one_ends_with_the_same_bits(objective, data_b
 
 
 @pytest.mark.parametrize(
-    ("objective", "number", "more"),
+    ("objective", "number", "words", "more"),
     [
-        ("electra", signal.SIGINT, []),
-        ("mlm", signal.SIGUSR2, []),
-        ("nsp", signal.SIGTERM, ["--num-workers", "2", "--update-freq", "40"]),  # more batches than were read ahead
+        ("electra", signal.SIGINT, "num_updates=12,", []),
+        ("nsp", signal.SIGUSR2, "num_updates=12,", []),
+        ("mlm", signal.SIGTERM, "begin validation", VALIDATING),
     ],
 )
 def test_a_run_that_is_asked_to_stop_saves_a_checkpoint_and_goes_on_bit_by_bit(
-    objective, number, more, data_bin, repository, tmp_path
+    objective, number, words, more, data_bin, repository, tmp_path
 ):
-    """Also when the workers of the data loader get the signal too."""
+    """The workers of the data loader, which are to read a validation, get the signal too."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    more = ["--max-update", "30", *more]
-    run_forked(*command(objective, data_bin, whole, repository, *more), cwd=tmp_path, env=ENVIRONMENT)
-    asked = command(objective, data_bin, parts, repository, *more)
-    code, log = run_and_signal(asked, 12, functools.partial(ask, number=number), tmp_path)
+
+    def train(save):
+        words = command(objective, data_bin, save, repository, "--max-update", "30", *more)
+        return [word for word in words if not more or word != "--disable-validation"]
+
+    run_forked(*train(whole), cwd=tmp_path, env=ENVIRONMENT)
+    asked = train(parts)
+    code, log = run_and_signal(asked, words, functools.partial(ask, number=number, later=0.3 if more else 0), tmp_path)
     stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
-    assert code == 75 and stopped in (12, 13, 14) and "Traceback" not in log
+    assert code == 75 and stopped in (12, 13, 14, 20) and "Traceback" not in log
     assert len(losses(run_forked(*asked, cwd=tmp_path, env=ENVIRONMENT))) == 30 - stopped
     assert_same(whole / "checkpoint_last.pt", parts / "checkpoint_last.pt")
     assert_the_same_metrics(whole, parts, updates=30)
@@ -195,7 +203,7 @@ def test_one_process_that_is_asked_to_stop_stops_all_after_the_same_update(data_
         return command("electra", data_bin, tmp_path / save, repository, "--max-update", "30", *distributed, *more)
 
     run_forked(*train("whole"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
-    _, log = run_and_signal([*torchrun, *train("parts")], 12, ask_second_process, tmp_path)
+    _, log = run_and_signal([*torchrun, *train("parts")], "num_updates=12,", ask_second_process, tmp_path)
     stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
     assert stopped in (12, 13, 14, 15) and "exitcode  : 75" in log
     run_forked(*train("parts"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
