@@ -47,10 +47,31 @@ def refusals_in_one_sentence(module):
     if original is None:
         return
 
+    module.cli_main = ending_in_one_sentence(original)
+
+
+@contextmanager
+def refusals_of_spawned_processes(module):
+    """After `fairseq.distributed.utils` ran: the processes that fairseq itself starts, one a GPU, end so too."""
+    yield
+    original = module.distributed_main
+    in_one_sentence = ending_in_one_sentence(original)
+
     @functools.wraps(original)
-    def cli_main(*args, **options):
+    def distributed_main(i, main, cfg, kwargs):
+        spawned = not cfg.distributed_training.distributed_no_spawn
+        return (in_one_sentence if spawned else original)(i, main, cfg, kwargs)
+
+    module.distributed_main = distributed_main
+
+
+def ending_in_one_sentence(function):
+    """The function, which then ends its process."""
+
+    @functools.wraps(function)
+    def ended(*args, **options):
         try:
-            return original(*args, **options)
+            return function(*args, **options)
         except Refusal as refusal:
             end(str(refusal), 2)
         except SystemExit as refused:
@@ -58,6 +79,8 @@ def refusals_in_one_sentence(module):
                 end(refused.code.removeprefix(SAYS), 1)
             raise
         except Exception as error:
+            if type(error).__name__ == "ProcessExitedException":  # of torch's spawn; that process has said why
+                sys.exit(error.exit_code if error.exit_code >= 0 else 128 - error.exit_code)
             words = last_words(error)
             if words is not None:
                 end(*words)
@@ -66,4 +89,4 @@ def refusals_in_one_sentence(module):
             traceback.print_exc()
             leave(1)
 
-    module.cli_main = cli_main
+    return ended

@@ -1,7 +1,36 @@
-"""Several processes: `--ddp-backend pytorch_ddp` on the CPU, and the last update of an epoch."""
+"""Several processes: the GPU of each, `--ddp-backend pytorch_ddp` on the CPU, and the last update of an epoch."""
 
 import functools
 from contextlib import contextmanager
+
+from fairseq_compat.refusal import Refusal
+
+
+@contextmanager
+def gpus_that_are_seen(module):
+    """After `fairseq.distributed.utils` ran: a process that sees one GPU, its own, takes it; one that sees others, but
+    none with its number, is refused."""
+    yield
+    original = module.distributed_main
+
+    @functools.wraps(original)
+    def distributed_main(i, main, cfg, kwargs):
+        if not cfg.common.cpu and cfg.distributed_training.distributed_no_spawn:
+            i = gpu_of(i, module.torch.cuda.device_count())
+        return original(i, main, cfg, kwargs)
+
+    module.distributed_main = distributed_main
+
+
+def gpu_of(number: int, seen: int) -> int:
+    """The GPU of a process by its number on the node. Slurm shows each its own alone with --gpus-per-task or
+    --gpu-bind; without a GPU fairseq trains on the CPU, whatever the number."""
+    if seen > 1 and number >= seen:
+        raise Refusal(
+            f"process {number} of this node (LOCAL_RANK, counted from 0) sees {seen} GPUs; start as many processes on "
+            "a node as it has GPUs."
+        )
+    return 0 if seen == 1 else number
 
 
 @contextmanager

@@ -89,7 +89,9 @@ def refuse_another_effective_batch(state: dict, cfg) -> None:
     batches = processes * frequency
     if processes == processes_now or batches == processes_now * frequency_now:
         return
-    fitting = f"give --update-freq {batches // processes_now}" if batches % processes_now == 0 else "train on as many"
+    fitting = (
+        f"give --update-freq {batches // processes_now}" if batches % processes_now == 0 else f"train on {processes}"
+    )
     raise ValueError(
         f"it was trained by {processes} processes with --update-freq {frequency}, {batches} batches an update, and "
         f"here are {processes_now} with {frequency_now}; {fitting}, or begin the epoch anew with --reset-dataloader."

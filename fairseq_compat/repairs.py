@@ -208,6 +208,15 @@ REPAIRS = [
         numpy_names.with_removed_names,
     ),
     Repair(
+        "a process that Slurm shows its own GPU alone: invalid device ordinal",
+        "fairseq takes the GPU with the number of the process on its node",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.distributed.utils",),
+        distributed.gpus_that_are_seen,
+    ),
+    Repair(
         "--ddp-backend pytorch_ddp --cpu: device_ids of a module on the CPU",
         "fairseq names a GPU whether or not the model is on one",
         "fairseq",
@@ -260,6 +269,15 @@ REPAIRS = [
         ALWAYS,
         ("fairseq_cli.*",),
         command_line.refusals_in_one_sentence,
+    ),
+    Repair(
+        "fairseq-train without torchrun on several GPUs, of which one process is refused or fails: tracebacks",
+        "torch hands on what a process that fairseq has started raises as the text of a traceback",
+        "fairseq",
+        "0.12.2",
+        ALWAYS,
+        ("fairseq.distributed.utils",),
+        command_line.refusals_of_spawned_processes,
     ),
 ]
 

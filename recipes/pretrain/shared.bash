@@ -12,9 +12,10 @@
 #                        the shipped sample's data-bin: does it run here at all?
 #   any other argument   goes to fairseq-train behind the recipe's own; of an option given twice the last one counts
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-toy=
+toy='' precision=--bf16-autocast
 for argument in "$@"; do  # the launcher puts its own arguments first: --toy may stand anywhere
     shift
+    case $argument in --fp16|--bf16) precision='' ;; esac  # of the whole model, as GPUs before the A100 need it
     if [ "$argument" = --toy ]; then toy=yes; else set -- "$@" "$argument"; fi
 done
 
@@ -58,7 +59,7 @@ complete_options() {  # [UPDATES of --toy]: what does not depend on the paper, b
             options+=(--save-interval-updates 250 --keep-interval-updates 1 --validate-interval 10)
             options+=(--num-workers 0 --log-interval 25) ;;
         *)
-            options+=(--bf16-autocast --save-interval-updates 1000 --keep-interval-updates 2 --log-interval 100) ;;
+            options+=($precision --save-interval-updates 1000 --keep-interval-updates 2 --log-interval 100) ;;
     esac
     [ -z "$toy" ] || options+=(
         --arch "$arch" --tokens-per-sample 64 --batch-size 8 --update-freq 1  # 512 tokens an update

@@ -4,6 +4,7 @@ import errno
 import logging
 import os
 import random
+import time
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -138,6 +139,65 @@ def test_without_hard_links_there_are_copies(tmp_path, monkeypatch):
     assert update_of(tmp_path / "best.pt") == 3 and not os.path.samefile(
         tmp_path / "best.pt", tmp_path / names(tmp_path)[1]
     )
+
+
+def test_a_copy_is_as_old_as_what_it_is_a_copy_of(tmp_path, monkeypatch):
+    """Without hard links too, the newest checkpoint is the one that takes the place of a damaged one."""
+
+    def none(*_):
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", none)
+    for update in (1, 2):
+        save(tmp_path / f"checkpoint_1_{update}.pt", update)
+        last = str(tmp_path / "checkpoint_last.pt")
+        checkpoint_utils.PathManager.copy(str(tmp_path / f"checkpoint_1_{update}.pt"), last, overwrite=True)
+        time.sleep(0.02)
+    assert update_of(tmp_path / "checkpoint_previous.pt") == 1
+    truncate(tmp_path / "checkpoint_last.pt")
+    mending.mend(tmp_path)
+    assert update_of(tmp_path / "checkpoint_last.pt") == 2
+
+
+class Unreadable:
+    """An open file of a disk with a bad sector."""
+
+    def __init__(self, path: Path):
+        self.file, self.name = open(path, "rb"), str(path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def seek(self, *place):
+        return self.file.seek(*place)
+
+    def read(self, _length=-1):
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def test_a_file_that_cannot_be_read_is_damaged(tmp_path, monkeypatch):
+    save(tmp_path / "checkpoint_1_1.pt", 1)
+    save(tmp_path / "checkpoint_last.pt", 2)
+    with Unreadable(tmp_path / "checkpoint_last.pt") as file:
+        with pytest.raises(
+            Refusal, match=r"checkpoint_last.pt: not a whole checkpoint of fairseq \(Input/output error"
+        ):
+            checkpoints.load(file)
+
+    def opened(path, *mode):
+        return Unreadable(path) if path.name == "checkpoint_last.pt" else open(path, *mode)
+
+    monkeypatch.setattr(mending, "open", opened, raising=False)
+    mending.mend(tmp_path)
+    assert update_of(tmp_path / "checkpoint_last.pt") == 1
+
+
+def test_an_error_that_is_not_the_systems_is_none_of_writing(tmp_path):
+    with pytest.raises(RuntimeError, match="CUDA error"), saving.in_one_sentence(str(tmp_path / "c.pt")):
+        raise RuntimeError("CUDA error: uncorrectable ECC error encountered")
 
 
 TIMES = dict(zip(CALLS, (9, 2, 2, 1), strict=True))  # that they are called for a small checkpoint, at least

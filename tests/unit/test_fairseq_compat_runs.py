@@ -195,6 +195,28 @@ def test_commands_also_run_as_modules(tmp_path):
     assert done.returncode == 0 and "--srcdict" in done.stdout, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [([], 0, ""), (["--restore-file", "other.pt"], 2, "other.pt: not a whole checkpoint of fairseq")],
+)
+def test_processes_that_fairseq_starts_itself(more, code, said, data_bin, tmp_path):
+    """As on a machine with two GPUs, by hand: of what goes wrong in one, its sentence and its exit code are left."""
+    program = """
+import sys, torch
+from fairseq_cli import train
+
+if __name__ == "__main__":
+    torch.cuda.device_count = lambda: 2
+    train.cli_main()
+"""
+    (tmp_path / "train.py").write_text(program)
+    (tmp_path / "other.pt").write_bytes(b"nothing")
+    command = [sys.executable, "train.py", data_bin, *ROBERTA, "--save-dir", "save", "--distributed-world-size", "2"]
+    command += ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp", "--max-update", "2", *more]
+    done = subprocess.run(command, env=QUIET, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == code and said in done.stderr and "Traceback" not in done.stderr, done.stderr[-3000:]
+
+
 def test_workers_end_with_the_batches_they_were_for():
     """Not when the garbage is collected, which costs five seconds a worker: fairseq asks for no batch too many."""
     program = """

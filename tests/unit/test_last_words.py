@@ -12,8 +12,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 from fairseq.logging import metrics
+from torch.multiprocessing import ProcessExitedException
 
 from fairseq_compat import command_line, last_words, peers
+from fairseq_compat.distributed import gpu_of
 from fairseq_compat.refusal import Refusal
 from fairseq_compat.saving import whole_or_refused
 
@@ -201,6 +203,21 @@ def test_an_error_of_the_program_is_told_to_the_others_too(monkeypatch, capsys):
     monkeypatch.setattr(command_line, "place", lambda: "rank 1 (n1)")
     code, said = ended(ZeroDivisionError("a mistake"), capsys)
     assert code == "left with 1" and said.startswith("Traceback") and said.endswith("ZeroDivisionError: a mistake\n")
+
+
+@pytest.mark.parametrize(("code", "expected"), [(75, 75), (2, 2), (-9, 137)])
+def test_what_a_process_that_fairseq_started_ended_with(code, expected, capsys):
+    assert ended(ProcessExitedException("it ended", 1, 4711, code), capsys) == (expected, "")
+
+
+@pytest.mark.parametrize(("number", "seen", "own"), [(0, 1, 0), (3, 1, 0), (3, 4, 3), (0, 0, 0), (2, 0, 2)])
+def test_the_gpu_of_a_process(number, seen, own):
+    assert gpu_of(number, seen) == own
+
+
+def test_more_processes_than_gpus_are_refused():
+    with pytest.raises(Refusal, match=r"process 3 of this node \(LOCAL_RANK.* sees 2 GPUs; start as many processes"):
+        gpu_of(3, 2)
 
 
 def test_the_others_end_when_one_has_failed(two_processes, monkeypatch):

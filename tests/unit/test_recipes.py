@@ -53,6 +53,13 @@ def test_toy_may_stand_anywhere_and_what_follows_counts(repository, options_of):
     assert options["--distributed-backend"] == "gloo"
 
 
+def test_a_precision_of_ones_own_takes_the_place_of_the_recipes(repository, options_of):
+    recipe = repository / "recipes" / "pretrain" / "alibert_base.sh"
+    assert "--bf16-autocast" in options_of(recipe, "--seed", "2")
+    own = options_of(recipe, "--fp16", "--fp16-no-flatten-grads")
+    assert "--fp16" in own and "--bf16-autocast" not in own
+
+
 @pytest.mark.parametrize("missing", ["DATA_BIN", "SAVE_DIR"])
 def test_a_recipe_says_which_variable_it_lacks(missing, repository, tmp_path):
     done = run_recipe(repository / "recipes" / "pretrain" / "alibert_base.sh", tmp_path, **{missing: ""})
