@@ -1,6 +1,7 @@
 """What a training says that a worker, a port or another process has brought to its end."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from fairseq_compat import command_line, last_words, peers
 from fairseq_compat.distributed import gpu_of
 from fairseq_compat.refusal import Refusal
 from fairseq_compat.saving import whole_or_refused
+from fairseq_compat.store import allow_many_files, own_connection
 
 CLOSED = "[../third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:3141"
 
@@ -244,6 +246,19 @@ def test_a_lookout_ends_with_the_training(monkeypatch):
     lookout.start()
     peers.Lookout.stop_all()
     assert not lookout.is_alive() and peers.Lookout.all == []
+
+
+def test_all_that_watches_shares_one_connection():
+    """The first process keeps those of a thousand others, and needs a file for each."""
+    server = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    second = own_connection(server)
+    assert second is own_connection(server) and second is not server
+    other = torch.distributed.HashStore()
+    assert own_connection(other) is not second
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    allow_many_files()
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
 
 
 def test_a_store_that_is_gone_is_the_end_after_a_while(monkeypatch):

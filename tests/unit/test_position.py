@@ -100,7 +100,7 @@ def configuration(processes: int, frequencies: list[int], reset: bool = False):
             (2, [2]),
             "8 batches an update, and here are 2 with 2; give --update-freq 4, or begin the epoch anew",
         ),
-        ((4, [2]), (3, [2]), "; train on as many, or begin the epoch anew"),
+        ((4, [2]), (3, [2]), "; train on 4, or begin the epoch anew"),
         ((4, [2]), (2, [4]), None),
         ((4, [2]), (4, [1]), None),  # the same processes: another batch is what the user wants
         ((4, [1, 2]), (2, [1, 4]), None),  # the second epoch
