@@ -50,6 +50,8 @@ class Plan:
     def environment(self) -> dict[str, str]:
         """What every rank finds set, beside the variables of torch.distributed."""
         own = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(self.cpus_per_process or 1))}
+        if "MASTER_PORT" in os.environ:  # else a rank draws one
+            own["MASTER_PORT"] = os.environ["MASTER_PORT"]
         if not self.on_slurm:
             own["MASTER_ADDR"] = "127.0.0.1"
             if self.gpu and "CUDA_VISIBLE_DEVICES" in os.environ:  # submitit would number them from 0 again
@@ -65,7 +67,7 @@ class Plan:
             "LOCAL_RANK": f"0..{self.processes_per_node - 1}",
             "LOCAL_WORLD_SIZE": str(self.processes_per_node),
             "MASTER_ADDR": "<first node of the job>",
-            "MASTER_PORT": os.environ.get("MASTER_PORT", "<20000 to 60000, drawn from the job's number>"),
+            "MASTER_PORT": "<20000 to 32767, drawn from the job's number and its starts>",
             "PATH": f"{Path(sys.executable).parent}:$PATH",
         }
 

@@ -1,5 +1,7 @@
 """The launcher without a cluster: what it refuses, what it plans, what a rank sees, and how it tells of a failure."""
 
+import contextlib
+import ctypes
 import json
 import os
 import shlex
@@ -26,6 +28,8 @@ FAKE_TRAINER = """\
 echo "$RANK $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR ${MASTER_PORT:+port} $OMP_NUM_THREADS" "$@"
 case "$*" in *"fail$RANK"*) exit 7 ;; *"killed$RANK"*) kill -9 $PPID ;; esac
 case "$*" in *once*) [ -e begun ] || { touch begun; kill -9 $PPID; } ;; esac
+case "$*" in *orphan*) kill -9 $(ps -o ppid= $(ps -o ppid= $PPID)); touch orphaned ;; esac
+case "$*" in *late*) exit 7 ;; *saves*) trap 'sleep 1; exit 75' TERM; touch up; sleep 600 & wait ;; esac
 case "$*" in *wait*) sleep 600 ;; esac
 """
 
@@ -255,6 +259,53 @@ def test_a_stop_while_the_recipe_starts(handlers, monkeypatch):
 
 
 LISTENER = "import signal, sys; signal.signal(signal.SIGUSR2, lambda *_: sys.exit(75)); open('up', 'w'); signal.pause()"
+
+
+@pytest.fixture
+def adopting(handlers):
+    """The signals that this process gets, which orphans of its children have as their parent, as they have init."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    yield rank.notice_signals()
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 0)
+
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+@pytest.mark.parametrize("what, code, stopped", [("wait", 143, True), ("late", 7, False)])
+def test_a_rank_without_its_controller(what, code, stopped, adopting, recipe, tmp_path):
+    """It stops, as if it had got SIGTERM, and sends none to who has become its parent."""
+    plan = plan_of(recipe, "--cpu-processes-per-node", "1", "--", "orphan", what)
+    job = submit(plan)
+    path = rank.ending_path(job.paths.folder, job.job_id, 0)
+    until(path.exists)
+    until(lambda: str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout)
+    left = json.loads(path.read_text())
+    assert (left["code"], left["stopped"]) == (code, stopped) and job.done()
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(-1, 0)
+    assert adopting == []
+
+
+def until(ready, seconds=120):
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_the_port_is_another_in_every_start_and_the_same_for_all_ranks():
+    drawn = {rank.port(str(job), start) for job in range(1000) for start in range(3)}
+    assert min(drawn) >= 20_000 and max(drawn) < 32_768 and len(drawn) > 2500
+    assert rank.port("5", 0) == rank.port("5", 0) != rank.port("5", 1)
+
+
+def test_a_port_of_ones_own(recipe, monkeypatch):
+    plan = plan_of(recipe, "--cpu-processes-per-node", "1")
+    assert "MASTER_PORT" not in plan.environment and "MASTER_PORT=<20000 to 32767" in describe(plan)
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    assert plan.environment["MASTER_PORT"] == "29500" and "MASTER_PORT=29500" in describe(plan)
 
 
 def test_usr2_is_passed_on_until_the_training_listens(handlers, tmp_path, monkeypatch):
