@@ -7,6 +7,7 @@ MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and LOCAL_RANK set, which is all that
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 import time
@@ -28,7 +29,7 @@ def main() -> None:
         status.main(sys.argv[2:])
         return
     own, extra = split_at_dashes(sys.argv[1:])
-    options = parser().parse_args(own)
+    options = parse(own)
     plan = make_plan(options, extra)
     if options.dry_run:
         print(describe(plan), flush=True)
@@ -77,6 +78,16 @@ def split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:cut], arguments[cut + 1 :]
 
 
+def parse(own: list[str]) -> argparse.Namespace:
+    """The launcher's own arguments; others end the command with the hint where they belong."""
+    found = parser()
+    options, unknown = found.parse_known_args(own)
+    if unknown:
+        words = shlex.join(unknown)
+        found.error(f"unrecognized arguments: {words}; what is for fairseq-train goes behind `--`: RECIPE -- {words}")
+    return options
+
+
 def _interrupted(job, plan: Plan) -> tuple[int, str]:
     """Ctrl-C ends a job on this machine; one on Slurm goes on, and only the launcher exits."""
     if plan.on_slurm:
@@ -94,6 +105,7 @@ def parser() -> argparse.ArgumentParser:
     """The options. What a job reserves has no default on Slurm; on this machine it is all there is."""
     usage = "%(prog)s RECIPE [options] [-- arguments for the recipe]\n       %(prog)s status [--logs DIR]"
     words = {"usage": usage, "description": __doc__, "formatter_class": argparse.RawTextHelpFormatter}
+    words["allow_abbrev"] = False  # `--cpu` is fairseq's
     parser = argparse.ArgumentParser("python -m alibert_fairseq.launch", **words)
     parser.add_argument("recipe", metavar="RECIPE", help="shell file that ends in one `fairseq-train` call")
     parser.add_argument("--nodes", type=_count, default=1, metavar="N", help="nodes (1; more than one means Slurm)")

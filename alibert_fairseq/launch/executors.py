@@ -13,9 +13,6 @@ from alibert_fairseq.launch.plan import Plan
 from preprocess.files import InputError
 
 MINUTES_FOR_EVER = 10 * 365 * 24 * 60  # submitit's local executor wants a limit; a run on one's own machine has none
-# Slurm's signal comes so long before the time limit, or up to a minute earlier: an update, a validation, a checkpoint
-# of `large` (4 GB) and the 10 seconds of the decision have room in it. `--sbatch signal=USR2@300` asks for another.
-SECONDS_TO_SAVE = 120
 
 
 def submit(plan: Plan):
@@ -85,6 +82,7 @@ def _slurm_executor(plan: Plan):
     cpus = {"cpus_per_task": plan.cpus_per_process} if plan.cpus_per_process else {}
     executor.update_parameters(
         job_name=plan.recipe.stem,
+        wckey=None,  # else submitit's own, which a Slurm that checks these keys refuses
         nodes=plan.nodes,
         ntasks_per_node=plan.processes_per_node,
         time=plan.slurm["time"],
@@ -95,7 +93,7 @@ def _slurm_executor(plan: Plan):
             "--open-mode=append",
             *(f"--cpus-per-task={count}" for count in cpus.values()),
         ],
-        signal_delay_s=SECONDS_TO_SAVE,
+        signal_delay_s=plan.seconds_to_save,
         teardown=_decision(plan) if plan.requeue else None,
         additional_parameters=_sbatch_options(plan),
         **({"gpus_per_node": plan.processes_per_node} if plan.gpu else {}),

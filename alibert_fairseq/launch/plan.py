@@ -15,8 +15,19 @@ from preprocess.slurm import slurm_options
 CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 TRAIN_CALL = re.compile(r"(exec\s+)?(\w+=\S*\s+)*([^\s#]*/)?fairseq-train\s")
 SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper), and submitit's own default is 5 minutes
-# What the command has a name for itself; the tasks of an array would share one job's files.
-OWN_OPTIONS = {"nodes", "ntasks_per_node", "cpus_per_task", "requeue", "array"}
+OWN_OPTIONS = {
+    # the command has a name for them itself
+    "nodes", "ntasks_per_node", "cpus_per_task", "gpus_per_node", "requeue",
+    "ntasks",  # another number than that of the ranks, which the launcher waits for
+    "gpus", "gpus_per_task",  # each rank would see its own GPU only, or Slurm refuse them beside gpus_per_node
+    "output", "error", "open_mode",  # the logs that the launcher follows; truncated, a start would lose the one before
+    "array",  # its tasks would share one job's files
+}  # fmt: skip
+# Slurm's signal comes so long before the time limit, or up to a minute earlier: an update, a validation, a checkpoint
+# of `large` (4 GB) and the 10 seconds of the decision have room in it. `--sbatch signal=USR2@300` asks for another.
+SECONDS_TO_SAVE = 120
+SHARE_TO_SAVE = 4  # of a shorter limit only a quarter: more, and a start is told to stop when it has hardly begun
+SIGNAL_SECONDS = 60  # sbatch's own, of a --signal without @
 
 
 @dataclass
@@ -38,6 +49,12 @@ class Plan:
     def world_size(self) -> int:
         """Processes in all; one per GPU on GPUs."""
         return self.nodes * self.processes_per_node
+
+    @property
+    def seconds_to_save(self) -> int:
+        """How long before its time limit Slurm tells the job to stop, unless the user has said so."""
+        limit = int(self.slurm["time"]) * 60
+        return min(SECONDS_TO_SAVE, limit // SHARE_TO_SAVE) if limit else SECONDS_TO_SAVE  # 0: there is no limit
 
     @property
     def shape(self) -> str:
@@ -84,6 +101,7 @@ def make_plan(options: argparse.Namespace, extra: list[str]) -> Plan:
         raise InputError("--requeue --detach: on this machine it is the launcher that starts a job again; let it wait.")
     if on_slurm:
         slurm.setdefault("time", SLURM_HOURS * 60)
+        _check_signal(slurm)
     gpu, processes = _processes(options, on_slurm)
     cpus = options.cpus_per_process
     if cpus is None and not on_slurm:
@@ -106,6 +124,18 @@ def check_recipe(path: Path) -> Path:
     if '"$@"' not in calls[0]:
         raise InputError(f'{path}: its `fairseq-train` call lacks "$@", through which the launcher adds its arguments.')
     return path.resolve()
+
+
+def _check_signal(slurm: dict[str, str | int]) -> None:
+    """Raises InputError if Slurm would send the user's signal as soon as a start begins: no start would get further."""
+    text, limit = str(slurm.get("signal", "")), int(slurm["time"]) * 60
+    _, at, seconds = text.partition("@")
+    lead = seconds if at else str(SIGNAL_SECONDS)
+    if text and limit and lead.isdigit() and int(lead) >= limit:
+        raise InputError(
+            f"--sbatch signal={text}: {lead} seconds before a time limit of {limit} is at once; give fewer seconds, "
+            "or a longer --time."
+        )
 
 
 def _processes(options: argparse.Namespace, on_slurm: bool) -> tuple[bool, int]:

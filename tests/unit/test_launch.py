@@ -15,14 +15,15 @@ from types import SimpleNamespace
 import pytest
 
 from alibert_fairseq.launch import executors, rank, watch
-from alibert_fairseq.launch.__main__ import follow_to_end, parser, split_at_dashes
+from alibert_fairseq.launch.__main__ import follow_to_end, parse, split_at_dashes
 from alibert_fairseq.launch.executors import describe, submit
-from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe, make_plan
+from alibert_fairseq.launch.plan import CPU_ARGUMENTS, OWN_OPTIONS, check_recipe, make_plan
 from alibert_fairseq.launch.watch import follow, verdict
 from preprocess import slurm
 from preprocess.files import InputError
 from preprocess.slurm import minutes
 
+CPU = ["--cpu-processes-per-node", "1"]
 FAKE_TRAINER = """\
 #!/bin/sh
 echo "$RANK $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR ${MASTER_PORT:+port} $OMP_NUM_THREADS" "$@"
@@ -51,7 +52,7 @@ def recipe(tmp_path, monkeypatch):
 def plan_of(*arguments):
     """The plan of a command line."""
     own, extra = split_at_dashes([str(argument) for argument in arguments])
-    return make_plan(parser().parse_args(own), extra)
+    return make_plan(parse(own), extra)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,10 @@ def test_minutes(text, expected):
         (["--sbatch", "ntasks-per-node=2"], "NAME=VALUE"),
         (["--gpus-per-node", "99"], "--gpus-per-node 99"),
         (["--requeue", "--detach", "--cpu-processes-per-node", "1"], "--requeue --detach: on this machine"),
-        (["--sbatch", "array=0-2"], "NAME=VALUE"),
+        *((["--sbatch", f"{name}=2"], "NAME=VALUE") for name in sorted(OWN_OPTIONS)),
+        (["--sbatch", "gpus-per-task=1"], "NAME=VALUE"),
+        ([*CPU, "--time", "2", "--sbatch", "signal=USR2@120"], "signal=USR2@120: 120 seconds before a time limit of 1"),
+        ([*CPU, "--time", "1", "--sbatch", "signal=B:USR2"], "60 seconds before a time limit of 60 is at once"),
     ],
 )
 def test_what_cannot_be_planned(options, complaint, recipe):
@@ -115,7 +119,7 @@ def test_asking_for_slurm_is_enough(options, recipe):
 def test_dry_run_of_a_cluster(recipe, tmp_path):
     """AliBERT's 12 x 4 GPUs; no Slurm is needed and nothing is written."""
     options = ["--nodes", "12", "--gpus-per-node", "4", "--partition", "gpu", "--time", "20:00:00"]
-    options += ["--cpus-per-process", "10", "--sbatch", "gpus-per-node=a100:4"]
+    options += ["--cpus-per-process", "10", "--sbatch", "gres=gpu:a100:4", "--sbatch", "signal=USR2@300"]
     lines = describe(plan_of(recipe, *options, "--", "--update-freq", "2")).splitlines()
     shown = [" ".join(line.split()) for line in lines]
     for expected in (
@@ -124,7 +128,9 @@ def test_dry_run_of_a_cluster(recipe, tmp_path):
         "environment LOCAL_RANK=0..3",
         "#SBATCH --nodes=12",
         "#SBATCH --ntasks-per-node=4",
-        "#SBATCH --gpus-per-node=a100:4",
+        "#SBATCH --gpus-per-node=4",
+        "#SBATCH --gres=gpu:a100:4",
+        "#SBATCH --signal=USR2@300",
         "#SBATCH --cpus-per-task=10",
         "#SBATCH --partition=gpu",
         "#SBATCH --time=1200",
@@ -194,6 +200,32 @@ def test_requeue_is_in_the_batch_file(recipe):
     assert lines[-3:] == ["code=$?", decision, "exit $code"]
     without = describe(plan_of(recipe, *options))
     assert "--requeue" not in without and "launch.again" not in without
+
+
+@pytest.mark.parametrize(("limit", "seconds"), [("1", 15), ("2", 30), ("8", 120), ("20:00:00", 120), ("0", 120)])
+def test_a_short_time_limit_leaves_time_to_train(limit, seconds, recipe):
+    """Two minutes before the end of two is at once, and every start would stop as soon as it has begun."""
+    assert f"#SBATCH --signal=USR2@{seconds}" in describe(plan_of(recipe, *CPU, "--time", limit)).splitlines()
+
+
+def test_a_signal_in_time_is_taken(recipe):
+    for limit, wanted in (("2", "USR2@119"), ("0", "USR2@300"), ("1", "USR2@10"), ("2", "USR2")):
+        lines = describe(plan_of(recipe, *CPU, "--time", limit, "--sbatch", f"signal={wanted}")).splitlines()
+        assert [line for line in lines if "--signal" in line] == [f"#SBATCH --signal={wanted}"]
+
+
+def test_a_wckey_is_the_users(recipe):
+    assert "--wckey" not in describe(plan_of(recipe, *CPU, "--partition", "p"))
+    assert "#SBATCH --wckey=mine" in describe(plan_of(recipe, *CPU, "--sbatch", "wckey=mine")).splitlines()
+
+
+@pytest.mark.parametrize("arguments", [["--max-update", "5"], ["--cpu"]])
+def test_arguments_for_fairseq_have_their_place(arguments, recipe, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        plan_of(recipe, *arguments)
+    words = " ".join(arguments)
+    hint = f"unrecognized arguments: {words}; what is for fairseq-train goes behind `--`: RECIPE -- {words}\n"
+    assert capsys.readouterr().err.endswith(hint)
 
 
 def slurm_that_says(tmp_path, monkeypatch, state):
