@@ -55,7 +55,7 @@ def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
         if code == AGAIN:
             return True, f"{where} said that the same command goes on"
         if code in KILLED:
-            return True, f"{where} was killed by signal {code - 128}"
+            return True, f"{where} {killed(code)}"
         return False, f"{where} ended with exit code {code}"
     silent = sorted(set(range(world_size)) - {ending["rank"] for ending in endings})
     if silent:
@@ -63,6 +63,13 @@ def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
     if any(ending["stopped"] for ending in endings):
         return True, "all ranks were stopped from outside"
     return False, "all ranks ended well"
+
+
+def killed(code: int) -> str:
+    """An exit code of KILLED in words."""
+    number = code - 128
+    name = f" ({signal.Signals(number).name})" if number in set(signal.Signals) else ""
+    return f"was killed by signal {number}{name}"
 
 
 def reason(own: list[dict]) -> dict:

@@ -3,6 +3,7 @@
 submitit carries this module to the nodes by value, so a rank imports neither the plugin nor torch beside the recipe.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -71,15 +72,19 @@ def port(job_id: str, start: int) -> int:
 def ending_path(folder: os.PathLike, job_id: str, rank: int) -> Path:
     """Where a rank writes how it ended: `{"rank", "host", "code", "stopped", "ended", "start"}`.
 
-    `stopped` is whether it got SIGTERM or SIGINT, `ended` is Unix time, `start` counts the job's starts from 0.
+    `stopped` is whether it got SIGTERM or SIGINT (`code` is then 75 if it has saved a checkpoint, else the signal's),
+    `ended` is Unix time, `start` counts the job's starts from 0.
     """
     return Path(folder, f"{job_id}_{rank}_ending.json")
 
 
 def read_endings(folder: os.PathLike, job_id: str, world_size: int) -> list[dict]:
     """What the ranks that have ended in the job's last start wrote, in the order of their rank."""
-    paths = (ending_path(folder, job_id, rank) for rank in range(world_size))
-    found = [json.loads(path.read_text()) for path in paths if path.exists()]
+    there, found = set(os.listdir(folder)), []  # one look for all ranks
+    for path in (ending_path(folder, job_id, rank) for rank in range(world_size)):
+        if path.name in there:
+            with contextlib.suppress(FileNotFoundError):  # a new start has removed it
+                found.append(json.loads(path.read_text()))
     last = max((ending["start"] for ending in found), default=0)
     return [ending for ending in found if ending["start"] == last]
 

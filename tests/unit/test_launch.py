@@ -15,14 +15,17 @@ from types import SimpleNamespace
 import pytest
 
 from alibert_fairseq.launch import executors, rank, watch
+from alibert_fairseq.launch.__main__ import _interrupted as interrupted
 from alibert_fairseq.launch.__main__ import follow_to_end, parse, split_at_dashes
 from alibert_fairseq.launch.executors import describe, submit
-from alibert_fairseq.launch.plan import CPU_ARGUMENTS, OWN_OPTIONS, check_recipe, make_plan
+from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe, make_plan
 from alibert_fairseq.launch.watch import follow, verdict
 from preprocess import slurm
 from preprocess.files import InputError
 from preprocess.slurm import minutes
 
+SET_BY_THE_LAUNCHER = "nodes ntasks-per-node ntasks cpus-per-task gpus-per-node gpus gpus-per-task requeue".split()
+SET_BY_THE_LAUNCHER += "output error open-mode open_mode array time partition account".split()
 CPU = ["--cpu-processes-per-node", "1"]
 FAKE_TRAINER = """\
 #!/bin/sh
@@ -96,11 +99,9 @@ def test_minutes(text, expected):
         (["--nodes", "2"], "what to reserve"),
         (["--time", "1:2"], "--time 1:2"),
         (["--sbatch", "qos"], "NAME=VALUE"),
-        (["--sbatch", "ntasks-per-node=2"], "NAME=VALUE"),
         (["--gpus-per-node", "99"], "--gpus-per-node 99"),
         (["--requeue", "--detach", "--cpu-processes-per-node", "1"], "--requeue --detach: on this machine"),
-        *((["--sbatch", f"{name}=2"], "NAME=VALUE") for name in sorted(OWN_OPTIONS)),
-        (["--sbatch", "gpus-per-task=1"], "NAME=VALUE"),
+        *((["--sbatch", f"{name}=2"], f"{name}=2: give NAME=VALUE") for name in SET_BY_THE_LAUNCHER),
         ([*CPU, "--time", "2", "--sbatch", "signal=USR2@120"], "signal=USR2@120: 120 seconds before a time limit of 1"),
         ([*CPU, "--time", "1", "--sbatch", "signal=B:USR2"], "60 seconds before a time limit of 60 is at once"),
     ],
@@ -175,6 +176,7 @@ def test_one_failing_rank_ends_all(what, expected, recipe, tmp_path, capfdbinary
     plan = plan_of(recipe, "--cpu-processes-per-node", "2", "--", what, "wait")
     code, sentence = follow(submit(plan), 2, on_slurm=False)
     assert code == expected
+    assert what == "fail1" or "failed first: it was killed by signal 9 (SIGKILL), exit code 137" in sentence
     assert sentence.startswith("rank 1 on ") and f"exit code {expected}" in sentence and "_1_log.out" in sentence
     assert time.monotonic() - start < 300
     assert str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
@@ -241,8 +243,46 @@ def test_the_launcher_starts_a_job_again_whose_batch_file_was_killed(state, aske
     """Not one that its user cancelled."""
     slurm_that_says(tmp_path, monkeypatch, state)
     job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path))
-    assert watch._started_again(job, 1, state) is asked and state in slurm.FINAL_STATES
+    assert watch._started_again(job, 1) is asked and state in slurm.FINAL_STATES
     assert ((tmp_path / "asked").exists() and "requeue 5" in (tmp_path / "asked").read_text()) is asked
+
+
+@pytest.mark.parametrize(
+    "answers, again, decided",
+    [
+        ([0, "PENDING (Priority)"], True, None),  # Slurm has started it again since it was asked the first time
+        ([1, "FAILED"], True, 1),
+        ([None, "FAILED"], True, None),  # which start, no one knows: it is asked again
+        ([1, ""], True, None),
+        ([None, "COMPLETED"], False, None),  # forgotten
+        ([None, "CANCELLED"], False, None),
+    ],
+)
+def test_a_decision_is_about_the_start_that_has_ended(answers, again, decided, tmp_path, monkeypatch):
+    left = iter(answers)
+    monkeypatch.setattr(slurm, "restarts", lambda job_id: next(left))  # StopIteration if it is not asked first
+    monkeypatch.setattr(slurm, "state", lambda job_id: next(left))
+    monkeypatch.setattr(watch, "requeue", lambda job_id: "")
+    job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path))
+    assert watch._started_again(job, 1) is again and not list(left)
+    assert watch.read_decision(tmp_path, "5").get("start") == decided
+
+
+def test_on_slurm_nobody_looks_for_every_rank_twice_a_second(tmp_path, monkeypatch):
+    """Once at first, and when one has ended."""
+    looks, pauses = [], iter(range(20))
+    original = watch.read_endings
+    monkeypatch.setattr(watch, "read_endings", lambda *found: looks.append(1) or original(*found))
+    job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path, stdout=tmp_path / "log", job_id="5"))
+
+    def pause(_):
+        if next(pauses) in (5, 15):
+            number = len(looks) - 1
+            rank.ending_path(tmp_path, "5", number).write_text(json.dumps(ending(number, 0, 1)))
+
+    monkeypatch.setattr(watch.time, "sleep", pause)
+    assert follow(job, 2, on_slurm=True)[0] == 0
+    assert len(looks) == 4  # the last one is the verdict's
 
 
 def test_what_slurm_said_of_a_job_that_is_over_is_told(tmp_path, monkeypatch):
@@ -421,6 +461,17 @@ def ending(number, code, ended, stopped=False, start=0):
         ([ending(0, 143, 1, stopped=True), ending(1, 3, 2)], 3, "rank 1 on n1 failed first"),
         ([ending(0, 143, 1, stopped=True), ending(1, 143, 2, stopped=True)], 143, "rank 0 on n0 was stopped"),
         ([ending(0, 143, 1, stopped=True)], 1, "1 of 2 ranks (rank 1 first) left no exit code"),
+        (
+            [ending(0, 75, 1, True), ending(1, 143, 2, True)],
+            143,
+            "rank 1 on n1 was stopped from outside, exit code 143",
+        ),
+        (
+            [ending(0, 75, 1, True), ending(1, 75, 2, True)],
+            75,
+            "rank 0 on n0 was stopped from outside and saved a checkpoint; the same command goes on, exit code 75",
+        ),
+        ([ending(0, 139, 1)], 139, "failed first: it was killed by signal 11 (SIGSEGV), exit code 139"),
         ([ending(0, 0, 1)], 1, "1 of 2 ranks (rank 1 first) left no exit code"),
         ([ending(0, 9, 1)], 9, "rank 0 on n0 failed first"),
         ([], 1, "(Slurm: TIMEOUT); log: /logs/5_0_log.out"),
@@ -430,3 +481,39 @@ def test_verdict(endings, expected, words):
     code, sentence = verdict(endings, 2, SimpleNamespace(folder="/logs", job_id="5"), "TIMEOUT")
     assert code == expected
     assert words in sentence
+
+
+@pytest.mark.parametrize(
+    "log, quoted",
+    [
+        (
+            "error: no data.\nerror: the disk is full; make room.\nbye\n",
+            ", exit code 1: the disk is full; make room; log:",
+        ),
+        ("a warning\n  error: inside\n", ", exit code 1; log:"),
+        ("error: old\nsubmitit INFO - Starting with JobEnvironment(...)\nnothing\n", ", exit code 1; log:"),
+        ("error: " + 400 * "x", ", exit code 1: " + 300 * "x" + "; log:"),
+        ("error: begin\n" + 1000 * "a line of thirty characters...\n", ", exit code 1; log:"),
+        ("error: \xff\n", ", exit code 1: \N{REPLACEMENT CHARACTER}; log:"),
+    ],
+)
+def test_the_last_error_of_the_blamed_rank_is_quoted(log, quoted, tmp_path):
+    paths = SimpleNamespace(folder=str(tmp_path), job_id="5")
+    watch.log_path(paths, 1).write_bytes(log.encode("latin-1"))
+    assert quoted in verdict([ending(0, 75, 1), ending(1, 1, 2)], 2, paths)[1]
+
+
+def test_a_job_that_is_terminated_and_saves_a_checkpoint(handlers, recipe, capfd):
+    """75 as the processes say; the launcher's own end is that of the job."""
+    plan = plan_of(recipe, *CPU, "--", "saves")
+    job = submit(plan)
+    until((recipe.parent / "up").exists)
+    assert interrupted(job, plan)[0] == 75
+    left = json.loads(rank.ending_path(plan.logs, job.job_id, 0).read_text())
+    assert (left["code"], left["stopped"]) == (75, True)
+
+
+def test_a_stop_between_two_commands_is_no_success(handlers, tmp_path):
+    """The shell would end with the exit code of the last one, 0."""
+    (tmp_path / "r.sh").write_text("true\nkill -TERM $$\ntrue\n")
+    assert rank.run_until_stopped([*rank.SHELL, str(tmp_path / "r.sh")], []) == (143, False)
