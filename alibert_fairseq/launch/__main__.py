@@ -32,11 +32,7 @@ def main() -> None:
     options = parse(own)
     plan = make_plan(options, extra)
     if options.dry_run:
-        print(describe(plan), flush=True)
-        print("a few updates on this machine, for an estimate ...", file=sys.stderr, flush=True)
-        found, why_not = calibrate(plan)
-        print(describe_run(plan, found) if found else f"no estimate: {why_not}")
-        return
+        sys.exit(dry_run(plan))
     job = _begin(plan)
     if options.detach:
         return
@@ -44,6 +40,15 @@ def main() -> None:
     code, sentence = follow_to_end(job, plan)
     print(f"error: {sentence}" if code else sentence, file=sys.stderr if code else sys.stdout)
     sys.exit(code)
+
+
+def dry_run(plan: Plan) -> int:
+    """Show the job and what it takes; return the exit code: 1 if the recipe refuses, as the job itself would."""
+    print(describe(plan), flush=True)
+    print("a few updates on this machine, for an estimate ...", file=sys.stderr, flush=True)
+    found, why_not, refused = calibrate(plan)
+    print(describe_run(plan, found) if found else f"no estimate: {why_not}")
+    return int(refused)
 
 
 def follow_to_end(job, plan: Plan) -> tuple[int, str]:
