@@ -18,6 +18,7 @@ from alibert_fairseq.launch.estimate import calibrate, describe_run
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
 from alibert_fairseq.launch.rank import read_endings
+from alibert_fairseq.launch.taken import refuse_taken
 from alibert_fairseq.launch.watch import follow
 from preprocess.files import exit_with_sentence
 from preprocess.slurm import add_slurm_options
@@ -33,6 +34,7 @@ def main() -> None:
     plan = make_plan(options, extra)
     if options.dry_run:
         sys.exit(dry_run(plan))
+    refuse_taken(plan)
     job = _begin(plan)
     if options.detach:
         return

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 
-from alibert_fairseq.launch import rank
+from alibert_fairseq.launch import progress, rank
 from alibert_fairseq.launch.plan import Plan
 from preprocess.files import InputError
 
@@ -22,7 +22,8 @@ def submit(plan: Plan):
 
     if plan.on_slurm and not shutil.which("sbatch"):
         raise InputError("sbatch: no such command here; run this on the cluster, or without Slurm's options.")
-    cloudpickle.register_pickle_by_value(rank)
+    for module in (rank, progress):
+        cloudpickle.register_pickle_by_value(module)
     executor = _slurm_executor(plan) if plan.on_slurm else _local_executor(plan)
     os.environ.pop("SLURM_RESTART_COUNT", None)  # of a job in which this runs, and not that of the new one
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: Ctrl-C is the launcher's to pass on

@@ -1,6 +1,7 @@
 """What every process of a launched job does: set the distributed environment, run the recipe, note how it ended.
 
-submitit carries this module to the nodes by value, so a rank imports neither the plugin nor torch beside the recipe.
+submitit carries this module and progress.py to the nodes by value, so a rank imports neither the plugin nor torch
+beside the recipe.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from alibert_fairseq.launch.progress import reached
 from fairseq_compat.last_words import AGAIN
 
 # On this machine, and for what a recipe leaves behind; enough to save a checkpoint of some gigabytes.
@@ -57,6 +59,8 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     code, stopped = run_until_stopped([*SHELL, recipe, *arguments], noticed, grace, orphaned)
     host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
     record = {"rank": job.global_rank, "host": host, "code": code, "stopped": stopped, "ended": time.time()}
+    if job.global_rank == 0:
+        record["update"] = reached(Path(os.environ["ALIBERT_TRAINING_NOTE"]))
     _write(ending, record | {"start": start})
     if code and not stopped and local and not orphaned():
         os.kill(int(job.job_id), signal.SIGTERM)  # the controller passes it on; on Slurm srun ends the others
@@ -73,7 +77,7 @@ def ending_path(folder: os.PathLike, job_id: str, rank: int) -> Path:
     """Where a rank writes how it ended: `{"rank", "host", "code", "stopped", "ended", "start"}`.
 
     `stopped` is whether it got SIGTERM or SIGINT (`code` is then 75 if it has saved a checkpoint, else the signal's),
-    `ended` is Unix time, `start` counts the job's starts from 0.
+    `ended` is Unix time, `start` counts the job's starts from 0. Rank 0 adds `update`, the last one, or null.
     """
     return Path(folder, f"{job_id}_{rank}_ending.json")
 
