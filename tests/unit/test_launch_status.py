@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from alibert_fairseq.launch import __main__ as launcher
 from alibert_fairseq.launch import progress, status, taken
 from alibert_fairseq.launch.rank import ending_path
 from preprocess import slurm
@@ -207,6 +208,17 @@ def test_a_save_dir_of_a_job_of_this_machine(running, tmp_path, monkeypatch):
     monkeypatch.setenv("SAVE_DIR", str(tmp_path / f"save{number}"))
     with pytest.raises(InputError, match=rf"job {number} .*Ctrl-C in its launcher, or `kill {number}`"):
         taken.refuse_taken(SimpleNamespace(logs=tmp_path / "launch" / "new"))
+
+
+def test_the_launcher_refuses_such_a_job(running, tmp_path, monkeypatch):
+    monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
+    running()
+    (tmp_path / "r.sh").write_text('fairseq-train data "$@"\n')
+    command = ["launch", str(tmp_path / "r.sh"), "--cpu-processes-per-node", "1", "--logs", str(tmp_path / "launch")]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(InputError, match="still waits or runs"):
+        launcher.main()
+    assert len(list((tmp_path / "launch").iterdir())) == 1
 
 
 def test_a_damaged_line_is_left_out(job, tmp_path):
