@@ -2,7 +2,8 @@
 #   export CENTRE=my-centre.bash
 # The scripts of this folder source it on the login node; Slurm carries the environment to the nodes.
 
-# module purge; module load cuda/12.4  # only if your GPUs ask for it: torch brings its own CUDA, and Python is the environment's
+# Only if your GPUs ask for it: torch brings its own CUDA, and Python is the environment's.
+# module purge; module load cuda/12.4
 
 # Folders that all nodes see: what is kept, and what may be deleted after some weeks but is read faster.
 work=${WORK:-$PWD}
