@@ -85,6 +85,16 @@ def reason(own: list[dict]) -> dict:
     return min((rank(one), one["ended"], one["rank"], one) for one in own if one["ended"] <= first + AT_ONCE)[-1]
 
 
+def blamed(endings: list[dict]) -> dict:
+    """Of endings that are not all good, the one to tell of. Where all were stopped, it is the first process's if that
+    can go on (it is the one that saves): another one may be too far on its way out to bear the signal."""
+    failed = [ending for ending in endings if ending["code"]]
+    own = [ending for ending in failed if not ending["stopped"]]
+    if not own and failed[0]["rank"] == 0 and failed[0]["code"] == AGAIN:
+        return failed[0]
+    return reason(own or failed)
+
+
 def furthest_update(folder: os.PathLike, job_id: str) -> int | None:
     """The last update that the training of a job has made, by its metrics; None where it has told nothing."""
     note = read_note(folder, job_id)

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from alibert_fairseq.launch.again import reason
+from alibert_fairseq.launch.again import blamed
 from alibert_fairseq.launch.note import read_note
 from alibert_fairseq.launch.progress import progress
 from alibert_fairseq.launch.rank import read_endings
@@ -102,15 +102,13 @@ def _state(plan: dict, folder: Path, endings: list[dict]) -> str:
             return state or "no answer from Slurm"
     elif len(endings) < plan["world_size"] and at_work(plan, folder):
         return "running"
-    own = [ending for ending in endings if ending["code"] and not ending["stopped"]]
-    stopped = [ending for ending in endings if ending["stopped"]]
-    code = reason(own or stopped)["code"] if own or stopped else 0
-    if code == AGAIN:
+    first = blamed(endings) if any(ending["code"] for ending in endings) else {"code": 0, "stopped": False}
+    if first["code"] == AGAIN:
         return GOES_ON
     if state not in ("", "COMPLETED"):  # which also stands for a job that Slurm has forgotten
         return state
     if len(endings) == plan["world_size"]:
-        return f"failed (exit code {code})" if own else "stopped" if stopped else "ended"
+        return "stopped" if first["stopped"] else f"failed (exit code {first['code']})" if first["code"] else "ended"
     if not plan["on_slurm"] and plan["host"] != socket.gethostname():
         return f"on {plan['host']}"
     return "killed"

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from alibert_fairseq.launch.again import KILLED, killed, read_decision, reason, requeue, settle
+from alibert_fairseq.launch.again import KILLED, blamed, killed, read_decision, requeue, settle
 from alibert_fairseq.launch.rank import read_endings
 from fairseq_compat.last_words import AGAIN
 from preprocess import slurm
@@ -93,7 +93,7 @@ def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tup
         who, log = f"{len(silent)} of {world_size} ranks (rank {silent[0]} first)", log_path(paths, silent[0])
         how = f"left no exit code: killed from outside, or never started{note}"
         return 1, f"{who} {how}{_quote(log)}; log: {log}"
-    first = reason(own or failed)
+    first = blamed(endings)
     code, log = first["code"], log_path(paths, first["rank"])
     how = _how(first, all(ending["code"] == AGAIN for ending in failed))
     said = "" if first["stopped"] else _quote(log)
@@ -101,9 +101,10 @@ def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tup
 
 
 def _how(first: dict, all_again: bool) -> str:
-    """In words, how the rank ended that the others followed. Only a training ends all its ranks with 75."""
+    """In words, how the rank ended that the others followed. Stopped ranks all end with 75 once they have saved."""
     if first["stopped"]:
-        return "was stopped from outside" + " and saved a checkpoint; the same command goes on" * all_again
+        saved = " and saved a checkpoint" * all_again
+        return f"was stopped from outside{saved}" + "; the same command goes on" * (first["code"] == AGAIN)
     if first["code"] == AGAIN:
         return "can go on with the same command"
     return f"failed first: it {killed(first['code'])}" if first["code"] in KILLED else "failed first"

@@ -114,6 +114,8 @@ def test_a_run_that_went_on_from_an_earlier_time(job, tmp_path):
         ((1, 143), False, "failed (exit code 1)"),
         ((143, 143), True, "stopped"),
         ((75, 75), True, status.GOES_ON),
+        ((75, 143), True, status.GOES_ON),
+        ((143, 75), True, "stopped"),
         ((75, 75), False, status.GOES_ON),
         ((75, 1), False, "failed (exit code 1)"),
     ],
