@@ -128,7 +128,8 @@ def at_work(plan: dict, folder: Path) -> bool:
 
 def table(rows: list[dict[str, str]]) -> str:
     """Aligned columns, those that any job has; below them a line on each job that failed."""
-    names = list(dict.fromkeys(name for row in rows for name in row if name != "why"))
+    names = list(dict.fromkeys(name for row in rows for name in row if name not in ("why", "save-dir")))
+    names += ["save-dir"] * any("save-dir" in row for row in rows)
     widths = {name: max(len(name), *(len(row.get(name, "")) for row in rows)) for name in names}
     lines = [{name: name for name in names}, *rows]
     shown = ["  ".join(line.get(name, "").ljust(widths[name]) for name in names).rstrip() for line in lines]

@@ -457,14 +457,15 @@ def ending(number, code, ended, stopped=False, start=0):
         ([ending(0, 0, 1), ending(1, 0, 2)], 0, "2 of 2 ranks ended well"),
         ([ending(0, 1, 2), ending(1, 3, 1)], 3, "rank 1 on n1 failed first, exit code 3"),
         ([ending(0, 75, 1), ending(1, 1, 2)], 1, "rank 1 on n1 failed first, exit code 1"),
-        ([ending(0, 75, 1), ending(1, 75, 2)], 75, "rank 0 on n0 can go on with the same command, exit code 75"),
-        ([ending(0, 143, 1, stopped=True), ending(1, 3, 2)], 3, "rank 1 on n1 failed first"),
-        ([ending(0, 143, 1, stopped=True), ending(1, 143, 2, stopped=True)], 143, "rank 0 on n0 was stopped"),
-        ([ending(0, 143, 1, stopped=True)], 1, "1 of 2 ranks (rank 1 first) left no exit code"),
+        (
+            [ending(0, 143, 1, True), ending(1, 75, 2, True)],
+            143,
+            "rank 0 on n0 was stopped from outside, exit code 143",
+        ),
         (
             [ending(0, 75, 1, True), ending(1, 143, 2, True)],
-            143,
-            "rank 1 on n1 was stopped from outside, exit code 143",
+            75,
+            "rank 0 on n0 was stopped from outside; the same command goes on, exit code 75",
         ),
         (
             [ending(0, 75, 1, True), ending(1, 75, 2, True)],

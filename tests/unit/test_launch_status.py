@@ -168,7 +168,8 @@ def test_jobs_that_went_on_in_one_save_dir(job, tmp_path):
     (tmp_path / "save").mkdir()
     (tmp_path / "save" / ".owner").write_text('{"run": "9"}')
     (tmp_path / "save" / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in updates(1, 90)))
-    first, second, third = status.jobs(tmp_path / "launch")
+    first, second, third = rows = status.jobs(tmp_path / "launch")
+    assert status.table(rows).splitlines()[0].split()[-2:] == ["tokens/s", "save-dir"]
     assert first["update"] == "70 of 100" and "tokens/s" not in first
     assert "update" not in second and second["save-dir"] == first["save-dir"]
     assert third["update"] == "90 of 100" and third["tokens/s"] == "250"
