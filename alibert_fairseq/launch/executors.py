@@ -9,7 +9,7 @@ import signal
 import sys
 
 from alibert_fairseq.launch import progress, rank
-from alibert_fairseq.launch.plan import Plan
+from alibert_fairseq.launch.plan import Plan, gpus_of_gres
 from preprocess.files import InputError
 
 MINUTES_FOR_EVER = 10 * 365 * 24 * 60  # submitit's local executor wants a limit; a run on one's own machine has none
@@ -80,6 +80,8 @@ def _slurm_executor(plan: Plan):
             return 1
 
     executor = AnywhereSlurmExecutor(plan.logs)
+    # Slurm (seen with 22.05) refuses gpus-per-node beside the user's own --gres of a kind of GPU, which says as much (plan.py).
+    gpus = {"gpus_per_node": plan.processes_per_node} if plan.gpu and not gpus_of_gres(plan.slurm) else {}
     cpus = {"cpus_per_task": plan.cpus_per_process} if plan.cpus_per_process else {}
     executor.update_parameters(
         job_name=plan.recipe.stem,
@@ -97,7 +99,7 @@ def _slurm_executor(plan: Plan):
         signal_delay_s=plan.seconds_to_save,
         teardown=_decision(plan) if plan.requeue else None,
         additional_parameters=_sbatch_options(plan),
-        **({"gpus_per_node": plan.processes_per_node} if plan.gpu else {}),
+        **gpus,
         **cpus,
     )
     return executor

@@ -103,6 +103,8 @@ def make_plan(options: argparse.Namespace, extra: list[str]) -> Plan:
         slurm.setdefault("time", SLURM_HOURS * 60)
         _check_signal(slurm)
     gpu, processes = _processes(options, on_slurm)
+    if gpu:
+        _check_gres(slurm, processes)
     cpus = options.cpus_per_process
     if cpus is None and not on_slurm:
         cpus = max(1, len(os.sched_getaffinity(0)) // processes)
@@ -136,6 +138,21 @@ def _check_signal(slurm: dict[str, str | int]) -> None:
             f"--sbatch signal={text}: {lead} seconds before a time limit of {limit} is at once; give fewer seconds, "
             "or a longer --time."
         )
+
+
+def _check_gres(slurm: dict[str, str | int], processes: int) -> None:
+    """Raises InputError if the user's own words for the GPUs of a node are not about one for each process."""
+    counts = gpus_of_gres(slurm)
+    if counts and sum(counts) != processes:
+        raise InputError(
+            f"--sbatch gres={slurm['gres']} beside --gpus-per-node {processes}: give the same count in both."
+        )
+
+
+def gpus_of_gres(slurm: dict[str, str | int]) -> list[int]:
+    """The GPUs of each kind in a `--gres` such as gpu:a100:4, none if it is not given or not about GPUs."""
+    kinds = [part.split(":") for part in str(slurm.get("gres", "")).split(",")]
+    return [int(kind[-1]) if kind[-1].isdigit() else 1 for kind in kinds if kind[0] == "gpu"]
 
 
 def _processes(options: argparse.Namespace, on_slurm: bool) -> tuple[bool, int]:

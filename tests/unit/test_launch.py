@@ -129,7 +129,6 @@ def test_dry_run_of_a_cluster(recipe, tmp_path):
         "environment LOCAL_RANK=0..3",
         "#SBATCH --nodes=12",
         "#SBATCH --ntasks-per-node=4",
-        "#SBATCH --gpus-per-node=4",
         "#SBATCH --gres=gpu:a100:4",
         "#SBATCH --signal=USR2@300",
         "#SBATCH --cpus-per-task=10",
@@ -214,6 +213,18 @@ def test_a_signal_in_time_is_taken(recipe):
     for limit, wanted in (("2", "USR2@119"), ("0", "USR2@300"), ("1", "USR2@10"), ("2", "USR2")):
         lines = describe(plan_of(recipe, *CPU, "--time", limit, "--sbatch", f"signal={wanted}")).splitlines()
         assert [line for line in lines if "--signal" in line] == [f"#SBATCH --signal={wanted}"]
+
+
+def test_gpus_are_asked_for_once(recipe):
+    """Slurm (22.05) refuses a kind of GPU beside a plain count of them."""
+    options = [recipe, "--nodes", "2", "--gpus-per-node", "4", "--sbatch"]
+    for gres, both in (("tmp:5", True), ("gpu:4", False), ("gpu:a100:2,gpu:h100:2", False)):
+        lines = describe(plan_of(*options, f"gres={gres}")).splitlines()
+        assert f"#SBATCH --gres={gres}" in lines and ("#SBATCH --gpus-per-node=4" in lines) is both
+    for gres in ("gpu:a100:2", "gpu", "gpu:a100"):
+        with pytest.raises(InputError, match=f"gres={gres} beside --gpus-per-node 4"):
+            plan_of(*options, f"gres={gres}")
+    assert plan_of(recipe, *CPU, "--sbatch", "gres=gpu:1").on_slurm
 
 
 def test_a_wckey_is_the_users(recipe):
