@@ -80,7 +80,7 @@ def _slurm_executor(plan: Plan):
             return 1
 
     executor = AnywhereSlurmExecutor(plan.logs)
-    # Slurm (22.05) refuses --gpus-per-node beside the user's --gres with a kind of GPU; the number is the same (plan.py)
+    # Slurm (22.05) refuses --gpus-per-node beside the user's --gres with a kind of GPU; their number is the same
     gpus = {"gpus_per_node": plan.processes_per_node} if plan.gpu and not gpus_of_gres(plan.slurm) else {}
     cpus = {"cpus_per_task": plan.cpus_per_process} if plan.cpus_per_process else {}
     executor.update_parameters(
