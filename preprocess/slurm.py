@@ -33,7 +33,7 @@ def slurm_options(options: argparse.Namespace, own: set[str]) -> dict[str, str |
         name, equals, value = pair.partition("=")
         name = name.lstrip("-").replace("-", "_")
         if not equals or name in own | {"partition", "account", "time"}:
-            raise InputError(f"--sbatch {pair}: give NAME=VALUE, for an option that this command does not have itself.")
+            raise InputError(f"--sbatch {pair}: give NAME=VALUE, for an option that this command does not set itself.")
         chosen[name] = value
     chosen |= {name: getattr(options, name) for name in ("partition", "account") if getattr(options, name)}
     return chosen | ({"time": minutes(options.time)} if options.time else {})

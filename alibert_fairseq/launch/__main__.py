@@ -7,6 +7,7 @@ MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and LOCAL_RANK set, which is all that
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 import time
@@ -17,6 +18,7 @@ from alibert_fairseq.launch.estimate import calibrate, describe_run
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
 from alibert_fairseq.launch.rank import read_endings
+from alibert_fairseq.launch.taken import refuse_taken
 from alibert_fairseq.launch.watch import follow
 from preprocess.files import exit_with_sentence
 from preprocess.slurm import add_slurm_options
@@ -28,14 +30,11 @@ def main() -> None:
         status.main(sys.argv[2:])
         return
     own, extra = split_at_dashes(sys.argv[1:])
-    options = parser().parse_args(own)
+    options = parse(own)
     plan = make_plan(options, extra)
     if options.dry_run:
-        print(describe(plan), flush=True)
-        print("a few updates on this machine, for an estimate ...", file=sys.stderr, flush=True)
-        found, why_not = calibrate(plan)
-        print(describe_run(plan, found) if found else f"no estimate: {why_not}")
-        return
+        sys.exit(dry_run(plan))
+    refuse_taken(plan)
     job = _begin(plan)
     if options.detach:
         return
@@ -43,6 +42,15 @@ def main() -> None:
     code, sentence = follow_to_end(job, plan)
     print(f"error: {sentence}" if code else sentence, file=sys.stderr if code else sys.stdout)
     sys.exit(code)
+
+
+def dry_run(plan: Plan) -> int:
+    """Show the job and what it takes; return the exit code: 1 if the recipe refuses, as the job itself would."""
+    print(describe(plan), flush=True)
+    print("a few updates on this machine, for an estimate ...", file=sys.stderr, flush=True)
+    found, why_not, refused = calibrate(plan)
+    print(describe_run(plan, found) if found else f"no estimate: {why_not}")
+    return int(refused)
 
 
 def follow_to_end(job, plan: Plan) -> tuple[int, str]:
@@ -77,6 +85,16 @@ def split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:cut], arguments[cut + 1 :]
 
 
+def parse(own: list[str]) -> argparse.Namespace:
+    """The launcher's own arguments; others end the command with the hint where they belong."""
+    found = parser()
+    options, unknown = found.parse_known_args(own)
+    if unknown:
+        words = shlex.join(unknown)
+        found.error(f"unrecognized arguments: {words}; what is for fairseq-train goes behind `--`: RECIPE -- {words}")
+    return options
+
+
 def _interrupted(job, plan: Plan) -> tuple[int, str]:
     """Ctrl-C ends a job on this machine; one on Slurm goes on, and only the launcher exits."""
     if plan.on_slurm:
@@ -94,6 +112,7 @@ def parser() -> argparse.ArgumentParser:
     """The options. What a job reserves has no default on Slurm; on this machine it is all there is."""
     usage = "%(prog)s RECIPE [options] [-- arguments for the recipe]\n       %(prog)s status [--logs DIR]"
     words = {"usage": usage, "description": __doc__, "formatter_class": argparse.RawTextHelpFormatter}
+    words["allow_abbrev"] = False  # `--cpu` is fairseq's
     parser = argparse.ArgumentParser("python -m alibert_fairseq.launch", **words)
     parser.add_argument("recipe", metavar="RECIPE", help="shell file that ends in one `fairseq-train` call")
     parser.add_argument("--nodes", type=_count, default=1, metavar="N", help="nodes (1; more than one means Slurm)")

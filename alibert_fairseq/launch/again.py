@@ -55,7 +55,7 @@ def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
         if code == AGAIN:
             return True, f"{where} said that the same command goes on"
         if code in KILLED:
-            return True, f"{where} was killed by signal {code - 128}"
+            return True, f"{where} {killed(code)}"
         return False, f"{where} ended with exit code {code}"
     silent = sorted(set(range(world_size)) - {ending["rank"] for ending in endings})
     if silent:
@@ -63,6 +63,13 @@ def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
     if any(ending["stopped"] for ending in endings):
         return True, "all ranks were stopped from outside"
     return False, "all ranks ended well"
+
+
+def killed(code: int) -> str:
+    """An exit code of KILLED in words."""
+    number = code - 128
+    name = f" ({signal.Signals(number).name})" if number in set(signal.Signals) else ""
+    return f"was killed by signal {number}{name}"
 
 
 def reason(own: list[dict]) -> dict:
@@ -76,6 +83,16 @@ def reason(own: list[dict]) -> dict:
 
     first = min(ending["ended"] for ending in own)
     return min((rank(one), one["ended"], one["rank"], one) for one in own if one["ended"] <= first + AT_ONCE)[-1]
+
+
+def blamed(endings: list[dict]) -> dict:
+    """Of endings that are not all good, the one to tell of. Where all were stopped, it is the first process's if that
+    can go on (it is the one that saves): another one may be too far on its way out to bear the signal."""
+    failed = [ending for ending in endings if ending["code"]]
+    own = [ending for ending in failed if not ending["stopped"]]
+    if not own and failed[0]["rank"] == 0 and failed[0]["code"] == AGAIN:
+        return failed[0]
+    return reason(own or failed)
 
 
 def furthest_update(folder: os.PathLike, job_id: str) -> int | None:

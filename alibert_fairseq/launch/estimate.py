@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from alibert_fairseq.launch import calibration
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS, Plan
@@ -15,14 +16,25 @@ from alibert_fairseq.launch.status import duration
 # trainings of encoders reach 25 to 50 % (docs/results/scaling.md).
 TFLOP_PER_SECOND = 100
 GIB = 1 << 30
+FP16 = {"--fp16", "--memory-efficient-fp16"}  # refused without a GPU
+NEEDS_A_GPU = "--fp16 needs a GPU"  # the words of that refusal (fairseq_compat/command_line.py)
 
 
-def calibrate(plan: Plan) -> tuple[dict, str]:
-    """(what calibration.py measured of the plan's recipe in one process, ""), or ({}, why nothing was)."""
+class Calibrated(NamedTuple):
+    """What was measured, {} if nothing; then why, and whether the recipe refused, which the job would do too."""
+
+    found: dict
+    why_not: str = ""
+    refused: bool = False
+
+
+def calibrate(plan: Plan) -> Calibrated:
+    """Run the plan's recipe in one process, as calibration.py does; without --fp16 where that would need a GPU."""
     import torch
 
     on_cpu_instead = plan.gpu and not torch.cuda.is_available()
-    arguments = [*(CPU_ARGUMENTS if on_cpu_instead else []), *plan.arguments]
+    left_out = sorted(FP16 & set(plan.arguments)) if on_cpu_instead else []
+    arguments = [*(CPU_ARGUMENTS if on_cpu_instead else []), *(one for one in plan.arguments if one not in left_out)]
     with tempfile.TemporaryDirectory(prefix="calibration.") as folder:
         result = Path(folder, "found.json")
         command = ["bash", str(plan.recipe), *arguments, "--save-dir", folder, "--no-save", "--disable-validation"]
@@ -33,12 +45,18 @@ def calibrate(plan: Plan) -> tuple[dict, str]:
         own |= {"PATH": f"{Path(sys.executable).parent}:{own['PATH']}", calibration.VARIABLE: str(result)}
         done = subprocess.run(command, env=own | plan.environment, capture_output=True, text=True)
         if result.exists():
-            return json.loads(result.read_text()), ""
-    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+            return Calibrated(json.loads(result.read_text()) | {"left_out": left_out})
+    return _why_not(done, on_cpu_instead)
+
+
+def _why_not(done: subprocess.CompletedProcess, on_cpu_instead: bool) -> Calibrated:
     if done.returncode == 0:
-        return {}, "its training does not use this plugin"
+        return Calibrated({}, "its training does not use this plugin")
+    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     errors = [line for line in said if "error:" in line.lower()] or said or [f"exit code {done.returncode}"]
-    return {}, f"the recipe says: {errors[-1]}"
+    if on_cpu_instead and NEEDS_A_GPU in errors[-1]:
+        return Calibrated({}, "the recipe has --fp16, which needs a GPU; give --dry-run on a node with one")
+    return Calibrated({}, f"the recipe says: {errors[-1]}", refused=True)
 
 
 def describe_run(plan: Plan, found: dict) -> str:
@@ -87,7 +105,8 @@ def _memory(plan: Plan, found: dict) -> list[str]:
         return [f"memory       {found['peak_bytes'] / GIB:.1f} GiB a GPU, measured here on {found['device']} ({held})"]
     kept = found["activation_bytes"] * _sequences(found) / found["sequences"] / GIB
     total = found["state_bytes"] / GIB + kept
-    return [f"memory       {total:.1f} GiB a {_device(plan)}: {held}, activations {kept:.1f} GiB (counted)"]
+    how = "counted" + "".join(f", without {option}" for option in found["left_out"])
+    return [f"memory       {total:.1f} GiB a {_device(plan)}: {held}, activations {kept:.1f} GiB ({how})"]
 
 
 def _sequences(found: dict) -> float:

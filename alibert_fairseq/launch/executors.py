@@ -8,14 +8,11 @@ import shutil
 import signal
 import sys
 
-from alibert_fairseq.launch import rank
-from alibert_fairseq.launch.plan import Plan
+from alibert_fairseq.launch import progress, rank
+from alibert_fairseq.launch.plan import Plan, gpus_of_gres
 from preprocess.files import InputError
 
 MINUTES_FOR_EVER = 10 * 365 * 24 * 60  # submitit's local executor wants a limit; a run on one's own machine has none
-# Slurm's signal comes so long before the time limit, or up to a minute earlier: an update, a validation, a checkpoint
-# of `large` (4 GB) and the 10 seconds of the decision have room in it. `--sbatch signal=USR2@300` asks for another.
-SECONDS_TO_SAVE = 120
 
 
 def submit(plan: Plan):
@@ -25,7 +22,8 @@ def submit(plan: Plan):
 
     if plan.on_slurm and not shutil.which("sbatch"):
         raise InputError("sbatch: no such command here; run this on the cluster, or without Slurm's options.")
-    cloudpickle.register_pickle_by_value(rank)
+    for module in (rank, progress):
+        cloudpickle.register_pickle_by_value(module)
     executor = _slurm_executor(plan) if plan.on_slurm else _local_executor(plan)
     os.environ.pop("SLURM_RESTART_COUNT", None)  # of a job in which this runs, and not that of the new one
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: Ctrl-C is the launcher's to pass on
@@ -82,9 +80,12 @@ def _slurm_executor(plan: Plan):
             return 1
 
     executor = AnywhereSlurmExecutor(plan.logs)
+    # Slurm (22.05) refuses --gpus-per-node beside the user's --gres with a kind of GPU; their number is the same
+    gpus = {"gpus_per_node": plan.processes_per_node} if plan.gpu and not gpus_of_gres(plan.slurm) else {}
     cpus = {"cpus_per_task": plan.cpus_per_process} if plan.cpus_per_process else {}
     executor.update_parameters(
         job_name=plan.recipe.stem,
+        wckey=None,  # else submitit's own, which a Slurm that checks these keys refuses
         nodes=plan.nodes,
         ntasks_per_node=plan.processes_per_node,
         time=plan.slurm["time"],
@@ -95,10 +96,10 @@ def _slurm_executor(plan: Plan):
             "--open-mode=append",
             *(f"--cpus-per-task={count}" for count in cpus.values()),
         ],
-        signal_delay_s=SECONDS_TO_SAVE,
+        signal_delay_s=plan.seconds_to_save,
         teardown=_decision(plan) if plan.requeue else None,
         additional_parameters=_sbatch_options(plan),
-        **({"gpus_per_node": plan.processes_per_node} if plan.gpu else {}),
+        **gpus,
         **cpus,
     )
     return executor

@@ -1,7 +1,8 @@
 """What a launched training tells the launcher, which knows its recipe only: where it writes, and how far it is to go.
 
 The first process writes it into the file that ALIBERT_TRAINING_NOTE names, whenever it starts:
-`{"save_dir", "from_update", "max_update", "processes", "host", "started"}`; `max_update` is 0 where there is no limit.
+`{"save_dir", "run", "from_update", "max_update", "processes", "host", "started"}`; `run` is its name in
+SAVE_DIR/.owner, `max_update` 0 where there is no limit.
 """
 
 import functools
@@ -11,6 +12,8 @@ import os
 import socket
 import time
 from pathlib import Path
+
+from alibert_fairseq.launch.progress import owner
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +39,10 @@ def telling_the_launcher(trainer_class: type) -> None:
 
 def write_note(path: Path, trainer) -> None:
     """The note of this trainer, whole or not at all."""
+    save_dir = Path(trainer.cfg.checkpoint.save_dir).absolute()
     note = {
-        "save_dir": str(Path(trainer.cfg.checkpoint.save_dir).absolute()),
+        "save_dir": str(save_dir),
+        "run": owner(save_dir),
         "from_update": trainer.get_num_updates(),
         "max_update": trainer.cfg.optimization.max_update,
         "processes": trainer.data_parallel_world_size,

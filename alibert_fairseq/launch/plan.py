@@ -15,8 +15,19 @@ from preprocess.slurm import slurm_options
 CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 TRAIN_CALL = re.compile(r"(exec\s+)?(\w+=\S*\s+)*([^\s#]*/)?fairseq-train\s")
 SLURM_HOURS = 24  # AliBERT took 20 hours on 48 GPUs (its paper), and submitit's own default is 5 minutes
-# What the command has a name for itself; the tasks of an array would share one job's files.
-OWN_OPTIONS = {"nodes", "ntasks_per_node", "cpus_per_task", "requeue", "array"}
+OWN_OPTIONS = {
+    # the command has a name for them itself
+    "nodes", "ntasks_per_node", "cpus_per_task", "gpus_per_node", "requeue",
+    "ntasks",  # another number than that of the ranks, which the launcher waits for
+    "gpus", "gpus_per_task",  # each rank would see its own GPU only, or Slurm refuse them beside gpus_per_node
+    "output", "error", "open_mode",  # the logs that the launcher follows; truncated, a start would lose the one before
+    "array",  # its tasks would share one job's files
+}  # fmt: skip
+# Slurm's signal comes so long before the time limit, or up to a minute earlier: an update, a validation, a checkpoint
+# of `large` (4 GB) and the 10 seconds of the decision have room in it. `--sbatch signal=USR2@300` asks for another.
+SECONDS_TO_SAVE = 120
+SHARE_TO_SAVE = 4  # of a shorter limit only a quarter: more, and a start is told to stop when it has hardly begun
+SIGNAL_SECONDS = 60  # sbatch's own, of a --signal without @
 
 
 @dataclass
@@ -40,6 +51,12 @@ class Plan:
         return self.nodes * self.processes_per_node
 
     @property
+    def seconds_to_save(self) -> int:
+        """How long before its time limit Slurm tells the job to stop, unless the user has said so."""
+        limit = int(self.slurm["time"]) * 60
+        return min(SECONDS_TO_SAVE, limit // SHARE_TO_SAVE) if limit else SECONDS_TO_SAVE  # 0: there is no limit
+
+    @property
     def shape(self) -> str:
         """In words."""
         where = "Slurm" if self.on_slurm else "this machine"
@@ -50,6 +67,8 @@ class Plan:
     def environment(self) -> dict[str, str]:
         """What every rank finds set, beside the variables of torch.distributed."""
         own = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(self.cpus_per_process or 1))}
+        if "MASTER_PORT" in os.environ:  # else a rank draws one
+            own["MASTER_PORT"] = os.environ["MASTER_PORT"]
         if not self.on_slurm:
             own["MASTER_ADDR"] = "127.0.0.1"
             if self.gpu and "CUDA_VISIBLE_DEVICES" in os.environ:  # submitit would number them from 0 again
@@ -65,7 +84,7 @@ class Plan:
             "LOCAL_RANK": f"0..{self.processes_per_node - 1}",
             "LOCAL_WORLD_SIZE": str(self.processes_per_node),
             "MASTER_ADDR": "<first node of the job>",
-            "MASTER_PORT": os.environ.get("MASTER_PORT", "<20000 to 60000, drawn from the job's number>"),
+            "MASTER_PORT": "<20000 to 32767, drawn from the job's number and its starts>",
             "PATH": f"{Path(sys.executable).parent}:$PATH",
         }
 
@@ -82,7 +101,10 @@ def make_plan(options: argparse.Namespace, extra: list[str]) -> Plan:
         raise InputError("--requeue --detach: on this machine it is the launcher that starts a job again; let it wait.")
     if on_slurm:
         slurm.setdefault("time", SLURM_HOURS * 60)
+        _check_signal(slurm)
     gpu, processes = _processes(options, on_slurm)
+    if gpu:
+        _check_gres(slurm, processes)
     cpus = options.cpus_per_process
     if cpus is None and not on_slurm:
         cpus = max(1, len(os.sched_getaffinity(0)) // processes)
@@ -104,6 +126,33 @@ def check_recipe(path: Path) -> Path:
     if '"$@"' not in calls[0]:
         raise InputError(f'{path}: its `fairseq-train` call lacks "$@", through which the launcher adds its arguments.')
     return path.resolve()
+
+
+def _check_signal(slurm: dict[str, str | int]) -> None:
+    """Raises InputError if Slurm would send the user's signal as soon as a start begins: no start would get further."""
+    text, limit = str(slurm.get("signal", "")), int(slurm["time"]) * 60
+    _, at, seconds = text.partition("@")
+    lead = seconds if at else str(SIGNAL_SECONDS)
+    if text and limit and lead.isdigit() and int(lead) >= limit:
+        raise InputError(
+            f"--sbatch signal={text}: {lead} seconds before a time limit of {limit} is at once; give fewer seconds, "
+            "or a longer --time."
+        )
+
+
+def _check_gres(slurm: dict[str, str | int], processes: int) -> None:
+    """Raises InputError if the user's own words for the GPUs of a node are not about one for each process."""
+    counts = gpus_of_gres(slurm)
+    if counts and sum(counts) != processes:
+        raise InputError(
+            f"--sbatch gres={slurm['gres']} beside --gpus-per-node {processes}: give the same count in both."
+        )
+
+
+def gpus_of_gres(slurm: dict[str, str | int]) -> list[int]:
+    """The GPUs of each kind in a `--gres` such as gpu:a100:4, none if it is not given or not about GPUs."""
+    kinds = [part.split(":") for part in str(slurm.get("gres", "")).split(",")]
+    return [int(kind[-1]) if kind[-1].isdigit() else 1 for kind in kinds if kind[0] == "gpu"]
 
 
 def _processes(options: argparse.Namespace, on_slurm: bool) -> tuple[bool, int]:

@@ -1,21 +1,30 @@
 """What every process of a launched job does: set the distributed environment, run the recipe, note how it ended.
 
-submitit carries this module to the nodes by value, so a rank imports neither the plugin nor torch beside the recipe.
+submitit carries this module and progress.py to the nodes by value, so a rank imports neither the plugin nor torch
+beside the recipe.
 """
 
+import contextlib
 import json
 import math
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-GRACE_SECONDS = (
-    30  # on this machine, and for what a recipe leaves behind; enough to save a checkpoint of some gigabytes
-)
+from alibert_fairseq.launch.progress import reached
+from fairseq_compat.last_words import AGAIN
+
+# On this machine, and for what a recipe leaves behind; enough to save a checkpoint of some gigabytes.
+GRACE_SECONDS = 30
+PORTS = (20_000, 32_767)  # below those that Linux gives to outgoing connections: 32768-60999
+# The recipe, in a shell that on SIGTERM waits for the command that runs and ends with its exit code, never with 0.
+SHELL = ["bash", "-c", "trap 'exit $(($? ? $? : 143))' TERM; . \"$0\""]
 
 
 def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> None:
@@ -30,39 +39,56 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     job = JobEnvironment()
     # All GPUs stay visible: fairseq takes its GPU by LOCAL_RANK, which would not exist were only one visible.
     TorchDistributedEnvironment().export(set_cuda_visible_devices=False, overwrite=True)
+    local = os.environ["SUBMITIT_EXECUTOR"] == "local"
+    start = 0 if local else int(os.environ.get("SLURM_RESTART_COUNT", 0))
+    os.environ["MASTER_PORT"] = str(port(job.job_id, start))
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # fairseq-train of this environment
     os.environ["ALIBERT_TRAINING_NOTE"] = str(Path(job.paths.folder, f"{job.job_id}_training.json"))
     os.environ.update(environment)
-    local = os.environ["SUBMITIT_EXECUTOR"] == "local"
     ending = ending_path(job.paths.folder, job.job_id, job.global_rank)
     ending.unlink(missing_ok=True)  # of an earlier start, when Slurm requeued the job
+
+    def orphaned() -> bool:  # submitit's local controller, whose pid is the job's number, is no more
+        return local and os.getppid() != int(job.job_id)
+
     noticed = notice_signals()
-    if local and another_failed(job.paths.folder, job.job_id):
-        noticed.append(signal.SIGTERM)  # it was sent before this rank could notice
+    if local and (orphaned() or another_failed(job.paths.folder, job.job_id)):
+        noticed.append(signal.SIGTERM)  # it was sent before this rank could notice, or nobody is left to send it
     # Slurm ends what does not end by itself when the time is over that its administrator grants (KillWait, GraceTime).
     grace = GRACE_SECONDS if local else math.inf
-    code, stopped = run_until_stopped(["bash", recipe, *arguments], noticed, grace)
+    code, stopped = run_until_stopped([*SHELL, recipe, *arguments], noticed, grace, orphaned)
     host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
     record = {"rank": job.global_rank, "host": host, "code": code, "stopped": stopped, "ended": time.time()}
-    _write(ending, record | {"start": 0 if local else int(os.environ.get("SLURM_RESTART_COUNT", 0))})
-    if code and not stopped and local:
-        os.kill(os.getppid(), signal.SIGTERM)  # submitit's local controller passes it on; on Slurm srun ends the others
+    if job.global_rank == 0:
+        record["update"] = reached(Path(os.environ["ALIBERT_TRAINING_NOTE"]))
+    _write(ending, record | {"start": start})
+    if code and not stopped and local and not orphaned():
+        os.kill(int(job.job_id), signal.SIGTERM)  # the controller passes it on; on Slurm srun ends the others
     if code:
         sys.exit(code)
+
+
+def port(job_id: str, start: int) -> int:
+    """Where the ranks of a start meet: a start after one that found its port taken tries another."""
+    return random.Random(f"{job_id} {start}").randint(*PORTS)
 
 
 def ending_path(folder: os.PathLike, job_id: str, rank: int) -> Path:
     """Where a rank writes how it ended: `{"rank", "host", "code", "stopped", "ended", "start"}`.
 
-    `stopped` is whether it got SIGTERM or SIGINT, `ended` is Unix time, `start` counts the job's starts from 0.
+    `stopped` is whether it got SIGTERM or SIGINT (`code` is then 75 if it has saved a checkpoint, else the signal's),
+    `ended` is Unix time, `start` counts the job's starts from 0. Rank 0 adds `update`, the last one, or null.
     """
     return Path(folder, f"{job_id}_{rank}_ending.json")
 
 
 def read_endings(folder: os.PathLike, job_id: str, world_size: int) -> list[dict]:
     """What the ranks that have ended in the job's last start wrote, in the order of their rank."""
-    paths = (ending_path(folder, job_id, rank) for rank in range(world_size))
-    found = [json.loads(path.read_text()) for path in paths if path.exists()]
+    there, found = set(os.listdir(folder)), []  # one look for all ranks
+    for path in (ending_path(folder, job_id, rank) for rank in range(world_size)):
+        if path.name in there:
+            with contextlib.suppress(FileNotFoundError):  # a new start has removed it
+                found.append(json.loads(path.read_text()))
     last = max((ending["start"] for ending in found), default=0)
     return [ending for ending in found if ending["start"] == last]
 
@@ -80,10 +106,16 @@ def notice_signals() -> list[int]:
     return noticed
 
 
-def run_until_stopped(command: list[str], noticed: list[int], grace: float = GRACE_SECONDS) -> tuple[int, bool]:
+def run_until_stopped(
+    command: list[str],
+    noticed: list[int],
+    grace: float = GRACE_SECONDS,
+    orphaned: Callable[[], bool] = lambda: False,
+) -> tuple[int, bool]:
     """Run the command in a process group of its own; return (exit code, whether SIGTERM or SIGINT to this rank did it).
 
-    `grace` is how many seconds it has to end after such a signal.
+    `grace` is how many seconds it has to end after such a signal; one that ends with 75 then has saved a checkpoint, of
+    any other the exit code is that of the signal. A rank that is `orphaned` stops as if it had got SIGTERM.
 
     SIGUSR2, Slurm's before the time limit, is passed on again and again: a training that is still starting ignores it,
     one that has begun saves a checkpoint and ends. A shell would die of it, so the command begins with it ignored.
@@ -92,16 +124,27 @@ def run_until_stopped(command: list[str], noticed: list[int], grace: float = GRA
         return 128 + stops[0], True
     process = subprocess.Popen(command, start_new_session=True, preexec_fn=_ignore_usr2)
     try:
-        while not stops_in(noticed):
-            try:
-                code = process.wait(timeout=1)
-                return (128 - code if code < 0 else code), bool(stops_in(noticed))
-            except subprocess.TimeoutExpired:
-                if signal.SIGUSR2 in noticed:
-                    os.killpg(process.pid, signal.SIGUSR2)
-        return 128 + stops_in(noticed)[0], True
+        code = _wait(process, noticed, orphaned)
+        stops = stops_in(noticed)
     finally:
         _end_group(process, grace if stops_in(noticed) else GRACE_SECONDS)
+    if code is None:
+        code = AGAIN if process.poll() == AGAIN else 128 + stops[0]
+    return code, bool(stops)
+
+
+def _wait(process: subprocess.Popen, noticed: list[int], orphaned: Callable[[], bool]) -> int | None:
+    """The exit code of a process that ends by itself, None once this rank is to stop."""
+    while not stops_in(noticed):
+        try:
+            code = process.wait(timeout=1)
+            return 128 - code if code < 0 else code
+        except subprocess.TimeoutExpired:
+            if signal.SIGUSR2 in noticed:
+                os.killpg(process.pid, signal.SIGUSR2)
+            if orphaned():
+                noticed.append(signal.SIGTERM)
+    return None
 
 
 def stops_in(noticed: list[int]) -> list[int]:

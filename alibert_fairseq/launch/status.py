@@ -3,7 +3,8 @@
     python -m alibert_fairseq.launch status [--logs DIR]
 
 Tokens a second and the remaining time are those of the last updates in metrics.jsonl (the time in which the job waited
-does not count), up to --max-update. A recipe without this plugin tells neither.
+does not count), up to --max-update. A recipe without this plugin tells neither. Where several jobs went on from each
+other in one --save-dir, each is shown with its own last update, nothing if that was not written down.
 """
 
 import argparse
@@ -13,63 +14,67 @@ import shutil
 import socket
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+from alibert_fairseq.launch.again import blamed
 from alibert_fairseq.launch.note import read_note
+from alibert_fairseq.launch.progress import progress
 from alibert_fairseq.launch.rank import read_endings
-from alibert_fairseq.metrics_log import LOG
+from alibert_fairseq.launch.watch import verdict
+from fairseq_compat.last_words import AGAIN
 from preprocess import slurm
 
-LAST_BYTES = 100_000  # of metrics.jsonl: 200 to 400 updates, enough for an even rate
+GOES_ON = "stopped, goes on with the same command"
 
 
 def write_plan(plan, job_id: str) -> None:
     """Leave in the folder of logs what `status` needs to know of a job that was submitted a moment ago."""
     record = {"job": job_id, "recipe": plan.recipe.name, "world_size": plan.world_size, "on_slurm": plan.on_slurm}
     record |= {"host": socket.gethostname(), "submitted": time.time()}
+    record["save_dir"] = os.path.abspath(os.environ["SAVE_DIR"]) if os.environ.get("SAVE_DIR") else None
     (plan.logs / f"{job_id}_plan.json").write_text(json.dumps(record))
+
+
+def plans(logs: Path) -> list[tuple[dict, Path]]:
+    """What `write_plan` has left of every job, and the folder of its logs, in the order of submission."""
+    found = [(json.loads(path.read_text()), path.parent) for path in logs.glob("*/*_plan.json")]
+    return sorted(found, key=lambda one: one[0]["submitted"])
 
 
 def jobs(logs: Path) -> list[dict[str, str]]:
     """A row a job, in the order in which they were submitted."""
-    plans = [(json.loads(path.read_text()), path.parent) for path in logs.glob("*/*_plan.json")]
-    return [_row(plan, folder) for plan, folder in sorted(plans, key=lambda found: found[0]["submitted"])]
+    return [_row(plan, folder) for plan, folder in plans(logs)]
 
 
 def _row(plan: dict, folder: Path) -> dict[str, str]:
-    note = read_note(folder, plan["job"])
-    state = _state(plan, folder)
+    note, endings = read_note(folder, plan["job"]), read_endings(folder, plan["job"], plan["world_size"])
+    state = _state(plan, folder, endings)
     row = {"job": plan["job"], "recipe": plan["recipe"], "processes": str(plan["world_size"]), "state": state}
-    if not note:
-        return row
-    lines = last_lines(Path(note["save_dir"], LOG))
-    row["update"] = f"{lines[-1]['update'] if lines else 0:,}" + (
-        f" of {note['max_update']:,}" * bool(note["max_update"])
-    )
-    rate = rates(lines)
+    if note:
+        row |= _progress(note, endings, state.lower() == "running") | {"save-dir": note["save_dir"]}
+    of_slurm = state if state in slurm.FINAL_STATES - {"CANCELLED"} else ""
+    if of_slurm or state.startswith(("failed", "killed")):
+        paths = SimpleNamespace(folder=folder, job_id=plan["job"])
+        row["why"] = verdict(endings, plan["world_size"], paths, of_slurm)[1]
+    return row
+
+
+def _progress(note: dict, endings: list[dict], running: bool) -> dict[str, str]:
+    """Of a job itself: where another one goes on in its --save-dir, what its first rank wrote down when it ended."""
+    lines = progress(note)
+    if lines is None:
+        update = endings[0].get("update") if endings and endings[0]["rank"] == 0 else None
+    else:
+        update = lines[-1]["update"] if lines else 0
+    if update is None:
+        return {}
+    row = {"update": f"{update:,}" + (f" of {note['max_update']:,}" if note["max_update"] else "")}
+    rate = rates(lines or [])
     if rate:
         row["tokens/s"] = f"{rate[1]:,.0f}"
-    if rate and note["max_update"] and state.lower() == "running":
-        row["remaining"] = duration((note["max_update"] - lines[-1]["update"]) * rate[0])
-    return row | {"save-dir": note["save_dir"]}
-
-
-def last_lines(path: Path) -> list[dict]:
-    """The last updates of metrics.jsonl, those of the last start only."""
-    if not path.exists():
-        return []
-    with open(path, "rb") as handle:
-        handle.seek(max(0, path.stat().st_size - LAST_BYTES))
-        raw = handle.read().splitlines(keepends=True)
-    lines = [found for line in raw[path.stat().st_size > LAST_BYTES :] if (found := _whole(line))]
-    begin = max((n for n in range(1, len(lines)) if lines[n]["seconds"] < lines[n - 1]["seconds"]), default=0)
-    return lines[begin:]
-
-
-def _whole(line: bytes) -> dict | None:
-    try:
-        return json.loads(line) if line.endswith(b"\n") else None
-    except ValueError:  # damaged
-        return None
+    if rate and note["max_update"] and running:
+        row["remaining"] = duration((note["max_update"] - update) * rate[0])
+    return row
 
 
 def rates(lines: list[dict]) -> tuple[float, float] | None:
@@ -88,31 +93,47 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {int(seconds % 60)} s"
 
 
-def _state(plan: dict, folder: Path) -> str:
+def _state(plan: dict, folder: Path, endings: list[dict]) -> str:
     """Slurm's word for it while it knows the job; else, by what it left: running, ended, stopped, failed, killed."""
+    state = ""
     if plan["on_slurm"]:
         state = slurm.state(plan["job"]) if shutil.which("squeue") else ""
-        if state != "COMPLETED":  # which also stands for a job that Slurm has forgotten
+        if state not in slurm.FINAL_STATES:
             return state or "no answer from Slurm"
-    endings = read_endings(folder, plan["job"], plan["world_size"])
+    elif len(endings) < plan["world_size"] and at_work(plan, folder):
+        return "running"
+    first = blamed(endings) if any(ending["code"] for ending in endings) else {"code": 0, "stopped": False}
+    if first["code"] == AGAIN:
+        return GOES_ON
+    if state not in ("", "COMPLETED"):  # which also stands for a job that Slurm has forgotten
+        return state
     if len(endings) == plan["world_size"]:
-        failed = [ending["code"] for ending in endings if ending["code"] and not ending["stopped"]]
-        if failed:
-            return f"failed (exit code {failed[0]})"
-        return "stopped" if any(ending["stopped"] for ending in endings) else "ended"
-    if plan["on_slurm"]:
-        return "killed"
-    if plan["host"] != socket.gethostname():
+        return "stopped" if first["stopped"] else f"failed (exit code {first['code']})" if first["code"] else "ended"
+    if not plan["on_slurm"] and plan["host"] != socket.gethostname():
         return f"on {plan['host']}"
-    return "running" if Path("/proc", plan["job"]).exists() else "killed"
+    return "killed"
+
+
+def at_work(plan: dict, folder: Path) -> bool:
+    """Whether a job is known to wait or run: by Slurm, or by its process on this machine."""
+    if plan["on_slurm"]:
+        return bool(shutil.which("squeue")) and slurm.state(plan["job"]) not in slurm.FINAL_STATES | {""}
+    if plan["host"] != socket.gethostname():
+        return False
+    try:  # another process may have the number by now
+        return os.fsencode(folder) in Path("/proc", plan["job"], "cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """Aligned columns, those that any job has."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    """Aligned columns, those that any job has; below them a line on each job that failed."""
+    names = list(dict.fromkeys(name for row in rows for name in row if name not in ("why", "save-dir")))
+    names += ["save-dir"] * any("save-dir" in row for row in rows)
     widths = {name: max(len(name), *(len(row.get(name, "")) for row in rows)) for name in names}
     lines = [{name: name for name in names}, *rows]
-    return "\n".join("  ".join(line.get(name, "").ljust(widths[name]) for name in names).rstrip() for line in lines)
+    shown = ["  ".join(line.get(name, "").ljust(widths[name]) for name in names).rstrip() for line in lines]
+    return "\n".join([*shown, *(f"job {row['job']}: {row['why']}" for row in rows if "why" in row)])
 
 
 def main(arguments: list[str]) -> None:

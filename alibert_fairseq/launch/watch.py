@@ -1,13 +1,20 @@
 """Follow a launched job to its end: show rank 0's log as it grows, then say which rank failed first, if one did."""
 
+import os
 import sys
 import time
 from pathlib import Path
 
-from alibert_fairseq.launch.again import read_decision, reason, requeue, settle
+from alibert_fairseq.launch.again import KILLED, blamed, killed, read_decision, requeue, settle
 from alibert_fairseq.launch.rank import read_endings
 from fairseq_compat.last_words import AGAIN
 from preprocess import slurm
+
+LAST_BYTES = 20_000  # of a log, in which its last error is looked for: a traceback or two
+LONGEST_QUOTE = 300  # characters of it: a sentence or two
+START = (
+    b"Starting with JobEnvironment"  # submitit's line at the beginning of a start; before it is an earlier one's log
+)
 
 
 def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tuple[int, str]:
@@ -17,16 +24,20 @@ def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tupl
     could see to that, this does.
     """
     shown, state, asked = 0, "", time.monotonic()  # not asked at once: a job that can begin needs a moment to do so
+    changed = 0
     while True:
-        if on_slurm and time.monotonic() - asked > slurm.QUESTION_SECONDS:
+        ask = on_slurm and time.monotonic() - asked > slurm.QUESTION_SECONDS
+        if ask:
             state, asked = _ask_slurm(job.job_id, state), time.monotonic()
         if not on_slurm:
             over = job.done()
         elif requeued and state in slurm.FINAL_STATES:
-            over = not _started_again(job, world_size, state)
+            over = not _started_again(job, world_size)
             state = state if over else ""
         else:
-            over = state in slurm.FINAL_STATES or _all_ended(job, world_size, requeued)
+            # One look at the folder, not one for each rank: an ending changes its time, unless the file server is slow.
+            before, changed = changed, os.stat(job.paths.folder).st_mtime_ns
+            over = state in slurm.FINAL_STATES or ((ask or changed != before) and _all_ended(job, world_size, requeued))
         shown = _show_news(job.paths.stdout, shown)
         if over:
             return verdict(read_endings(job.paths.folder, job.job_id, world_size), world_size, job.paths, state)
@@ -52,11 +63,18 @@ def _all_ended(job, world_size: int, requeued: bool) -> bool:
     return len(endings) == world_size and not all(ending["stopped"] for ending in endings)
 
 
-def _started_again(job, world_size: int, state: str) -> bool:
-    """Whether a job that Slurm has ended is queued again now, by us or by Slurm; one that a user cancelled is not."""
+def _started_again(job, world_size: int) -> bool:
+    """Whether a job that Slurm has ended is queued again, by us or by Slurm, or may be, for all that Slurm answers; one
+    that a user cancelled is not, nor one that Slurm has forgotten."""
+    restarts = slurm.restarts(job.job_id)  # before the state: the decision is about a start that has ended
+    state = slurm.state(job.job_id)
+    if state not in slurm.FINAL_STATES:
+        return True
     if state in ("CANCELLED", "COMPLETED"):
         return False
-    decision = settle(job.paths.folder, job.job_id, world_size, slurm.restarts(job.job_id) or 0)
+    if restarts is None:
+        return True
+    decision = settle(job.paths.folder, job.job_id, world_size, restarts)
     if decision["again"] and not requeue(job.job_id):
         print(f"job {job.job_id}: {state}, {decision['why']}; it is queued again", file=sys.stderr, flush=True)
         return True
@@ -72,15 +90,35 @@ def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tup
     note = f" (Slurm: {state})" if state not in ("", "COMPLETED", "FAILED") else ""
     own = [ending for ending in failed if not ending["stopped"]]
     if silent and not own:
-        who = f"{len(silent)} of {world_size} ranks (rank {silent[0]} first)"
+        who, log = f"{len(silent)} of {world_size} ranks (rank {silent[0]} first)", log_path(paths, silent[0])
         how = f"left no exit code: killed from outside, or never started{note}"
-        return 1, f"{who} {how}; log: {log_path(paths, silent[0])}"
-    first = reason(own or failed)
-    how = "was stopped from outside" if first["stopped"] else "failed first"
+        return 1, f"{who} {how}{_quote(log)}; log: {log}"
+    first = blamed(endings)
+    code, log = first["code"], log_path(paths, first["rank"])
+    how = _how(first, all(ending["code"] == AGAIN for ending in failed))
+    said = "" if first["stopped"] else _quote(log)
+    return code, f"rank {first['rank']} on {first['host']} {how}, exit code {code}{note}{said}; log: {log}"
+
+
+def _how(first: dict, all_again: bool) -> str:
+    """In words, how the rank ended that the others followed. Stopped ranks all end with 75 once they have saved."""
+    if first["stopped"]:
+        saved = " and saved a checkpoint" * all_again
+        return f"was stopped from outside{saved}" + "; the same command goes on" * (first["code"] == AGAIN)
     if first["code"] == AGAIN:
-        how = "can go on with the same command"
-    where = f"rank {first['rank']} on {first['host']}"
-    return first["code"], f"{where} {how}, exit code {first['code']}{note}; log: {log_path(paths, first['rank'])}"
+        return "can go on with the same command"
+    return f"failed first: it {killed(first['code'])}" if first["code"] in KILLED else "failed first"
+
+
+def _quote(log: Path) -> str:
+    """`: ` and what the last line of a log's last start says that begins with `error:`, nothing if there is none."""
+    if not log.exists():
+        return ""
+    with open(log, "rb") as handle:
+        handle.seek(max(0, log.stat().st_size - LAST_BYTES))
+        lines = handle.read().rpartition(START)[2].decode(errors="replace").splitlines()
+    found = [line.removeprefix("error:").strip() for line in lines if line.startswith("error:")]
+    return f": {found[-1][:LONGEST_QUOTE].rstrip('.')}" if found else ""
 
 
 def log_path(paths, rank: int) -> Path:

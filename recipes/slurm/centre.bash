@@ -1,7 +1,9 @@
-# What differs from one computing centre to another. Copy this file, change the copy, and name it: export CENTRE=my-centre.bash
+# What differs from one computing centre to another. Copy this file, change the copy, and name it:
+#   export CENTRE=my-centre.bash
 # The scripts of this folder source it on the login node; Slurm carries the environment to the nodes.
 
-# module purge; module load cuda/12.4  # only if your GPUs ask for it: torch brings its own CUDA, and Python is the environment's
+# Only if your GPUs ask for it: torch brings its own CUDA, and Python is the environment's.
+# module purge; module load cuda/12.4
 
 # Folders that all nodes see: what is kept, and what may be deleted after some weeks but is read faster.
 work=${WORK:-$PWD}
@@ -19,6 +21,7 @@ reservation=(
     --gpus-per-node 4
     --cpus-per-process 10        # a quarter of a node of 40 cores: a data loader's workers and its GPU's process
     --time 20:00:00              # AliBERT's; a job that comes to its limit is started again
-    # --partition gpu_p13 --account abc@v100 --sbatch qos=qos_gpu-t3 --sbatch hint=nomultithread
+    # --partition a100 --account abc@a100 --sbatch qos=long --sbatch hint=nomultithread  # or h100: the default torch
+    #   has no kernels for a V100 (sm_70), which has no bfloat16 either
 )
 one_gpu=(--gpus-per-node=1 --cpus-per-task=10 --time=04:00:00)  # what evaluate.sh reserves, in sbatch's options

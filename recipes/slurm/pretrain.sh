@@ -18,8 +18,10 @@ for bin in "${bins[@]}"; do
     compgen -G "$bin/dict.txt" >/dev/null || compgen -G "$bin/*/dict.txt" >/dev/null ||
         die "$bin: no dict.txt; DATA_BIN is what preprocess.binarize wrote."
 done
+centre=${CENTRE:-$here/centre.bash}
+[ -f "$centre" ] || die "CENTRE=$centre: no such file; copy $here/centre.bash and name the copy."
 source "$here/../environment.sh"
-source "${CENTRE:-$here/centre.bash}"
+source "$(realpath "$centre")"
 recipe=$1 nodes=$2
 shift 2
 

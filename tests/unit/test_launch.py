@@ -1,5 +1,7 @@
 """The launcher without a cluster: what it refuses, what it plans, what a rank sees, and how it tells of a failure."""
 
+import contextlib
+import ctypes
 import json
 import os
 import shlex
@@ -13,7 +15,8 @@ from types import SimpleNamespace
 import pytest
 
 from alibert_fairseq.launch import executors, rank, watch
-from alibert_fairseq.launch.__main__ import follow_to_end, parser, split_at_dashes
+from alibert_fairseq.launch.__main__ import _interrupted as interrupted
+from alibert_fairseq.launch.__main__ import follow_to_end, parse, split_at_dashes
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS, check_recipe, make_plan
 from alibert_fairseq.launch.watch import follow, verdict
@@ -21,11 +24,16 @@ from preprocess import slurm
 from preprocess.files import InputError
 from preprocess.slurm import minutes
 
+SET_BY_THE_LAUNCHER = "nodes ntasks-per-node ntasks cpus-per-task gpus-per-node gpus gpus-per-task requeue".split()
+SET_BY_THE_LAUNCHER += "output error open-mode open_mode array time partition account".split()
+CPU = ["--cpu-processes-per-node", "1"]
 FAKE_TRAINER = """\
 #!/bin/sh
 echo "$RANK $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR ${MASTER_PORT:+port} $OMP_NUM_THREADS" "$@"
 case "$*" in *"fail$RANK"*) exit 7 ;; *"killed$RANK"*) kill -9 $PPID ;; esac
 case "$*" in *once*) [ -e begun ] || { touch begun; kill -9 $PPID; } ;; esac
+case "$*" in *orphan*) kill -9 $(ps -o ppid= $(ps -o ppid= $PPID)); touch orphaned ;; esac
+case "$*" in *late*) exit 7 ;; *saves*) trap 'sleep 1; exit 75' TERM; touch up; sleep 600 & wait ;; esac
 case "$*" in *wait*) sleep 600 ;; esac
 """
 
@@ -47,7 +55,7 @@ def recipe(tmp_path, monkeypatch):
 def plan_of(*arguments):
     """The plan of a command line."""
     own, extra = split_at_dashes([str(argument) for argument in arguments])
-    return make_plan(parser().parse_args(own), extra)
+    return make_plan(parse(own), extra)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +99,11 @@ def test_minutes(text, expected):
         (["--nodes", "2"], "what to reserve"),
         (["--time", "1:2"], "--time 1:2"),
         (["--sbatch", "qos"], "NAME=VALUE"),
-        (["--sbatch", "ntasks-per-node=2"], "NAME=VALUE"),
         (["--gpus-per-node", "99"], "--gpus-per-node 99"),
         (["--requeue", "--detach", "--cpu-processes-per-node", "1"], "--requeue --detach: on this machine"),
-        (["--sbatch", "array=0-2"], "NAME=VALUE"),
+        *((["--sbatch", f"{name}=2"], f"{name}=2: give NAME=VALUE") for name in SET_BY_THE_LAUNCHER),
+        ([*CPU, "--time", "2", "--sbatch", "signal=USR2@120"], "signal=USR2@120: 120 seconds before a time limit of 1"),
+        ([*CPU, "--time", "1", "--sbatch", "signal=B:USR2"], "60 seconds before a time limit of 60 is at once"),
     ],
 )
 def test_what_cannot_be_planned(options, complaint, recipe):
@@ -111,7 +120,7 @@ def test_asking_for_slurm_is_enough(options, recipe):
 def test_dry_run_of_a_cluster(recipe, tmp_path):
     """AliBERT's 12 x 4 GPUs; no Slurm is needed and nothing is written."""
     options = ["--nodes", "12", "--gpus-per-node", "4", "--partition", "gpu", "--time", "20:00:00"]
-    options += ["--cpus-per-process", "10", "--sbatch", "gpus-per-node=a100:4"]
+    options += ["--cpus-per-process", "10", "--sbatch", "gres=gpu:a100:4", "--sbatch", "signal=USR2@300"]
     lines = describe(plan_of(recipe, *options, "--", "--update-freq", "2")).splitlines()
     shown = [" ".join(line.split()) for line in lines]
     for expected in (
@@ -120,7 +129,8 @@ def test_dry_run_of_a_cluster(recipe, tmp_path):
         "environment LOCAL_RANK=0..3",
         "#SBATCH --nodes=12",
         "#SBATCH --ntasks-per-node=4",
-        "#SBATCH --gpus-per-node=a100:4",
+        "#SBATCH --gres=gpu:a100:4",
+        "#SBATCH --signal=USR2@300",
         "#SBATCH --cpus-per-task=10",
         "#SBATCH --partition=gpu",
         "#SBATCH --time=1200",
@@ -165,6 +175,7 @@ def test_one_failing_rank_ends_all(what, expected, recipe, tmp_path, capfdbinary
     plan = plan_of(recipe, "--cpu-processes-per-node", "2", "--", what, "wait")
     code, sentence = follow(submit(plan), 2, on_slurm=False)
     assert code == expected
+    assert what == "fail1" or "failed first: it was killed by signal 9 (SIGKILL), exit code 137" in sentence
     assert sentence.startswith("rank 1 on ") and f"exit code {expected}" in sentence and "_1_log.out" in sentence
     assert time.monotonic() - start < 300
     assert str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
@@ -192,6 +203,44 @@ def test_requeue_is_in_the_batch_file(recipe):
     assert "--requeue" not in without and "launch.again" not in without
 
 
+@pytest.mark.parametrize(("limit", "seconds"), [("1", 15), ("2", 30), ("8", 120), ("20:00:00", 120), ("0", 120)])
+def test_a_short_time_limit_leaves_time_to_train(limit, seconds, recipe):
+    """Two minutes before the end of two is at once, and every start would stop as soon as it has begun."""
+    assert f"#SBATCH --signal=USR2@{seconds}" in describe(plan_of(recipe, *CPU, "--time", limit)).splitlines()
+
+
+def test_a_signal_in_time_is_taken(recipe):
+    for limit, wanted in (("2", "USR2@119"), ("0", "USR2@300"), ("1", "USR2@10"), ("2", "USR2")):
+        lines = describe(plan_of(recipe, *CPU, "--time", limit, "--sbatch", f"signal={wanted}")).splitlines()
+        assert [line for line in lines if "--signal" in line] == [f"#SBATCH --signal={wanted}"]
+
+
+def test_gpus_are_asked_for_once(recipe):
+    """Slurm (22.05) refuses a kind of GPU beside a plain count of them."""
+    options = [recipe, "--nodes", "2", "--gpus-per-node", "4", "--sbatch"]
+    for gres, both in (("tmp:5", True), ("gpu:4", False), ("gpu:a100:2,gpu:h100:2", False)):
+        lines = describe(plan_of(*options, f"gres={gres}")).splitlines()
+        assert f"#SBATCH --gres={gres}" in lines and ("#SBATCH --gpus-per-node=4" in lines) is both
+    for gres in ("gpu:a100:2", "gpu", "gpu:a100"):
+        with pytest.raises(InputError, match=f"gres={gres} beside --gpus-per-node 4"):
+            plan_of(*options, f"gres={gres}")
+    assert plan_of(recipe, *CPU, "--sbatch", "gres=gpu:1").on_slurm
+
+
+def test_a_wckey_is_the_users(recipe):
+    assert "--wckey" not in describe(plan_of(recipe, *CPU, "--partition", "p"))
+    assert "#SBATCH --wckey=mine" in describe(plan_of(recipe, *CPU, "--sbatch", "wckey=mine")).splitlines()
+
+
+@pytest.mark.parametrize("arguments", [["--max-update", "5"], ["--cpu"]])
+def test_arguments_for_fairseq_have_their_place(arguments, recipe, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        plan_of(recipe, *arguments)
+    words = " ".join(arguments)
+    hint = f"unrecognized arguments: {words}; what is for fairseq-train goes behind `--`: RECIPE -- {words}\n"
+    assert capsys.readouterr().err.endswith(hint)
+
+
 def slurm_that_says(tmp_path, monkeypatch, state):
     """`squeue` and `scontrol` of a job 5 in this state; what was asked of the latter is in tmp_path/asked."""
     for name, text in {"squeue": f"echo {state}", "scontrol": f"echo $* >> {tmp_path}/asked; echo Restarts=0"}.items():
@@ -205,8 +254,46 @@ def test_the_launcher_starts_a_job_again_whose_batch_file_was_killed(state, aske
     """Not one that its user cancelled."""
     slurm_that_says(tmp_path, monkeypatch, state)
     job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path))
-    assert watch._started_again(job, 1, state) is asked and state in slurm.FINAL_STATES
+    assert watch._started_again(job, 1) is asked and state in slurm.FINAL_STATES
     assert ((tmp_path / "asked").exists() and "requeue 5" in (tmp_path / "asked").read_text()) is asked
+
+
+@pytest.mark.parametrize(
+    "answers, again, decided",
+    [
+        ([0, "PENDING (Priority)"], True, None),  # Slurm has started it again since it was asked the first time
+        ([1, "FAILED"], True, 1),
+        ([None, "FAILED"], True, None),  # which start, no one knows: it is asked again
+        ([1, ""], True, None),
+        ([None, "COMPLETED"], False, None),  # forgotten
+        ([None, "CANCELLED"], False, None),
+    ],
+)
+def test_a_decision_is_about_the_start_that_has_ended(answers, again, decided, tmp_path, monkeypatch):
+    left = iter(answers)
+    monkeypatch.setattr(slurm, "restarts", lambda job_id: next(left))  # StopIteration if it is not asked first
+    monkeypatch.setattr(slurm, "state", lambda job_id: next(left))
+    monkeypatch.setattr(watch, "requeue", lambda job_id: "")
+    job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path))
+    assert watch._started_again(job, 1) is again and not list(left)
+    assert watch.read_decision(tmp_path, "5").get("start") == decided
+
+
+def test_on_slurm_nobody_looks_for_every_rank_twice_a_second(tmp_path, monkeypatch):
+    """Once at first, and when one has ended."""
+    looks, pauses = [], iter(range(20))
+    original = watch.read_endings
+    monkeypatch.setattr(watch, "read_endings", lambda *found: looks.append(1) or original(*found))
+    job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path, stdout=tmp_path / "log", job_id="5"))
+
+    def pause(_):
+        if next(pauses) in (5, 15):
+            number = len(looks) - 1
+            rank.ending_path(tmp_path, "5", number).write_text(json.dumps(ending(number, 0, 1)))
+
+    monkeypatch.setattr(watch.time, "sleep", pause)
+    assert follow(job, 2, on_slurm=True)[0] == 0
+    assert len(looks) == 4  # the last one is the verdict's
 
 
 def test_what_slurm_said_of_a_job_that_is_over_is_told(tmp_path, monkeypatch):
@@ -255,6 +342,53 @@ def test_a_stop_while_the_recipe_starts(handlers, monkeypatch):
 
 
 LISTENER = "import signal, sys; signal.signal(signal.SIGUSR2, lambda *_: sys.exit(75)); open('up', 'w'); signal.pause()"
+
+
+@pytest.fixture
+def adopting(handlers):
+    """The signals that this process gets, which orphans of its children have as their parent, as they have init."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    yield rank.notice_signals()
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 0)
+
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+@pytest.mark.parametrize("what, code, stopped", [("wait", 143, True), ("late", 7, False)])
+def test_a_rank_without_its_controller(what, code, stopped, adopting, recipe, tmp_path):
+    """It stops, as if it had got SIGTERM, and sends none to who has become its parent."""
+    plan = plan_of(recipe, "--cpu-processes-per-node", "1", "--", "orphan", what)
+    job = submit(plan)
+    path = rank.ending_path(job.paths.folder, job.job_id, 0)
+    until(path.exists)
+    until(lambda: str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout)
+    left = json.loads(path.read_text())
+    assert (left["code"], left["stopped"]) == (code, stopped) and job.done()
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(-1, 0)
+    assert adopting == []
+
+
+def until(ready, seconds=120):
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_the_port_is_another_in_every_start_and_the_same_for_all_ranks():
+    drawn = {rank.port(str(job), start) for job in range(1000) for start in range(3)}
+    assert min(drawn) >= 20_000 and max(drawn) < 32_768 and len(drawn) > 2500
+    assert rank.port("5", 0) == rank.port("5", 0) != rank.port("5", 1)
+
+
+def test_a_port_of_ones_own(recipe, monkeypatch):
+    plan = plan_of(recipe, "--cpu-processes-per-node", "1")
+    assert "MASTER_PORT" not in plan.environment and "MASTER_PORT=<20000 to 32767" in describe(plan)
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    assert plan.environment["MASTER_PORT"] == "29500" and "MASTER_PORT=29500" in describe(plan)
 
 
 def test_usr2_is_passed_on_until_the_training_listens(handlers, tmp_path, monkeypatch):
@@ -334,10 +468,22 @@ def ending(number, code, ended, stopped=False, start=0):
         ([ending(0, 0, 1), ending(1, 0, 2)], 0, "2 of 2 ranks ended well"),
         ([ending(0, 1, 2), ending(1, 3, 1)], 3, "rank 1 on n1 failed first, exit code 3"),
         ([ending(0, 75, 1), ending(1, 1, 2)], 1, "rank 1 on n1 failed first, exit code 1"),
-        ([ending(0, 75, 1), ending(1, 75, 2)], 75, "rank 0 on n0 can go on with the same command, exit code 75"),
-        ([ending(0, 143, 1, stopped=True), ending(1, 3, 2)], 3, "rank 1 on n1 failed first"),
-        ([ending(0, 143, 1, stopped=True), ending(1, 143, 2, stopped=True)], 143, "rank 0 on n0 was stopped"),
-        ([ending(0, 143, 1, stopped=True)], 1, "1 of 2 ranks (rank 1 first) left no exit code"),
+        (
+            [ending(0, 143, 1, True), ending(1, 75, 2, True)],
+            143,
+            "rank 0 on n0 was stopped from outside, exit code 143",
+        ),
+        (
+            [ending(0, 75, 1, True), ending(1, 143, 2, True)],
+            75,
+            "rank 0 on n0 was stopped from outside; the same command goes on, exit code 75",
+        ),
+        (
+            [ending(0, 75, 1, True), ending(1, 75, 2, True)],
+            75,
+            "rank 0 on n0 was stopped from outside and saved a checkpoint; the same command goes on, exit code 75",
+        ),
+        ([ending(0, 139, 1)], 139, "failed first: it was killed by signal 11 (SIGSEGV), exit code 139"),
         ([ending(0, 0, 1)], 1, "1 of 2 ranks (rank 1 first) left no exit code"),
         ([ending(0, 9, 1)], 9, "rank 0 on n0 failed first"),
         ([], 1, "(Slurm: TIMEOUT); log: /logs/5_0_log.out"),
@@ -347,3 +493,39 @@ def test_verdict(endings, expected, words):
     code, sentence = verdict(endings, 2, SimpleNamespace(folder="/logs", job_id="5"), "TIMEOUT")
     assert code == expected
     assert words in sentence
+
+
+@pytest.mark.parametrize(
+    "log, quoted",
+    [
+        (
+            "error: no data.\nerror: the disk is full; make room.\nbye\n",
+            ", exit code 1: the disk is full; make room; log:",
+        ),
+        ("a warning\n  error: inside\n", ", exit code 1; log:"),
+        ("error: old\nsubmitit INFO - Starting with JobEnvironment(...)\nnothing\n", ", exit code 1; log:"),
+        ("error: " + 400 * "x", ", exit code 1: " + 300 * "x" + "; log:"),
+        ("error: begin\n" + 1000 * "a line of thirty characters...\n", ", exit code 1; log:"),
+        ("error: \xff\n", ", exit code 1: \N{REPLACEMENT CHARACTER}; log:"),
+    ],
+)
+def test_the_last_error_of_the_blamed_rank_is_quoted(log, quoted, tmp_path):
+    paths = SimpleNamespace(folder=str(tmp_path), job_id="5")
+    watch.log_path(paths, 1).write_bytes(log.encode("latin-1"))
+    assert quoted in verdict([ending(0, 75, 1), ending(1, 1, 2)], 2, paths)[1]
+
+
+def test_a_job_that_is_terminated_and_saves_a_checkpoint(handlers, recipe, capfd):
+    """75 as the processes say; the launcher's own end is that of the job."""
+    plan = plan_of(recipe, *CPU, "--", "saves")
+    job = submit(plan)
+    until((recipe.parent / "up").exists)
+    assert interrupted(job, plan)[0] == 75
+    left = json.loads(rank.ending_path(plan.logs, job.job_id, 0).read_text())
+    assert (left["code"], left["stopped"]) == (75, True)
+
+
+def test_a_stop_between_two_commands_is_no_success(handlers, tmp_path):
+    """The shell would end with the exit code of the last one, 0."""
+    (tmp_path / "r.sh").write_text("true\nkill -TERM $$\ntrue\n")
+    assert rank.run_until_stopped([*rank.SHELL, str(tmp_path / "r.sh")], []) == (143, False)

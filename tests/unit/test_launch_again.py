@@ -22,14 +22,16 @@ def ending(rank, code, ended=1, stopped=False, start=0):
         ([ending(0, 0), ending(1, 0)], False, "all ranks ended well"),
         ([ending(0, 75), ending(1, 75)], True, "rank 0 on n0 said that the same command goes on"),
         ([ending(0, 75), ending(1, 143, 2, stopped=True)], True, "rank 0 on n0 said"),
-        ([ending(0, 1, 2), ending(1, 137, 1)], True, "rank 1 on n1 was killed by signal 9"),
+        ([ending(0, 1, 2), ending(1, 137, 1)], True, "rank 1 on n1 was killed by signal 9 (SIGKILL)"),
         ([ending(0, 75, 1), ending(1, 2, 9)], True, "rank 0 on n0 said"),
         ([ending(0, 75, 1), ending(1, 2, 2)], False, "rank 1 on n1 ended with exit code 2"),
         ([ending(0, 75, 9), ending(1, 2, 1)], False, "rank 1 on n1 ended with exit code 2"),
         ([ending(0, 134, 1), ending(1, 2, 2)], False, "rank 1 on n1 ended with exit code 2"),
-        ([ending(0, 134, 1), ending(1, 134, 2)], True, "rank 0 on n0 was killed by signal 6"),
+        ([ending(0, 134, 1), ending(1, 134, 2)], True, "rank 0 on n0 was killed by signal 6 (SIGABRT)"),
         ([ending(0, 75, 1), ending(1, 137, 2)], True, "rank 1 on n1 was killed by signal 9"),
         ([ending(0, 143, stopped=True)], True, "1 of 2 ranks left no exit code (rank 1 first)"),
+        ([ending(0, 160), ending(1, 160)], True, "rank 0 on n0 was killed by signal 32"),
+        ([ending(0, 75, stopped=True), ending(1, 75, stopped=True)], True, "all ranks were stopped from outside"),
         ([ending(0, 255)], False, "rank 0 on n0 ended with exit code 255"),
         ([ending(0, 1)], False, "rank 0 on n0 ended with exit code 1"),
         ([ending(0, 143, stopped=True), ending(1, 143, stopped=True)], True, "stopped from outside"),
@@ -102,7 +104,12 @@ echo "   Requeue=1 Restarts={restarts} BatchFlag=1"
 @pytest.mark.parametrize(
     "code, restarts, words, asked",
     [
-        (137, 1, "start 2 has ended: rank 0 on n0 was killed by signal 9; the job is queued again", "requeue 5"),
+        (
+            137,
+            1,
+            "start 2 has ended: rank 0 on n0 was killed by signal 9 (SIGKILL); the job is queued again",
+            "requeue 5",
+        ),
         (2, 1, "not started again: rank 0 on n0 ended with exit code 2", None),
         (137, 2, "", None),  # by a batch file that a lost node left running
     ],

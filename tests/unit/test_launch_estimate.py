@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from alibert_fairseq.launch.__main__ import dry_run
 from alibert_fairseq.launch.calibration import _count
 from alibert_fairseq.launch.estimate import GIB, calibrate, describe_run
 from alibert_fairseq.launch.plan import Plan
@@ -21,7 +22,7 @@ def found(**changed):
     return {
         "device": "CPU", "parameters": 110_000_000, "state_bytes": 2 * GIB, "activation_bytes": GIB, "peak_bytes": 0,
         "flop": 3 * 10**12, "seconds": 10.0, "sequences": 5, "tokens_per_sample": 512, "batch_size": 20,
-        "max_tokens": None, "update_freq": 1, "max_update": 1000,
+        "max_tokens": None, "update_freq": 1, "max_update": 1000, "left_out": [],
     } | changed  # fmt: skip
 
 
@@ -66,17 +67,38 @@ def test_a_batch_in_tokens():
     assert lines["time"].startswith("0.12 s") and lines["memory"].startswith("6.0 GiB")
 
 
+NEEDS_A_GPU = "error: --fp16 needs a GPU; on a CPU use --bf16, or neither for full precision."
+ON_A_GPU = "the recipe has --fp16, which needs a GPU; give --dry-run on a node with one"
+
+
 @pytest.mark.parametrize(
-    ("lines", "why"),
+    ("lines", "gpu", "why", "refused"),
     [
-        ("exit 3", "the recipe says: exit code 3"),
-        ("echo 'error: no data' >&2; exit 2", "the recipe says: error: no data"),
-        ("exit 0", "its training does not use this plugin"),
+        ("exit 3", False, "the recipe says: exit code 3", True),
+        ("echo 'error: no data' >&2; exit 2", False, "the recipe says: error: no data", True),
+        ("exit 0", False, "its training does not use this plugin", False),
+        (f"echo '{NEEDS_A_GPU}'; exit 2", True, ON_A_GPU, False),
+        (f"echo '{NEEDS_A_GPU}'; exit 2", False, f"the recipe says: {NEEDS_A_GPU}", True),
     ],
 )
-def test_why_nothing_was_measured(lines, why, tmp_path):
+def test_why_nothing_was_measured(lines, gpu, why, refused, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     (tmp_path / "r.sh").write_text(f'{lines}\nfairseq-train "$@"\n')
-    assert calibrate(replace(plan(1, 1, gpu=False), recipe=tmp_path / "r.sh")) == ({}, why)
+    asked = replace(plan(1, 1, gpu=gpu), recipe=tmp_path / "r.sh")
+    assert calibrate(asked) == ({}, why, refused)
+    assert dry_run(replace(asked, on_slurm=False)) == refused
+    assert capsys.readouterr().out.endswith(f"no estimate: {why}\n")
+
+
+def test_fp16_is_left_out_without_a_gpu_and_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    (tmp_path / "r.sh").write_text(f'echo "[\\"$*\\"]" >{tmp_path}/said; echo "{{}}" >$ALIBERT_CALIBRATION\n')
+    asked = replace(plan(1, 1), recipe=tmp_path / "r.sh", arguments=["--fp16", "--fp16-init-scale", "4", "--seed", "2"])
+    left_out = calibrate(asked).found
+    assert left_out == {"left_out": ["--fp16"]}
+    words = (tmp_path / "said").read_text()
+    assert "--fp16-init-scale 4 --seed 2 --save-dir" in words and "--fp16 " not in words
+    assert said(plan(), found() | left_out)["memory"].endswith("activations 4.0 GiB (counted, without --fp16)")
 
 
 @pytest.mark.parametrize("rows", [3, 6])

@@ -11,6 +11,7 @@ SAYS_ITS_ARGUMENTS = """#!/usr/bin/env bash
 printf '%s\\n' "$@" >"$CALLS/{name}"
 printf '%s\\n' "DATA_BIN=$DATA_BIN" "SAVE_DIR=$SAVE_DIR" "HF_HUB_OFFLINE=$HF_HUB_OFFLINE" >"$CALLS/{name}.environment"
 [ -t 0 ] || cat >"$CALLS/{name}.input"
+[ {name} != sbatch ] || echo "12;cluster"
 """
 CENTRE = """. "{shipped}"
 work="{root}/kept" scratch="{root}/scratch"
@@ -101,12 +102,45 @@ def test_several_data_bins_and_a_dry_run_that_copies_none(project):
         (["r.sh"], {}, "give a recipe and the number of nodes"),
         (["r.sh", "1"], {"SAVE_DIR": ""}, "SAVE_DIR is not set"),
         (["r.sh", "1"], {"DATA_BIN": "kept"}, "kept: no dict.txt"),
+        (["r.sh", "1"], {"CENTRE": "none.bash"}, "CENTRE=none.bash: no such file; copy "),
     ],
 )
 def test_what_is_missing_is_said(arguments, variables, words, project):
     done = project.run("pretrain.sh", *arguments, **variables)
     assert done.returncode == 2 and done.stderr.startswith("error: ") and words in done.stderr
     assert done.stderr.count("\n") == 1 and not (project.calls / "python").exists()
+
+
+def test_a_dry_run_of_the_evaluation_shows_the_job(project):
+    """What it prints is what would be done."""
+    for name in ("last.pt", "r.yaml"):
+        (project.root / name).touch()
+    arguments = ["last.pt", "data bin", "r.yaml", "my annotations", "my output"]
+    shown = project.run("evaluate.sh", *arguments, "--dry-run")
+    assert shown.returncode == 0, shown.stderr
+    assert not (project.calls / "sbatch").exists() and not (project.root / "my output").exists()
+    project.run("evaluate.sh", *arguments)
+    submitted = [project.called(name) for name in ("sbatch", "sbatch.input")]
+    (project.calls / "sbatch.input").unlink()
+    (project.root / "dry.sh").write_text(shown.stdout)
+    names = {"DATA_BIN": "", "SAVE_DIR": "", "HF_HUB_OFFLINE": "", "CALLS": str(project.calls)}
+    own = os.environ | names | {"PATH": f"{project.root}/bin:{os.environ['PATH']}"}
+    subprocess.run(["bash", project.root / "dry.sh"], env=own, check=True, cwd=project.root)
+    assert [project.called(name) for name in ("sbatch", "sbatch.input")] == submitted
+
+
+@pytest.mark.parametrize(
+    "arguments", [["a", "b", "c", "d"], ["a", "b", "c", "d", "e", "--wet-run"], ["a", *"bcde", "--dry-run", "f"]]
+)
+def test_what_evaluation_takes(arguments, project):
+    done = project.run("evaluate.sh", *arguments)
+    assert done.returncode == 2 and "give CHECKPOINT TOKENIZER RECIPE ANNOTATIONS OUTPUT" in done.stderr
+
+
+def test_evaluation_needs_its_centre(project):
+    (project.root / "r").touch()
+    done = project.run("evaluate.sh", "r", "r", "r", "r", "o", CENTRE="none.bash")
+    assert done.returncode == 2 and "CENTRE=none.bash: no such file" in done.stderr
 
 
 def test_evaluation_is_one_job(project):
@@ -116,7 +150,8 @@ def test_evaluation_is_one_job(project):
     done = project.run("evaluate.sh", "last.pt", "data bin", "r.yaml", "my annotations", "my output")
     assert done.returncode == 0, done.stderr
     out = project.root / "my output"
-    assert project.called("sbatch") == ["--job-name=evaluate", f"--output={out}/%j.log", "--gpus=1"]
+    assert project.called("sbatch") == ["--parsable", "--job-name=evaluate", f"--output={out}/%j.log", "--gpus=1"]
+    assert done.stdout == f"job 12; log: {out}/12.log\n" and out.is_dir()
     batch = project.calls / "sbatch.input"
     own = os.environ | {"CALLS": str(project.calls), "DATA_BIN": "", "SAVE_DIR": "", "HF_HUB_OFFLINE": "1"}
     subprocess.run(["bash", batch], env=own, check=True, stdin=subprocess.DEVNULL)

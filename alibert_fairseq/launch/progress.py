@@ -1,0 +1,51 @@
+"""How far a training has got, by what it leaves in its --save-dir. A rank asks too, so nothing is imported for it."""
+
+import contextlib
+import json
+from pathlib import Path
+
+LOG, OWNER = "metrics.jsonl", ".owner"  # alibert_fairseq/metrics_log.py, guards/ownership.py
+LAST_BYTES = 100_000  # of metrics.jsonl: 200 to 400 updates, enough for an even rate
+
+
+def progress(note: dict) -> list[dict] | None:
+    """The last updates of the training that left this note (note.py), those of its last start only; None where another
+    run has taken its place in the --save-dir, so that they are not its own."""
+    own, found = note.get("run"), owner(Path(note["save_dir"]))
+    if own and found and own != found:
+        return None
+    return _last_lines(Path(note["save_dir"], LOG))
+
+
+def owner(save_dir: Path) -> str | None:
+    """The run that was started last there, None if it has left no name."""
+    try:
+        return json.loads((save_dir / OWNER).read_text())["run"]
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def reached(note: Path) -> int | None:
+    """The last update of the training that left this note, None where it is not known."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        if lines := progress(json.loads(note.read_text())):
+            return lines[-1]["update"]
+    return None
+
+
+def _last_lines(path: Path) -> list[dict]:
+    if not path.exists():
+        return []
+    with open(path, "rb") as handle:
+        handle.seek(max(0, path.stat().st_size - LAST_BYTES))
+        raw = handle.read().splitlines(keepends=True)
+    lines = [found for line in raw[path.stat().st_size > LAST_BYTES :] if (found := _whole(line))]
+    begin = max((n for n in range(1, len(lines)) if lines[n]["seconds"] < lines[n - 1]["seconds"]), default=0)
+    return lines[begin:]
+
+
+def _whole(line: bytes) -> dict | None:
+    try:
+        return json.loads(line) if line.endswith(b"\n") else None
+    except ValueError:  # damaged
+        return None
