@@ -104,7 +104,8 @@ def _stop_after_update(train: ModuleType, asked: Asked) -> None:
             _together(trainer.data_parallel_rank, store_of_processes())
             if trainer.data_parallel_rank == 0:
                 logger.warning(f"stopped after update {trainer.get_num_updates()}; the same command goes on")
-            signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # the launcher repeats it; an ending Python would die of it
+            for number in (signal.SIGUSR2, signal.SIGTERM):  # may come again; an ending Python would die of it
+                signal.signal(number, signal.SIG_IGN)
             sys.exit(AGAIN)
         return losses, finished
 
