@@ -95,9 +95,15 @@ def test_jobs_of_a_command_that_is_stopped_or_killed_are_ended(two_node_slurm, t
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "out"]
 
 
-@pytest.mark.parametrize("words", [("--partition", "test"), ("--sbatch", "array=3")])
-def test_options_of_slurm_alone_are_refused(words, tmp_path):
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (("--partition", "test"), "give --slurm JOBS too"),
+        (("--slurm", "2", "--sbatch", "array=3"), "for an option that this command does not set itself"),
+    ],
+)
+def test_options_of_slurm_without_slurm_and_those_of_ours_are_refused(words, remedy, tmp_path):
     (tmp_path / "a.txt").write_text("un\n")
     run_words = ("--output", tmp_path / "out", *words)
     sentence = one_sentence(run("preprocess.ingest", tmp_path / "a.txt", *run_words))
-    assert "give --slurm JOBS too" in sentence or "does not have itself" in sentence
+    assert remedy in sentence
