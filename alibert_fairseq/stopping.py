@@ -31,6 +31,7 @@ class Asked:
     def __init__(self) -> None:
         self.by: signal.Signals | None = None
         self.known = False
+        self.interrupted = False
 
     def listen(self) -> None:
         """From now on the signals are noted; Ctrl-C is not where a shell in the background has it ignored."""
@@ -41,9 +42,12 @@ class Asked:
     def _note(self, number: int, _frame) -> None:
         if self.by is None:
             logger.warning(f"{signal.Signals(number).name}: a checkpoint is saved after this update or the next")
-        elif number == signal.SIGINT:
+        elif (
+            number == signal.SIGINT and self.interrupted
+        ):  # the first may come beside SIGTERM, or of a parent that dies
             signal.default_int_handler(number, _frame)
         self.by = signal.Signals(number)
+        self.interrupted |= number == signal.SIGINT
 
     def stops(self, processes: int) -> bool:
         """Whether all processes of so many stop now."""

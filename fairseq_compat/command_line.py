@@ -1,6 +1,9 @@
 """fairseq's options on a machine without TPU, and its commands' last words."""
 
 import functools
+import multiprocessing
+import os
+import signal
 import sys
 import traceback
 from contextlib import contextmanager
@@ -8,6 +11,7 @@ from contextlib import contextmanager
 from fairseq_compat.last_words import end, last_words, leave, place
 from fairseq_compat.refusal import Refusal
 
+PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)
 SAYS = "error: "  # how the sentence begins that a plugin ends with, as the message of a SystemExit
 
 
@@ -54,7 +58,7 @@ def refusals_in_one_sentence(module):
 def refusals_of_spawned_processes(module):
     """After `fairseq.distributed.utils` ran: the processes that fairseq itself starts, one a GPU, end so too."""
     yield
-    original = module.distributed_main
+    original, call_main = module.distributed_main, module.call_main
     in_one_sentence = ending_in_one_sentence(original)
 
     @functools.wraps(original)
@@ -62,7 +66,46 @@ def refusals_of_spawned_processes(module):
         spawned = not cfg.distributed_training.distributed_no_spawn
         return (in_one_sentence if spawned else original)(i, main, cfg, kwargs)
 
-    module.distributed_main = distributed_main
+    @functools.wraps(call_main)
+    def call_main_(cfg, main, **options):
+        distributed = cfg.distributed_training
+        if distributed.distributed_init_method is None:
+            module.infer_init_method(distributed)
+        if distributed.distributed_init_method is None or distributed.distributed_no_spawn:
+            return call_main(cfg, main, **options)
+        with signals_passed_on():
+            return call_main(cfg, main, **options)
+
+    module.distributed_main, module.call_main = distributed_main, call_main_
+
+
+@contextmanager
+def signals_passed_on():
+    """A process that only waits for those it starts hands SIGTERM and SIGUSR2 on to them, and ends when they have.
+
+    Ctrl-C reaches them without it; where it was for this process alone they get SIGTERM. A second one ends it.
+    """
+    interrupted = []
+
+    def hand_on(number, frame):
+        if number == signal.SIGINT:
+            if interrupted:
+                signal.default_int_handler(number, frame)
+            interrupted.append(number)
+            number = signal.SIGTERM
+        children = multiprocessing.active_children()
+        for child in children:
+            os.kill(child.pid, number)
+        if not children:
+            sys.exit(128 + number)
+
+    numbers = [number for number in PASSED_ON if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, hand_on) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def ending_in_one_sentence(function):

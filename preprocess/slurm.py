@@ -19,22 +19,24 @@ def add_slurm_options(group: argparse._ArgumentGroup, time_help: str) -> None:
     group.add_argument("--partition", help="the cluster's default if left out")
     group.add_argument("--account", help="the cluster's default if left out")
     group.add_argument("--time", metavar="T", help=f"minutes, or [DAYS-]HH:MM:SS {time_help}")
-    help_sbatch = "any other option of sbatch, e.g. qos=long; repeatable"
+    help_sbatch = "any other option of sbatch, e.g. qos=long or exclusive; repeatable"
     group.add_argument("--sbatch", action="append", default=[], metavar="NAME=VALUE", help=help_sbatch)
 
 
-def slurm_options(options: argparse.Namespace, own: set[str]) -> dict[str, str | int]:
+def slurm_options(options: argparse.Namespace, own: set[str]) -> dict[str, str | int | bool]:
     """What the user chose, `time` in minutes. `own` are options that have a name of their own in the command.
 
-    Raises InputError for a --sbatch that is not NAME=VALUE or names one of `own`.
+    Raises InputError for a --sbatch that names no option, or one of `own`.
     """
-    chosen: dict[str, str | int] = {}
+    chosen: dict[str, str | int | bool] = {}
     for pair in options.sbatch:
         name, equals, value = pair.partition("=")
         name = name.lstrip("-").replace("-", "_")
-        if not equals or name in own | {"partition", "account", "time"}:
-            raise InputError(f"--sbatch {pair}: give NAME=VALUE, for an option that this command does not set itself.")
-        chosen[name] = value
+        if not re.fullmatch(r"[a-z_]+", name) or name in own | {"partition", "account", "time"}:
+            raise InputError(
+                f"--sbatch {pair}: give NAME=VALUE, or NAME alone, of an option that this command does not set itself."
+            )
+        chosen[name] = value if equals else True
     chosen |= {name: getattr(options, name) for name in ("partition", "account") if getattr(options, name)}
     return chosen | ({"time": minutes(options.time)} if options.time else {})
 

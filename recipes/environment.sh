@@ -67,14 +67,15 @@ install_packages() {
     echo "torch==$(version_of torch)" >"$keep"
     # transformers 5 runs no model on an older torch, and does not say so in its metadata.
     case "$(version_of torch)" in 2.[45].*) echo "transformers<5" >>"$keep" ;; esac
-    # From the root, where uv reads in pyproject.toml which of fairseq's needs to leave out.
-    (cd "$ROOT" && "$python" -m uv pip install --python "$python" --constraints "$keep" \
+    # From the root, where uv reads in pyproject.toml which of fairseq's needs to leave out. Compiled at once, or each
+    # process would do it where Python may write no bytecode, and Python 3.12 warn of strings in fairseq each time.
+    (cd "$ROOT" && "$python" -m uv pip install --python "$python" --constraints "$keep" --compile-bytecode \
         --reinstall-package alibert-fairseq --editable ".[$extras]")
 }
 
 # transformers 4.57 and what of it differs from the environment's, in a folder of its own; the rest is shared.
 install_transformers_4() {
-    "$VENV/bin/python" -m uv pip install --python "$VENV/bin/python" --target "$1" --no-deps \
+    "$VENV/bin/python" -m uv pip install --python "$VENV/bin/python" --target "$1" --no-deps --compile-bytecode \
         "transformers==4.57.6" "huggingface-hub>=0.34,<1" "tokenizers>=0.22,<0.23" "requests<3" "urllib3<3" "idna<4" \
         "charset-normalizer<4" certifi
 }

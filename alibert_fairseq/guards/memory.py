@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 import torch
 
+TOO_LITTLE = "not enough memory"
+
 
 def is_memory(error: BaseException) -> bool:
     """Whether torch, on a GPU or a CPU, or Python got no memory."""
@@ -55,7 +57,7 @@ def _in_one_sentence(trainer, samples: list) -> Iterator[None]:
 
 def _end(trainer, samples: list, error: BaseException) -> None:
     raise SystemExit(
-        f"error: update {trainer.get_num_updates() + 1}: not enough memory for {_shape_of(samples)}{_in_use()} "
+        f"error: update {trainer.get_num_updates() + 1}: {TOO_LITTLE} for {_shape_of(samples)}{_in_use()} "
         f"({str(error).strip().partition(chr(10))[0][:200]}); give a smaller --batch-size and as much larger an "
         "--update-freq, which keeps the effective batch."
     ) from None

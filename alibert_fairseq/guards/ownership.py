@@ -91,7 +91,11 @@ def owning_the_save_dir(trainer_class: type) -> None:
     @functools.wraps(step)
     def train_step(self, *args, **options):
         _check(self, seldom=True)
-        return step(self, *args, **options)
+        try:
+            return step(self, *args, **options)
+        except SystemExit:  # metrics.jsonl was not written, which may be because the other run has put its own there
+            _check(self)
+            raise
 
     @functools.wraps(save)
     def save_checkpoint(self, *args, **options):

@@ -8,19 +8,20 @@ that gets no further than before is started again three times. What was decided 
 `{"again", "why", "start", "furthest", "in_vain"}`, `furthest` an update, `in_vain` starts in a row without progress.
 """
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from alibert_fairseq.launch.note import read_note
 from alibert_fairseq.launch.rank import read_endings
-from alibert_fairseq.metrics_log import LOG, LOST
+from alibert_fairseq.metrics_log import LOG
 from fairseq_compat.last_words import AGAIN
 from preprocess import slurm
 
@@ -96,21 +97,18 @@ def blamed(endings: list[dict]) -> dict:
 
 
 def furthest_update(folder: os.PathLike, job_id: str) -> int | None:
-    """The last update that the training of a job has made, by its metrics; None where it has told nothing."""
+    """The last update that the last start of a job has made, by its metrics; None where it has told nothing.
+
+    What an earlier run in the same --save-dir made counts for nothing: this one may have begun anew there.
+    """
     note = read_note(folder, job_id)
     if not note:
         return None
-    paths = [Path(note["save_dir"], name) for name in (LOG, LOST)]
-    return max(_updates(path.read_bytes().splitlines()[-2:] for path in paths if path.exists()), default=0)
-
-
-def _updates(ends: Iterable[list[bytes]]) -> Iterable[int]:
-    for end in ends:
-        for line in end:
-            try:
-                yield json.loads(line)["update"]
-            except ValueError:  # one that a kill cut short
-                continue
+    path = Path(note["save_dir"], LOG)
+    for line in reversed(path.read_bytes().splitlines()[-2:] if path.exists() else []):
+        with contextlib.suppress(ValueError):  # a line that a kill cut short
+            return json.loads(line)["update"]
+    return 0
 
 
 def read_decision(folder: os.PathLike, job_id: str) -> dict:

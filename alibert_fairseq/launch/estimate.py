@@ -8,9 +8,12 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from alibert_fairseq.guards.memory import TOO_LITTLE
 from alibert_fairseq.launch import calibration
+from alibert_fairseq.launch.again import KILLED, killed
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS, Plan
 from alibert_fairseq.launch.status import duration
+from fairseq_compat.last_words import AGAIN
 
 # For time on a GPU that is not here: a third of the bf16 peak of an A100 (312), a tenth of an H100's (989). Published
 # trainings of encoders reach 25 to 50 % (docs/results/scaling.md).
@@ -52,11 +55,15 @@ def calibrate(plan: Plan) -> Calibrated:
 def _why_not(done: subprocess.CompletedProcess, on_cpu_instead: bool) -> Calibrated:
     if done.returncode == 0:
         return Calibrated({}, "its training does not use this plugin")
+    code = 128 - done.returncode if done.returncode < 0 else done.returncode
+    if code in KILLED:
+        return Calibrated({}, f"the recipe {killed(code)}; a kill is mostly for want of memory on this machine")
     said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     errors = [line for line in said if "error:" in line.lower()] or said or [f"exit code {done.returncode}"]
     if on_cpu_instead and NEEDS_A_GPU in errors[-1]:
         return Calibrated({}, "the recipe has --fp16, which needs a GPU; give --dry-run on a node with one")
-    return Calibrated({}, f"the recipe says: {errors[-1]}", refused=True)
+    elsewhere = code == AGAIN or (on_cpu_instead and TOO_LITTLE in errors[-1])  # what the job may not meet
+    return Calibrated({}, f"the recipe says: {errors[-1]}", refused=not elsewhere)
 
 
 def describe_run(plan: Plan, found: dict) -> str:

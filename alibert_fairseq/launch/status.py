@@ -31,8 +31,16 @@ def write_plan(plan, job_id: str) -> None:
     """Leave in the folder of logs what `status` needs to know of a job that was submitted a moment ago."""
     record = {"job": job_id, "recipe": plan.recipe.name, "world_size": plan.world_size, "on_slurm": plan.on_slurm}
     record |= {"host": socket.gethostname(), "submitted": time.time()}
-    record["save_dir"] = os.path.abspath(os.environ["SAVE_DIR"]) if os.environ.get("SAVE_DIR") else None
+    record |= {"save_dir": save_dir(plan), "launcher": os.getpid()}
     (plan.logs / f"{job_id}_plan.json").write_text(json.dumps(record))
+
+
+def save_dir(plan) -> str | None:
+    """Where a job writes: its last --save-dir, or else SAVE_DIR; None where only the recipe knows."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--save-dir", default=os.environ.get("SAVE_DIR"))
+    found = parser.parse_known_args(plan.arguments)[0].save_dir
+    return os.path.realpath(found) if found else None
 
 
 def plans(logs: Path) -> list[tuple[dict, Path]]:
@@ -121,7 +129,7 @@ def at_work(plan: dict, folder: Path) -> bool:
     if plan["host"] != socket.gethostname():
         return False
     try:  # another process may have the number by now
-        return os.fsencode(folder) in Path("/proc", plan["job"], "cmdline").read_bytes()
+        return os.fsencode(folder.name) in Path("/proc", plan["job"], "cmdline").read_bytes()
     except OSError:
         return False
 

@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 
 from alibert_fairseq.launch.again import KILLED, blamed, killed, read_decision, requeue, settle
-from alibert_fairseq.launch.rank import read_endings
+from alibert_fairseq.launch.rank import GRACE_SECONDS, read_endings
 from fairseq_compat.last_words import AGAIN
 from preprocess import slurm
 
+SECONDS_TO_NOTICE = 5  # of a rank, that its controller is gone; it looks every second
 LAST_BYTES = 20_000  # of a log, in which its last error is looked for: a traceback or two
 LONGEST_QUOTE = 300  # characters of it: a sentence or two
 START = (
@@ -30,7 +31,7 @@ def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tupl
         if ask:
             state, asked = _ask_slurm(job.job_id, state), time.monotonic()
         if not on_slurm:
-            over = job.done()
+            over = job.done() and not _still_saving(job, world_size)
         elif requeued and state in slurm.FINAL_STATES:
             over = not _started_again(job, world_size)
             state = state if over else ""
@@ -42,6 +43,14 @@ def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tupl
         if over:
             return verdict(read_endings(job.paths.folder, job.job_id, world_size), world_size, job.paths, state)
         time.sleep(0.5)
+
+
+def _still_saving(job, world_size: int) -> bool:
+    """Whether ranks of this machine may be at work without their controller, for they notice it when it was killed."""
+    if job._process.poll() >= 0 or len(read_endings(job.paths.folder, job.job_id, world_size)) == world_size:
+        return False
+    job.killed = getattr(job, "killed", time.monotonic())
+    return time.monotonic() - job.killed < GRACE_SECONDS + SECONDS_TO_NOTICE
 
 
 def _ask_slurm(job_id: str, before: str) -> str:

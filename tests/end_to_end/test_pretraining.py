@@ -224,6 +224,35 @@ def ask_second_process(launcher: subprocess.Popen) -> None:
     raise AssertionError("the second process was not found")
 
 
+TWO_GPUS = """
+import torch
+from fairseq_cli import train
+
+if __name__ == "__main__":
+    torch.cuda.device_count = lambda: 2
+    train.cli_main()
+"""
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda process: os.killpg(process.pid, signal.SIGTERM),  # as a cluster does
+        lambda process: os.killpg(process.pid, signal.SIGINT),  # as a terminal does
+        lambda process: os.kill(process.pid, signal.SIGINT),
+    ],
+)
+def test_processes_that_fairseq_starts_itself_stop_with_a_checkpoint(ask, data_bin, repository, tmp_path):
+    """As on a machine with two GPUs, without torchrun or the launcher; their parent ends as they do."""
+    (tmp_path / "train.py").write_text(TWO_GPUS)
+    words = command("electra", data_bin, tmp_path / "save", repository, "--max-update", "400", "--cpu")[1:]
+    words += ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp", "--distributed-world-size", "2"]
+    code, log = run_and_signal([sys.executable, "train.py", *words], "num_updates=12,", ask, tmp_path)
+    stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
+    assert code == 75 and "Traceback" not in log, log[-3000:]
+    assert metrics(tmp_path / "save")[-1]["update"] == stopped and (tmp_path / "save/checkpoint_last.pt").exists()
+
+
 @pytest.mark.parametrize("objective", ["electra", "mlm"])
 def test_two_processes_learn_and_resume(objective, data_bin, repository, tmp_path):
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", free_port()]

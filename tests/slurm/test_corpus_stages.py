@@ -99,7 +99,7 @@ def test_jobs_of_a_command_that_is_stopped_or_killed_are_ended(two_node_slurm, t
     ("words", "remedy"),
     [
         (("--partition", "test"), "give --slurm JOBS too"),
-        (("--slurm", "2", "--sbatch", "array=3"), "for an option that this command does not set itself"),
+        (("--slurm", "2", "--sbatch", "array=3"), "of an option that this command does not set itself"),
     ],
 )
 def test_options_of_slurm_without_slurm_and_those_of_ours_are_refused(words, remedy, tmp_path):

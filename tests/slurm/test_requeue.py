@@ -25,7 +25,8 @@ class Job:
 
     def __init__(self, process: subprocess.Popen, save: Path, cluster):
         self.process, self.save, self.cluster = process, save, cluster
-        self.number = re.match(r"job (\d+):", process.stdout.readline())[1]
+        lines = iter(process.stdout.readline, "")
+        self.number = next(found[1] for found in map(re.compile(r"job (\d+):").match, lines) if found)
 
     def updates(self) -> int:
         """Those that metrics.jsonl has."""

@@ -34,6 +34,7 @@ case "$*" in *"fail$RANK"*) exit 7 ;; *"killed$RANK"*) kill -9 $PPID ;; esac
 case "$*" in *once*) [ -e begun ] || { touch begun; kill -9 $PPID; } ;; esac
 case "$*" in *orphan*) kill -9 $(ps -o ppid= $(ps -o ppid= $PPID)); touch orphaned ;; esac
 case "$*" in *late*) exit 7 ;; *saves*) trap 'sleep 1; exit 75' TERM; touch up; sleep 600 & wait ;; esac
+case "$*" in *parting*) [ -e up ] || { trap 'sleep 1; exit 75' TERM; touch up; sleep 600 & wait; } ;; esac
 case "$*" in *wait*) sleep 600 ;; esac
 """
 
@@ -98,7 +99,8 @@ def test_minutes(text, expected):
         (["--executor", "local", "--account", "me"], "one machine"),
         (["--nodes", "2"], "what to reserve"),
         (["--time", "1:2"], "--time 1:2"),
-        (["--sbatch", "qos"], "NAME=VALUE"),
+        (["--sbatch", "=3"], "give NAME=VALUE, or NAME alone"),
+        (["--sbatch", "array"], "--sbatch array: give"),
         (["--gpus-per-node", "99"], "--gpus-per-node 99"),
         (["--requeue", "--detach", "--cpu-processes-per-node", "1"], "--requeue --detach: on this machine"),
         *((["--sbatch", f"{name}=2"], f"{name}=2: give NAME=VALUE") for name in SET_BY_THE_LAUNCHER),
@@ -191,6 +193,23 @@ def test_a_job_of_this_machine_is_started_again(what, code, starts, recipe, capf
     assert len(list(plan.logs.glob("*_0_log.out"))) == starts
 
 
+def test_ranks_end_before_a_job_of_this_machine_is_started_again(recipe, tmp_path):
+    """Its controller was killed, and the rank saves."""
+    plan = plan_of(recipe, "--cpu-processes-per-node", "1", "--requeue", "--", "parting")
+    job = submit(plan)
+
+    def kill() -> None:
+        until((tmp_path / "up").exists)
+        os.kill(int(job.job_id), signal.SIGKILL)
+
+    threading.Thread(target=kill).start()
+    code, sentence = follow_to_end(job, plan)
+    assert code == 0 and "1 of 1 ranks ended well" in sentence
+    left = json.loads(rank.ending_path(plan.logs, job.job_id, 0).read_text())
+    (again,) = plan.logs.glob("*_plan.json")  # of the second start; the test itself began the first
+    assert left["code"] == 75 and left["stopped"] and left["ended"] <= again.stat().st_mtime
+
+
 def test_requeue_is_in_the_batch_file(recipe):
     """Slurm may start it again, warns it two minutes before its limit, and its last lines ask for another start."""
     options = ["--nodes", "2", "--cpu-processes-per-node", "1"]
@@ -225,6 +244,12 @@ def test_gpus_are_asked_for_once(recipe):
         with pytest.raises(InputError, match=f"gres={gres} beside --gpus-per-node 4"):
             plan_of(*options, f"gres={gres}")
     assert plan_of(recipe, *CPU, "--sbatch", "gres=gpu:1").on_slurm
+
+
+def test_options_of_sbatch_with_and_without_a_value(recipe):
+    options = ["--nodes", "2", *CPU, "--sbatch", "exclusive", "--sbatch=--mail-type=END"]
+    lines = describe(plan_of(recipe, *options)).splitlines()
+    assert "#SBATCH --exclusive" in lines and "#SBATCH --mail-type=END" in lines
 
 
 def test_a_wckey_is_the_users(recipe):

@@ -72,13 +72,21 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_furthest_update_is_that_of_any_start(folder):
-    """Of the updates that are to be done again too; a line that a kill cut short is none."""
+def test_the_furthest_update_is_that_of_the_last_start(folder):
+    """A line that a kill cut short is none, and what a run made that was begun anew since does not count."""
     assert furthest_update(folder, "6") is None and furthest_update(folder, "5") == 0
+    (folder / "run" / "metrics.lost.jsonl").write_text('{"update": 57}\n')
     (folder / "run" / "metrics.jsonl").write_text('{"update": 40}\n{"update": 41}\n{"upd')
     assert furthest_update(folder, "5") == 41
-    (folder / "run" / "metrics.lost.jsonl").write_text('{"update": 57}\n')
-    assert furthest_update(folder, "5") == 57
+
+
+def test_a_run_begun_anew_gets_further_in_every_start(folder):
+    (folder / "run" / "metrics.lost.jsonl").write_text('{"update": 1000}\n')
+    decision = {}
+    for update in range(100, 700, 100):
+        (folder / "run" / "metrics.jsonl").write_text(json.dumps({"update": update}) + "\n")
+        decision = decide([ending(0, 75)], 1, furthest_update(folder, "5"), decision)
+        assert decision["again"] and decision["in_vain"] == 0
 
 
 def test_a_start_is_decided_upon_once_and_by_what_it_left_itself(folder):

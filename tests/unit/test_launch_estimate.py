@@ -68,6 +68,8 @@ def test_a_batch_in_tokens():
 
 
 NEEDS_A_GPU = "error: --fp16 needs a GPU; on a CPU use --bf16, or neither for full precision."
+NO_ROOM = "error: update 1: not enough memory for a batch of 20 x 512 tokens"
+KILLED = "the recipe was killed by signal 9 (SIGKILL); a kill is mostly for want of memory on this machine"
 ON_A_GPU = "the recipe has --fp16, which needs a GPU; give --dry-run on a node with one"
 
 
@@ -79,6 +81,11 @@ ON_A_GPU = "the recipe has --fp16, which needs a GPU; give --dry-run on a node w
         ("exit 0", False, "its training does not use this plugin", False),
         (f"echo '{NEEDS_A_GPU}'; exit 2", True, ON_A_GPU, False),
         (f"echo '{NEEDS_A_GPU}'; exit 2", False, f"the recipe says: {NEEDS_A_GPU}", True),
+        ("kill -9 $$", True, KILLED, False),
+        ("bash -c 'kill -9 $$'; exit $?", False, KILLED, False),
+        (f"echo '{NO_ROOM}'; exit 1", True, f"the recipe says: {NO_ROOM}", False),
+        (f"echo '{NO_ROOM}'; exit 1", False, f"the recipe says: {NO_ROOM}", True),
+        ("echo 'error: taken' >&2; exit 75", False, "the recipe says: error: taken", False),
     ],
 )
 def test_why_nothing_was_measured(lines, gpu, why, refused, tmp_path, monkeypatch, capsys):

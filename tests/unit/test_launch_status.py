@@ -23,11 +23,12 @@ from preprocess.files import InputError
 def job(tmp_path):
     """A function that leaves what a job on this machine does; it returns the folder of its logs."""
 
-    def leave(number: str, lines=(), on_slurm=False, max_update=1000) -> Path:
+    def leave(number: str, lines=(), on_slurm=False, max_update=1000, arguments=()) -> Path:
         logs = tmp_path / "launch" / f"tiny-{number}"
         logs.mkdir(parents=True)
         recipe = Path("/recipes/tiny.sh")
-        status.write_plan(SimpleNamespace(recipe=recipe, world_size=2, on_slurm=on_slurm, logs=logs), number)
+        plan = SimpleNamespace(recipe=recipe, world_size=2, on_slurm=on_slurm, logs=logs, arguments=list(arguments))
+        status.write_plan(plan, number)
         if lines:
             save = tmp_path / f"save{number}"
             save.mkdir()
@@ -195,13 +196,28 @@ def test_a_save_dir_of_a_job_that_waits_or_runs(state, refused, job, tmp_path, m
     monkeypatch.setattr(slurm, "state", lambda number: state)
     monkeypatch.setattr(status.shutil, "which", lambda name: name)
     monkeypatch.setenv("SAVE_DIR", f"{tmp_path}/else/../save")
-    plan = SimpleNamespace(logs=job("9", on_slurm=True).parent / "new")
+    plan = SimpleNamespace(logs=job("9", on_slurm=True).parent / "new", arguments=[])
     (tmp_path / "else").mkdir()
     with pytest.raises(InputError, match="job 9 .tiny.sh. still waits or runs .*`scancel 9`") if refused else nothing():
         taken.refuse_taken(plan)
     for other in ("other", ""):
         monkeypatch.setenv("SAVE_DIR", other)
         taken.refuse_taken(plan)
+    plan.arguments = ["--seed", "1", f"--save-dir={tmp_path}/save"]
+    with pytest.raises(InputError, match="job 9") if refused else nothing():
+        taken.refuse_taken(plan)
+
+
+@pytest.mark.parametrize("first, second, refused", [("a", "b", False), ("a", "a", True), (None, "a", False)])
+def test_the_option_goes_before_the_variable(first, second, refused, running, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
+    running(arguments=["--save-dir", first] if first else [])
+    plan = SimpleNamespace(logs=tmp_path / "launch" / "new", arguments=["--save-dir", "c", "--save-dir", second])
+    with pytest.raises(InputError, match="still waits or runs") if refused else nothing():
+        taken.refuse_taken(plan)
+    assert status.jobs(Path("launch"))[0]["state"] == status.jobs(Path("../") / tmp_path.name / "launch")[0]["state"]
+    assert status.jobs(Path("../") / tmp_path.name / "launch")[0]["state"] == "running"
 
 
 def test_a_save_dir_of_a_job_of_this_machine(running, tmp_path, monkeypatch):
@@ -209,8 +225,13 @@ def test_a_save_dir_of_a_job_of_this_machine(running, tmp_path, monkeypatch):
     monkeypatch.delenv("SAVE_DIR", raising=False)
     number = running(updates(1, 5))
     monkeypatch.setenv("SAVE_DIR", str(tmp_path / f"save{number}"))
-    with pytest.raises(InputError, match=rf"job {number} .*Ctrl-C in its launcher, or `kill {number}`"):
-        taken.refuse_taken(SimpleNamespace(logs=tmp_path / "launch" / "new"))
+    plan = SimpleNamespace(logs=tmp_path / "launch" / "new", arguments=[])
+    with pytest.raises(InputError, match=rf"job {number} .*Ctrl-C in its launcher, or `kill {os.getpid()}`"):
+        taken.refuse_taken(plan)
+    path = tmp_path / "launch" / "running" / f"{number}_plan.json"
+    path.write_text(path.read_text().replace(f'"launcher": {os.getpid()}', '"launcher": 99999999'))
+    with pytest.raises(InputError, match=rf"end it .`kill {number}`."):
+        taken.refuse_taken(plan)
 
 
 def test_the_launcher_refuses_such_a_job(running, tmp_path, monkeypatch):

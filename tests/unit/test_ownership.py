@@ -44,6 +44,8 @@ class Trainer:
 
     def train_step(self, samples):
         self.done.append("step")
+        if samples == "unwritten":
+            raise SystemExit("error: metrics.jsonl: not written (Stale file handle)")
 
     def save_checkpoint(self, path, extra_state):
         self.done.append("save")
@@ -99,3 +101,13 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
         SystemExit, match="error: .*/file/.owner: not written .*; make room, or give another --save-dir"
     ):
         Owner(tmp_path / "file")
+
+
+def test_what_fails_because_another_run_has_taken_the_folder_is_told_so(tmp_path):
+    first, second = Trainer(tmp_path), Trainer(tmp_path)
+    first.load_checkpoint("last")
+    with pytest.raises(SystemExit, match="Stale"):
+        first.train_step("unwritten")
+    second.load_checkpoint("last")
+    with pytest.raises(SystemExit, match="another run"):
+        first.train_step("unwritten")
