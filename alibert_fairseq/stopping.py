@@ -42,9 +42,7 @@ class Asked:
     def _note(self, number: int, _frame) -> None:
         if self.by is None:
             logger.warning(f"{signal.Signals(number).name}: a checkpoint is saved after this update or the next")
-        elif (
-            number == signal.SIGINT and self.interrupted
-        ):  # the first may come beside SIGTERM, or of a parent that dies
+        elif number == signal.SIGINT and self.interrupted:  # the first may be a dying parent's, or come beside SIGTERM
             signal.default_int_handler(number, _frame)
         self.by = signal.Signals(number)
         self.interrupted |= number == signal.SIGINT

@@ -210,6 +210,16 @@ def test_ranks_end_before_a_job_of_this_machine_is_started_again(recipe, tmp_pat
     assert left["code"] == 75 and left["stopped"] and left["ended"] <= again.stat().st_mtime
 
 
+@pytest.mark.parametrize("code, waits", [(-signal.SIGKILL, True), (0, False)])
+def test_only_a_controller_that_was_killed_leaves_ranks(code, waits, tmp_path, monkeypatch):
+    process = SimpleNamespace(poll=lambda: code)
+    job = SimpleNamespace(_process=process, paths=SimpleNamespace(folder=tmp_path), job_id="5")
+    assert watch._still_saving(job, 1) == waits
+    later = time.monotonic() + rank.GRACE_SECONDS + watch.SECONDS_TO_NOTICE
+    monkeypatch.setattr(watch.time, "monotonic", lambda: later)
+    assert not watch._still_saving(job, 1)
+
+
 def test_requeue_is_in_the_batch_file(recipe):
     """Slurm may start it again, warns it two minutes before its limit, and its last lines ask for another start."""
     options = ["--nodes", "2", "--cpu-processes-per-node", "1"]
