@@ -50,7 +50,7 @@ class Engine:
 
     workers: int = 1
     jobs: int = 0
-    slurm: dict[str, str | int] = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
+    slurm: dict[str, str | int | bool] = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
 
     def run(self, name: str, task: Task, items: Sequence[Item], logs: Path) -> None:
         """Do the task on every item that is not done. They are begun in their order, and end in any.

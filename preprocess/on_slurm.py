@@ -46,7 +46,7 @@ class Job:
 
 
 def run_on_slurm(
-    name: str, job: Job, items: Sequence[Item], jobs: int, logs: Path, options: dict[str, str | int], bar: tqdm
+    name: str, job: Job, items: Sequence[Item], jobs: int, logs: Path, options: dict[str, str | int | bool], bar: tqdm
 ) -> None:
     """Run every item in one of at most `jobs` jobs; `logs` is on a file system that all nodes see.
 

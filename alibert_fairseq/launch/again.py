@@ -8,7 +8,6 @@ that gets no further than before is started again three times. What was decided 
 `{"again", "why", "start", "furthest", "in_vain"}`, `furthest` an update, `in_vain` starts in a row without progress.
 """
 
-import contextlib
 import json
 import os
 import signal
@@ -20,8 +19,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from alibert_fairseq.launch.note import read_note
+from alibert_fairseq.launch.progress import progress
 from alibert_fairseq.launch.rank import read_endings
-from alibert_fairseq.metrics_log import LOG
 from fairseq_compat.last_words import AGAIN
 from preprocess import slurm
 
@@ -99,16 +98,13 @@ def blamed(endings: list[dict]) -> dict:
 def furthest_update(folder: os.PathLike, job_id: str) -> int | None:
     """The last update that the last start of a job has made, by its metrics; None where it has told nothing.
 
-    What an earlier run in the same --save-dir made counts for nothing: this one may have begun anew there.
+    What another run in the same --save-dir made counts for nothing: this one may have begun anew there.
     """
     note = read_note(folder, job_id)
     if not note:
         return None
-    path = Path(note["save_dir"], LOG)
-    for line in reversed(path.read_bytes().splitlines()[-2:] if path.exists() else []):
-        with contextlib.suppress(ValueError):  # a line that a kill cut short
-            return json.loads(line)["update"]
-    return 0
+    lines = progress(note)
+    return lines[-1]["update"] if lines else 0
 
 
 def read_decision(folder: os.PathLike, job_id: str) -> dict:

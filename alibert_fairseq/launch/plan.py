@@ -43,7 +43,7 @@ class Plan:
     cpus_per_process: int | None
     logs: Path
     requeue: bool = False
-    slurm: dict[str, str | int] = field(default_factory=dict)
+    slurm: dict[str, str | int | bool] = field(default_factory=dict)
 
     @property
     def world_size(self) -> int:
@@ -128,7 +128,7 @@ def check_recipe(path: Path) -> Path:
     return path.resolve()
 
 
-def _check_signal(slurm: dict[str, str | int]) -> None:
+def _check_signal(slurm: dict[str, str | int | bool]) -> None:
     """Raises InputError if Slurm would send the user's signal as soon as a start begins: no start would get further."""
     text, limit = str(slurm.get("signal", "")), int(slurm["time"]) * 60
     _, at, seconds = text.partition("@")
@@ -140,7 +140,7 @@ def _check_signal(slurm: dict[str, str | int]) -> None:
         )
 
 
-def _check_gres(slurm: dict[str, str | int], processes: int) -> None:
+def _check_gres(slurm: dict[str, str | int | bool], processes: int) -> None:
     """Raises InputError if the user's own words for the GPUs of a node are not about one for each process."""
     counts = gpus_of_gres(slurm)
     if counts and sum(counts) != processes:
@@ -149,7 +149,7 @@ def _check_gres(slurm: dict[str, str | int], processes: int) -> None:
         )
 
 
-def gpus_of_gres(slurm: dict[str, str | int]) -> list[int]:
+def gpus_of_gres(slurm: dict[str, str | int | bool]) -> list[int]:
     """The GPUs of each kind in a `--gres` such as gpu:a100:4, none if it is not given or not about GPUs."""
     kinds = [part.split(":") for part in str(slurm.get("gres", "")).split(",")]
     return [int(kind[-1]) if kind[-1].isdigit() else 1 for kind in kinds if kind[0] == "gpu"]

@@ -25,7 +25,7 @@ def refuse_taken(plan: Plan) -> None:
 
 def _folder(other: dict, folder: Path) -> str | None:
     """Where a job writes: as its training has told, or else as its launcher was asked."""
-    told = read_note(folder, other["job"]).get("save_dir") or other["save_dir"]
+    told = read_note(folder, other["job"]).get("save_dir") or other.get("save_dir")
     return told and os.path.realpath(told)
 
 
@@ -33,6 +33,6 @@ def _how_to_end(other: dict) -> str:
     """On this machine by its launcher, which would start it again were it ended itself; a detached one has none."""
     if other["on_slurm"]:
         return f"`scancel {other['job']}`"
-    if Path("/proc", str(other["launcher"])).exists():
+    if Path("/proc", str(other.get("launcher"))).exists():
         return f"Ctrl-C in its launcher, or `kill {other['launcher']}`"
     return f"`kill {other['job']}`"

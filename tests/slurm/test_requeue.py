@@ -25,8 +25,12 @@ class Job:
 
     def __init__(self, process: subprocess.Popen, save: Path, cluster):
         self.process, self.save, self.cluster = process, save, cluster
-        lines = iter(process.stdout.readline, "")
-        self.number = next(found[1] for found in map(re.compile(r"job (\d+):").match, lines) if found)
+        said = ""
+        while not (found := re.search(r"^job (\d+):", said, re.MULTILINE)):
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        self.number = found[1]
 
     def updates(self) -> int:
         """Those that metrics.jsonl has."""

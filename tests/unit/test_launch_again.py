@@ -76,8 +76,12 @@ def test_the_furthest_update_is_that_of_the_last_start(folder):
     """A line that a kill cut short is none, and what a run made that was begun anew since does not count."""
     assert furthest_update(folder, "6") is None and furthest_update(folder, "5") == 0
     (folder / "run" / "metrics.lost.jsonl").write_text('{"update": 57}\n')
-    (folder / "run" / "metrics.jsonl").write_text('{"update": 40}\n{"update": 41}\n{"upd')
+    (folder / "run" / "metrics.jsonl").write_text('{"update": 40, "seconds": 8}\n{"update": 41, "seconds": 9}\n{"upd')
     assert furthest_update(folder, "5") == 41
+    note = json.loads((folder / "5_training.json").read_text()) | {"run": "ours"}
+    (folder / "5_training.json").write_text(json.dumps(note))
+    (folder / "run" / ".owner").write_text('{"run": "another"}')
+    assert furthest_update(folder, "5") == 0
 
 
 def test_a_run_begun_anew_gets_further_in_every_start(folder):
