@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class LabelledText:
     """A text, or a pair of texts (`second`), with its labels: one, or any number where the task is multi-label.
 
-    group: what must not be divided between splits, a document where the texts are its sentences; empty: the text itself.
+    group: what must not be divided between splits, a document where texts are its sentences; empty: the text itself.
     """
 
     id: str
@@ -31,8 +31,9 @@ class Mention:
 
 @dataclass(frozen=True)
 class Relation:
-    """Two mentions in a text and how they are related; mentions are in the order of the relation's arguments, not of the
-    text. None where the file has the mentions replaced (@GENE$) or marked in the text already.
+    """Two mentions in a text and how they are related, in the order of the relation's arguments, not of the text.
+
+    mentions: None where the file has the mentions replaced (@GENE$) or marked in the text already.
 
     group: the document it is from, which must not be divided between splits.
     """
@@ -56,8 +57,9 @@ class ScoredPair:
 
 @dataclass(frozen=True)
 class Candidates:
-    """A question, candidate answers, and which of these (from 0) are right: one or several of a few options that are all
-    read, or the right ones among many that are ranked."""
+    """A question, candidate answers, and which of these (from 0) are right.
+
+    One or several of a few options, or the right ones among many that are ranked."""
 
     id: str
     question: str
