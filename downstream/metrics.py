@@ -58,6 +58,18 @@ def exact_spans(gold: list[list], predicted: list[list]) -> dict:
     return {"precision": precision, "recall": recall, "f1": f1, "support": num_gold}
 
 
+def over_folds(results: list[dict]) -> dict:
+    """The same nested dictionary with the mean of each figure over the folds, and the sum of each support."""
+    first = results[0]
+    if isinstance(first, dict):
+        return {
+            key: over_folds([one[key] for one in results]) if key != "support" else sum(one[key] for one in results)
+            for key in first
+        }
+    values = [value for value in results if value is not None]
+    return statistics.fmean(values) if values else None
+
+
 def over_seeds(results: list[dict]) -> dict:
     """The same nested dictionary with each figure as {"mean", "deviation", "values"}; support is kept once.
 

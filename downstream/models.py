@@ -1,4 +1,4 @@
-"""Local Hugging Face folders: tokenizer, encoder with a token-classification head, fingerprint. Never the network."""
+"""Local Hugging Face folders: tokenizer, encoder with the head of a task, fingerprint. Never the network."""
 
 import hashlib
 import shutil
@@ -9,9 +9,10 @@ import torch
 import transformers
 from safetensors import SafetensorError
 from tokenizers import Tokenizer
-from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer
 
 from downstream.files import InputError, directory_written_whole, write_json
+from downstream.tasks.base import Head
 
 transformers.logging.set_verbosity_error()  # it warns of the new head, which is meant; load_model checks the rest
 transformers.utils.logging.disable_progress_bar()
@@ -28,15 +29,34 @@ tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json
 vocab.txt vocab.json merges.txt sentencepiece.bpe.model spiece.model
 """.split()
 WEIGHTS = ("*.safetensors", "*.bin")
+FINE_TUNED = ("ForTokenClassification", "ForSequenceClassification", "ForQuestionAnswering", "ForMultipleChoice")
 
 
 class Frame(NamedTuple):
-    """What goes around a sequence, and how long it may be: ids before and after it, the padding id, tokens in all."""
+    """What the tokenizer puts around a sequence: ids before and after it; the padding id; the most tokens in all.
+
+    Of a pair: ids before, between and after the two, and whether the second has a token type of its own.
+    """
 
     prefix: list[int]
     suffix: list[int]
     padding: int
     longest: int
+    pair: tuple[list[int], list[int], list[int]]
+    types: bool
+
+    def around(self, first: list[int], second: list[int] | None = None) -> tuple[list[int], list[int] | None]:
+        """(ids, token types or None) of a sequence, or of a pair."""
+        if second is None:
+            return [*self.prefix, *first, *self.suffix], None
+        before, between, after = self.pair
+        begin, rest = [*before, *first, *between], [*second, *after]
+        return begin + rest, [0] * len(begin) + [1] * len(rest) if self.types else None
+
+    def room(self, longest: int, pair: bool = False) -> int:
+        """Tokens of text in a sequence of at most so many in all."""
+        specials = sum(map(len, self.pair)) if pair else len(self.prefix) + len(self.suffix)
+        return min(longest, self.longest) - specials
 
 
 def read_config(folder: Path, **changes):
@@ -52,7 +72,7 @@ def read_config(folder: Path, **changes):
 def load_config(folder: Path, **changes):
     """The same of a pretrained model. Raises InputError for one that was fine-tuned already, too."""
     config = read_config(folder, **changes)
-    if any(name.endswith("ForTokenClassification") for name in config.architectures or ()):
+    if any(name.endswith(FINE_TUNED) for name in config.architectures or ()):
         raise InputError(f"{folder}: this model was fine-tuned already; give the folder of the pretrained encoder.")
     return config
 
@@ -73,38 +93,59 @@ def load_tokenizer(folder: Path):
 
 
 def frame_of(tokenizer, config) -> Frame:
-    """The frame of single sequences; the limit is the lower one of the tokenizer's and the model's."""
+    """The frame of sequences and pairs; the limit is the lower one of the tokenizer's and the model's."""
     bare, framed = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
-    before = next(start for start in range(len(framed)) if framed[start : start + len(bare)] == bare)
+    before, after = _around(bare, framed)
+    pair = tokenizer("a", "a")
+    first, rest = _around(bare, pair["input_ids"])
+    between, last = _around(bare, rest)
+    types = 1 in pair.get("token_type_ids", ()) and getattr(config, "type_vocab_size", 1) > 1
     positions = config.max_position_embeddings
     if config.model_type in ROBERTA_FAMILY:
         positions -= config.pad_token_id + 1
     longest = min(tokenizer.model_max_length, positions)
-    return Frame(framed[:before], framed[before + len(bare) :], tokenizer.pad_token_id, longest)
+    return Frame(before, after, tokenizer.pad_token_id, longest, (first, between, last), types)
 
 
-def load_model(folder: Path, names: list[str], random_init: bool, dropout: float | None = None):
-    """The encoder with a fresh token-classification head for the labels `names`, in the order of their ids.
+def _around(part: list[int], whole: list[int]) -> tuple[list[int], list[int]]:
+    """What stands before and after the first `part` in `whole`."""
+    place = next(start for start in range(len(whole)) if whole[start : start + len(part)] == part)
+    return whole[:place], whole[place + len(part) :]
+
+
+def load_model(folder: Path, head: Head, random_init: bool, dropout: float | None = None):
+    """The encoder with a fresh head.
 
     random_init keeps the architecture and draws every weight anew. Random draws come from torch's global generator.
     dropout: in place of the configuration's, which is 0 for an encoder that was pretrained without dropout.
     Raises InputError if a weight of the encoder is missing from the folder: it would be random without a word.
     """
-    labels = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
-    config = load_config(folder, **labels)
+    config = load_config(folder, **_labels(head))
     for name in DROPOUTS if dropout is not None else ():
         if hasattr(config, name):
             setattr(config, name, dropout)
     if random_init:
-        return AutoModelForTokenClassification.from_config(config).float()
-    model, missing = load_weights(AutoModelForTokenClassification, folder, config=config)
-    missing = [name for name in missing if not name.startswith("classifier.")]
+        return head.auto.from_config(config).float()
+    model, missing = load_weights(head.auto, folder, config=config)
+    # A pooler that the pretraining had no use for is part of the new head.
+    missing = [name for name in missing if name.startswith(f"{model.base_model_prefix}.") and ".pooler." not in name]
     if missing:
         raise InputError(
             f"{folder}: it lacks {len(missing)} weights of the encoder (first: {missing[0]}), which would be random; "
             "export it again, or say --random-init."
         )
     return model
+
+
+def _labels(head: Head) -> dict:
+    """What a configuration has of the head."""
+    if not head.names:
+        return {}
+    found = {
+        "id2label": dict(enumerate(head.names)),
+        "label2id": {name: number for number, name in enumerate(head.names)},
+    }
+    return found | ({"problem_type": head.problem} if head.problem else {})
 
 
 def load_weights(kind, folder: Path, **options) -> tuple:

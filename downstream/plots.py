@@ -1,4 +1,4 @@
-"""Two pictures of a run, readable without colour: scores by type with their deviation, and the learning curves."""
+"""Two pictures of a run, readable without colour: scores by label with their deviation, and the learning curves."""
 
 from pathlib import Path
 
@@ -13,37 +13,61 @@ FILLS = {"precision": ("0.85", "//"), "recall": ("0.6", ".."), "f1": ("0.25", ""
 MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # one a seed, in turn
 
 
+def rows_of(figures: dict) -> dict[str, dict]:
+    """Those with precision, recall and F1: of each label, then the averages, `every_gold_span` and so on."""
+    averages = {name.replace("_", " "): one for name, one in figures.items() if "f1" in one and name != "types"}
+    return figures.get("types", {}) | averages
+
+
+def alone_in(figures: dict) -> dict[str, dict]:
+    """The figures that stand for themselves, as accuracy."""
+    return {name.replace("_", " "): one for name, one in figures.items() if "mean" in one}
+
+
 def draw_scores(summary: dict, file: Path) -> None:
-    """Bars of precision, recall and F1 for each type, micro and macro; whiskers are one deviation over the seeds."""
+    """Bars of precision, recall and F1 of each label and average, then one of each other figure.
+
+    Whiskers are one deviation over the seeds.
+    """
     split = "test" if "test" in summary else "dev"
-    rows = summary[split]["types"] | {name: summary[split][name] for name in ("micro", "macro")}
-    figure, axes = plt.subplots(figsize=(max(6, 1.1 * len(rows)), 4), layout="constrained")
-    for number, (name, (grey, hatch)) in enumerate(FILLS.items()):
+    rows, alone = rows_of(summary[split]), alone_in(summary[split])
+    names = [f"{name}\n({row['support']})" for name, row in rows.items()] + list(alone)
+    figure, axes = plt.subplots(figsize=(max(6, 1.1 * len(names)), 4), layout="constrained")
+    for number, (name, fill) in enumerate(FILLS.items() if rows else ()):
         places = [place + (number - 1) * 0.27 for place in range(len(rows))]
-        means = [row[name]["mean"] or 0 for row in rows.values()]
-        deviations = [row[name]["deviation"] or 0 for row in rows.values()]
-        style = {"color": grey, "hatch": hatch, "edgecolor": "black", "capsize": 2}
-        axes.bar(places, means, 0.27, yerr=deviations, label=name, **style)
-    axes.set_xticks(range(len(rows)), [f"{name}\n({row['support']})" for name, row in rows.items()])
-    axes.axvline(len(rows) - 2.5, color="black", linewidth=0.8)
-    axes.set(ylim=(0, 1), ylabel="strict entity score", title=title(summary, split))
-    figure.legend(loc="outside lower center", ncols=3)
+        _bars(axes, places, [row[name] for row in rows.values()], fill, name)
+    _bars(axes, list(range(len(rows), len(names))), list(alone.values()), FILLS["f1"], None)
+    axes.set_xticks(range(len(names)), names)
+    axes.axvline(len(summary[split].get("types", {})) - 0.5, color="black", linewidth=0.8)
+    axes.set(ylim=(0, 1), ylabel="score", title=title(summary, split))
+    if rows:
+        figure.legend(loc="outside lower center", ncols=3)
     _save(figure, file)
 
 
+def _bars(axes, places: list[float], figures: list[dict], fill: tuple[str, str], label: str | None) -> None:
+    means, deviations = ([figure[name] or 0 for figure in figures] for name in ("mean", "deviation"))
+    grey, hatch = fill
+    style = {"color": grey, "hatch": hatch, "edgecolor": "black", "capsize": 2}
+    axes.bar(places, means, 0.27, yerr=deviations, label=label, **style)
+
+
 def draw_curves(summary: dict, file: Path) -> None:
-    """Training loss and micro F1 on dev against the epoch, a line a seed; the chosen epoch has a large open mark."""
+    """Training loss and the chief figure on dev against the epoch, a line a seed (and fold); a large open mark shows
+    the epoch that was kept."""
     figure, (losses, scores) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-    for number, (seed, curve) in enumerate(zip(summary["seeds"], summary["curves"], strict=True)):
+    for number, curve in enumerate(summary["curves"]):
         mark, epochs = MARKS[number % len(MARKS)], [one["epoch"] for one in curve]
         style = {"color": "black", "markersize": 4, "linewidth": 1}
+        label = f"seed {summary['seeds'][number]}" if len(summary["curves"]) == len(summary["seeds"]) else None
         losses.plot(epochs, [one["loss"] for one in curve], mark, **style)
-        scores.plot(epochs, [one["dev_f1"] for one in curve], mark, label=f"seed {seed}", **style)
-        chosen = summary["best_epochs"][number]
-        scores.plot(chosen, curve[chosen - 1]["dev_f1"], "o", fillstyle="none", color="black", markersize=12)
-    losses.set(xlabel="epoch", ylabel="training loss (nats a token)", ylim=(0, None))
-    scores.set(xlabel="epoch", ylabel="strict micro F1 on dev", ylim=(0, None))
-    scores.legend()
+        scores.plot(epochs, [one["dev"] for one in curve], mark, label=label, **style)
+        kept = summary["best_epochs"][number]
+        scores.plot(kept, curve[kept - 1]["dev"], "o", fillstyle="none", color="black", markersize=12)
+    losses.set(xlabel="epoch", ylabel="training loss (nats)", ylim=(0, None))
+    scores.set(xlabel="epoch", ylabel=f"{' '.join(summary['chief'])} on dev")
+    if scores.get_legend_handles_labels()[0]:
+        scores.legend()
     figure.suptitle(title(summary, "dev"))
     _save(figure, file)
 
@@ -51,7 +75,7 @@ def draw_curves(summary: dict, file: Path) -> None:
 def title(summary: dict, split: str) -> str:
     """Model, task, split, protocol and number of seeds, on one line."""
     model, protocol, seeds = summary["model"], summary["protocol"], len(summary["seeds"])
-    name = model["folder"] + (" (random initialisation)" if model["random_init"] else "")
+    name = model["folder"] + " (random initialisation)" * model["random_init"] + " (frozen)" * model["frozen"]
     changes = "".join(f", {change}" for change in protocol["changed"])
     return f"{name} on {summary['task']} {split}, protocol {protocol['name']}{changes}, {seeds} seed{'s' * (seeds > 1)}"
 

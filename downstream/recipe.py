@@ -2,53 +2,67 @@
 
 import types
 import typing
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
+from typing import ClassVar
 
 import yaml
 
-from downstream.documents import Labels
 from downstream.files import InputError, read_text
-from downstream.readers import READERS
-from downstream.spans import Policy
 
-SPLITS = ("train", "dev", "test")
 PROTOCOLS = Path(__file__).parent / "protocols"  # ours; a recipe's own are in protocols/ beside it
+FOLD = "{fold}"  # stands in the paths of splits for the number of the fold
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A task: where its documents are, which entities it keeps, how they become flat sequences."""
+    """A task: where its data are and how they are read. Each family has a recipe of its own, with more keys."""
 
     task: str  # names the output folder and the tables
-    format: str  # brat, iob or jsonl
-    splits: dict[str, str]  # train, dev and test: a file or folder each, below `data`
-    types: list[str]  # the entity types, in the order of the tables
+    kind: str = "ner"  # the family
+    format: str  # one of the family's readers
+    splits: dict[str, str]  # train, dev and test: a file or folder each, below `data`; or all, to be divided
     source: str = ""  # where users get the data
     data: str | None = None  # a folder, relative to the recipe's; left out where users bring their own by --data
-    rename: dict[str, str] = field(default_factory=dict)  # type in the files -> type of the task
-    ignore: list[str] = field(default_factory=list)  # types that are dropped, and counted
-    nested: str = "outermost"  # of entities that overlap keep the longest; innermost: the shortest
-    discontinuous: str = "split"  # each fragment an entity; hull: first to last character; drop
-    partial_words: str = "expand"  # an entity that begins or ends inside a word takes the whole word; drop
-    sequence: str = "line"  # a sequence a line, where a line is a sentence; window: as many lines as fit
+    dev_share: float | None = None  # of train's documents, or of all, where the data have no dev
+    test_share: float | None = None  # of all documents
+    folds: int | None = None  # cross-validation: of `all`, or of official folds whose paths hold {fold}
+    split_seed: int = 1  # of documents drawn for shares and folds; another one is another data set
     max_tokens: int = 256  # longest sequence with specials (the model's own limit if lower): few sentences are longer,
     # and attention costs the square
 
-    def labels(self) -> Labels:
-        return Labels(tuple(self.types), self.rename, tuple(self.ignore))
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {}  # the values that a key may have
 
-    def policy(self) -> Policy:
-        return Policy(self.nested, self.discontinuous, self.partial_words)
+    def as_dict(self) -> dict:
+        """Its values by key; `Recipe(**values)` is the way back."""
+        return asdict(self)
 
+    def check(self, file: Path) -> None:
+        """Raises InputError for a value out of range."""
+        for key, allowed in self.choices.items():
+            if getattr(self, key) not in allowed:
+                raise InputError(f"{file}: {key} is {getattr(self, key)!r}; choose one of {', '.join(allowed)}.")
+        if self.max_tokens < 8:
+            raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least 8.")
+        self._check_splits(file)
 
-CHOICES = {
-    "format": tuple(READERS),
-    "nested": ("outermost", "innermost"),
-    "discontinuous": ("split", "hull", "drop"),
-    "partial_words": ("expand", "drop"),
-    "sequence": ("line", "window"),
-}
+    def _check_splits(self, file: Path) -> None:
+        names, shares = set(self.splits), (self.dev_share, self.test_share)
+        if any(share is not None and not 0 < share < 1 for share in shares) or (self.folds or 3) < 3:
+            raise InputError(f"{file}: dev_share and test_share lie between 0 and 1, folds begin at 3.")
+        official = names in ({"train", "dev", "test"}, {"train", "test"}) and self.test_share is None
+        if official and ("dev" in names) == (self.dev_share is None) and bool(self.folds) == self._has_folds():
+            return
+        drawn = self.folds is None and None not in shares or self.folds and shares == (None, None)
+        if names == {"all"} and drawn and not self._has_folds():
+            return
+        raise InputError(
+            f"{file}: splits are train, dev and test; or train and test, with dev_share; or all, with dev_share and "
+            f"test_share, or with folds; paths hold {FOLD} where folds are official; found {', '.join(self.splits)}."
+        )
+
+    def _has_folds(self) -> bool:
+        return any(FOLD in path for path in self.splits.values())
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,7 @@ class Protocol:
 
     batch: int  # sequences an update
     learning_rate: float
-    epochs: int  # at most; the one with the best micro F1 on dev is kept
+    epochs: int  # at most
     source: str  # who chose these numbers, or how they were chosen
     head_learning_rate: float | None = None  # of the new layer, which begins as noise; left out: the encoder's
     weight_decay: float = 0.01  # BERT's, and AliBERT's
@@ -65,24 +79,21 @@ class Protocol:
     clip: float = 1.0  # largest gradient norm, as BERT's and ELECTRA's fine-tuning
     dropout: float | None = None  # in encoder and head; left out: what the model's configuration says
     patience: int | None = None  # stop after so many epochs without a better dev score; left out: never
+    keep: str = "best"  # the epoch with the best chief figure on dev; last: the last one
+    layer_decay: float = 1.0  # of the learning rate, a layer downwards; ELECTRA's fine-tuning has 0.8
+    updates: int | None = None  # in place of `epochs`, for protocols that count so
+    warmup_updates: int | None = None  # in place of `warmup`
 
 
-def load_recipe(file: Path) -> Recipe:
-    """Read and check a task's recipe. Raises InputError for an unknown or missing key and for a value out of range."""
-    recipe = _build(Recipe, _mapping(file), file)
-    for key, allowed in CHOICES.items():
-        if getattr(recipe, key) not in allowed:
-            raise InputError(f"{file}: {key} is {getattr(recipe, key)!r}; choose one of {', '.join(allowed)}.")
-    if recipe.max_tokens < 8:
-        raise InputError(f"{file}: max_tokens is {recipe.max_tokens}; a sequence needs at least 8.")
-    if sorted(recipe.splits) != sorted(SPLITS):
-        raise InputError(f"{file}: splits needs the keys {', '.join(SPLITS)}; found {', '.join(recipe.splits)}.")
-    for name in recipe.types:
-        if not name or name.split() != [name] or name.strip("-") != name:
-            raise InputError(f"{file}: type {name!r} has a space or an outer hyphen, lost in IOB2 labels; rename it.")
-    strangers = set(recipe.rename.values()) - set(recipe.types) - set(recipe.ignore)
-    if strangers:
-        raise InputError(f"{file}: rename leads to {', '.join(sorted(strangers))}, which is no type of the recipe.")
+def load_recipe(file: Path, kinds: dict[str, type[Recipe]]) -> Recipe:
+    """Read and check a task's recipe, of the class that `kinds` has for its kind. Raises InputError for an unknown or
+    missing key and for a value out of range."""
+    values = _mapping(file)
+    kind = values.get("kind", Recipe.kind)
+    if kind not in kinds:
+        raise InputError(f"{file}: kind is {kind!r}; choose one of {', '.join(kinds)}.")
+    recipe = _build(kinds[kind], values, file)
+    recipe.check(file)
     return recipe
 
 
@@ -105,6 +116,12 @@ def load_protocol(recipe_file: Path, name: str, changes: list[str]) -> Protocol:
                 f"--set {change}: {value!r} is no yaml value; write it as in the protocol's file."
             ) from None
     protocol = _build(Protocol, values, file)
+    if protocol.keep not in ("best", "last"):
+        raise InputError(f"{file}: keep is {protocol.keep!r}; choose best or last.")
+    if not 0 < protocol.layer_decay <= 1 or any(
+        (count or 1) < 1 for count in (protocol.updates, protocol.warmup_updates)
+    ):
+        raise InputError(f"{file}: layer_decay is a share (above 0, 1: none), updates start at 1; got {protocol}.")
     if protocol.batch < 1 or protocol.epochs < 1 or not 0 <= protocol.warmup <= 1 or (protocol.patience or 1) < 1:
         raise InputError(f"{file}: batch, epochs, patience start at 1, warmup is a share (0 to 1); got {protocol}.")
     if any(rate is not None and rate <= 0 for rate in (protocol.learning_rate, protocol.head_learning_rate)):

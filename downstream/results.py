@@ -1,4 +1,4 @@
-"""The seeds of a run taken together: metrics.json, and the table in the form of AliBERT's Table 4."""
+"""The seeds and folds of an experiment taken together: metrics.json, and the table in the form of AliBERT's Table 4."""
 
 import platform
 from importlib import metadata
@@ -9,25 +9,28 @@ import torch
 import transformers
 
 from downstream.files import write_json, written_whole
-from downstream.metrics import EVALUATION, FIGURES, over_seeds
-from downstream.plots import draw_curves, draw_scores, title
-from downstream.spans import Policy
+from downstream.metrics import FIGURES, over_folds, over_seeds
+from downstream.plots import alone_in, draw_curves, draw_scores, rows_of, title
+from downstream.tasks.base import Task
 
 
-def summarise(results: list[dict], conditions: dict, counts: dict) -> dict:
-    """What metrics.json holds: the conditions, how it was scored, the data's counts, and scores over the seeds."""
-    recipe = conditions["recipe"]
-    policies = {name: recipe[name] for name in Policy.__dataclass_fields__}
-    scored = [name for name in results[0] if name.split("_")[0] in ("dev", "test")]
+def summarise(results: list[dict], conditions: dict, task: Task) -> dict:
+    """What metrics.json holds: the conditions, how it was scored, the data's counts, and scores over the seeds.
+
+    The score of a seed with several folds is the mean of theirs.
+    """
+    seeds = {one["seed"]: [other for other in results if other["seed"] == one["seed"]] for one in results}
+    splits = [name for name in ("dev", "test") if name in results[0]]
     return {
         **conditions,
-        "evaluation": EVALUATION | policies,
+        "evaluation": task.evaluation,
+        "chief": task.chief,
         "num_parameters": results[0]["num_parameters"],
-        "data": counts,
-        "seeds": [one["seed"] for one in results],
+        "data": [one["data"] for one in next(iter(seeds.values()))],
+        "seeds": list(seeds),
         "best_epochs": [one["best_epoch"] for one in results],
-        "seconds_per_seed": [one["seconds"] for one in results],
-        **{name: over_seeds([one[name] for one in results]) for name in scored},
+        "seconds_per_seed": [round(sum(one["seconds"] for one in folds), 1) for folds in seeds.values()],
+        **{name: over_seeds([over_folds([one[name] for one in folds]) for folds in seeds.values()]) for name in splits},
         "curves": [one["curve"] for one in results],
     }
 
@@ -37,7 +40,7 @@ def versions() -> dict[str, str]:
     packages = (torch, transformers, tokenizers)
     return {package.__name__: package.__version__ for package in packages} | {
         "python": platform.python_version(),
-        "seqeval": metadata.version("seqeval"),
+        **{name: metadata.version(name) for name in ("seqeval", "scikit-learn")},
     }
 
 
@@ -48,24 +51,24 @@ def write_results(summary: dict, output: Path) -> str:
     with written_whole(output / "table.md") as handle:
         handle.write(text)
     draw_scores(summary, output / "scores.png")
-    draw_curves(summary, output / "curves.png")
-    return f"{text}\nmetrics, pictures and the best seed's model: {output}"
+    if any(summary["curves"]):
+        draw_curves(summary, output / "curves.png")
+    return f"{text}\nresults: {output}"
 
 
 def table(summary: dict) -> str:
-    """Markdown: a row a type, then micro and macro; mean and deviation over the seeds."""
+    """Markdown: a row for each label, then the averages; other figures below. Mean and deviation over the seeds."""
     split = "test" if "test" in summary else "dev"  # dev where test was not read
-    rows = [*summary[split]["types"].items(), *((name, summary[split][name]) for name in ("micro", "macro"))]
-    lines = [f"**{title(summary, split)}**: strict entities (seqeval, IOB2)", "", "| Entities | P | R | F1 | in gold |"]
-    lines.append("|---|---|---|---|---|")
-    for name, row in rows:
+    lines = [f"**{title(summary, split)}**", ""]
+    rows = rows_of(summary[split])
+    if rows:
+        lines += ["| | P | R | F1 | in gold |", "|---|---|---|---|---|"]
+    for name, row in rows.items():
         lines.append(f"| {name} | {' | '.join(cell(row[figure]) for figure in FIGURES)} | {row['support']} |")
-    every, ceiling = summary[f"{split}_every_gold_span"], summary[f"{split}_ceiling"]
-    lines += [
-        "",
-        f"Against all {every['support']} annotated entities, those no flat sequence can hold included: F1 "
-        f"{cell(every['f1'])}; a perfect flat tagger would reach {ceiling['f1']['mean']:.3f}.",
-    ]
+    alone = alone_in(summary[split])
+    if alone:
+        lines += [""] * bool(rows) + ["| | |", "|---|---|"]
+        lines += [f"| {name} | {cell(figure)} |" for name, figure in alone.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from tokenizers.pre_tokenizers import Punctuation, Sequence, WhitespaceSplit
@@ -45,7 +46,7 @@ def flatten(entities: Iterable[Entity], policy: Policy, counts: Counter) -> list
     spans = _continuous(entities, policy.discontinuous, counts)
     unique = list(dict.fromkeys(spans))
     counts["duplicates dropped"] += len(spans) - len(unique)
-    sign = -1 if policy.nested == "outermost" else 1
+    sign = 1 if policy.nested == "innermost" else -1
     kept: list[Span] = []
     for span in sorted(unique, key=lambda span: sign * (span.end - span.start)):  # stable: ties in the file's order
         rival = next((other for other in kept if span.start < other.end and other.start < span.end), None)
@@ -99,6 +100,52 @@ def on_words(spans: list[Span], words: list[tuple[int, int]], policy: Policy, co
             continue
         placed.append(Span(first, last, span.label))
     return placed
+
+
+def layers_of(
+    entities: list[Entity], words: list[tuple[int, int]], policy: Policy, types: Iterable[str], counts: Counter
+) -> list[list[Span]]:
+    """What flat layers hold of the entities, as spans in words: one layer, or (per_type) one for each type."""
+    if policy.nested == "per_type":
+        own = [[entity for entity in entities if entity.label == kind] for kind in types]
+        return [on_words(flatten(some, policy, counts), words, policy, counts) for some in own]
+    if policy.nested == "concatenated":
+        spans = sorted(dict.fromkeys(_continuous(entities, policy.discontinuous, counts)))
+        return [concatenated([one for span in spans for one in on_words([span], words, policy, counts)])]
+    return [on_words(flatten(entities, policy, counts), words, policy, counts)]
+
+
+def concatenated(spans: Iterable[Span]) -> list[Span]:
+    """Stretches of words that the same spans cover, labelled with the types of these, sorted, with a + between them."""
+    spans = list(spans)
+    borders = sorted({border for span in spans for border in span[:2]})
+    found = []
+    for start, end in pairwise(borders):
+        labels = {span.label for span in spans if span.start <= start and end <= span.end}
+        if labels:
+            found.append(Span(start, end, "+".join(sorted(labels))))
+    return found
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Entities from stretches of concatenated labels: neighbours that differ but share a type hold one entity of it.
+
+    The way back from `concatenated` but for two entities of one type that touch or lie in each other.
+    """
+    found: list[Span] = []
+    before, still_open = None, {}  # the stretch before, and which of `found` each of its types ends
+    for span in sorted(spans):
+        goes_on = before is not None and before.end == span.start and before.label != span.label
+        opened = {}
+        for label in span.label.split("+"):
+            if goes_on and label in still_open:
+                opened[label] = still_open[label]
+                found[opened[label]] = found[opened[label]]._replace(end=span.end)
+            else:
+                opened[label] = len(found)
+                found.append(Span(span.start, span.end, label))
+        before, still_open = span, opened
+    return sorted(found)
 
 
 def tags_of(spans: Iterable[Span], length: int) -> list[str]:

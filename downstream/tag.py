@@ -13,58 +13,61 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tqdm import tqdm
-from transformers import AutoModelForTokenClassification
 
 from downstream import models
 from downstream.documents import Document
 from downstream.files import InputError, exit_with_sentence, files_of, read_text, written_whole
-from downstream.recipe import Recipe
 from downstream.spans import Span
-from downstream.tasks.ner import Layout, label_names, predicted_spans, prepare, stitch
-from downstream.training import Machine, predict
+from downstream.tasks import task_of
+from downstream.tasks.ner import NamedEntities
+from downstream.training import Learned, Machine, predict
 
 TOGETHER = 64  # documents tagged at a time: enough to sort their lines by length, little enough to show progress
 
 
 class Tagger:
-    """A model that `downstream.finetune` wrote, with what its scores depend on."""
+    """A model of named entities that `downstream.finetune` wrote, with what its scores depend on."""
 
     def __init__(self, folder: str | Path, device: str = "auto"):
-        """Raises InputError for a folder that is not from downstream.finetune, or damaged."""
+        """Raises InputError for a folder that is not from downstream.finetune, of another task, or damaged."""
         folder = Path(folder)
-        recipe, longest, bf16 = read_notes(folder)
+        self.task, bf16 = read_notes(folder)
         config = models.read_config(folder)
-        self.machine = Machine(models.device_of(device), bf16)
         self.tokenizer = models.load_tokenizer(folder)
-        model, missing = models.load_weights(AutoModelForTokenClassification, folder, config=config)
+        self.frame = models.frame_of(self.tokenizer, config)
+        head = self.task.head()
+        model, missing = models.load_weights(head.auto, folder, config=config)
         if missing:
             raise InputError(f"{folder}: it lacks {len(missing)} weights (first: {missing[0]}); copy the folder again.")
-        self.model = model.to(self.machine.device)
-        self.frame = models.frame_of(self.tokenizer, config)
-        size = longest - len(self.frame.prefix) - len(self.frame.suffix)
-        self.layout = Layout(label_names(recipe.types), recipe.policy(), size, recipe.sequence == "line")
+        machine = Machine(models.device_of(device), bf16)
+        self.learned = Learned(model.to(machine.device), head, self.frame.padding, machine)
 
     def __call__(self, texts: list[str]) -> list[list[Span]]:
         """The entities of each text, in the order of the text: (start, end, label), in characters, end excluded."""
         if not texts:
             return []
-        documents = [Document(str(number), text, []) for number, text in enumerate(texts)]
-        split = prepare(documents, self.tokenizer, self.layout, training=False)
-        tags = stitch(split, predict(self.model, split.sequences, self.frame, self.machine), self.layout.names)
-        return [predicted_spans(example, mine) for example, mine in zip(split.examples, tags, strict=True)]
+        examples = [self.task.example(Document(str(number), text, []), Counter()) for number, text in enumerate(texts)]
+        encoded = self.task.encode(examples, self.tokenizer, self.frame, training=False)
+        answers = self.task.decode(encoded, predict(self.learned, encoded.pieces))
+        return [self.task.entities(*pair) for pair in zip(examples, answers, strict=True)]
 
 
-def read_notes(folder: Path) -> tuple[Recipe, int, bool]:
-    """The recipe, the longest sequence in tokens and whether to use bf16: what finetuning.json says of the scoring."""
+def read_notes(folder: Path) -> tuple[NamedEntities, bool]:
+    """The task and whether to use bf16: what finetuning.json says of the scoring."""
     notes = folder / "finetuning.json"
     if not notes.is_file():
         raise InputError(f"{folder}: no finetuning.json in it; give the folder `model` of a downstream.finetune run.")
     text = read_text(notes)
     try:
-        conditions = json.loads(text)["conditions"]
-        return Recipe(**conditions["recipe"]), conditions["max_tokens"], conditions["precision"] == "bf16 autocast"
+        values = json.loads(text)
+        task, bf16 = task_of(values), values["conditions"]["precision"] == "bf16 autocast"
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{notes}: not as downstream.finetune wrote it; copy the folder again.") from None
+    if not isinstance(task, NamedEntities):
+        raise InputError(
+            f"{folder}: a model of {task.recipe.kind}, which finds no entities; give one of named entities."
+        )
+    return task, bf16
 
 
 def read_texts(paths: list[Path]) -> list[tuple[str, str]]:

@@ -1,20 +1,25 @@
-"""One small training loop for sequences of labelled tokens, and prediction with the same batches."""
+"""One small training loop for the pieces of any task, and the outputs for pieces by the same batches."""
 
 import random
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
-from downstream.models import Frame
+from downstream.learners.base import Epoch
 from downstream.recipe import Protocol
-from downstream.tasks.ner import IGNORED, Sequence
+from downstream.tasks.base import Head, Piece
 
 POOL = 8  # batches sorted by length together: next to no padding, and still another mixture every epoch
 PREDICTION_TOKENS = 2048  # a prediction batch, padding included: larger ones leave the cache and were slower on CPUs
+LAYER = re.compile(
+    r"\.(?:layer|layers|albert_layer_groups)\.(\d+)\."
+)  # BERT's, RoBERTa's, ELECTRA's; DistilBERT's; ALBERT's
 
 
 class Machine(NamedTuple):
@@ -27,33 +32,32 @@ class Machine(NamedTuple):
         return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bf16)
 
 
-class Epoch(NamedTuple):
-    """One line of the learning curve; loss is the mean of the epoch's updates, in nats a token."""
+class Learned(NamedTuple):
+    """A model in training: what it is, what stands on it, with which id its sequences are padded, where it runs."""
 
-    epoch: int
-    loss: float
-    dev_f1: float
-    seconds: float
-
-
-def collate(sequences: list[Sequence], frame: Frame, device: torch.device) -> dict[str, torch.Tensor]:
-    """Pad to the longest: input_ids, attention_mask, labels, each (sequences, tokens); specials are not scored."""
-    left, right = len(frame.prefix), len(frame.suffix)
-    width = max(len(one.ids) for one in sequences) + left + right
-    ids = torch.full((len(sequences), width), frame.padding)
-    labels = torch.full_like(ids, IGNORED)
-    mask = torch.zeros_like(ids)
-    for row, one in enumerate(sequences):
-        framed = frame.prefix + one.ids + frame.suffix
-        ids[row, : len(framed)] = torch.tensor(framed)
-        labels[row, left : left + len(one.labels)] = torch.tensor(one.labels)
-        mask[row, : len(framed)] = 1
-    return {"input_ids": ids.to(device), "attention_mask": mask.to(device), "labels": labels.to(device)}
+    model: torch.nn.Module
+    head: Head
+    padding: int
+    machine: Machine
 
 
-def batches(sequences: list[Sequence], size: int, draw: random.Random) -> Iterator[list[Sequence]]:
-    """All sequences once, in random batches of like lengths."""
-    order = list(sequences)
+def collate(pieces: list[Piece], padding: int, device: torch.device) -> dict[str, torch.Tensor]:
+    """Pad to the longest: input_ids, attention_mask, and token_type_ids where a piece has some; (pieces, tokens)."""
+    width = max(len(one.ids) for one in pieces)
+
+    def padded(rows: list[list[int]], filler: int) -> torch.Tensor:
+        return torch.tensor([row + [filler] * (width - len(row)) for row in rows]).to(device)
+
+    batch = {"input_ids": padded([one.ids for one in pieces], padding)}
+    batch["attention_mask"] = padded([[1] * len(one.ids) for one in pieces], 0)
+    if any(one.types for one in pieces):
+        batch["token_type_ids"] = padded([one.types or [0] * len(one.ids) for one in pieces], 0)
+    return batch
+
+
+def batches(pieces: list[Piece], size: int, draw: random.Random) -> Iterator[list[Piece]]:
+    """All pieces once, in random batches of like lengths."""
+    order = list(pieces)
     draw.shuffle(order)
     found = []
     for start in range(0, len(order), size * POOL):
@@ -64,16 +68,23 @@ def batches(sequences: list[Sequence], size: int, draw: random.Random) -> Iterat
 
 
 def optimizer_of(model, protocol: Protocol, num_updates: int):
-    """AdamW (torch's betas and epsilon, which are BERT's up to 0.01 of epsilon) and its schedule."""
+    """AdamW (torch's betas and epsilon, which are BERT's up to 0.01 of epsilon) and its schedule.
+
+    With layer_decay d, layer l of n learns with rate x d^(n - 1 - l), the embeddings with rate x d^n, as ELECTRA's
+    fine-tuning; layers that share their weights, as ALBERT's, are one.
+    """
     head_rate = protocol.learning_rate if protocol.head_learning_rate is None else protocol.head_learning_rate
+    shares = _shares(model, protocol.layer_decay)
     groups: dict[tuple[float, float], dict] = {}
     for name, parameter in model.named_parameters():
-        rate = head_rate if name.startswith("classifier.") else protocol.learning_rate
+        if not parameter.requires_grad:
+            continue
+        rate = protocol.learning_rate * shares[name] if name in shares else head_rate
         decay = protocol.weight_decay if parameter.ndim >= 2 else 0.0  # not on biases and LayerNorm
         group = groups.setdefault((rate, decay), {"params": [], "lr": rate, "weight_decay": decay})
         group["params"].append(parameter)
     optimizer = torch.optim.AdamW(list(groups.values()), fused=True)
-    warmup = max(1, round(protocol.warmup * num_updates))
+    warmup = protocol.warmup_updates or max(1, round(protocol.warmup * num_updates))
 
     def share(update: int) -> float:
         return min((update + 1) / warmup, (num_updates - update) / max(1, num_updates - warmup))
@@ -81,81 +92,90 @@ def optimizer_of(model, protocol: Protocol, num_updates: int):
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, share)
 
 
-def fit(
-    model,
-    sequences: list[Sequence],
-    frame: Frame,
-    protocol: Protocol,
-    seed: int,
-    machine: Machine,
-    dev_f1: Callable[[], float],
-) -> list[Epoch]:
-    """Train in place and leave the model at its best epoch on dev (the last of equals). Returns the learning curve.
+def _shares(model, decay: float) -> dict[str, float]:
+    """By name of each parameter of the encoder, the share of the learning rate that it has."""
+    own = {f"{model.base_model_prefix}.{name}" for name, _ in model.base_model.named_parameters()}
+    layers = {name: int(found[1]) for name in own if (found := LAYER.search(name))}
+    depth = max(layers.values(), default=-1) + 1
+    return {name: decay ** (depth - 1 - layers[name] if name in layers else depth) for name in own}
+
+
+def num_updates(pieces: list[Piece], protocol: Protocol) -> int:
+    """Of a whole training."""
+    return protocol.updates or protocol.epochs * -(-len(pieces) // protocol.batch)
+
+
+def fit(learned: Learned, pieces: list[Piece], protocol: Protocol, seed: int, dev: Callable[[], float]) -> list[Epoch]:
+    """Train in place and leave the model at its best epoch on dev (the last of equals), or at the last one where the
+    protocol keeps that. Returns the learning curve.
 
     Batches are drawn from `seed`; dropout comes from torch's global generator.
     """
-    draw = random.Random(seed)
-    per_epoch = -(-len(sequences) // protocol.batch)
-    optimizer, schedule = optimizer_of(model, protocol, per_epoch * protocol.epochs)
+    model, draw, total = learned.model, random.Random(seed), num_updates(pieces, protocol)
+    optimizer, schedule = optimizer_of(model, protocol, total)
     curve: list[Epoch] = []
     best: dict[str, torch.Tensor] = {}
     every = 0.5 if sys.stderr.isatty() else 60  # seconds; a log file gets a line a minute
-    bar = tqdm(total=per_epoch * protocol.epochs, desc=f"seed {seed}", unit="update", leave=False, mininterval=every)
-    for epoch in range(1, protocol.epochs + 1):
-        started = time.perf_counter()
-        losses = [
-            _update(model, collate(batch, frame, machine.device), optimizer, schedule, protocol.clip, machine, bar)
-            for batch in batches(sequences, protocol.batch, draw)
-        ]
-        score = dev_f1()
-        if all(score >= one.dev_f1 for one in curve):
-            best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
-        curve.append(Epoch(epoch, torch.stack(losses).mean().item(), score, time.perf_counter() - started))
-        bar.set_postfix(epoch=epoch, loss=f"{curve[-1].loss:.3f}", dev_f1=f"{score:.3f}", refresh=False)
-        if protocol.patience and idle_epochs(curve) >= protocol.patience:
-            break
-    bar.close()
-    model.load_state_dict(best)
+    done = 0
+    with tqdm(total=total, desc=f"seed {seed}", unit="update", leave=False, mininterval=every) as bar:
+        while done < total:
+            started, losses = time.perf_counter(), []
+            for batch in batches(pieces, protocol.batch, draw):
+                losses.append(_update(learned, batch, optimizer, schedule, protocol.clip))
+                bar.update()
+                done += 1
+                if done == total:
+                    break
+            score = dev()
+            if protocol.keep == "best" and all(score >= one.dev for one in curve):
+                best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+            curve.append(Epoch(len(curve) + 1, torch.stack(losses).mean().item(), score, time.perf_counter() - started))
+            bar.set_postfix(epoch=len(curve), loss=f"{curve[-1].loss:.3f}", dev=f"{score:.3f}", refresh=False)
+            if protocol.patience and idle_epochs(curve) >= protocol.patience:
+                break
+    if best:
+        model.load_state_dict(best)
     return curve
 
 
-def best_epoch(curve: list[Epoch]) -> Epoch:
-    """The epoch with the best micro F1 on dev; of equals the last, which has learned more than dev can tell."""
-    return max(curve, key=lambda one: (one.dev_f1, one.epoch))
+def kept_epoch(curve: list[Epoch], keep: str) -> Epoch:
+    """The epoch with the best figure on dev (of equals the last, which has learned more than dev can tell), or the last
+    one."""
+    return max(curve, key=lambda one: (one.dev, one.epoch)) if keep == "best" else curve[-1]
 
 
 def idle_epochs(curve: list[Epoch]) -> int:
-    """Epochs since dev's micro F1 last got better."""
-    return len(curve) - max(curve, key=lambda one: one.dev_f1).epoch
+    """Epochs since dev's figure last got better."""
+    return len(curve) - max(curve, key=lambda one: one.dev).epoch
 
 
-def _update(model, batch, optimizer, schedule, clip: float, machine: Machine, bar: tqdm) -> torch.Tensor:
+def _update(learned: Learned, pieces: list[Piece], optimizer, schedule, clip: float) -> torch.Tensor:
+    model, head, padding, machine = learned
     model.train()
+    batch = collate(pieces, padding, machine.device)
+    targets = head.targets([one.target for one in pieces], batch["input_ids"].shape[1]).to(machine.device)
     with machine.autocast():
-        loss = model(**batch).loss
+        loss = head.loss(model(**batch), targets)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
     optimizer.step()
     optimizer.zero_grad()
     schedule.step()
-    bar.update()
     return loss.detach()
 
 
 @torch.no_grad()
-def predict(model, sequences: list[Sequence], frame: Frame, machine: Machine) -> list[list[int]]:
-    """The most likely label id of every token of every sequence, specials left out, in the order given."""
+def predict(learned: Learned, pieces: list[Piece]) -> list[np.ndarray]:
+    """What the head reads of each piece, in the order given: a row a token, special tokens included, or one row."""
+    model, head, padding, machine = learned
     model.eval()
-    order = sorted(range(len(sequences)), key=lambda number: len(sequences[number].ids))
-    predicted: list[list[int]] = [[] for _ in sequences]
+    order = sorted(range(len(pieces)), key=lambda number: len(pieces[number].ids))
+    found: list = [None] * len(pieces)
     while order:
-        width = len(sequences[order[-1]].ids) + len(frame.prefix) + len(frame.suffix)
-        size = max(1, PREDICTION_TOKENS // width)
+        size = max(1, PREDICTION_TOKENS // len(pieces[order[-1]].ids))
         order, chosen = order[:-size], order[-size:]
-        batch = collate([sequences[number] for number in chosen], frame, machine.device)
-        del batch["labels"]
         with machine.autocast():
-            best = model(**batch).logits.argmax(-1).tolist()
-        for number, row in zip(chosen, best, strict=True):
-            predicted[number] = row[len(frame.prefix) : len(frame.prefix) + len(sequences[number].ids)]
-    return predicted
+            output = model(**collate([pieces[number] for number in chosen], padding, machine.device))
+        for number, row in zip(chosen, head.read(output).cpu().numpy(), strict=True):
+            found[number] = row[: len(pieces[number].ids)] if head.per_token else row
+    return found

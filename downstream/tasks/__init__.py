@@ -1,1 +1,24 @@
-"""One task family a file: how its data become sequences with labels, and predictions become scores."""
+"""The families of tasks, one file each: how data become sequences, outputs become answers, answers become figures."""
+
+from pathlib import Path
+
+from downstream.recipe import Recipe, load_recipe
+from downstream.tasks.base import Task
+from downstream.tasks.ner import NamedEntities, NerRecipe
+
+FAMILIES: dict[str, tuple[type[Recipe], type[Task]]] = {"ner": (NerRecipe, NamedEntities)}
+
+
+def load_task(file: Path) -> Task:
+    """The task of a recipe. Raises InputError for one that cannot be used."""
+    recipe = load_recipe(file, {kind: recipe for kind, (recipe, _) in FAMILIES.items()})
+    return FAMILIES[recipe.kind][1](recipe)
+
+
+def task_of(notes: dict) -> Task:
+    """The task of a fine-tuned model, as its notes (finetuning.json) have it."""
+    values = notes["conditions"]["recipe"]
+    recipe, family = FAMILIES[values["kind"]]
+    task = family(recipe(**values))
+    task.names = tuple(notes["names"])
+    return task

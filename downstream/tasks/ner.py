@@ -6,90 +6,284 @@ in pipeline("token-classification", aggregation_strategy="simple"). A word's pre
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import ClassVar
 
-from downstream.documents import Document
-from downstream.spans import Policy, Span, flatten, on_words, spans_of, tags_of, to_characters, words_of
+import numpy as np
+
+from downstream.documents import Document, Labels
+from downstream.files import InputError
+from downstream.metrics import EVALUATION, exact_spans, scores
+from downstream.readers import ENTITIES
+from downstream.recipe import Recipe
+from downstream.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
+from downstream.tasks.base import IGNORED, Encoded, Head, Piece, Task
+from downstream.tasks.heads import a_label_per_token, a_label_per_token_and_type
 from downstream.windows import Window, cut_ranks, keep_whole, windows
 
-IGNORED = -100  # PyTorch's cross_entropy passes over this label
 CONTEXT_SHARE = 8  # context on each side of a cut inside a line: one eighth of a sequence, a sentence or so
 
 
-class Layout(NamedTuple):
-    """How a task lays out its data: label names in the order of their ids, policy, sequence size in tokens, unit."""
+@dataclass(frozen=True, kw_only=True)
+class NerRecipe(Recipe):
+    """Which entities a task keeps, how they become sequences that are flat."""
 
-    names: list[str]
-    policy: Policy
-    size: int
-    whole_lines: bool
+    types: list[str]  # the entity types, in the order of the tables
+    rename: dict[str, str] = field(default_factory=dict)  # type in the files -> type of the task
+    ignore: list[str] = field(default_factory=list)  # types that are dropped, and counted
+    nested: str = (
+        "outermost"  # of entities that overlap keep the longest; innermost: the shortest; concatenated: a word's
+    )
+    # types make one label (DrBenchmark's QUAERO); per_type: one head a type, of which each keeps its longest
+    discontinuous: str = "split"  # each fragment an entity; hull: first to last character; drop
+    partial_words: str = "expand"  # an entity that begins or ends inside a word takes the whole word; drop
+    sequence: str = "line"  # a sequence a line, where a line is a sentence; window: as many lines as fit
+
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {
+        "format": tuple(ENTITIES),
+        "nested": ("outermost", "innermost", "concatenated", "per_type"),
+        "discontinuous": ("split", "hull", "drop"),
+        "partial_words": ("expand", "drop"),
+        "sequence": ("line", "window"),
+    }
+
+    def check(self, file: Path) -> None:
+        super().check(file)
+        for name in self.types:
+            if not name or name.split() != [name] or name.strip("-") != name or "+" in name or "/" in name:
+                raise InputError(
+                    f"{file}: type {name!r} has a space, an outer hyphen, a + or a /, which would be lost in "
+                    "labels; rename it."
+                )
+        strangers = set(self.rename.values()) - set(self.types) - set(self.ignore)
+        if strangers:
+            raise InputError(f"{file}: rename leads to {', '.join(sorted(strangers))}, which is no type of the recipe.")
+
+    def policy(self) -> Policy:
+        return Policy(self.nested, self.discontinuous, self.partial_words)
 
 
 @dataclass
 class Example:
-    """One document with its words, its flat gold tags (one a word) and the words each token covers."""
+    """One document with its words, as characters, and its gold in words: a list of flat spans for each layer."""
 
     document: Document
-    words: list[tuple[int, int]]  # characters
-    spans: list[Span]  # gold, in words
-    covered: list[tuple[int, int]]  # a token's words, first to last (excluded)
+    words: list[tuple[int, int]]
+    layers: list[list[Span]]
+
+    def tags(self, layer: int = 0) -> list[str]:
+        return tags_of(self.layers[layer], len(self.words))
+
+
+class NamedEntities(Task):
+    """Flat tags, in as many layers as the recipe's `nested` needs: one, or one a type."""
+
+    chief = ("micro", "f1")
+
+    def __init__(self, recipe: NerRecipe):
+        self.recipe = recipe
+        self.evaluation = EVALUATION | asdict(recipe.policy())
+        self.labels = Labels(tuple(recipe.types), recipe.rename, tuple(recipe.ignore))
+        self.policy = recipe.policy()
+        self.names = label_names(recipe.types)
+        if recipe.nested == "per_type":
+            self.names = tuple(f"{kind}/{tag}" for kind in recipe.types for tag in "OBI")
 
     @property
-    def tags(self) -> list[str]:
-        return tags_of(self.spans, len(self.words))
+    def num_layers(self) -> int:
+        """Of flat tags."""
+        return len(self.recipe.types) if self.recipe.nested == "per_type" else 1
+
+    def read(self, path: Path, counts: Counter) -> list[Example]:
+        """Raises InputError for annotations that cannot be used, and for a split without a document."""
+        return [self.example(one, counts) for one in ENTITIES[self.recipe.format](path, self.labels, counts)]
+
+    def example(self, document: Document, counts: Counter) -> Example:
+        """A document with what of its gold can be held."""
+        words = words_of(document.text)
+        layers = layers_of(document.entities, words, self.policy, self.recipe.types, counts)
+        counts.update({"documents": 1, "words": len(words), "empty documents": int(not words)})
+        counts.update({"entities read": len(document.entities), "entities kept": sum(map(len, layers))})
+        return Example(document, words, layers)
+
+    def begin(self, items: list[Example]) -> None:
+        """Concatenated labels are those that occur in training."""
+        if not any(layer for example in items for layer in example.layers):
+            raise InputError(
+                f"{self.recipe.task}: no entity to learn from is left of the training split; see the recipe's types, "
+                "nested, discontinuous, partial_words."
+            )
+        if self.recipe.nested == "concatenated":
+            found = {span.label for example in items for layer in example.layers for span in layer}
+            self.names = label_names(sorted(found))
+
+    def head(self) -> Head:
+        """A classifier of the words' tags, or one for each type."""
+        if self.recipe.nested == "per_type":
+            return a_label_per_token_and_type(self.names, self.num_layers)
+        return a_label_per_token(self.names)
+
+    def encode(self, items: list[Example], tokenizer, frame, training: bool) -> Encoded:
+        """Training sequences are never cut through an entity, others are cut without looking at the gold.
+
+        Notes are, of each item, the words that each of its tokens covers, first to last (excluded).
+        """
+        found = Encoded(items, [], Counter())
+        texts = [example.document.text for example in items]
+        encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        size = frame.room(self.recipe.max_tokens)
+        for number, example in enumerate(items):
+            ids, offsets = encoded["input_ids"][number], encoded["offset_mapping"][number]
+            if not example.words:  # byte-level tokenizers make tokens of a blank text, which has no word
+                ids, offsets = [], []
+            text = example.document.text
+            characters = [_trimmed(text, start, end) for start, end in offsets]
+            covered = _covered(example, characters)
+            ranks = cut_ranks(text, characters, [first for first, _ in covered])
+            entities = _token_ranges(example, covered, found.counts)
+            if training:
+                ranks = keep_whole(ranks, entities)
+            cut = windows(ranks, size, size // CONTEXT_SHARE, self.recipe.sequence == "line")
+            found.counts["entities across a sequence border"] += _across(entities, cut)
+            targets = self._targets(example, covered, found.counts)
+            found.pieces += [_piece(ids, targets, number, window, frame) for window in cut]
+            found.notes.append(covered)
+            found.counts["tokens"] += len(ids)
+        found.counts["sequences"] = len(found.pieces)
+        return found
+
+    def _targets(self, example: Example, covered: list[tuple[int, int]], counts: Counter) -> list:
+        """A label id a token, or one a layer; IGNORED for a label that training has not."""
+        ids = {name: number for number, name in enumerate(self.names)}
+        layers = []
+        for layer in range(self.num_layers):
+            tags = token_tags(example.tags(layer), covered, counts)
+            if self.num_layers > 1:
+                layers.append(["OBI".index(tag[0]) for tag in tags])
+            else:
+                counts["entities of a label that training has not"] += sum(
+                    tag[0] == "B" and tag not in ids for tag in tags
+                )
+                layers.append([ids.get(tag, IGNORED) for tag in tags])
+        return layers[0] if len(layers) == 1 else [list(row) for row in zip(*layers, strict=True)]
+
+    def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[list[list[Span]]]:
+        """Spans in words, a list for each layer."""
+        tokens: list[list] = [[] for _ in encoded.items]
+        for piece, rows in zip(encoded.pieces, outputs, strict=True):
+            first, last = piece.place
+            tokens[piece.item] += rows[first:last].tolist()
+        answers = []
+        for example, covered, rows in zip(encoded.items, encoded.notes, tokens, strict=True):
+            answers.append(
+                [
+                    spans_of(word_tags(len(example.words), covered, self._tags(rows, layer)))
+                    for layer in range(self.num_layers)
+                ]
+            )
+        return answers
+
+    def _tags(self, rows: list, layer: int) -> list[str]:
+        if self.num_layers == 1:
+            return [self.names[number] for number in rows]
+        kind = self.recipe.types[layer]
+        return [("O", f"B-{kind}", f"I-{kind}")[row[layer]] for row in rows]
+
+    def score(self, items: list[Example], answers: list) -> dict:
+        """Strict figures of the layers; then against every annotated entity, and what a perfect tagger has there."""
+        gold = [example.tags(layer) for example in items for layer in range(self.num_layers)]
+        mine = [
+            tags_of(spans, len(example.words))
+            for example, layers in zip(items, answers, strict=True)
+            for spans in layers
+        ]
+        everything = [gold_spans(example) for example in items]
+        types = (
+            self.recipe.types
+            if self.recipe.nested != "concatenated"
+            else sorted(
+                {
+                    span.label
+                    for layers in [*(one.layers for one in items), *answers]
+                    for spans in layers
+                    for span in spans
+                }
+            )
+        )
+        return {
+            **scores(gold, mine, types),
+            "every_gold_span": exact_spans(
+                everything, [self.entities(*pair) for pair in zip(items, answers, strict=True)]
+            ),
+            "ceiling": exact_spans(everything, [self.entities(example, example.layers) for example in items]),
+        }
+
+    def entities(self, example: Example, layers: list[list[Span]]) -> list[Span]:
+        """Entities in characters of the raw text, in its order."""
+        spans = [span for spans in layers for span in spans]
+        if self.recipe.nested == "concatenated":
+            spans = merged(spans)
+        return to_characters(sorted(spans), example.words)
+
+    def record(self, item: Example, answer: list) -> dict:
+        """Gold (as the policies left it) and predicted entities, offsets into the raw text."""
+        text, sides = item.document.text, {}
+        for side, layers in (("gold", item.layers), ("predicted", answer)):
+            sides[side] = [
+                span._asdict() | {"text": text[span.start : span.end]} for span in self.entities(item, layers)
+            ]
+        return {"id": item.document.id, **sides}
+
+    def id_of(self, item: Example) -> str:
+        """The document's."""
+        return item.document.id
+
+    def texts(self, item: Example) -> Iterable[str]:
+        """Its lines."""
+        return item.document.text.splitlines()
+
+    def describe(self, items: list[Example]) -> dict[str, int]:
+        """Entities of each type, before the policies."""
+        return dict(sorted(Counter(entity.label for one in items for entity in one.document.entities).items()))
 
 
-@dataclass
-class Sequence:
-    """What the model reads at once: token ids without specials, a label id for each (IGNORED on context), its place."""
-
-    ids: list[int]
-    labels: list[int]
-    document: int
-    window: Window
+def label_names(types: Iterable[str]) -> tuple[str, ...]:
+    """The label set of a layer, in the order of its ids: O, then B- and I- of each type."""
+    return ("O", *(f"{letter}-{kind}" for kind in types for letter in "BI"))
 
 
-@dataclass
-class Split:
-    """A prepared split: examples to score against, sequences to feed, and counts of what was met on the way."""
-
-    examples: list[Example]
-    sequences: list[Sequence]
-    counts: Counter
-
-
-def label_names(types: Iterable[str]) -> list[str]:
-    """The label set of a task, in the order of its ids: O, then B- and I- of each type."""
-    return ["O"] + [f"{letter}-{kind}" for kind in types for letter in "BI"]
+def gold_spans(example: Example) -> list[Span | None]:
+    """Every annotated entity of a document in characters; None for a discontinuous one, which no span can equal."""
+    return [
+        Span(entity.start, entity.end, entity.label) if len(entity.fragments) == 1 else None
+        for entity in dict.fromkeys(example.document.entities)
+    ]
 
 
-def prepare(documents: list[Document], tokenizer, layout: Layout, training: bool) -> Split:
-    """Tokenise a split, once, and cut it into sequences.
+def token_tags(tags: list[str], covered: list[tuple[int, int]], counts: Counter) -> list[str]:
+    """The gold tag of every token: its first word's, continued (I-) if an earlier token has begun that word."""
+    found, begun = [], -1
+    for first, last in covered:
+        tag = tags[first]
+        counts["tokens across an entity border"] += tags[first:last] != [tag] + [_continued(tag)] * (last - first - 1)
+        found.append(tag if first > begun else _continued(tag))
+        begun = max(begun, last - 1)
+    return found
 
-    Training sequences are never cut through an entity. Those of other splits are cut without looking at the gold.
+
+def word_tags(num_words: int, covered: list[tuple[int, int]], tokens: list[str]) -> list[str]:
+    """The tag of every word from those of the tokens; a word of which no token is left is O.
+
+    A token over several words gives its tag to the first and continues it on the others.
     """
-    split = Split([], [], Counter(documents=len(documents)))
-    encoded = tokenizer(
-        [document.text for document in documents], add_special_tokens=False, return_offsets_mapping=True, verbose=False
-    )
-    for document, ids, offsets in zip(documents, encoded["input_ids"], encoded["offset_mapping"], strict=True):
-        if not document.text.strip():  # byte-level tokenizers make tokens of a blank text, which has no word
-            ids, offsets = [], []
-        characters = [_trimmed(document.text, start, end) for start, end in offsets]
-        example = _example(document, characters, layout.policy, split.counts)
-        ranks = cut_ranks(document.text, characters, [first for first, _ in example.covered])
-        entities = _token_ranges(example, split.counts)
-        if training:
-            ranks = keep_whole(ranks, entities)
-        cut = windows(ranks, layout.size, layout.size // CONTEXT_SHARE, layout.whole_lines)
-        split.counts["entities across a sequence border"] += _across(entities, cut)
-        labels = [layout.names.index(tag) for tag in token_tags(example, split.counts)]
-        split.sequences += [_sequence(ids, labels, len(split.examples), window) for window in cut]
-        split.examples.append(example)
-    split.counts["sequences"] = len(split.sequences)
-    return split
+    tags, begun = ["O"] * num_words, -1
+    for (first, last), tag in zip(covered, tokens, strict=True):
+        for word in range(max(first, begun + 1), last):
+            tags[word] = tag if word == first else _continued(tag)
+        begun = max(begun, last - 1)
+    return tags
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -101,23 +295,21 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, start + len(kept)
 
 
-def _example(document: Document, characters: list[tuple[int, int]], policy: Policy, counts: Counter) -> Example:
-    words = words_of(document.text)
-    spans = on_words(flatten(document.entities, policy, counts), words, policy, counts)
-    counts.update({"words": len(words), "tokens": len(characters), "empty documents": int(not characters)})
-    counts.update({"entities read": len(document.entities), "entities kept": len(spans)})
-    starts, ends = [start for start, _ in words], [end for _, end in words]
+def _covered(example: Example, characters: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The words of each token, first to last (excluded)."""
+    starts, ends = [start for start, _ in example.words], [end for _, end in example.words]
     covered = []
     for start, end in characters:
-        first = min(bisect_right(ends, start), len(words) - 1)  # a token of white space only goes with the next word
+        first = min(bisect_right(ends, start), len(starts) - 1)  # a token of white space only goes with the next word
         covered.append((first, max(bisect_left(starts, end), first + 1)))
-    return Example(document, words, spans, covered)
+    return covered
 
 
-def _token_ranges(example: Example, counts: Counter) -> list[tuple[int, int]]:
+def _token_ranges(example: Example, covered: list[tuple[int, int]], counts: Counter) -> list[tuple[int, int]]:
     """The tokens of each gold entity, first to last (excluded); an entity of which no token is left is counted."""
-    firsts, lasts = [first for first, _ in example.covered], [last for _, last in example.covered]
-    ranges = [(bisect_right(lasts, start), bisect_left(firsts, end)) for start, end, _ in example.spans]
+    firsts, lasts = [first for first, _ in covered], [last for _, last in covered]
+    spans = [span for layer in example.layers for span in layer]
+    ranges = [(bisect_right(lasts, start), bisect_left(firsts, end)) for start, end, _ in spans]
     counts["entities the tokenizer leaves no token of"] += sum(start >= end for start, end in ranges)
     return [(start, end) for start, end in ranges if start < end]
 
@@ -127,58 +319,15 @@ def _across(entities: list[tuple[int, int]], cut: list[Window]) -> int:
     return sum(bisect_right(borders, start) != bisect_left(borders, end) for start, end in entities)
 
 
-def _sequence(ids: list[int], labels: list[int], document: int, window: Window) -> Sequence:
-    before, after = window.core_start - window.start, window.end - window.core_end
-    own = labels[window.core_start : window.core_end]
-    return Sequence(ids[window.start : window.end], [IGNORED] * before + own + [IGNORED] * after, document, window)
-
-
-def token_tags(example: Example, counts: Counter) -> list[str]:
-    """The gold tag of every token: its first word's, continued (I-) if an earlier token has begun that word."""
-    tags, labels, begun = example.tags, [], -1
-    for first, last in example.covered:
-        tag = tags[first]
-        counts["tokens across an entity border"] += tags[first:last] != [tag] + [_continued(tag)] * (last - first - 1)
-        labels.append(tag if first > begun else _continued(tag))
-        begun = max(begun, last - 1)
-    return labels
-
-
-def word_tags(example: Example, tokens: list[str]) -> list[str]:
-    """The tag of every word from those of the tokens; a word of which no token is left is O.
-
-    A token over several words gives its tag to the first and continues it on the others.
-    """
-    tags, begun = ["O"] * len(example.words), -1
-    for (first, last), tag in zip(example.covered, tokens, strict=True):
-        for word in range(max(first, begun + 1), last):
-            tags[word] = tag if word == first else _continued(tag)
-        begun = max(begun, last - 1)
-    return tags
+def _piece(ids: list[int], targets: list, item: int, window: Window, frame) -> Piece:
+    """A sequence; its place is where its core stands in it. Context and special tokens are not learned."""
+    framed, _ = frame.around(ids[window.start : window.end])
+    ignored = [IGNORED] * len(targets[0]) if isinstance(targets[0], list) else IGNORED
+    first = len(frame.prefix) + window.core_start - window.start
+    own = targets[window.core_start : window.core_end]
+    target = [ignored] * first + own
+    return Piece(framed, target + [ignored] * (len(framed) - len(target)), item, (first, first + len(own)))
 
 
 def _continued(tag: str) -> str:
     return "I-" + tag[2:] if tag.startswith("B-") else tag
-
-
-def stitch(split: Split, predicted: list[list[int]], names: list[str]) -> list[list[str]]:
-    """Word tags of every document from the label ids of every sequence: each token's from the core it belongs to."""
-    tokens: list[list[str]] = [[] for _ in split.examples]
-    for sequence, ids in zip(split.sequences, predicted, strict=True):
-        window = sequence.window
-        own = ids[window.core_start - window.start : window.core_end - window.start]
-        tokens[sequence.document] += [names[number] for number in own]
-    return [word_tags(example, tags) for example, tags in zip(split.examples, tokens, strict=True)]
-
-
-def predicted_spans(example: Example, tags: list[str]) -> list[Span]:
-    """Predicted entities of a document, in characters of its raw text."""
-    return to_characters(spans_of(tags), example.words)
-
-
-def gold_spans(example: Example) -> list[Span | None]:
-    """Every annotated entity of a document in characters; None for a discontinuous one, which no span can equal."""
-    return [
-        Span(entity.start, entity.end, entity.label) if len(entity.fragments) == 1 else None
-        for entity in dict.fromkeys(example.document.entities)
-    ]

@@ -1,0 +1,160 @@
+"""A learner on a task over several seeds and folds: what is finished is not done again, what is written is whole.
+
+An output folder holds seed-N/ (seed-N-fold-K/ of cross-validation), each with metrics.json and predictions.jsonl;
+model/, of the best of them on dev; and metrics.json, table.md, scores.png and curves.png over all.
+"""
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from downstream.files import InputError, directory_written_whole, write_json
+from downstream.learners.base import Learner
+from downstream.results import summarise, write_results
+from downstream.splits import Splits
+from downstream.tasks.base import Encoded, Task
+
+ONE = re.compile(r"seed-\d+(-fold-\d+)?")
+RESULTS = ("metrics.json", "table.md", "scores.png", "curves.png", "splits.json")
+
+
+class Unit(NamedTuple):
+    """What is trained, scored and written at once."""
+
+    seed: int
+    fold: int | None  # from 1; None without cross-validation
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return f"seed-{self.seed}" + (f"-fold-{self.fold}" if self.fold else "")
+
+
+@dataclass
+class Experiment:
+    """Everything that is needed; `conditions` say in plain figures what the scores depend on, seed and fold apart."""
+
+    task: Task
+    learner: Learner
+    folds: list[Splits]
+    output: Path
+    conditions: dict
+    encoded: dict[tuple[int, str], Encoded] = field(default_factory=dict)  # by fold (from 0) and split, once needed
+
+    def units(self, num_seeds: int) -> Iterator[Unit]:
+        """In the order of their seeds."""
+        for seed in range(1, num_seeds + 1):
+            for fold in range(1, len(self.folds) + 1):
+                yield Unit(seed, fold if len(self.folds) > 1 else None)
+
+    def run(self, num_seeds: int) -> str:
+        """Everything that is not finished; writes the results and returns the table.
+
+        Raises InputError for an output that was made under other conditions, or is not from here.
+        """
+        started, results = time.perf_counter(), []
+        self.refuse_foreign()
+        for unit in self.units(num_seeds):
+            before = self.finished(unit)
+            results.append(before or self.run_one(unit))
+            figure, note = self.task.chosen(results[-1]["dev"]), " (finished before)" if before else ""
+            print(f"{unit.name}: {' '.join(self.task.chief)} on dev {figure:.4f}{note}", flush=True)
+        summary = summarise(results, self.conditions, self.task)
+        if self.learner.saves:
+            summary["model_seed"] = json.loads((self.output / "model" / "finetuning.json").read_text())["seed"]
+        summary["seconds"] = round(time.perf_counter() - started, 1)
+        return write_results(summary, self.output)
+
+    def run_one(self, unit: Unit) -> dict:
+        """Train, score and write; the model too if it is the best on dev so far."""
+        started = time.perf_counter()
+        place = (unit.fold or 1) - 1
+        splits = self.folds[place]
+        self.task.begin(splits["train"].items)
+        encoded = {name: self._encoded(place, name) for name in splits}
+        curve = self.learner.fit(encoded["train"], encoded["dev"], unit.seed)
+        kept = self.learner.kept(curve)
+        result = {**unit._asdict(), "best_epoch": kept and kept.epoch, "num_parameters": self.learner.num_parameters}
+        records = []
+        for name in [name for name in splits if name != "train"]:
+            items, answers = encoded[name].items, self.learner.answer(encoded[name])
+            result[name] = self.task.score(items, answers)
+            records += [{"split": name, **self.task.record(*pair)} for pair in zip(items, answers, strict=True)]
+        result["data"] = {name: self._counts(place, name) for name in splits}
+        result["curve"] = [epoch._asdict() for epoch in curve]
+        result["seconds"] = round(time.perf_counter() - started, 1)
+        result["conditions"] = self.conditions
+        self._keep_if_best(unit, self.task.chosen(result["dev"]))
+        with directory_written_whole(self.output / unit.name) as folder:
+            lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in records]
+            (folder / "predictions.jsonl").write_text("".join(lines), encoding="utf-8")
+            write_json(folder / "metrics.json", result)
+        return result
+
+    def _encoded(self, place: int, name: str) -> Encoded:
+        key = (place, name)
+        if key not in self.encoded:
+            self.encoded[key] = self.learner.encode(self.folds[place][name].items, training=name == "train")
+        return self.encoded[key]
+
+    def _counts(self, place: int, name: str) -> dict:
+        part, encoded = self.folds[place][name], self._encoded(place, name)
+        return {"items": len(part.items), **part.counts, **encoded.counts, "types": self.task.describe(part.items)}
+
+    def finished(self, unit: Unit) -> dict | None:
+        """The result that an earlier call got under the same conditions, if the best model is there too."""
+        file = self.output / unit.name / "metrics.json"
+        if not file.is_file():
+            return None
+        result, now = json.loads(file.read_text(encoding="utf-8")), as_json(self.conditions)
+        different = [key for key in now if result["conditions"].get(key) != now[key]]
+        if different:
+            raise InputError(
+                f"{file}: made under other conditions ({', '.join(different)}); give another --output, or --overwrite."
+            )
+        if self.learner.saves and not (self.output / "model" / "finetuning.json").is_file():
+            return None
+        return result
+
+    def _keep_if_best(self, unit: Unit, on_dev: float) -> None:
+        """Save the model unless the output holds another one of these that did at least as well on dev."""
+        if not self.learner.saves:
+            return
+        target = self.output / "model"
+        if (target / "finetuning.json").is_file():
+            other = json.loads((target / "finetuning.json").read_text(encoding="utf-8"))
+            if other["conditions"] == as_json(self.conditions) and other["dev"] >= on_dev:
+                return
+        notes = {**unit._asdict(), "dev": on_dev, "names": self.task.names, "conditions": self.conditions}
+        self.learner.save(target, notes)
+
+    def refuse_foreign(self) -> None:
+        """Raise InputError if a folder that would be replaced is not one that was written from here."""
+        found = [(one, "metrics.json") for one in self._written()]
+        for folder, ours in [(self.output / "model", "finetuning.json"), *found]:
+            if folder.exists() and not (folder / ours).is_file():
+                raise InputError(
+                    f"{folder}: not from downstream.finetune, and would be replaced; give another --output."
+                )
+
+    def _written(self) -> list[Path]:
+        """What stands under the names of units."""
+        return [path for path in self.output.glob("seed-*") if ONE.fullmatch(path.name)]
+
+    def clear(self) -> None:
+        """Remove what earlier runs wrote to the output folder, and nothing else."""
+        self.refuse_foreign()
+        for folder in [*self._written(), self.output / "model"]:
+            shutil.rmtree(folder, ignore_errors=True)
+        for name in RESULTS:
+            (self.output / name).unlink(missing_ok=True)
+
+
+def as_json(value: dict) -> dict:
+    """The value as it comes back from a JSON file (tuples are lists there)."""
+    return json.loads(json.dumps(value))

@@ -1,0 +1,49 @@
+"""What one has to do to stand in a table: learn from items, answer items, say what it is."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import NamedTuple
+
+from downstream.tasks.base import Encoded, Task
+
+
+class Epoch(NamedTuple):
+    """One line of the learning curve; loss is the mean of the epoch's updates, in nats; dev is the chief figure."""
+
+    epoch: int
+    loss: float
+    dev: float
+    seconds: float
+
+
+class Learner(ABC):
+    """Learns one task. Everything that its scores depend on, but data and seed, is in `conditions`."""
+
+    task: Task
+    conditions: dict
+    saves = False  # whether `save` leaves a model that can be used
+
+    @abstractmethod
+    def encode(self, items: list, training: bool) -> Encoded:
+        """The items as this one reads them; once for all seeds. The task has begun."""
+
+    @abstractmethod
+    def fit(self, train: Encoded, dev: Encoded, seed: int) -> list[Epoch]:
+        """Learn anew, from these items and this seed only. Returns the learning curve, maybe empty."""
+
+    @abstractmethod
+    def answer(self, encoded: Encoded) -> list:
+        """An answer an item, as the task's `score` takes them."""
+
+    @property
+    @abstractmethod
+    def num_parameters(self) -> int:
+        """Of what has learned."""
+
+    def kept(self, curve: list[Epoch]) -> Epoch | None:
+        """The epoch whose weights the model has, where there are epochs."""
+        return None
+
+    def save(self, target: Path, notes: dict) -> None:
+        """Write what has learned to a folder, with notes (finetuning.json), whole or not at all."""
+        raise NotImplementedError

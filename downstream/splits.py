@@ -1,0 +1,127 @@
+"""The splits of a task: official ones as they are, others drawn by a rule that needs but ids and a seed."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sklearn.model_selection import StratifiedGroupKFold
+
+from downstream.files import InputError
+from downstream.recipe import FOLD, Recipe
+from downstream.tasks.base import Task
+
+
+class Part(NamedTuple):
+    """A split: its items, and what was read, changed and read past."""
+
+    items: list
+    counts: Counter
+
+    @property
+    def sha256(self) -> str:
+        """Of all that the items hold."""
+        return hashlib.sha256(repr(self.items).encode()).hexdigest()
+
+
+Splits = dict[str, Part]  # train, dev and test; without test where that is not to be read
+
+
+def read_folds(task: Task, recipe_file: Path, data: Path | None, dev_only: bool) -> list[Splits]:
+    """The splits of each fold; of one where the recipe has no folds.
+
+    data: in place of the recipe's own folder. Raises InputError for data that are missing or cannot be used.
+    """
+    recipe = task.recipe
+    if data is None and recipe.data is None:
+        place = f"get them from {recipe.source}" if recipe.source else "give their folder with --data"
+        raise InputError(f"{recipe_file}: the data are not part of this project; {place}.")
+    root = data or recipe_file.parent / recipe.data
+    if "all" in recipe.splits:
+        whole = _read(task, root / recipe.splits["all"])
+        folds = _folds_of(task, whole) if recipe.folds else [_shares_of(task, whole)]
+    elif recipe.folds:
+        folds = [_official(task, root, fold, dev_only) for fold in range(1, recipe.folds + 1)]
+    else:
+        folds = [_official(task, root, None, dev_only)]
+    names = [name for name in ("train", "dev", "test") if name != "test" or not dev_only]
+    return [{name: splits[name] for name in names} for splits in folds]
+
+
+def _official(task: Task, root: Path, fold: int | None, dev_only: bool) -> Splits:
+    """As the recipe names them; dev is drawn from train where the data have none."""
+    recipe, splits = task.recipe, {}
+    for name, path in recipe.splits.items():
+        if name != "test" or not dev_only:
+            splits[name] = _read(task, root / path.replace(FOLD, str(fold)))
+    if "dev" not in splits:
+        splits |= _divided(task, splits["train"], {"dev": recipe.dev_share}, "train")
+    return splits
+
+
+def _read(task: Task, path: Path) -> Part:
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder; check the recipe's data and splits, or give --data.")
+    counts: Counter = Counter()
+    items = task.read(path, counts)
+    if not items:
+        raise InputError(
+            f"{path}: nothing annotated as {task.recipe.format} in it; check the recipe's data, splits and format."
+        )
+    return Part(items, counts)
+
+
+def _shares_of(task: Task, whole: Part) -> Splits:
+    recipe = task.recipe
+    return _divided(task, whole, {"test": recipe.test_share, "dev": recipe.dev_share}, "train")
+
+
+def _divided(task: Task, whole: Part, shares: dict[str, float], rest: str) -> Splits:
+    """Shares of the groups under their names, what is left as `rest`.
+
+    Raises InputError where a split would be empty.
+    """
+    order = drawn_order({task.group(item) for item in whole.items}, task.recipe.split_seed)
+    found, begin = {}, 0
+    for name, share in shares.items():
+        size = round(share * len(order))
+        found[name] = set(order[begin : begin + size])
+        begin += size
+    found[rest] = set(order[begin:])
+    if not all(found.values()):
+        raise InputError(f"{task.recipe.task}: {len(order)} documents are too few for {', '.join(found)}.")
+    return {name: _of_groups(task, whole, groups) for name, groups in found.items()}
+
+
+def drawn_order(groups: Iterable[str], seed: int) -> list[str]:
+    """The groups in an order drawn by the seed; how two stand to one another depends on no third one."""
+    return sorted(groups, key=lambda group: hashlib.sha256(f"{seed} {group}".encode()).digest())
+
+
+def _of_groups(task: Task, whole: Part, groups: set[str]) -> Part:
+    """The items of these groups. The counts of what was read are those of the whole: they were made in reading it."""
+    return Part([item for item in whole.items if task.group(item) in groups], whole.counts)
+
+
+def _folds_of(task: Task, whole: Part) -> list[Splits]:
+    """Fold k is test, the next one dev, the others train; labels are as frequent in each as in the whole."""
+    tests = list(_stratified(task, whole.items))
+    folds = []
+    for number, test in enumerate(tests):
+        dev = tests[(number + 1) % len(tests)]
+        of = {"train": set(range(len(whole.items))) - test - dev, "dev": dev, "test": test}
+        folds.append(
+            {name: Part([whole.items[one] for one in sorted(numbers)], whole.counts) for name, numbers in of.items()}
+        )
+    return folds
+
+
+def _stratified(task: Task, items: list) -> Iterator[set[int]]:
+    recipe: Recipe = task.recipe
+    strata, groups = [task.stratum(item) for item in items], [task.group(item) for item in items]
+    if len(set(groups)) < recipe.folds:
+        raise InputError(f"{recipe.task}: {len(set(groups))} documents are too few for {recipe.folds} folds.")
+    folds = StratifiedGroupKFold(recipe.folds, shuffle=True, random_state=recipe.split_seed)
+    for _, test in folds.split(items, strata, groups):
+        yield set(test.tolist())

@@ -1,0 +1,122 @@
+"""What a family of tasks has to say for itself, so that one loop trains, one command scores, and one report shows all.
+
+The way of an item (an annotated document, a labelled text, a question): `read` from files, `encode`d to what the model
+reads, the model's outputs `decode`d to an answer an item, answers `score`d against the items.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from downstream.recipe import Recipe
+
+IGNORED = -100  # PyTorch's cross_entropy passes over this label
+
+
+@dataclass
+class Piece:
+    """What the model reads at once: token ids, special tokens included; their types (None: all 0); what its loss is
+    computed against; the number of its item; and what `decode` needs to know of its place there."""
+
+    ids: list[int]
+    target: Any
+    item: int
+    place: Any = None
+    types: list[int] | None = None
+
+
+@dataclass
+class Encoded:
+    """A split as a model reads it. `notes` is the task's own, for `decode`; `counts` what was met on the way."""
+
+    items: list
+    pieces: list[Piece]
+    counts: Counter
+    notes: list = field(default_factory=list)
+
+
+class Head(NamedTuple):
+    """What is put on the encoder, and how it learns.
+
+    auto: one of transformers' AutoModelFor... classes. names: of its outputs, in the order of their ids. problem:
+    `problem_type` of the saved configuration, None where the class has none. targets: those of a batch, padded to a
+    width in tokens, as a tensor. loss: of the model's output and these. read: the model's output as what `decode` gets
+    of each piece, one row a piece (cut to its tokens if per_token).
+    """
+
+    auto: type
+    names: tuple[str, ...]
+    problem: str | None
+    targets: Callable[[list, int], torch.Tensor]
+    loss: Callable[[Any, torch.Tensor], torch.Tensor]
+    read: Callable[[Any], torch.Tensor]
+    per_token: bool
+
+
+class Task(ABC):
+    """One data set of a family; built from its recipe. `names` are what its head tells apart, in the order of ids."""
+
+    recipe: Recipe
+    chief: tuple[str, ...]  # where in the figures stands the one that chooses; higher is better
+    evaluation: dict[str, str]  # how the figures are made, for readers of metrics.json
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def read(self, path: Path, counts: Counter) -> list:
+        """The items of a split; what was read past is counted. Raises InputError for what cannot be used."""
+
+    @abstractmethod
+    def begin(self, items: list) -> None:
+        """See the training items, before anything is encoded. Raises InputError if they hold nothing to learn."""
+
+    @abstractmethod
+    def head(self) -> Head:
+        """Once training has begun, or `names` been set to those of a fine-tuned model."""
+
+    @abstractmethod
+    def encode(self, items: list, tokenizer, frame, training: bool) -> Encoded:
+        """As many pieces as the items need: nothing is cut off in silence."""
+
+    @abstractmethod
+    def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list:
+        """An answer an item, from the model's outputs for each piece."""
+
+    @abstractmethod
+    def score(self, items: list, answers: list) -> dict:
+        """Figures, in dictionaries by name."""
+
+    @abstractmethod
+    def record(self, item: Any, answer: Any) -> dict:
+        """Gold and predicted of an item, as a line of predictions.jsonl."""
+
+    @abstractmethod
+    def texts(self, item: Any) -> Iterable[str]:
+        """What is read of an item, for the search of copies."""
+
+    @abstractmethod
+    def describe(self, items: list) -> dict[str, int]:
+        """How often each label occurs."""
+
+    @abstractmethod
+    def id_of(self, item: Any) -> str:
+        """Of its own in the split."""
+
+    def group(self, item: Any) -> str:
+        """What must not be divided between splits: a document, of which several items may be made."""
+        return self.id_of(item)
+
+    def stratum(self, item: Any) -> str:
+        """What is to be as frequent in every fold."""
+        return ""
+
+    def chosen(self, figures: dict) -> float:
+        """The figure that chooses the best epoch, seed and setting."""
+        for name in self.chief:
+            figures = figures[name]
+        return figures
