@@ -2,7 +2,7 @@
 
 import types
 import typing
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,6 +24,7 @@ class Recipe:
     splits: dict[str, str]  # train, dev and test: a file or folder each, below `data`; or all, to be divided
     source: str = ""  # where users get the data
     data: str | None = None  # a folder, relative to the recipe's; left out where users bring their own by --data
+    also_train: dict[str, str] = field(default_factory=dict)  # more for training: a path below `data`, and its format
     dev_share: float | None = None  # of train's documents, or of all, where the data have no dev
     test_share: float | None = None  # of all documents
     folds: int | None = None  # cross-validation: of `all`, or of official folds whose paths hold {fold}
@@ -50,6 +51,8 @@ class Recipe:
         names, shares = set(self.splits), (self.dev_share, self.test_share)
         if any(share is not None and not 0 < share < 1 for share in shares) or (self.folds or 3) < 3:
             raise InputError(f"{file}: dev_share and test_share lie between 0 and 1, folds begin at 3.")
+        if self.also_train and "train" not in names:
+            raise InputError(f"{file}: also_train goes with splits that have a train.")
         official = names in ({"train", "dev", "test"}, {"train", "test"}) and self.test_share is None
         if official and ("dev" in names) == (self.dev_share is None) and bool(self.folds) == self._has_folds():
             return
@@ -160,7 +163,7 @@ def _value(value: object, kind: type, place: str) -> object:
             return float(value)
         except ValueError:
             pass
-    if not isinstance(value, wanted) or isinstance(value, bool):
+    if not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted:
         raise InputError(f"{place} is {value!r}; {' or '.join(one.__name__ for one in wanted)} is needed.")
     inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     if not all(isinstance(one, str) for one in inner):

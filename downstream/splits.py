@@ -39,7 +39,7 @@ def read_folds(task: Task, recipe_file: Path, data: Path | None, dev_only: bool)
         raise InputError(f"{recipe_file}: the data are not part of this project; {place}.")
     root = data or recipe_file.parent / recipe.data
     if "all" in recipe.splits:
-        whole = _read(task, root / recipe.splits["all"])
+        whole = _read(task, root / recipe.splits["all"], recipe.format)
         folds = _folds_of(task, whole) if recipe.folds else [_shares_of(task, whole)]
     elif recipe.folds:
         folds = [_official(task, root, fold, dev_only) for fold in range(1, recipe.folds + 1)]
@@ -54,21 +54,25 @@ def _official(task: Task, root: Path, fold: int | None, dev_only: bool) -> Split
     recipe, splits = task.recipe, {}
     for name, path in recipe.splits.items():
         if name != "test" or not dev_only:
-            splits[name] = _read(task, root / path.replace(FOLD, str(fold)))
+            splits[name] = _read(task, root / path.replace(FOLD, str(fold)), recipe.format)
+    for path, format in recipe.also_train.items():
+        splits["train"] = _together(splits["train"], _read(task, root / path, format))
     if "dev" not in splits:
         splits |= _divided(task, splits["train"], {"dev": recipe.dev_share}, "train")
     return splits
 
 
-def _read(task: Task, path: Path) -> Part:
+def _together(one: Part, other: Part) -> Part:
+    return Part(one.items + other.items, one.counts + other.counts)
+
+
+def _read(task: Task, path: Path, format: str) -> Part:
     if not path.exists():
         raise InputError(f"{path}: no such file or folder; check the recipe's data and splits, or give --data.")
     counts: Counter = Counter()
-    items = task.read(path, counts)
+    items = task.read(path, format, counts)
     if not items:
-        raise InputError(
-            f"{path}: nothing annotated as {task.recipe.format} in it; check the recipe's data, splits and format."
-        )
+        raise InputError(f"{path}: nothing annotated as {format} in it; check the recipe's data, splits and format.")
     return Part(items, counts)
 
 

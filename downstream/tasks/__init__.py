@@ -4,9 +4,22 @@ from pathlib import Path
 
 from downstream.recipe import Recipe, load_recipe
 from downstream.tasks.base import Task
+from downstream.tasks.candidates import CandidatesRecipe, MultipleChoice, Ranking
+from downstream.tasks.classification import TextClassification, TextRecipe
 from downstream.tasks.ner import NamedEntities, NerRecipe
+from downstream.tasks.reading import ExtractiveAnswers, ReadingRecipe
+from downstream.tasks.relations import RelationRecipe, Relations
+from downstream.tasks.similarity import Similarity, SimilarityRecipe
 
-FAMILIES: dict[str, tuple[type[Recipe], type[Task]]] = {"ner": (NerRecipe, NamedEntities)}
+FAMILIES: dict[str, tuple[type[Recipe], type[Task]]] = {
+    "ner": (NerRecipe, NamedEntities),
+    "relations": (RelationRecipe, Relations),
+    "classification": (TextRecipe, TextClassification),  # inference, and yes or no, too: texts in pairs with one label
+    "similarity": (SimilarityRecipe, Similarity),
+    "choice": (CandidatesRecipe, MultipleChoice),
+    "ranking": (CandidatesRecipe, Ranking),
+    "extractive_qa": (ReadingRecipe, ExtractiveAnswers),
+}
 
 
 def load_task(file: Path) -> Task:

@@ -68,8 +68,11 @@ class Task(ABC):
     names: tuple[str, ...]
 
     @abstractmethod
-    def read(self, path: Path, counts: Counter) -> list:
-        """The items of a split; what was read past is counted. Raises InputError for what cannot be used."""
+    def read(self, path: Path, format: str, counts: Counter) -> list:
+        """The items of a file or folder, by the reader of this format; what was read past is counted.
+
+        Raises InputError for what cannot be used.
+        """
 
     @abstractmethod
     def begin(self, items: list) -> None:

@@ -96,9 +96,9 @@ class NamedEntities(Task):
         """Of flat tags."""
         return len(self.recipe.types) if self.recipe.nested == "per_type" else 1
 
-    def read(self, path: Path, counts: Counter) -> list[Example]:
-        """Raises InputError for annotations that cannot be used, and for a split without a document."""
-        return [self.example(one, counts) for one in ENTITIES[self.recipe.format](path, self.labels, counts)]
+    def read(self, path: Path, format: str, counts: Counter) -> list[Example]:
+        """Raises InputError for annotations that cannot be used."""
+        return [self.example(one, counts) for one in ENTITIES[format](path, self.labels, counts)]
 
     def example(self, document: Document, counts: Counter) -> Example:
         """A document with what of its gold can be held."""

@@ -1,0 +1,127 @@
+"""Questions with candidate answers: multiple choice with one or several right ones, and ranking.
+
+Question and candidate are read as a pair, and each pair is told to be right or not (004, Table 5, for ranking).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from downstream.files import InputError
+from downstream.items import Candidates
+from downstream.metrics import labels, ranking
+from downstream.readers import CANDIDATES
+from downstream.readers.columns import Columns
+from downstream.recipe import Recipe
+from downstream.tasks.base import Encoded, Head
+from downstream.tasks.heads import labels as labels_head
+from downstream.tasks.texts import OfTexts, Pair
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidatesRecipe(Recipe):
+    """How candidates are read and weighed."""
+
+    columns: dict[str, str] = field(default_factory=dict)  # of a table; see readers/columns.py
+    right_weight: str | float = (
+        "balanced"  # of a right candidate in the loss; balanced: as many as the wrong ones weigh
+    )
+
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(CANDIDATES)}
+
+    def check(self, file: Path) -> None:
+        super().check(file)
+        if isinstance(self.right_weight, str) and self.right_weight != "balanced" or self.right_weight == 0:
+            raise InputError(f"{file}: right_weight is {self.right_weight!r}; give a number above 0, or balanced.")
+
+
+class OfCandidates(OfTexts):
+    """A number for each candidate, above 0 where it is more likely right than not."""
+
+    def __init__(self, recipe: CandidatesRecipe):
+        self.recipe = recipe
+        self.names = ("right",)
+        self.weight = 1.0
+
+    def read(self, path: Path, format: str, counts: Counter) -> list[Candidates]:
+        return CANDIDATES[format](path, Columns.of(self.recipe.columns), counts)
+
+    def begin(self, items: list[Candidates]) -> None:
+        """Weighs right candidates. Raises InputError for training items without right ones, or wrong ones."""
+        right = sum(len(item.right) for item in items)
+        wrong = sum(len(item.candidates) for item in items) - right
+        if not right or not wrong:
+            raise InputError(
+                f"{self.recipe.task}: {right} right candidates, {wrong} wrong ones; there is nothing to learn."
+            )
+        self.weight = wrong / right if self.recipe.right_weight == "balanced" else float(self.recipe.right_weight)
+
+    def head(self) -> Head:
+        return labels_head(self.names, self.weight)
+
+    def pairs(self, item: Candidates) -> list[Pair]:
+        """The question with each candidate."""
+        return [(item.question, candidate) for candidate in item.candidates]
+
+    def targets(self, item: Candidates) -> list[list[float]]:
+        """1 for a right one."""
+        return [[float(number in item.right)] for number in range(len(item.candidates))]
+
+    def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[list[float]]:
+        """Logits of the candidates."""
+        return [mean[:, 0].tolist() for mean in self.means(encoded, outputs)]
+
+    def record(self, item: Candidates, answer: list[float]) -> dict:
+        """The candidates with their logits."""
+        return {
+            "id": item.id,
+            "text": item.question,
+            "candidates": list(item.candidates),
+            "gold": list(item.right),
+            "predicted": answer,
+        }
+
+    def id_of(self, item: Candidates) -> str:
+        return item.id
+
+    def describe(self, items: list[Candidates]) -> dict[str, int]:
+        """Candidates, and right ones."""
+        return {
+            "candidates": sum(len(item.candidates) for item in items),
+            "right": sum(len(item.right) for item in items),
+        }
+
+
+class MultipleChoice(OfCandidates):
+    """Every candidate that is more likely right than not is chosen; if there is none, the likeliest."""
+
+    def __init__(self, recipe: CandidatesRecipe):
+        super().__init__(recipe)
+        self.chief = ("exact_match",)
+        self.evaluation = labels.EVALUATION
+
+    def score(self, items: list[Candidates], answers: list[list[float]]) -> dict:
+        """Exact match of the set of answers, and how much of it is right."""
+        return labels.sets([item.right for item in items], [chosen(answer) for answer in answers])
+
+
+class Ranking(OfCandidates):
+    """Candidates in the order of their numbers."""
+
+    def __init__(self, recipe: CandidatesRecipe):
+        super().__init__(recipe)
+        self.chief = ("mean_reciprocal_rank",)
+        self.evaluation = ranking.EVALUATION
+
+    def score(self, items: list[Candidates], answers: list[list[float]]) -> dict:
+        """Mean reciprocal rank of the first right candidate, and others."""
+        return ranking.ranks([item.right for item in items], answers)
+
+
+def chosen(logits: Sequence[float]) -> tuple[int, ...]:
+    """The candidates above 0, or the highest one."""
+    return tuple(number for number, logit in enumerate(logits) if logit > 0) or (int(np.argmax(logits)),)

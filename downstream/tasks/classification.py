@@ -1,0 +1,136 @@
+"""Texts, or pairs of texts, with one label or any number: classification, inference, yes and no and maybe."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from downstream.documents import Labels
+from downstream.files import InputError
+from downstream.items import LabelledText
+from downstream.metrics import labels as metrics
+from downstream.readers import TEXTS
+from downstream.readers.columns import Columns
+from downstream.recipe import Recipe
+from downstream.tasks.base import Encoded, Head
+from downstream.tasks.heads import a_label, labels
+from downstream.tasks.texts import OfTexts, Pair
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelRecipe(Recipe):
+    """Which labels a task tells apart."""
+
+    labels: list[str]  # in the order of the tables
+    rename: dict[str, str] = field(default_factory=dict)  # label in the files -> label of the task
+    ignore: list[str] = field(default_factory=list)  # labels that are dropped, and counted
+    figure: str = ""  # the one that chooses epochs, as micro.f1; left out: the family's
+
+    def check(self, file: Path) -> None:
+        super().check(file)
+        if len(set(self.labels)) < 2 or "" in self.labels:
+            raise InputError(f"{file}: labels are {self.labels}; at least two different ones are needed.")
+        strangers = set(self.rename.values()) - set(self.labels) - set(self.ignore)
+        if strangers:
+            raise InputError(
+                f"{file}: rename leads to {', '.join(sorted(strangers))}, which is no label of the recipe."
+            )
+
+    def kept(self) -> Labels:
+        return Labels(tuple(self.labels), self.rename, tuple(self.ignore))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextRecipe(LabelRecipe):
+    """How a text's labels are read and scored."""
+
+    multi_label: bool = False  # any number of labels a text, also none
+    columns: dict[str, str] = field(default_factory=dict)  # of a table: which one holds what; see readers/columns.py
+    separator: str = ""  # between the labels in a column
+    by_group: bool = False  # score documents: the labels of one are those of its sentences (BLUE's Hallmarks of Cancer)
+
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(TEXTS)}
+
+
+class TextClassification(OfTexts):
+    """A label, or labels, for each text or pair."""
+
+    def __init__(self, recipe: TextRecipe):
+        self.recipe = recipe
+        self.names = tuple(recipe.labels)
+        self.multi_label = recipe.multi_label
+        self.chief = (
+            tuple(recipe.figure.split(".")) if recipe.figure else ("micro", "f1") if self.multi_label else ("accuracy",)
+        )
+        self.evaluation = metrics.EVALUATION
+
+    def read(self, path: Path, format: str, counts: Counter) -> list[LabelledText]:
+        """Raises InputError for a text with a label too many or too few."""
+        columns = Columns.of(self.recipe.columns, self.recipe.separator)
+        items = TEXTS[format](path, self.recipe.kept(), columns, counts)
+        for item in items:
+            if not self.multi_label and len(item.labels) != 1:
+                raise InputError(
+                    f"{path}: {item.id} has {len(item.labels)} labels; each text needs one, or say multi_label: true."
+                )
+        return items
+
+    def begin(self, items: list[LabelledText]) -> None:
+        """Raises InputError for training items that are all alike."""
+        if len({item.labels for item in items}) < 2:
+            raise InputError(f"{self.recipe.task}: all training texts have the same labels; there is nothing to learn.")
+
+    def head(self) -> Head:
+        """One classifier over the labels, or a yes or no for each."""
+        return labels(self.names) if self.multi_label else a_label(self.names)
+
+    def pairs(self, item: LabelledText) -> list[Pair]:
+        """One."""
+        return [(item.text, item.second)]
+
+    def targets(self, item: LabelledText) -> list:
+        """The label's id; or 0 or 1 for each label."""
+        if self.multi_label:
+            return [[float(name in item.labels) for name in self.names]]
+        return [self.names.index(item.labels[0])]
+
+    def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[tuple[str, ...]]:
+        """The likeliest label; or those that are likelier than not."""
+        return [self._named(mean[0]) for mean in self.means(encoded, outputs)]
+
+    def _named(self, logits: np.ndarray) -> tuple[str, ...]:
+        if self.multi_label:
+            return tuple(name for name, logit in zip(self.names, logits, strict=True) if logit > 0)
+        return (self.names[int(logits.argmax())],)
+
+    def score(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict:
+        """Of texts; of documents if the recipe says so."""
+        gold, mine = [item.labels for item in items], answers
+        if self.recipe.by_group:
+            groups = [self.group(item) for item in items]
+            gold, mine = metrics.by_group(gold, groups), metrics.by_group(mine, groups)
+        if self.multi_label:
+            return metrics.multi_label(gold, mine, self.names)
+        return metrics.single_label([one for (one,) in gold], [one for (one,) in mine], self.names)
+
+    def record(self, item: LabelledText, answer: tuple[str, ...]) -> dict:
+        """Text and labels."""
+        second = {} if item.second is None else {"second": item.second}
+        return {"id": item.id, "text": item.text, **second, "gold": list(item.labels), "predicted": list(answer)}
+
+    def id_of(self, item: LabelledText) -> str:
+        return item.id
+
+    def group(self, item: LabelledText) -> str:
+        return item.group or item.id
+
+    def stratum(self, item: LabelledText) -> str:
+        return " ".join(item.labels)
+
+    def describe(self, items: list[LabelledText]) -> dict[str, int]:
+        """Items of each label."""
+        found = Counter(label for item in items for label in item.labels)
+        return {name: found[name] for name in self.names}

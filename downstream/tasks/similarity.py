@@ -1,0 +1,73 @@
+"""How alike two texts are, as a number."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from downstream.files import InputError
+from downstream.items import ScoredPair
+from downstream.metrics import similarity as metrics
+from downstream.readers import PAIRS
+from downstream.readers.columns import Columns
+from downstream.recipe import Recipe
+from downstream.tasks.base import Encoded, Head
+from downstream.tasks.heads import a_number
+from downstream.tasks.texts import OfTexts, Pair
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimilarityRecipe(Recipe):
+    """Where a table has the texts and their score."""
+
+    columns: dict[str, str] = field(default_factory=dict)  # see readers/columns.py
+
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(PAIRS)}
+
+
+class Similarity(OfTexts):
+    """A number for each pair, learned with the squared error."""
+
+    def __init__(self, recipe: SimilarityRecipe):
+        self.recipe = recipe
+        self.names = ("score",)
+        self.chief = ("pearson",)
+        self.evaluation = metrics.EVALUATION
+
+    def read(self, path: Path, format: str, counts: Counter) -> list[ScoredPair]:
+        return PAIRS[format](path, Columns.of(self.recipe.columns), counts)
+
+    def begin(self, items: list[ScoredPair]) -> None:
+        """Raises InputError for training items that are all alike."""
+        if len({item.score for item in items}) < 2:
+            raise InputError(f"{self.recipe.task}: all training pairs have one score; there is nothing to learn.")
+
+    def head(self) -> Head:
+        return a_number()
+
+    def pairs(self, item: ScoredPair) -> list[Pair]:
+        return [(item.first, item.second)]
+
+    def targets(self, item: ScoredPair) -> list[float]:
+        return [item.score]
+
+    def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[float]:
+        """A score for each pair."""
+        return [float(mean[0, 0]) for mean in self.means(encoded, outputs)]
+
+    def score(self, items: list[ScoredPair], answers: list[float]) -> dict:
+        """Correlations."""
+        return metrics.correlations([item.score for item in items], answers)
+
+    def record(self, item: ScoredPair, answer: float) -> dict:
+        return {"id": item.id, "text": item.first, "second": item.second, "gold": item.score, "predicted": answer}
+
+    def id_of(self, item: ScoredPair) -> str:
+        return item.id
+
+    def describe(self, items: list[ScoredPair]) -> dict[str, int]:
+        """Pairs by their score, rounded."""
+        return {str(score): count for score, count in sorted(Counter(round(item.score) for item in items).items())}
