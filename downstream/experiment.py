@@ -62,8 +62,8 @@ class Experiment:
         for unit in self.units(num_seeds):
             before = self.finished(unit)
             results.append(before or self.run_one(unit))
-            figure, note = self.task.chosen(results[-1]["dev"]), " (finished before)" if before else ""
-            print(f"{unit.name}: {' '.join(self.task.chief)} on dev {figure:.4f}{note}", flush=True)
+            on_dev, note = self.task.chosen(results[-1]["dev"]), " (finished before)" if before else ""
+            print(f"{unit.name}: {' '.join(self.task.chief.path)} on dev {on_dev:.4f}{note}", flush=True)
         summary = summarise(results, self.conditions, self.task)
         if self.learner.saves:
             summary["model_seed"] = json.loads((self.output / "model" / "finetuning.json").read_text())["seed"]
@@ -84,7 +84,7 @@ class Experiment:
         for name in [name for name in splits if name != "train"]:
             items, answers = encoded[name].items, self.learner.answer(encoded[name])
             result[name] = self.task.score(items, answers)
-            records += [{"split": name, **self.task.record(*pair)} for pair in zip(items, answers, strict=True)]
+            records += self._records(name, items, answers)
         result["data"] = {name: self._counts(place, name) for name in splits}
         result["curve"] = [epoch._asdict() for epoch in curve]
         result["seconds"] = round(time.perf_counter() - started, 1)
@@ -95,6 +95,13 @@ class Experiment:
             (folder / "predictions.jsonl").write_text("".join(lines), encoding="utf-8")
             write_json(folder / "metrics.json", result)
         return result
+
+    def _records(self, split: str, items: list, answers: list) -> list[dict]:
+        """Lines of predictions.jsonl."""
+        return [
+            {"split": split, "group": self.task.group(item), **self.task.record(item, answer), "tally": tally}
+            for item, answer, tally in zip(items, answers, self.task.tallies(items, answers), strict=True)
+        ]
 
     def _encoded(self, place: int, name: str) -> Encoded:
         key = (place, name)

@@ -15,13 +15,25 @@ MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # one a seed, in turn
 
 def rows_of(figures: dict) -> dict[str, dict]:
     """Those with precision, recall and F1: of each label, then the averages, `every_gold_span` and so on."""
-    averages = {name.replace("_", " "): one for name, one in figures.items() if "f1" in one and name != "types"}
-    return figures.get("types", {}) | averages
+    groups = {name: one for name, one in figures.items() if isinstance(one, dict)}
+    averages = {name.replace("_", " "): one for name, one in groups.items() if "precision" in one}
+    return labels_in(figures) | averages
+
+
+def labels_in(figures: dict) -> dict[str, dict]:
+    """The rows of the single labels."""
+    return figures.get("types") or figures.get("classes") or {}
 
 
 def alone_in(figures: dict) -> dict[str, dict]:
     """The figures that stand for themselves, as accuracy."""
-    return {name.replace("_", " "): one for name, one in figures.items() if "mean" in one}
+    found = {}
+    for name, one in figures.items():
+        if isinstance(one, dict) and "mean" in one:
+            found[name.replace("_", " ")] = one
+        elif isinstance(one, dict) and "precision" not in one and one is not labels_in(figures):
+            found |= {f"{name}: {below}".replace("_", " "): figure for below, figure in alone_in(one).items()}
+    return found
 
 
 def draw_scores(summary: dict, file: Path) -> None:
@@ -38,7 +50,7 @@ def draw_scores(summary: dict, file: Path) -> None:
         _bars(axes, places, [row[name] for row in rows.values()], fill, name)
     _bars(axes, list(range(len(rows), len(names))), list(alone.values()), FILLS["f1"], None)
     axes.set_xticks(range(len(names)), names)
-    axes.axvline(len(summary[split].get("types", {})) - 0.5, color="black", linewidth=0.8)
+    axes.axvline(len(labels_in(summary[split])) - 0.5, color="black", linewidth=0.8)
     axes.set(ylim=(0, 1), ylabel="score", title=title(summary, split))
     if rows:
         figure.legend(loc="outside lower center", ncols=3)
@@ -65,7 +77,7 @@ def draw_curves(summary: dict, file: Path) -> None:
         kept = summary["best_epochs"][number]
         scores.plot(kept, curve[kept - 1]["dev"], "o", fillstyle="none", color="black", markersize=12)
     losses.set(xlabel="epoch", ylabel="training loss (nats)", ylim=(0, None))
-    scores.set(xlabel="epoch", ylabel=f"{' '.join(summary['chief'])} on dev")
+    scores.set(xlabel="epoch", ylabel=f"{' '.join(summary['chief']['path'])} on dev")
     if scores.get_legend_handles_labels()[0]:
         scores.legend()
     figure.suptitle(title(summary, "dev"))

@@ -29,6 +29,7 @@ class Recipe:
     test_share: float | None = None  # of all documents
     folds: int | None = None  # cross-validation: of `all`, or of official folds whose paths hold {fold}
     split_seed: int = 1  # of documents drawn for shares and folds; another one is another data set
+    figure: str = ""  # that chooses epochs, seeds and settings; left out: the family's first
     max_tokens: int = 256  # longest sequence with specials (the model's own limit if lower): few sentences are longer,
     # and attention costs the square
 

@@ -9,7 +9,8 @@ import torch
 import transformers
 
 from downstream.files import write_json, written_whole
-from downstream.metrics import FIGURES, over_folds, over_seeds
+from downstream.metrics.rows import FIGURES
+from downstream.metrics.seeds import over_folds, over_seeds
 from downstream.plots import alone_in, draw_curves, draw_scores, rows_of, title
 from downstream.tasks.base import Task
 
@@ -24,7 +25,7 @@ def summarise(results: list[dict], conditions: dict, task: Task) -> dict:
     return {
         **conditions,
         "evaluation": task.evaluation,
-        "chief": task.chief,
+        "chief": task.chief._asdict() | {"counted": task.counted},
         "num_parameters": results[0]["num_parameters"],
         "data": [one["data"] for one in next(iter(seeds.values()))],
         "seeds": list(seeds),

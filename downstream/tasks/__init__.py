@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from downstream.files import InputError
 from downstream.recipe import Recipe, load_recipe
 from downstream.tasks.base import Task
 from downstream.tasks.candidates import CandidatesRecipe, MultipleChoice, Ranking
@@ -25,7 +26,10 @@ FAMILIES: dict[str, tuple[type[Recipe], type[Task]]] = {
 def load_task(file: Path) -> Task:
     """The task of a recipe. Raises InputError for one that cannot be used."""
     recipe = load_recipe(file, {kind: recipe for kind, (recipe, _) in FAMILIES.items()})
-    return FAMILIES[recipe.kind][1](recipe)
+    task = FAMILIES[recipe.kind][1](recipe)
+    if recipe.figure and recipe.figure not in task.chiefs:
+        raise InputError(f"{file}: figure is {recipe.figure!r}; choose one of {', '.join(task.chiefs)}.")
+    return task
 
 
 def task_of(notes: dict) -> Task:

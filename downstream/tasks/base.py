@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 
+from downstream.metrics.tallies import figure
 from downstream.recipe import Recipe
 
 IGNORED = -100  # PyTorch's cross_entropy passes over this label
@@ -59,13 +60,33 @@ class Head(NamedTuple):
     per_token: bool
 
 
-class Task(ABC):
-    """One data set of a family; built from its recipe. `names` are what its head tells apart, in the order of ids."""
+class Chief(NamedTuple):
+    """The figure that chooses the best epoch, seed and setting; higher is better.
 
+    path: where it stands in a task's figures. tally: its name in metrics/tallies.py, for intervals and comparisons.
+    """
+
+    path: tuple[str, ...]
+    tally: str
+
+
+class Task(ABC):
+    """One data set of a family; built from its recipe.
+
+    names: what its head tells apart, in the order of ids. counted: the labels that its chief figure is made of.
+    evaluation: how figures are made, for readers of metrics.json.
+    """
+
+    chiefs: ClassVar[dict[str, Chief]]  # by the name that a recipe's `figure` has for them; the first is the default
     recipe: Recipe
-    chief: tuple[str, ...]  # where in the figures stands the one that chooses; higher is better
-    evaluation: dict[str, str]  # how the figures are made, for readers of metrics.json
     names: tuple[str, ...]
+    counted: tuple[str, ...] = ()
+    evaluation: ClassVar[dict[str, str]]
+
+    @property
+    def chief(self) -> Chief:
+        """The recipe's, or the family's."""
+        return self.chiefs[self.recipe.figure or next(iter(self.chiefs))]
 
     @abstractmethod
     def read(self, path: Path, format: str, counts: Counter) -> list:
@@ -95,8 +116,18 @@ class Task(ABC):
         """Figures, in dictionaries by name."""
 
     @abstractmethod
+    def sides(self, item: Any, answer: Any) -> tuple[Any, Any] | None:
+        """Gold and predicted of an item as the chief's tally takes them; None if the chief figure is not of it."""
+
+    def tallies(self, items: list, answers: list) -> list[list[float] | None]:
+        """Each item's part of the chief figure, which sums of these give (metrics/tallies.py)."""
+        tally = figure(self.chief.tally, self.counted).tally
+        sides = [self.sides(*pair) for pair in zip(items, answers, strict=True)]
+        return [one and list(map(float, tally(*one))) for one in sides]
+
+    @abstractmethod
     def record(self, item: Any, answer: Any) -> dict:
-        """Gold and predicted of an item, as a line of predictions.jsonl."""
+        """An item with gold and predicted, for readers of predictions.jsonl."""
 
     @abstractmethod
     def texts(self, item: Any) -> Iterable[str]:
@@ -119,7 +150,7 @@ class Task(ABC):
         return ""
 
     def chosen(self, figures: dict) -> float:
-        """The figure that chooses the best epoch, seed and setting."""
-        for name in self.chief:
+        """The chief one."""
+        for name in self.chief.path:
             figures = figures[name]
         return figures

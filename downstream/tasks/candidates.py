@@ -13,12 +13,14 @@ import numpy as np
 
 from downstream.files import InputError
 from downstream.items import Candidates
-from downstream.metrics import labels, ranking
+from downstream.metrics.labels import multi_label
+from downstream.metrics.ranking import ranking
 from downstream.readers import CANDIDATES
 from downstream.readers.columns import Columns
 from downstream.recipe import Recipe
-from downstream.tasks.base import Encoded, Head
-from downstream.tasks.heads import labels as labels_head
+from downstream.tasks.base import Chief, Encoded, Head
+from downstream.tasks.classification import SEVERAL
+from downstream.tasks.heads import labels
 from downstream.tasks.texts import OfTexts, Pair
 
 
@@ -61,7 +63,7 @@ class OfCandidates(OfTexts):
         self.weight = wrong / right if self.recipe.right_weight == "balanced" else float(self.recipe.right_weight)
 
     def head(self) -> Head:
-        return labels_head(self.names, self.weight)
+        return labels(self.names, self.weight)
 
     def pairs(self, item: Candidates) -> list[Pair]:
         """The question with each candidate."""
@@ -99,27 +101,36 @@ class OfCandidates(OfTexts):
 class MultipleChoice(OfCandidates):
     """Every candidate that is more likely right than not is chosen; if there is none, the likeliest."""
 
-    def __init__(self, recipe: CandidatesRecipe):
-        super().__init__(recipe)
-        self.chief = ("exact_match",)
-        self.evaluation = labels.EVALUATION
+    chiefs: ClassVar = {name: SEVERAL[name] for name in ("exact_match", "jaccard", "micro_f1")}
+    evaluation: ClassVar = {"jaccard": "shared of united answers; DrBenchmark's Hamming score of FrenchMedMCQA"}
 
     def score(self, items: list[Candidates], answers: list[list[float]]) -> dict:
         """Exact match of the set of answers, and how much of it is right."""
-        return labels.sets([item.right for item in items], [chosen(answer) for answer in answers])
+        places = [str(number) for number in range(max(len(item.candidates) for item in items))]
+        gold, mine = zip(*map(self.sides, items, answers), strict=True)
+        return {name: figure for name, figure in multi_label(gold, mine, places).items() if name != "classes"}
+
+    def sides(self, item: Candidates, answer: list[float]) -> tuple[list[str], list[str]]:
+        """The numbers of the right ones and of those that are chosen."""
+        return [str(number) for number in item.right], [str(number) for number in chosen(answer)]
 
 
 class Ranking(OfCandidates):
     """Candidates in the order of their numbers."""
 
-    def __init__(self, recipe: CandidatesRecipe):
-        super().__init__(recipe)
-        self.chief = ("mean_reciprocal_rank",)
-        self.evaluation = ranking.EVALUATION
+    chiefs: ClassVar = {
+        "mean_reciprocal_rank": Chief(("mean_reciprocal_rank",), "reciprocal_rank"),
+        "top_1_accuracy": Chief(("top_1_accuracy",), "top_1_accuracy"),
+        "mean_average_precision": Chief(("mean_average_precision",), "average_precision"),
+    }
+    evaluation: ClassVar = {"ties": "are broken against the model"}
 
     def score(self, items: list[Candidates], answers: list[list[float]]) -> dict:
         """Mean reciprocal rank of the first right candidate, and others."""
-        return ranking.ranks([item.right for item in items], answers)
+        return ranking([item.right for item in items], answers)
+
+    def sides(self, item: Candidates, answer: list[float]) -> tuple[tuple[int, ...], list[float]]:
+        return item.right, answer
 
 
 def chosen(logits: Sequence[float]) -> tuple[int, ...]:

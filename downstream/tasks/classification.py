@@ -12,12 +12,26 @@ from downstream.documents import Labels
 from downstream.files import InputError
 from downstream.items import LabelledText
 from downstream.metrics import labels as metrics
+from downstream.metrics.tallies import figure
 from downstream.readers import TEXTS
 from downstream.readers.columns import Columns
 from downstream.recipe import Recipe
-from downstream.tasks.base import Encoded, Head
+from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.heads import a_label, labels
 from downstream.tasks.texts import OfTexts, Pair
+
+F1S = {
+    "micro_f1": Chief(("micro", "f1"), "micro_f1"),
+    "macro_f1": Chief(("macro", "f1"), "macro_f1"),
+    "weighted_f1": Chief(("weighted", "f1"), "weighted_f1"),
+}
+ONE = {"accuracy": Chief(("accuracy",), "accuracy"), **F1S}
+SEVERAL = F1S | {
+    "example_f1": Chief(("example_based", "f1"), "example_f1"),
+    "mean_example_f1": Chief(("mean_example_f1",), "mean_example_f1"),
+    "exact_match": Chief(("exact_match",), "accuracy"),
+    "jaccard": Chief(("jaccard",), "jaccard"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +41,6 @@ class LabelRecipe(Recipe):
     labels: list[str]  # in the order of the tables
     rename: dict[str, str] = field(default_factory=dict)  # label in the files -> label of the task
     ignore: list[str] = field(default_factory=list)  # labels that are dropped, and counted
-    figure: str = ""  # the one that chooses epochs, as micro.f1; left out: the family's
 
     def check(self, file: Path) -> None:
         super().check(file)
@@ -54,18 +67,26 @@ class TextRecipe(LabelRecipe):
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(TEXTS)}
 
+    def check(self, file: Path) -> None:
+        super().check(file)
+        if self.by_group and not self.multi_label:
+            raise InputError(f"{file}: by_group unites the labels of a document's texts; it needs multi_label: true.")
+
 
 class TextClassification(OfTexts):
     """A label, or labels, for each text or pair."""
 
+    evaluation: ClassVar = {"macro, weighted": "over the labels that occur in the split's gold"}
+
     def __init__(self, recipe: TextRecipe):
         self.recipe = recipe
-        self.names = tuple(recipe.labels)
+        self.names = self.counted = tuple(recipe.labels)
         self.multi_label = recipe.multi_label
-        self.chief = (
-            tuple(recipe.figure.split(".")) if recipe.figure else ("micro", "f1") if self.multi_label else ("accuracy",)
-        )
-        self.evaluation = metrics.EVALUATION
+
+    @property
+    def chiefs(self) -> dict[str, Chief]:
+        """Micro F1 of any number of labels; accuracy of one, which its micro F1 is, too."""
+        return SEVERAL if self.multi_label else ONE
 
     def read(self, path: Path, format: str, counts: Counter) -> list[LabelledText]:
         """Raises InputError for a text with a label too many or too few."""
@@ -109,12 +130,29 @@ class TextClassification(OfTexts):
     def score(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict:
         """Of texts; of documents if the recipe says so."""
         gold, mine = [item.labels for item in items], answers
+        if not self.multi_label:
+            return metrics.single_label([one for (one,) in gold], [one for (one,) in mine], self.names)
         if self.recipe.by_group:
-            groups = [self.group(item) for item in items]
-            gold, mine = metrics.by_group(gold, groups), metrics.by_group(mine, groups)
-        if self.multi_label:
-            return metrics.multi_label(gold, mine, self.names)
-        return metrics.single_label([one for (one,) in gold], [one for (one,) in mine], self.names)
+            gold, mine = zip(*self._by_group(items, answers).values(), strict=True)
+        return metrics.multi_label(gold, mine, self.names)
+
+    def _by_group(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict[str, tuple[set, set]]:
+        """Gold and predicted labels of each document: those of its texts."""
+        groups = [self.group(item) for item in items]
+        gold, mine = metrics.by_group(groups, [item.labels for item in items]), metrics.by_group(groups, answers)
+        return {group: (gold[group], mine[group]) for group in gold}
+
+    def tallies(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> list[list[float] | None]:
+        """Where documents are scored, one has its tally with the first of its texts."""
+        if not self.recipe.by_group:
+            return super().tallies(items, answers)
+        tally, sides = figure(self.chief.tally, self.counted).tally, self._by_group(items, answers)
+        first = [sides.pop(self.group(item), None) for item in items]
+        return [one and list(map(float, tally(*one))) for one in first]
+
+    def sides(self, item: LabelledText, answer: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The labels."""
+        return item.labels, answer
 
     def record(self, item: LabelledText, answer: tuple[str, ...]) -> dict:
         """Text and labels."""

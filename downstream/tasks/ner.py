@@ -15,11 +15,11 @@ import numpy as np
 
 from downstream.documents import Document, Labels
 from downstream.files import InputError
-from downstream.metrics import EVALUATION, exact_spans, scores
+from downstream.metrics.entities import EVALUATION, exact_spans, scores
 from downstream.readers import ENTITIES
 from downstream.recipe import Recipe
 from downstream.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
-from downstream.tasks.base import IGNORED, Encoded, Head, Piece, Task
+from downstream.tasks.base import IGNORED, Chief, Encoded, Head, Piece, Task
 from downstream.tasks.heads import a_label_per_token, a_label_per_token_and_type
 from downstream.windows import Window, cut_ranks, keep_whole, windows
 
@@ -80,16 +80,20 @@ class Example:
 class NamedEntities(Task):
     """Flat tags, in as many layers as the recipe's `nested` needs: one, or one a type."""
 
-    chief = ("micro", "f1")
+    chiefs: ClassVar = {"micro_f1": Chief(("micro", "f1"), "entity_micro_f1")}
 
     def __init__(self, recipe: NerRecipe):
         self.recipe = recipe
-        self.evaluation = EVALUATION | asdict(recipe.policy())
         self.labels = Labels(tuple(recipe.types), recipe.rename, tuple(recipe.ignore))
         self.policy = recipe.policy()
         self.names = label_names(recipe.types)
         if recipe.nested == "per_type":
             self.names = tuple(f"{kind}/{tag}" for kind in recipe.types for tag in "OBI")
+
+    @property
+    def evaluation(self) -> dict[str, str]:
+        """With the policies."""
+        return EVALUATION | asdict(self.policy)
 
     @property
     def num_layers(self) -> int:
@@ -226,6 +230,13 @@ class NamedEntities(Task):
         if self.recipe.nested == "concatenated":
             spans = merged(spans)
         return to_characters(sorted(spans), example.words)
+
+    def sides(self, item: Example, answer: list) -> tuple[list, list]:
+        """Spans, each with the layer that it is in."""
+        return tuple(
+            [(number, *span) for number, layer in enumerate(layers) for span in layer]
+            for layers in (item.layers, answer)
+        )
 
     def record(self, item: Example, answer: list) -> dict:
         """Gold (as the policies left it) and predicted entities, offsets into the raw text."""

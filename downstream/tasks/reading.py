@@ -19,7 +19,7 @@ from downstream.items import ReadingQuestion
 from downstream.metrics import reading as metrics
 from downstream.readers import READING
 from downstream.recipe import Recipe
-from downstream.tasks.base import Encoded, Head, Piece, Task
+from downstream.tasks.base import Chief, Encoded, Head, Piece, Task
 from downstream.tasks.heads import a_span
 from downstream.tasks.texts import slices
 
@@ -34,9 +34,9 @@ class ReadingRecipe(Recipe):
     max_tokens: int = 384  # BERT's for SQuAD: a paragraph and its question
     longest_answer: int = 30  # tokens, as BERT's
     list_threshold: float = 0.42  # of the probability of an answer to a list question; BioBERT's for BioASQ
-    figure: str = "f1"  # the one that chooses epochs; mean_reciprocal_rank for BioASQ's factoids
+    language: str = "en"  # whose articles do not count; en is SQuAD's
 
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(READING)}
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(READING), "language": tuple(metrics.ARTICLES)}
 
 
 class Window(NamedTuple):
@@ -66,11 +66,18 @@ class Answer(NamedTuple):
 class ExtractiveAnswers(Task):
     """The span that answers a question, or none; of a list question, all that are likely enough."""
 
+    chiefs: ClassVar = {
+        "f1": Chief(("f1",), "token_f1"),
+        "exact_match": Chief(("exact_match",), "exact_match"),
+        "mean_reciprocal_rank": Chief(("factoids", "mean_reciprocal_rank"), "factoid_reciprocal_rank"),
+        "lenient_accuracy": Chief(("factoids", "lenient_accuracy"), "lenient_accuracy"),
+        "list_f1": Chief(("lists", "f1"), "list_f1"),
+    }
+    evaluation: ClassVar = {"f1, exact_match": "SQuAD's, of the first answer", "factoids, lists": "BioASQ's"}
+
     def __init__(self, recipe: ReadingRecipe):
         self.recipe = recipe
         self.names = ()
-        self.chief = tuple(recipe.figure.split("."))
-        self.evaluation = metrics.EVALUATION
         self.may_be_none = False  # whether texts may leave a question without an answer, as SQuAD 2's
 
     def read(self, path: Path, format: str, counts: Counter) -> list[ReadingQuestion]:
@@ -140,14 +147,21 @@ class ExtractiveAnswers(Task):
         return sorted((one for one in found if one.text), key=lambda one: -one.logit)[:BEST]
 
     def score(self, items: list[ReadingQuestion], answers: list[Answer]) -> dict:
-        """The first answer against SQuAD's measures; of list questions, all that are likely enough."""
-        return metrics.reading(
-            [item.answers for item in items],
-            [self._given(item, answer) for item, answer in zip(items, answers, strict=True)],
-            [item.is_list for item in items],
-        )
+        """SQuAD's measures of the first answer to a question, BioASQ's of the first five, and of lists."""
+        pairs = [(item, self.given(item, answer)) for item, answer in zip(items, answers, strict=True)]
+        single = [(_forms(item), given) for item, given in pairs if not item.is_list]
+        several = [(item.answers, given) for item, given in pairs if item.is_list]
+        figures = {}
+        if single:
+            forms, given = zip(*single, strict=True)
+            figures = metrics.reading(forms, [(*one, "")[0] for one in given], self.recipe.language)
+            figures["factoids"] = metrics.factoids(forms, given)
+        if several:
+            figures["lists"] = metrics.lists(*zip(*several, strict=True))
+        return figures
 
-    def _given(self, item: ReadingQuestion, answer: Answer) -> tuple[str, ...]:
+    def given(self, item: ReadingQuestion, answer: Answer) -> tuple[str, ...]:
+        """The answers to a question, best first; of a list question those that are likely enough, at least one."""
         if not answer.texts or answer.none > answer.probabilities[0]:
             return ()
         if not item.is_list:
@@ -156,13 +170,22 @@ class ExtractiveAnswers(Task):
         likely = [text for text, share in zip(answer.texts, answer.probabilities, strict=True) if share >= limit]
         return tuple(likely) or answer.texts[:1]
 
+    def sides(self, item: ReadingQuestion, answer: Answer) -> tuple | None:
+        """None for a list question where the chief figure is of others, and the other way round."""
+        of_lists, given = self.chief.path[0] == "lists", self.given(item, answer)
+        if item.is_list != of_lists:
+            return None
+        if of_lists:
+            return item.answers, given
+        return _forms(item), given if self.chief.path[0] == "factoids" else (*given, "")[0]
+
     def record(self, item: ReadingQuestion, answer: Answer) -> dict:
         return {
             "id": item.id,
             "text": item.question,
             "contexts": list(item.contexts),
             "gold": [list(forms) for forms in item.answers],
-            "predicted": list(self._given(item, answer)),
+            "predicted": list(self.given(item, answer)),
             "probabilities": list(answer.probabilities),
         }
 
@@ -180,6 +203,11 @@ class ExtractiveAnswers(Task):
             "of lists": sum(item.is_list for item in items),
             "without an answer": sum(not item.answers for item in items),
         }
+
+
+def _forms(item: ReadingQuestion) -> tuple[str, ...]:
+    """What is accepted as its answer."""
+    return tuple(form for answer in item.answers for form in answer)
 
 
 def _on_tokens(spans: Iterable[tuple[int, int]], offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:

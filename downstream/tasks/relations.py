@@ -1,7 +1,7 @@
 """How two mentions in a text are related, told of the whole text in which they are marked or replaced."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -13,7 +13,7 @@ from downstream.items import Mention, Relation
 from downstream.metrics import labels as metrics
 from downstream.readers import RELATIONS
 from downstream.tasks.base import Encoded, Head
-from downstream.tasks.classification import LabelRecipe
+from downstream.tasks.classification import F1S, ONE, LabelRecipe
 from downstream.tasks.heads import a_label
 from downstream.tasks.texts import OfTexts, Pair
 
@@ -41,12 +41,17 @@ class RelationRecipe(LabelRecipe):
 class Relations(OfTexts):
     """A label for each pair of mentions."""
 
+    chiefs: ClassVar = {**F1S, "accuracy": ONE["accuracy"]}
+
     def __init__(self, recipe: RelationRecipe):
         self.recipe = recipe
         self.names = tuple(recipe.labels)
-        self.positive = tuple(name for name in recipe.labels if name != recipe.negative)
-        self.chief = tuple(recipe.figure.split(".")) if recipe.figure else ("micro", "f1")
-        self.evaluation = metrics.EVALUATION | {"show": recipe.show, "classes that count": ", ".join(self.positive)}
+        self.counted = tuple(name for name in recipe.labels if name != recipe.negative)
+
+    @property
+    def evaluation(self) -> dict[str, str]:
+        """With the labels that count."""
+        return {"show": self.recipe.show, "labels that count": ", ".join(self.counted)}
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Relation]:
         return RELATIONS[format](path, self.recipe.kept(), counts)
@@ -74,11 +79,19 @@ class Relations(OfTexts):
 
     def score(self, items: list[Relation], answers: list[str]) -> dict:
         """Micro and macro figures are those of the labels but the negative one."""
-        return metrics.single_label([item.label for item in items], answers, self.names, self.positive)
+        return metrics.single_label([item.label for item in items], answers, self.names, self.counted)
+
+    def sides(self, item: Relation, answer: str) -> tuple[str, str]:
+        """The labels."""
+        return item.label, answer
 
     def record(self, item: Relation, answer: str) -> dict:
         """The text as it was read, and the labels."""
         return {"id": item.id, "text": shown(item, self.recipe.show), "gold": item.label, "predicted": answer}
+
+    def texts(self, item: Relation) -> Iterable[str]:
+        """As it stands in the file."""
+        return [item.text]
 
     def id_of(self, item: Relation) -> str:
         return item.id

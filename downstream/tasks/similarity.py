@@ -10,11 +10,11 @@ import numpy as np
 
 from downstream.files import InputError
 from downstream.items import ScoredPair
-from downstream.metrics import similarity as metrics
+from downstream.metrics.similarity import similarity
 from downstream.readers import PAIRS
 from downstream.readers.columns import Columns
 from downstream.recipe import Recipe
-from downstream.tasks.base import Encoded, Head
+from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.heads import a_number
 from downstream.tasks.texts import OfTexts, Pair
 
@@ -31,11 +31,12 @@ class SimilarityRecipe(Recipe):
 class Similarity(OfTexts):
     """A number for each pair, learned with the squared error."""
 
+    chiefs: ClassVar = {"pearson": Chief(("pearson",), "pearson")}
+    evaluation: ClassVar = {"pearson, spearman": "0 where all answers are the same"}
+
     def __init__(self, recipe: SimilarityRecipe):
         self.recipe = recipe
         self.names = ("score",)
-        self.chief = ("pearson",)
-        self.evaluation = metrics.EVALUATION
 
     def read(self, path: Path, format: str, counts: Counter) -> list[ScoredPair]:
         return PAIRS[format](path, Columns.of(self.recipe.columns), counts)
@@ -60,7 +61,10 @@ class Similarity(OfTexts):
 
     def score(self, items: list[ScoredPair], answers: list[float]) -> dict:
         """Correlations."""
-        return metrics.correlations([item.score for item in items], answers)
+        return similarity([item.score for item in items], answers)
+
+    def sides(self, item: ScoredPair, answer: float) -> tuple[float, float]:
+        return item.score, answer
 
     def record(self, item: ScoredPair, answer: float) -> dict:
         return {"id": item.id, "text": item.first, "second": item.second, "gold": item.score, "predicted": answer}
