@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from downstream.files import InputError, directory_written_whole, write_json
+from downstream.leakage import in_training
 from downstream.learners.base import Learner
 from downstream.results import summarise, write_results
 from downstream.splits import Splits
@@ -65,6 +66,7 @@ class Experiment:
             on_dev, note = self.task.chosen(results[-1]["dev"]), " (finished before)" if before else ""
             print(f"{unit.name}: {' '.join(self.task.chief.path)} on dev {on_dev:.4f}{note}", flush=True)
         summary = summarise(results, self.conditions, self.task)
+        summary["shared_with_training"] = [in_training(self.task, splits) for splits in self.folds]
         if self.learner.saves:
             summary["model_seed"] = json.loads((self.output / "model" / "finetuning.json").read_text())["seed"]
         summary["seconds"] = round(time.perf_counter() - started, 1)

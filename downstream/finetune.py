@@ -21,7 +21,7 @@ from downstream.tasks.base import Task
 from downstream.training import Machine
 
 
-def arguments() -> argparse.Namespace:
+def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m downstream.finetune", description=__doc__.split("\n\n")[0])
     parser.add_argument("recipe", type=Path, help="the task's yaml file, for example recipes/finetune/sample.yaml")
     source = parser.add_mutually_exclusive_group(required=True)
@@ -57,11 +57,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--bf16", action="store_true", help="bf16 autocast: faster on GPUs and on CPUs that have it")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
     parser.add_argument("--overwrite", action="store_true", help="throw away what an earlier run left in the output")
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
-def main() -> None:
-    args = arguments()
+def main(argv: list[str] | None = None) -> None:
+    """The command line; `argv` in place of that of the process."""
+    args = arguments(argv)
     if args.seeds < 1:
         raise InputError(f"--seeds {args.seeds}: at least one seed is needed.")
     task = load_task(args.recipe)

@@ -23,6 +23,7 @@ class Recipe:
     format: str  # one of the family's readers
     splits: dict[str, str]  # train, dev and test: a file or folder each, below `data`; or all, to be divided
     source: str = ""  # where users get the data
+    folder: str = ""  # what the data set's folder is called, for downstream.evaluate
     data: str | None = None  # a folder, relative to the recipe's; left out where users bring their own by --data
     also_train: dict[str, str] = field(default_factory=dict)  # more for training: a path below `data`, and its format
     dev_share: float | None = None  # of train's documents, or of all, where the data have no dev
