@@ -73,8 +73,8 @@ class Recipe:
         with_folds = any(FOLD in path for path in self.splits.values())
         if with_folds and ("all" in self.splits or self.folds is None):
             raise InputError(
-                f"{file}: {FOLD} stands for the number of a fold in paths of train, dev or test, and goes with folds, how "
-                "many; add folds, or name the paths without it."
+                f"{file}: {FOLD} stands for the number of a fold in paths of train, dev or test; say how many by folds, "
+                "or name the paths without it."
             )
         keys = ("dev_share", "test_share") + ("folds",) * (not with_folds)
         given, allowed = tuple(key for key in keys if getattr(self, key) is not None), DRAWN_BY[frozenset(self.splits)]
