@@ -99,10 +99,10 @@ def frame_of(tokenizer, config) -> Frame:
     """
     bare, framed = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
     before, after = _around(bare, framed)
-    pair = tokenizer("a", "a")
+    pair = tokenizer("a", "a", return_token_type_ids=True)  # whether they are given unasked depends on the version
     first, rest = _around(bare, pair["input_ids"])
     between, last = _around(bare, rest)
-    types = 1 in pair.get("token_type_ids", ()) and getattr(config, "type_vocab_size", 1) > 1
+    types = 1 in pair["token_type_ids"] and getattr(config, "type_vocab_size", 1) > 1
     if not first + between + last:
         first, between, last = before, after, after
     positions = config.max_position_embeddings

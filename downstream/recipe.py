@@ -73,7 +73,7 @@ class Recipe:
         with_folds = any(FOLD in path for path in self.splits.values())
         if with_folds and ("all" in self.splits or self.folds is None):
             raise InputError(
-                f"{file}: {FOLD} stands for the number of a fold in paths of train, dev or test; say how many by folds, "
+                f"{file}: {FOLD} is the number of a fold in paths of train, dev or test; say how many with folds, "
                 "or name the paths without it."
             )
         keys = ("dev_share", "test_share") + ("folds",) * (not with_folds)
@@ -193,7 +193,8 @@ def _value(value: object, kind: type, place: str) -> object:
         except ValueError:
             pass
     if not isinstance(value, wanted) or isinstance(value, bool):
-        raise InputError(f"{place} is {value!r}; {' or '.join(one.__name__ for one in wanted)} is needed.")
+        names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
+        raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")
     inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     if not all(isinstance(one, str) for one in inner):
         raise InputError(f"{place} holds something other than words; put quotes around each of them.")
