@@ -1,7 +1,8 @@
 """A learner on a task over several seeds and folds: what is finished is not done again, what is written is whole.
 
 An output folder holds seed-N/ (seed-N-fold-K/ of cross-validation), each with metrics.json and predictions.jsonl;
-model/, of the best of them on dev; and metrics.json, table.md, scores.png and curves.png over all.
+model/, of the best of them on dev; splits.json, the ids in each split of each fold, where splits were drawn; and
+metrics.json, table.md, scores.png and curves.png over all.
 """
 
 import json
@@ -56,21 +57,41 @@ class Experiment:
     def run(self, num_seeds: int) -> str:
         """Everything that is not finished; writes the results and returns the table.
 
-        Raises InputError for an output that was made under other conditions, or is not from here.
+        Raises InputError, before anything is trained, for an output that was made under other conditions, or is not
+        from here.
         """
         started, results = time.perf_counter(), []
         self.refuse_foreign()
-        for unit in self.units(num_seeds):
-            before = self.finished(unit)
+        earlier = {unit: self.finished(unit) for unit in self.units(num_seeds)}
+        self._write_splits()
+        for unit, before in earlier.items():
             results.append(before or self.run_one(unit))
             on_dev, note = self.task.chosen(results[-1]["dev"]), " (finished before)" if before else ""
             print(f"{unit.name}: {' '.join(self.task.chief.path)} on dev {on_dev:.4f}{note}", flush=True)
+        self._mend_model(results)
         summary = summarise(results, self.conditions, self.task)
         summary["shared_with_training"] = [in_training(self.task, splits) for splits in self.folds]
         if self.learner.saves:
             summary["model_seed"] = json.loads((self.output / "model" / "finetuning.json").read_text())["seed"]
         summary["seconds"] = round(time.perf_counter() - started, 1)
         return write_results(summary, self.output)
+
+    def _write_splits(self) -> None:
+        """The ids of what was drawn; official splits are known by their files."""
+        recipe = self.task.recipe
+        if recipe.draws:
+            ids = [
+                {name: [self.task.id_of(item) for item in part.items] for name, part in splits.items()}
+                for splits in self.folds
+            ]
+            write_json(self.output / "splits.json", {"split_seed": recipe.split_seed, "folds": ids})
+
+    def _mend_model(self, results: list[dict]) -> None:
+        """Train the best again if its model is lost: it was removed, or the run killed as one took another's place."""
+        best = max(results, key=lambda one: self.task.chosen(one["dev"]))
+        if self.learner.saves and not self._holds(self.task.chosen(best["dev"])):
+            print("the model of the best is not in the output and is made again", flush=True)
+            self.run_one(Unit(best["seed"], best["fold"]))
 
     def run_one(self, unit: Unit) -> dict:
         """Train, score and write; the model too if it is the best on dev so far."""
@@ -116,7 +137,7 @@ class Experiment:
         return {"items": len(part.items), **part.counts, **encoded.counts, "types": self.task.describe(part.items)}
 
     def finished(self, unit: Unit) -> dict | None:
-        """The result that an earlier call got under the same conditions, if the best model is there too."""
+        """The result that an earlier call got under the same conditions."""
         file = self.output / unit.name / "metrics.json"
         if not file.is_file():
             return None
@@ -126,21 +147,21 @@ class Experiment:
             raise InputError(
                 f"{file}: made under other conditions ({', '.join(different)}); give another --output, or --overwrite."
             )
-        if self.learner.saves and not (self.output / "model" / "finetuning.json").is_file():
-            return None
         return result
 
     def _keep_if_best(self, unit: Unit, on_dev: float) -> None:
         """Save the model unless the output holds another one of these that did at least as well on dev."""
-        if not self.learner.saves:
-            return
-        target = self.output / "model"
-        if (target / "finetuning.json").is_file():
-            other = json.loads((target / "finetuning.json").read_text(encoding="utf-8"))
-            if other["conditions"] == as_json(self.conditions) and other["dev"] >= on_dev:
-                return
-        notes = {**unit._asdict(), "dev": on_dev, "names": self.task.names, "conditions": self.conditions}
-        self.learner.save(target, notes)
+        if self.learner.saves and not self._holds(on_dev):
+            notes = {**unit._asdict(), "dev": on_dev, "names": self.task.names, "conditions": self.conditions}
+            self.learner.save(self.output / "model", notes)
+
+    def _holds(self, on_dev: float) -> bool:
+        """Whether the output has a model of these conditions that did at least as well on dev."""
+        notes = self.output / "model" / "finetuning.json"
+        if not notes.is_file():
+            return False
+        other = json.loads(notes.read_text(encoding="utf-8"))
+        return other["conditions"] == as_json(self.conditions) and other["dev"] >= on_dev
 
     def refuse_foreign(self) -> None:
         """Raise InputError if a folder that would be replaced is not one that was written from here."""

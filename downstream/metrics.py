@@ -59,14 +59,18 @@ def exact_spans(gold: list[list], predicted: list[list]) -> dict:
 
 
 def over_folds(results: list[dict]) -> dict:
-    """The same nested dictionary with the mean of each figure over the folds, and the sum of each support."""
-    first = results[0]
-    if isinstance(first, dict):
-        return {
-            key: over_folds([one[key] for one in results]) if key != "support" else sum(one[key] for one in results)
-            for key in first
-        }
+    """The same nested dictionary with the mean of each figure over the folds, and the sum of each support.
+
+    A type that does not occur in some of the folds counts in the others.
+    """
     values = [value for value in results if value is not None]
+    if values and isinstance(values[0], dict):
+        keys = dict.fromkeys(key for one in values for key in one)
+        columns = {key: [one.get(key) for one in values] for key in keys}
+        return {
+            key: sum(filter(None, column)) if key == "support" else over_folds(column)
+            for key, column in columns.items()
+        }
     return statistics.fmean(values) if values else None
 
 

@@ -93,13 +93,18 @@ def load_tokenizer(folder: Path):
 
 
 def frame_of(tokenizer, config) -> Frame:
-    """The frame of sequences and pairs; the limit is the lower one of the tokenizer's and the model's."""
+    """The frame of sequences and pairs; the limit is the lower one of the tokenizer's and the model's.
+
+    A tokenizer that has special tokens for a sequence and none for a pair gets `<s> A </s> B </s>`, as BERT's.
+    """
     bare, framed = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
     before, after = _around(bare, framed)
-    pair = tokenizer("a", "a")
+    pair = tokenizer("a", "a", return_token_type_ids=True)  # whether they are given unasked depends on the version
     first, rest = _around(bare, pair["input_ids"])
     between, last = _around(bare, rest)
-    types = 1 in pair.get("token_type_ids", ()) and getattr(config, "type_vocab_size", 1) > 1
+    types = 1 in pair["token_type_ids"] and getattr(config, "type_vocab_size", 1) > 1
+    if not first + between + last:
+        first, between, last = before, after, after
     positions = config.max_position_embeddings
     if config.model_type in ROBERTA_FAMILY:
         positions -= config.pad_token_id + 1
@@ -127,14 +132,19 @@ def load_model(folder: Path, head: Head, random_init: bool, dropout: float | Non
     if random_init:
         return head.auto.from_config(config).float()
     model, missing = load_weights(head.auto, folder, config=config)
-    # A pooler that the pretraining had no use for is part of the new head.
-    missing = [name for name in missing if name.startswith(f"{model.base_model_prefix}.") and ".pooler." not in name]
+    missing = [name for name in missing if is_encoders(name, model)]
     if missing:
         raise InputError(
             f"{folder}: it lacks {len(missing)} weights of the encoder (first: {missing[0]}), which would be random; "
             "export it again, or say --random-init."
         )
     return model
+
+
+def is_encoders(name: str, model) -> bool:
+    """Whether this weight of a model with a head is the encoder's. A pooler is not: it is the first layer of a head,
+    and the folders of models that were pretrained without one lack it."""
+    return name.startswith(f"{model.base_model_prefix}.") and ".pooler." not in name
 
 
 def _labels(head: Head) -> dict:

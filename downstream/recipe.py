@@ -12,6 +12,11 @@ from downstream.files import InputError, read_text
 
 PROTOCOLS = Path(__file__).parent / "protocols"  # ours; a recipe's own are in protocols/ beside it
 FOLD = "{fold}"  # stands in the paths of splits for the number of the fold
+DRAWN_BY = {  # the splits that a recipe names, and the keys that draw the missing ones: one of these sets
+    frozenset(("train", "dev", "test")): ((),),
+    frozenset(("train", "test")): (("dev_share",),),
+    frozenset(("all",)): (("dev_share", "test_share"), ("folds",)),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,25 +54,40 @@ class Recipe:
             raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least 8.")
         self._check_splits(file)
 
-    def _check_splits(self, file: Path) -> None:
-        names, shares = set(self.splits), (self.dev_share, self.test_share)
-        if any(share is not None and not 0 < share < 1 for share in shares) or (self.folds or 3) < 3:
-            raise InputError(f"{file}: dev_share and test_share lie between 0 and 1, folds begin at 3.")
-        if self.also_train and "train" not in names:
-            raise InputError(f"{file}: also_train goes with splits that have a train.")
-        official = names in ({"train", "dev", "test"}, {"train", "test"}) and self.test_share is None
-        if official and ("dev" in names) == (self.dev_share is None) and bool(self.folds) == self._has_folds():
-            return
-        drawn = self.folds is None and None not in shares or self.folds and shares == (None, None)
-        if names == {"all"} and drawn and not self._has_folds():
-            return
-        raise InputError(
-            f"{file}: splits are train, dev and test; or train and test, with dev_share; or all, with dev_share and "
-            f"test_share, or with folds; paths hold {FOLD} where folds are official; found {', '.join(self.splits)}."
-        )
+    @property
+    def draws(self) -> bool:
+        """Whether some split is not an official one, but drawn from ids and split_seed."""
+        return "all" in self.splits or self.dev_share is not None
 
-    def _has_folds(self) -> bool:
-        return any(FOLD in path for path in self.splits.values())
+    def _check_splits(self, file: Path) -> None:
+        shares = [share for share in (self.dev_share, self.test_share) if share is not None]
+        if not all(0 < share < 1 for share in shares) or sum(shares) >= 1:
+            raise InputError(f"{file}: dev_share and test_share lie between 0 and 1 and leave something to train.")
+        if self.also_train and "train" not in self.splits:
+            raise InputError(f"{file}: also_train goes with splits that have a train.")
+        if self.folds is not None and self.folds < 3:
+            raise InputError(f"{file}: folds is {self.folds}; three are the fewest that give train, dev and test.")
+        self._check_combination(file)
+
+    def _check_combination(self, file: Path) -> None:
+        """That the splits which the recipe does not name can be drawn, and in one way only."""
+        if frozenset(self.splits) not in DRAWN_BY:
+            raise InputError(
+                f"{file}: splits names {', '.join(self.splits)}; name train, dev and test, or train and test, or all."
+            )
+        with_folds = any(FOLD in path for path in self.splits.values())
+        if with_folds and ("all" in self.splits or self.folds is None):
+            raise InputError(
+                f"{file}: {FOLD} is the number of a fold in paths of train, dev or test; say how many with folds, "
+                "or name the paths without it."
+            )
+        keys = ("dev_share", "test_share") + ("folds",) * (not with_folds)
+        given, allowed = tuple(key for key in keys if getattr(self, key) is not None), DRAWN_BY[frozenset(self.splits)]
+        if given not in allowed:
+            raise InputError(
+                f"{file}: with splits {', '.join(self.splits)} goes {' or '.join(map(_listed, allowed))}, but it has "
+                f"{_listed(given)}; folds that are official have {FOLD} in their paths."
+            )
 
 
 @dataclass(frozen=True)
@@ -76,8 +96,8 @@ class Protocol:
 
     batch: int  # sequences an update
     learning_rate: float
-    epochs: int  # at most
     source: str  # who chose these numbers, or how they were chosen
+    epochs: int | None = None  # at most; this or `updates` is needed
     head_learning_rate: float | None = None  # of the new layer, which begins as noise; left out: the encoder's
     weight_decay: float = 0.01  # BERT's, and AliBERT's
     warmup: float = 0.1  # share of all updates, as BERT's and ELECTRA's fine-tuning
@@ -89,13 +109,36 @@ class Protocol:
     updates: int | None = None  # in place of `epochs`, for protocols that count so
     warmup_updates: int | None = None  # in place of `warmup`
 
+    def check(self, file: Path) -> None:
+        """Raises InputError for a value out of range."""
+        if (self.epochs is None) == (self.updates is None):
+            raise InputError(f"{file}: give either epochs or updates (null leaves one out).")
+        for key in ("batch", "epochs", "patience", "updates", "warmup_updates"):
+            if getattr(self, key) is not None and getattr(self, key) < 1:
+                raise InputError(f"{file}: {key} is {getattr(self, key)}; it starts at 1.")
+        for key in ("learning_rate", "head_learning_rate", "clip"):
+            if getattr(self, key) is not None and getattr(self, key) <= 0:
+                raise InputError(f"{file}: {key} is {getattr(self, key)}; it is above 0.")
+        if not 0 <= self.warmup <= 1:
+            raise InputError(f"{file}: warmup is {self.warmup}; it is a share of the updates, 0 to 1.")
+        if not 0 <= (self.dropout or 0) < 1:
+            raise InputError(f"{file}: dropout is {self.dropout}; it is a share, at least 0 and below 1.")
+        if not 0 < self.layer_decay <= 1:
+            raise InputError(f"{file}: layer_decay is {self.layer_decay}; it is above 0, and 1 is none.")
+        if self.keep not in ("best", "last"):
+            raise InputError(f"{file}: keep is {self.keep!r}; choose best or last.")
+
+
+def _listed(keys: tuple[str, ...]) -> str:
+    return " and ".join(keys) or "none of dev_share, test_share, folds"
+
 
 def load_recipe(file: Path, kinds: dict[str, type[Recipe]]) -> Recipe:
     """Read and check a task's recipe, of the class that `kinds` has for its kind. Raises InputError for an unknown or
     missing key and for a value out of range."""
     values = _mapping(file)
     kind = values.get("kind", Recipe.kind)
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise InputError(f"{file}: kind is {kind!r}; choose one of {', '.join(kinds)}.")
     recipe = _build(kinds[kind], values, file)
     recipe.check(file)
@@ -121,18 +164,7 @@ def load_protocol(recipe_file: Path, name: str, changes: list[str]) -> Protocol:
                 f"--set {change}: {value!r} is no yaml value; write it as in the protocol's file."
             ) from None
     protocol = _build(Protocol, values, file)
-    if protocol.keep not in ("best", "last"):
-        raise InputError(f"{file}: keep is {protocol.keep!r}; choose best or last.")
-    if not 0 < protocol.layer_decay <= 1 or any(
-        (count or 1) < 1 for count in (protocol.updates, protocol.warmup_updates)
-    ):
-        raise InputError(f"{file}: layer_decay is a share (above 0, 1: none), updates start at 1; got {protocol}.")
-    if protocol.batch < 1 or protocol.epochs < 1 or not 0 <= protocol.warmup <= 1 or (protocol.patience or 1) < 1:
-        raise InputError(f"{file}: batch, epochs, patience start at 1, warmup is a share (0 to 1); got {protocol}.")
-    if any(rate is not None and rate <= 0 for rate in (protocol.learning_rate, protocol.head_learning_rate)):
-        raise InputError(f"{file}: learning rates are above 0; got {protocol}.")
-    if not 0 <= (protocol.dropout or 0) < 1:
-        raise InputError(f"{file}: dropout is a share, at least 0 and below 1; got {protocol.dropout}.")
+    protocol.check(file)
     return protocol
 
 
@@ -166,7 +198,8 @@ def _value(value: object, kind: type, place: str) -> object:
         except ValueError:
             pass
     if not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted:
-        raise InputError(f"{place} is {value!r}; {' or '.join(one.__name__ for one in wanted)} is needed.")
+        names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
+        raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")
     inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     if not all(isinstance(one, str) for one in inner):
         raise InputError(f"{place} holds something other than words; put quotes around each of them.")

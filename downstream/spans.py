@@ -43,9 +43,7 @@ def words_of(text: str) -> list[tuple[int, int]]:
 
 def flatten(entities: Iterable[Entity], policy: Policy, counts: Counter) -> list[Span]:
     """The entities that can stand together in one flat sequence, in order of the text; spans are characters."""
-    spans = _continuous(entities, policy.discontinuous, counts)
-    unique = list(dict.fromkeys(spans))
-    counts["duplicates dropped"] += len(spans) - len(unique)
+    unique = _unique(_continuous(entities, policy.discontinuous, counts), counts)
     sign = 1 if policy.nested == "innermost" else -1
     kept: list[Span] = []
     for span in sorted(unique, key=lambda span: sign * (span.end - span.start)):  # stable: ties in the file's order
@@ -69,6 +67,13 @@ def _continuous(entities: Iterable[Entity], policy: str, counts: Counter) -> lis
         elif policy == "hull":
             spans.append(Span(entity.start, entity.end, entity.label))
     return spans
+
+
+def _unique(spans: list[Span], counts: Counter) -> list[Span]:
+    """In the same order."""
+    unique = list(dict.fromkeys(spans))
+    counts["duplicates dropped"] += len(spans) - len(unique)
+    return unique
 
 
 def _relation(span: Span, kept: Span) -> str:
@@ -110,8 +115,11 @@ def layers_of(
         own = [[entity for entity in entities if entity.label == kind] for kind in types]
         return [on_words(flatten(some, policy, counts), words, policy, counts) for some in own]
     if policy.nested == "concatenated":
-        spans = sorted(dict.fromkeys(_continuous(entities, policy.discontinuous, counts)))
-        return [concatenated([one for span in spans for one in on_words([span], words, policy, counts)])]
+        spans = _unique(_continuous(entities, policy.discontinuous, counts), counts)
+        placed = [one for span in spans for one in on_words([span], words, policy, counts)]
+        stretches = concatenated(placed)
+        counts["entities that concatenated labels change"] += (Counter(placed) - Counter(merged(stretches))).total()
+        return [stretches]
     return [on_words(flatten(entities, policy, counts), words, policy, counts)]
 
 

@@ -12,6 +12,8 @@ from downstream.files import InputError
 from downstream.recipe import FOLD, Recipe
 from downstream.tasks.base import Task
 
+RARE = "rare"  # strata that are too few to be in every fold are one, or scikit-learn refuses where all are
+
 
 class Part(NamedTuple):
     """A split: its items, and what was read, changed and read past."""
@@ -126,6 +128,8 @@ def _stratified(task: Task, items: list) -> Iterator[set[int]]:
     strata, groups = [task.stratum(item) for item in items], [task.group(item) for item in items]
     if len(set(groups)) < recipe.folds:
         raise InputError(f"{recipe.task}: {len(set(groups))} documents are too few for {recipe.folds} folds.")
+    frequent = {stratum for stratum, count in Counter(strata).items() if count >= recipe.folds}
+    strata = [stratum if stratum in frequent else RARE for stratum in strata]
     folds = StratifiedGroupKFold(recipe.folds, shuffle=True, random_state=recipe.split_seed)
     for _, test in folds.split(items, strata, groups):
         yield set(test.tolist())

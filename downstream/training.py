@@ -11,15 +11,16 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from downstream.files import InputError
 from downstream.learners.base import Epoch
+from downstream.models import is_encoders
 from downstream.recipe import Protocol
 from downstream.tasks.base import Head, Piece
 
 POOL = 8  # batches sorted by length together: next to no padding, and still another mixture every epoch
 PREDICTION_TOKENS = 2048  # a prediction batch, padding included: larger ones leave the cache and were slower on CPUs
-LAYER = re.compile(
-    r"\.(?:layer|layers|albert_layer_groups)\.(\d+)\."
-)  # BERT's, RoBERTa's, ELECTRA's; DistilBERT's; ALBERT's
+# The number of a layer in the names of weights: of BERT, RoBERTa, ELECTRA, DistilBERT; of ModernBERT; of ALBERT.
+LAYER = re.compile(r"\.(?:layer|layers|albert_layer_groups)\.(\d+)\.")
 
 
 class Machine(NamedTuple):
@@ -71,7 +72,8 @@ def optimizer_of(model, protocol: Protocol, num_updates: int):
     """AdamW (torch's betas and epsilon, which are BERT's up to 0.01 of epsilon) and its schedule.
 
     With layer_decay d, layer l of n learns with rate x d^(n - 1 - l), the embeddings with rate x d^n, as ELECTRA's
-    fine-tuning; layers that share their weights, as ALBERT's, are one.
+    fine-tuning; layers that share their weights, as ALBERT's, are one. Raises InputError for an encoder whose layers
+    cannot be told by the names of its weights.
     """
     head_rate = protocol.learning_rate if protocol.head_learning_rate is None else protocol.head_learning_rate
     shares = _shares(model, protocol.layer_decay)
@@ -94,8 +96,10 @@ def optimizer_of(model, protocol: Protocol, num_updates: int):
 
 def _shares(model, decay: float) -> dict[str, float]:
     """By name of each parameter of the encoder, the share of the learning rate that it has."""
-    own = {f"{model.base_model_prefix}.{name}" for name, _ in model.base_model.named_parameters()}
+    own = [name for name, _ in model.named_parameters() if is_encoders(name, model)]
     layers = {name: int(found[1]) for name in own if (found := LAYER.search(name))}
+    if decay < 1 and not layers:
+        raise InputError(f"layer_decay is {decay}: no layers are known of {model.config.model_type}; leave it out.")
     depth = max(layers.values(), default=-1) + 1
     return {name: decay ** (depth - 1 - layers[name] if name in layers else depth) for name in own}
 

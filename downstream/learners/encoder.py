@@ -59,8 +59,9 @@ class Encoder(Learner):
         torch.manual_seed(seed)
         head, (folder, random, frozen) = self.task.head(), self.start
         self.model = models.load_model(folder, head, random, self.protocol.dropout).to(self.machine.device)
-        if frozen:
-            self.model.base_model.requires_grad_(False)
+        for name, weight in self.model.named_parameters():
+            if frozen and models.is_encoders(name, self.model):
+                weight.requires_grad_(False)
         self.learned = Learned(self.model, head, self.frame.padding, self.machine)
 
         def on_dev() -> float:

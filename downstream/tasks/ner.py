@@ -33,10 +33,9 @@ class NerRecipe(Recipe):
     types: list[str]  # the entity types, in the order of the tables
     rename: dict[str, str] = field(default_factory=dict)  # type in the files -> type of the task
     ignore: list[str] = field(default_factory=list)  # types that are dropped, and counted
-    nested: str = (
-        "outermost"  # of entities that overlap keep the longest; innermost: the shortest; concatenated: a word's
-    )
-    # types make one label (DrBenchmark's QUAERO); per_type: one head a type, of which each keeps its longest
+    # Of entities that overlap keep the longest; innermost: the shortest; concatenated: a word's types make one label
+    # (DrBenchmark's QUAERO); per_type: a head for each type, of which each keeps its longest.
+    nested: str = "outermost"
     discontinuous: str = "split"  # each fragment an entity; hull: first to last character; drop
     partial_words: str = "expand"  # an entity that begins or ends inside a word takes the whole word; drop
     sequence: str = "line"  # a sequence a line, where a line is a sentence; window: as many lines as fit
@@ -87,18 +86,15 @@ class NamedEntities(Task):
         self.labels = Labels(tuple(recipe.types), recipe.rename, tuple(recipe.ignore))
         self.policy = recipe.policy()
         self.names = label_names(recipe.types)
-        if recipe.nested == "per_type":
+        self.per_type = recipe.nested == "per_type"
+        if self.per_type:
             self.names = tuple(f"{kind}/{tag}" for kind in recipe.types for tag in "OBI")
+        self.num_layers = len(recipe.types) if self.per_type else 1  # of flat tags
 
     @property
     def evaluation(self) -> dict[str, str]:
         """With the policies."""
         return EVALUATION | asdict(self.policy)
-
-    @property
-    def num_layers(self) -> int:
-        """Of flat tags."""
-        return len(self.recipe.types) if self.recipe.nested == "per_type" else 1
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Example]:
         """Raises InputError for annotations that cannot be used."""
@@ -107,10 +103,7 @@ class NamedEntities(Task):
     def example(self, document: Document, counts: Counter) -> Example:
         """A document with what of its gold can be held."""
         words = words_of(document.text)
-        layers = layers_of(document.entities, words, self.policy, self.recipe.types, counts)
-        counts.update({"documents": 1, "words": len(words), "empty documents": int(not words)})
-        counts.update({"entities read": len(document.entities), "entities kept": sum(map(len, layers))})
-        return Example(document, words, layers)
+        return Example(document, words, layers_of(document.entities, words, self.policy, self.recipe.types, counts))
 
     def begin(self, items: list[Example]) -> None:
         """Concatenated labels are those that occur in training."""
@@ -125,7 +118,7 @@ class NamedEntities(Task):
 
     def head(self) -> Head:
         """A classifier of the words' tags, or one for each type."""
-        if self.recipe.nested == "per_type":
+        if self.per_type:
             return a_label_per_token_and_type(self.names, self.num_layers)
         return a_label_per_token(self.names)
 
@@ -134,7 +127,7 @@ class NamedEntities(Task):
 
         Notes are, of each item, the words that each of its tokens covers, first to last (excluded).
         """
-        found = Encoded(items, [], Counter())
+        found = Encoded(items, [], self._sizes(items))
         texts = [example.document.text for example in items]
         encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         size = frame.room(self.recipe.max_tokens)
@@ -158,20 +151,31 @@ class NamedEntities(Task):
         found.counts["sequences"] = len(found.pieces)
         return found
 
+    def _sizes(self, items: list[Example]) -> Counter:
+        return Counter(
+            {
+                "documents": len(items),
+                "empty documents": sum(not one.words for one in items),
+                "words": sum(len(one.words) for one in items),
+                "entities read": sum(len(one.document.entities) for one in items),
+                "entities kept": sum(len(self.entities(one, one.layers)) for one in items),
+            }
+        )
+
     def _targets(self, example: Example, covered: list[tuple[int, int]], counts: Counter) -> list:
         """A label id a token, or one a layer; IGNORED for a label that training has not."""
         ids = {name: number for number, name in enumerate(self.names)}
         layers = []
         for layer in range(self.num_layers):
             tags = token_tags(example.tags(layer), covered, counts)
-            if self.num_layers > 1:
+            if self.per_type:
                 layers.append(["OBI".index(tag[0]) for tag in tags])
             else:
                 counts["entities of a label that training has not"] += sum(
                     tag[0] == "B" and tag not in ids for tag in tags
                 )
                 layers.append([ids.get(tag, IGNORED) for tag in tags])
-        return layers[0] if len(layers) == 1 else [list(row) for row in zip(*layers, strict=True)]
+        return [list(row) for row in zip(*layers, strict=True)] if self.per_type else layers[0]
 
     def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[list[list[Span]]]:
         """Spans in words, a list for each layer."""
@@ -190,39 +194,29 @@ class NamedEntities(Task):
         return answers
 
     def _tags(self, rows: list, layer: int) -> list[str]:
-        if self.num_layers == 1:
+        if not self.per_type:
             return [self.names[number] for number in rows]
         kind = self.recipe.types[layer]
         return [("O", f"B-{kind}", f"I-{kind}")[row[layer]] for row in rows]
 
     def score(self, items: list[Example], answers: list) -> dict:
         """Strict figures of the layers; then against every annotated entity, and what a perfect tagger has there."""
+        pairs = list(zip(items, answers, strict=True))
         gold = [example.tags(layer) for example in items for layer in range(self.num_layers)]
-        mine = [
-            tags_of(spans, len(example.words))
-            for example, layers in zip(items, answers, strict=True)
-            for spans in layers
-        ]
+        mine = [tags_of(spans, len(example.words)) for example, layers in pairs for spans in layers]
         everything = [gold_spans(example) for example in items]
-        types = (
-            self.recipe.types
-            if self.recipe.nested != "concatenated"
-            else sorted(
-                {
-                    span.label
-                    for layers in [*(one.layers for one in items), *answers]
-                    for spans in layers
-                    for span in spans
-                }
-            )
-        )
         return {
-            **scores(gold, mine, types),
-            "every_gold_span": exact_spans(
-                everything, [self.entities(*pair) for pair in zip(items, answers, strict=True)]
-            ),
+            **scores(gold, mine, self._rows(items)),
+            "every_gold_span": exact_spans(everything, [self.entities(*pair) for pair in pairs]),
             "ceiling": exact_spans(everything, [self.entities(example, example.layers) for example in items]),
         }
+
+    def _rows(self, items: list[Example]) -> list[str]:
+        """The types of the table: the recipe's; of concatenated labels those of the gold, so that every seed has the
+        same ones."""
+        if self.recipe.nested != "concatenated":
+            return self.recipe.types
+        return sorted({span.label for example in items for layer in example.layers for span in layer})
 
     def entities(self, example: Example, layers: list[list[Span]]) -> list[Span]:
         """Entities in characters of the raw text, in its order."""

@@ -7,12 +7,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tiny_models import write_electra, write_roberta
+from tokenizers import Tokenizer, processors
 from transformers import AutoModel, AutoModelForTokenClassification
 
 from downstream.files import InputError
 from downstream.models import device_of, fingerprint, frame_of, load_config, load_model, load_tokenizer, save_model
+from downstream.tasks.heads import a_label, a_label_per_token, a_number, a_span, labels
 
-NAMES = ["O", "B-anatomy", "I-anatomy"]
+HEAD = a_label_per_token(["O", "B-anatomy", "I-anatomy"])
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def folder(request, originals, tmp_path):
 
 
 def test_the_encoder_is_the_pretrained_one_and_the_labels_have_their_names(folder):
-    model = load_model(folder, NAMES, random_init=False)
+    model = load_model(folder, HEAD, random_init=False)
     pretrained = AutoModel.from_pretrained(folder).state_dict()
     ours = model.base_model.state_dict()
     assert ours and all(torch.equal(tensor, pretrained[name]) for name, tensor in ours.items())
@@ -36,23 +38,40 @@ def test_the_encoder_is_the_pretrained_one_and_the_labels_have_their_names(folde
 
 def test_random_init_keeps_nothing_but_the_architecture(folder):
     torch.manual_seed(5)
-    model = load_model(folder, NAMES, random_init=True)
-    pretrained = load_model(folder, NAMES, random_init=False).state_dict()
+    model = load_model(folder, HEAD, random_init=True)
+    pretrained = load_model(folder, HEAD, random_init=False).state_dict()
     matrices = [name for name, tensor in model.state_dict().items() if tensor.ndim == 2 and tensor.is_floating_point()]
     assert matrices and not any(torch.equal(model.state_dict()[name], pretrained[name]) for name in matrices)
+
+
+@pytest.mark.parametrize(
+    "head, problem, names",
+    [
+        (a_label(["no", "yes"]), "single_label_classification", {0: "no", 1: "yes"}),
+        (labels(["a", "b", "c"]), "multi_label_classification", {0: "a", 1: "b", 2: "c"}),
+        (a_number(), "regression", {0: "score"}),
+        (a_span(), None, None),
+    ],
+)
+def test_the_configuration_says_what_the_head_is(folder, tmp_path, head, problem, names):
+    model = load_model(folder, head, random_init=False)
+    save_model(model, folder, tmp_path / "saved", {})
+    config = head.auto.from_pretrained(tmp_path / "saved").config
+    assert config.problem_type == problem and (names is None or config.id2label == names)
+    assert config.label2id == {name: number for number, name in config.id2label.items()}
 
 
 @pytest.mark.parametrize("random_init", [False, True])
 def test_a_folder_in_half_precision_is_fine_tuned_in_single(folder, random_init):
     AutoModel.from_pretrained(folder).half().save_pretrained(folder)
-    model = load_model(folder, NAMES, random_init)
+    model = load_model(folder, HEAD, random_init)
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
 
 
 def test_the_dropout_of_the_protocol_takes_the_place_of_the_models(folder):
     rates = {}
     for asked in (None, 0.25):
-        model = load_model(folder, NAMES, False, dropout=asked)
+        model = load_model(folder, HEAD, False, dropout=asked)
         rates[asked] = {layer.p for layer in model.modules() if isinstance(layer, torch.nn.Dropout)}
     assert rates[0.25] == {0.25} and 0.25 not in rates[None]
 
@@ -61,7 +80,7 @@ def test_the_same_seed_gives_the_same_head(folder):
     heads = []
     for _ in range(2):
         torch.manual_seed(3)
-        heads.append(load_model(folder, NAMES, random_init=False).classifier.weight)
+        heads.append(load_model(folder, HEAD, random_init=False).classifier.weight)
     assert torch.equal(*heads)
 
 
@@ -71,14 +90,14 @@ def test_a_missing_encoder_weight_is_refused(folder):
     del weights[gone]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     with pytest.raises(InputError, match="lacks 1 weights of the encoder .*query.weight"):
-        load_model(folder, NAMES, random_init=False)
+        load_model(folder, HEAD, random_init=False)
 
 
 def test_truncated_weights_are_refused(folder):
     with open(folder / "model.safetensors", "r+b") as handle:
         handle.truncate(1000)
     with pytest.raises(InputError, match="no usable weights"):
-        load_model(folder, NAMES, random_init=False)
+        load_model(folder, HEAD, random_init=False)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +105,7 @@ def test_truncated_weights_are_refused(folder):
     [
         ("config.json", load_config, "no config.json in it"),
         ("tokenizer.json", load_tokenizer, "no tokenizer in it"),
-        ("model.safetensors", lambda folder: load_model(folder, NAMES, False), "no weights in it"),
+        ("model.safetensors", lambda folder: load_model(folder, HEAD, False), "no weights in it"),
     ],
 )
 def test_a_missing_file_is_named(folder, file, load, complaint):
@@ -111,7 +130,7 @@ def test_a_damaged_tokenizer_is_refused(folder):
 
 
 def test_a_saved_model_predicts_the_same_and_cannot_be_fine_tuned_by_mistake(folder, tmp_path):
-    model = load_model(folder, NAMES, random_init=False).eval()
+    model = load_model(folder, HEAD, random_init=False).eval()
     save_model(model, folder, tmp_path / "saved", {"seed": 1})
     again = AutoModelForTokenClassification.from_pretrained(tmp_path / "saved").eval()
     ids = torch.tensor([[0, 5, 6, 2]])
@@ -123,7 +142,7 @@ def test_a_saved_model_predicts_the_same_and_cannot_be_fine_tuned_by_mistake(fol
 
 
 def test_a_save_that_fails_leaves_the_old_model(folder, tmp_path, monkeypatch):
-    model = load_model(folder, NAMES, random_init=False)
+    model = load_model(folder, HEAD, random_init=False)
     save_model(model, folder, tmp_path / "saved", {"seed": 1})
     monkeypatch.setattr("downstream.models.write_json", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(OSError):
@@ -134,7 +153,64 @@ def test_a_save_that_fails_leaves_the_old_model(folder, tmp_path, monkeypatch):
 
 def test_limits_and_specials(folder):
     frame = frame_of(load_tokenizer(folder), load_config(folder))
-    assert frame == ([0], [2], 1, 32)
+    assert frame[:4] == ([0], [2], 1, 32)
+    assert (frame.room(32), frame.room(20), frame.room(500)) == (30, 18, 30)
+
+
+def pairs_of(folder, post_processor=None, **config):
+    """The frame of a folder whose tokenizer has this post-processor."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    if post_processor:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            *post_processor, special_tokens=[("<s>", 0), ("</s>", 2)]
+        )
+        tokenizer.save(str(folder / "tokenizer.json"))
+    content = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(content | config))
+    return frame_of(load_tokenizer(folder), load_config(folder))
+
+
+ROBERTAS_PAIR = ("<s> $A </s>", "<s> $A </s> </s> $B </s>")
+BERTS_PAIR = ("<s> $A </s>", "<s>:0 $A:0 </s>:0 $B:1 </s>:1")
+
+
+def test_pairs_as_robertas(folder):
+    frame = pairs_of(folder, ROBERTAS_PAIR)
+    assert frame.pair == ([0], [2, 2], [2]) and not frame.types
+    assert frame.around([7, 8], [9]) == ([0, 7, 8, 2, 2, 9, 2], None)
+    assert frame.around([7, 8]) == ([0, 7, 8, 2], None)
+    assert (frame.room(20, pair=True), frame.room(99, pair=True)) == (16, 28)
+
+
+def test_pairs_as_berts_with_token_types(folder):
+    frame = pairs_of(folder, BERTS_PAIR, type_vocab_size=2)
+    assert frame.pair == ([0], [2], [2]) and frame.types
+    assert frame.around([7, 8], [9]) == ([0, 7, 8, 2, 9, 2], [0, 0, 0, 0, 1, 1])
+    assert frame.around([7, 8]) == ([0, 7, 8, 2], None)
+    assert frame.room(20, pair=True) == 17
+
+
+def test_a_model_that_knows_one_token_type_gets_none(folder):
+    assert not pairs_of(folder, BERTS_PAIR, type_vocab_size=1).types
+
+
+@pytest.mark.parametrize("post_processor", [ROBERTAS_PAIR, BERTS_PAIR])
+def test_pairs_are_framed_as_the_tokenizer_frames_them(folder, post_processor):
+    frame = pairs_of(folder, post_processor, type_vocab_size=2)
+    tokenizer = load_tokenizer(folder)
+    texts = "le foie", "douleur du rein"
+    bare = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+    ids, types = frame.around(*bare)
+    whole = tokenizer(*texts, return_token_type_ids=True)
+    assert ids == whole["input_ids"] and (types or [0] * len(ids)) == whole["token_type_ids"]
+    assert frame.around(bare[0])[0] == tokenizer(texts[0])["input_ids"]
+
+
+def test_a_tokenizer_without_a_form_for_pairs_gets_one(folder):
+    tokenizer = load_tokenizer(folder)
+    assert not {0, 2} & set(tokenizer("le", "foie")["input_ids"])  # bare: nothing for a classifier to stand on
+    frame = pairs_of(folder)
+    assert frame.pair == ([0], [2], [2]) and frame.around([7], [9]) == ([0, 7, 2, 9, 2], None)
 
 
 def test_the_models_limit_counts_when_the_tokenizer_names_none(folder):

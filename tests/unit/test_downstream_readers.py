@@ -1,14 +1,21 @@
 """Readers: every entity with the offsets of the file, and one sentence for what cannot be read."""
 
 import json
+from collections import Counter
 
 import pytest
 
 from downstream.documents import Entity, Labels
 from downstream.files import InputError
-from downstream.readers import read_split
+from downstream.readers import ENTITIES
 
 TYPES = Labels(("anatomy", "symptom"))
+
+
+def read_split(format, path, labels):
+    """The documents, and counts of what was read past."""
+    counts = Counter()
+    return ENTITIES[format](path, labels, counts), counts
 
 
 def brat(folder, text, *lines, name="one"):
@@ -175,11 +182,6 @@ def test_json_lines_name_file_and_line_of_a_bad_record(tmp_path, line, complaint
     (tmp_path / "a.jsonl").write_text('{"text": "", "entities": []}\n' + line)
     sentence = refused("jsonl", tmp_path)
     assert "a.jsonl, line 2" in sentence and complaint in sentence
-
-
-def test_missing_and_empty_splits_are_refused(tmp_path):
-    assert "no such file or folder" in refused("brat", tmp_path / "train")
-    assert "no annotated brat document" in refused("brat", tmp_path)
 
 
 def test_quaero_counts_are_those_of_its_authors(shared_data):

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from downstream.files import InputError
-from downstream.recipe import load_protocol, load_recipe
+from downstream.recipe import load_protocol
+from downstream.tasks import load_task
 
 RECIPE = """
 task: t
@@ -19,6 +20,10 @@ learning_rate: 1.0e-3
 epochs: 2
 source: nobody
 """
+
+
+def load_recipe(file: Path):
+    return load_task(file).recipe
 
 
 @pytest.fixture
@@ -62,15 +67,21 @@ def test_the_samples_types_are_the_papers(repository):
     [
         ("speed: 3", "unknown key 'speed'"),
         ("format: xml", "format is 'xml'; choose one of brat, iob, jsonl"),
+        ("kind: poetry", "kind is 'poetry'; choose one of ner"),
+        ("kind: [ner]", "kind is ['ner']; choose one of ner"),
         ("nested: both", "nested is 'both'"),
         ("discontinuous: keep", "discontinuous is 'keep'"),
         ("partial_words: keep", "partial_words is 'keep'"),
         ("sequence: page", "sequence is 'page'"),
-        ("splits: {train: a, dev: b}", "splits needs the keys train, dev, test"),
+        ("splits: {train: a, dev: b}", "splits names train, dev; name train, dev and test, or train and test, or all."),
         ("types: anatomy", "list is needed"),
         ("types: [on]", "put quotes around"),  # yaml's word for True
-        ("types: ['a b']", "has a space or an outer hyphen"),
-        ("types: ['-a']", "has a space or an outer hyphen"),
+        ("types: ['a b']", "'a b' has a space, an outer hyphen, a + or a /"),
+        ("types: ['-a']", "has a space, an outer hyphen"),
+        ("types: ['a-']", "has a space, an outer hyphen"),
+        ("types: ['']", "has a space, an outer hyphen"),
+        ("types: [a+b]", "has a space, an outer hyphen"),
+        ("types: [a/b]", "has a space, an outer hyphen"),
         ("rename: {X: y}", "rename leads to y"),
         ("max_tokens: long", "int is needed"),
         ("max_tokens: 4", "at least 8"),
@@ -84,6 +95,67 @@ def test_a_bad_recipe_is_one_sentence(folder, change, complaint):
     with pytest.raises(InputError, match="t.yaml") as error:
         load_recipe(folder / "t.yaml")
     assert complaint in str(error.value) and "\n" not in str(error.value)
+
+
+OFFICIAL, TWO, ALL = "splits: {train: a, dev: b, test: c}", "splits: {train: a, test: c}", "splits: {all: a}"
+FOLDS = "splits: {train: 'a{fold}', dev: b, test: 'c{fold}'}"
+
+
+def with_splits(folder: Path, *lines: str):
+    kept = [line for line in RECIPE.splitlines() if not line.startswith("splits")]
+    (folder / "t.yaml").write_text("\n".join([*kept, *lines]))
+    return load_recipe(folder / "t.yaml")
+
+
+@pytest.mark.parametrize(
+    "lines, draws",
+    [
+        ([OFFICIAL], False),
+        ([FOLDS, "folds: 3"], False),
+        ([TWO, "dev_share: 0.1"], True),
+        (["splits: {train: 'a{fold}', test: c}", "folds: 10", "dev_share: 0.1"], True),
+        ([ALL, "dev_share: 0.1", "test_share: 0.2"], True),
+        ([ALL, "folds: 3"], True),
+    ],
+)
+def test_splits_are_official_or_drawn(folder, lines, draws):
+    assert with_splits(folder, *lines).draws == draws
+
+
+@pytest.mark.parametrize(
+    "lines, complaint",
+    [
+        ([OFFICIAL, "dev_share: 0.1"], "goes none of dev_share, test_share, folds, but it has dev_share;"),
+        ([OFFICIAL, "test_share: 0.1"], "goes none of dev_share, test_share, folds, but it has test_share;"),
+        ([OFFICIAL, "folds: 3"], "but it has folds; folds that are official have {fold} in their paths."),
+        ([TWO], "with splits train, test goes dev_share, but it has none of"),
+        ([TWO, "dev_share: 0.1", "test_share: 0.1"], "goes dev_share, but it has dev_share and test_share;"),
+        ([TWO, "dev_share: 0.1", "folds: 3"], "goes dev_share, but it has dev_share and folds;"),
+        ([ALL], "with splits all goes dev_share and test_share or folds, but it has none of"),
+        ([ALL, "dev_share: 0.1"], "but it has dev_share;"),
+        ([ALL, "test_share: 0.1"], "but it has test_share;"),
+        ([ALL, "dev_share: 0.1", "test_share: 0.1", "folds: 3"], "but it has dev_share and test_share and folds;"),
+        (["splits: {all: a, test: b}", "folds: 3"], "splits names all, test; name train, dev and test"),
+        (["splits: {all: 'a{fold}'}", "folds: 3"], "{fold} is the number of a fold in paths of train, dev or test"),
+        ([FOLDS], "say how many with folds"),
+        ([FOLDS, "folds: 3", "dev_share: 0.1"], "but it has dev_share;"),
+        ([FOLDS, "folds: 2"], "folds is 2; three are the fewest"),
+        ([ALL, "folds: 0"], "folds is 0; three are the fewest"),
+        ([TWO, "dev_share: 0.0"], "dev_share and test_share lie between 0 and 1"),
+        ([TWO, "dev_share: 1.0"], "dev_share and test_share lie between 0 and 1"),
+        ([ALL, "dev_share: 0.4", "test_share: 0.6"], "leave something to train"),
+        ([ALL, "dev_share: 0.4", "test_share: -0.1"], "lie between 0 and 1"),
+    ],
+)
+def test_a_bad_combination_of_splits_is_one_sentence(folder, lines, complaint):
+    with pytest.raises(InputError, match="t.yaml: ") as error:
+        with_splits(folder, *lines)
+    assert complaint in str(error.value) and "\n" not in str(error.value) and str(error.value).count(". ") == 0
+
+
+def test_a_recipe_comes_back_from_its_values(folder):
+    recipe = with_splits(folder, ALL, "folds: 4", "split_seed: 3", "nested: per_type")
+    assert type(recipe)(**recipe.as_dict()) == recipe and recipe.split_seed == 3
 
 
 @pytest.mark.parametrize("missing", ["task", "format", "splits", "types"])
@@ -104,19 +176,39 @@ def test_settings_change_by_name_and_2e_5_is_a_number(folder):
     [
         ("epochs", "write KEY=VALUE"),
         ("speed=3", "unknown key 'speed'"),
-        ("epochs=0", "start at 1"),
-        ("epochs=1.5", "int is needed"),
-        ("epochs=true", "int is needed"),
+        ("epochs=0", "epochs is 0; it starts at 1"),
+        ("batch=0", "batch is 0; it starts at 1"),
+        ("patience=0", "patience is 0; it starts at 1"),
+        ("warmup_updates=0", "warmup_updates is 0; it starts at 1"),
+        ("updates=100", "give either epochs or updates"),
+        ("epochs=null", "give either epochs or updates"),
+        ("keep=first", "keep is 'first'; choose best or last"),
+        ("layer_decay=0", "layer_decay is 0.0; it is above 0"),
+        ("layer_decay=1.1", "layer_decay is 1.1; it is above 0"),
+        ("clip=0", "clip is 0.0; it is above 0"),
+        ("dropout=1", "dropout is 1.0; it is a share"),
+        ("dropout=-0.1", "dropout is -0.1; it is a share"),
+        ("epochs=[", "is no yaml value"),
+        ("epochs=1.5", "int or null is needed"),
+        ("batch=1.5", "batch is 1.5; int is needed"),
+        ("epochs=true", "int or null is needed"),
         ("learning_rate=fast", "float is needed"),
-        ("learning_rate=0", "learning rates are above 0"),
-        ("head_learning_rate=0.0", "learning rates are above 0"),
-        ("warmup=10", "a share"),
+        ("learning_rate=0", "learning_rate is 0.0; it is above 0"),
+        ("head_learning_rate=0.0", "head_learning_rate is 0.0; it is above 0"),
+        ("warmup=10", "warmup is 10.0; it is a share"),
     ],
 )
 def test_a_bad_setting_is_one_sentence(folder, change, complaint):
     with pytest.raises(InputError) as error:
         load_protocol(folder / "t.yaml", "p", [change])
     assert complaint in str(error.value)
+
+
+def test_updates_take_the_place_of_epochs_and_start_at_1(folder):
+    protocol = load_protocol(folder / "t.yaml", "p", ["epochs=null", "updates=500", "warmup_updates=50"])
+    assert (protocol.epochs, protocol.updates, protocol.warmup_updates) == (None, 500, 50)
+    with pytest.raises(InputError, match="updates is 0; it starts at 1"):
+        load_protocol(folder / "t.yaml", "p", ["epochs=null", "updates=0"])
 
 
 def test_an_unknown_protocol_names_the_known_ones(folder):

@@ -8,7 +8,19 @@ from hypothesis import strategies as st
 from seqeval.scheme import IOB2, Entities
 
 from downstream.documents import Entity
-from downstream.spans import Policy, Span, flatten, on_words, spans_of, tags_of, to_characters, words_of
+from downstream.spans import (
+    Policy,
+    Span,
+    concatenated,
+    flatten,
+    layers_of,
+    merged,
+    on_words,
+    spans_of,
+    tags_of,
+    to_characters,
+    words_of,
+)
 
 DEFAULT = Policy("outermost", "split", "expand")
 
@@ -99,3 +111,79 @@ def test_back_to_characters():
     words = words_of(text)
     [span] = to_characters([Span(0, 3, "symptom")], words)
     assert text[span.start : span.end] == text
+
+
+START_SIZE_LABEL = st.tuples(st.integers(0, 9), st.integers(1, 5), st.sampled_from("abc"))
+WORD_SPANS = st.lists(
+    START_SIZE_LABEL.map(lambda drawn: Span(drawn[0], drawn[0] + drawn[1], drawn[2])), max_size=7, unique=True
+)
+
+
+def of_one_type_meet(spans):
+    """Whether two of one type touch, cross or lie in each other."""
+    pairs = [(one, other) for one in spans for other in spans if one < other and one.label == other.label]
+    return any(one.start <= other.end and other.start <= one.end for one, other in pairs)
+
+
+@given(WORD_SPANS)
+def test_the_way_back_from_concatenated_labels_is_exact_where_none_of_one_type_meet(spans):
+    stretches = concatenated(spans)
+    assert all(left.end <= right.start for left, right in zip(stretches, stretches[1:], strict=False))
+    for word in range(14):
+        labels = {span.label for span in spans if span.start <= word < span.end}
+        assert labels == {
+            one for found in stretches if found.start <= word < found.end for one in found.label.split("+")
+        }
+    assert spans_of(tags_of(stretches, 14)) == stretches
+    if not of_one_type_meet(spans):
+        assert merged(stretches) == sorted(spans)
+
+
+@given(WORD_SPANS)
+def test_what_concatenated_labels_change_is_counted(spans):
+    words, counts = [(number, number + 1) for number in range(14)], Counter()
+    entities = [entity(label, (start, end)) for start, end, label in spans]
+    [stretches] = layers_of(entities, words, Policy("concatenated", "split", "expand"), "abc", counts)
+    changed = len(set(spans) - set(merged(stretches)))
+    assert stretches == concatenated(spans) and counts["entities that concatenated labels change"] == changed
+    if changed:
+        assert of_one_type_meet(spans)
+
+
+@pytest.mark.parametrize(
+    "spans, back",
+    [
+        ([(0, 1, "a"), (1, 2, "a")], None),  # the stretches have the same label, and so a border between them
+        ([(0, 3, "a"), (1, 2, "a")], [(0, 1, "a"), (1, 2, "a"), (2, 3, "a")]),
+        ([(0, 2, "a"), (2, 4, "a"), (1, 3, "b")], [(0, 2, "a"), (1, 2, "b"), (2, 3, "b"), (2, 4, "a")]),
+        ([(0, 2, "a"), (2, 4, "b")], None),
+        ([(0, 4, "a"), (0, 2, "b"), (2, 4, "c")], None),
+        ([(0, 3, "a"), (2, 4, "b")], None),
+    ],
+)
+def test_neighbouring_stretches_that_share_a_type_hold_one_entity_of_it(spans, back):
+    spans = [Span(*span) for span in spans]
+    assert merged(concatenated(spans)) == sorted(back or spans)
+
+
+def test_concatenated_labels_count_duplicates_and_partial_words():
+    counts, words = Counter(), [(0, 4), (5, 9)]
+    entities = [entity("b", (0, 9)), entity("b", (0, 9)), entity("a", (6, 9)), entity("a", (4, 5))]
+    [layer] = layers_of(entities, words, Policy("concatenated", "split", "expand"), "ab", counts)
+    assert layer == [Span(0, 1, "b"), Span(1, 2, "a+b")]
+    assert +counts == Counter(
+        {"duplicates dropped": 1, "entities on partial words (expand)": 1, "entities without a word dropped": 1}
+    )
+
+
+@given(ENTITIES, st.sampled_from(["split", "hull", "drop"]), st.sampled_from(["expand", "drop"]))
+def test_a_layer_a_type_is_what_outermost_keeps_of_that_type_alone(entities, discontinuous, partial):
+    words = [(start, start + 3) for start in range(0, 40, 4)]
+    counts, alone = Counter(), Counter()
+    layers = layers_of(entities, words, Policy("per_type", discontinuous, partial), "ab", counts)
+    outermost = Policy("outermost", discontinuous, partial)
+    for kind, layer in zip("ab", layers, strict=True):
+        own = [one for one in entities if one.label == kind]
+        assert layers_of(own, words, outermost, "ab", alone) == [layer]
+        assert {span.label for span in layer} <= {kind}
+    assert counts == alone
