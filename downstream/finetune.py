@@ -21,7 +21,7 @@ import torch
 from downstream import models
 from downstream.documents import Document
 from downstream.files import InputError, directory_written_whole, exit_with_sentence, write_json
-from downstream.metrics import micro_f1
+from downstream.metrics.entities import micro_f1
 from downstream.readers import read_split
 from downstream.recipe import Protocol, Recipe, load_protocol, load_recipe
 from downstream.results import summarise, versions, write_results

@@ -9,7 +9,9 @@ import torch
 import transformers
 
 from downstream.files import write_json, written_whole
-from downstream.metrics import EVALUATION, FIGURES, over_seeds
+from downstream.metrics.entities import EVALUATION
+from downstream.metrics.rows import FIGURES
+from downstream.metrics.seeds import over_seeds
 from downstream.plots import draw_curves, draw_scores, title
 from downstream.spans import Policy
 

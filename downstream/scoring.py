@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from downstream.metrics import exact_spans, scores
+from downstream.metrics.entities import exact_spans, scores
 from downstream.tasks.ner import Split, gold_spans, predicted_spans
 
 

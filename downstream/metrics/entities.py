@@ -1,12 +1,13 @@
 """Scores of entity recognition: strict seqeval on words, and exact spans against everything that was annotated."""
 
-import statistics
 from collections import Counter
 from collections.abc import Iterable
 
 from seqeval.metrics import classification_report
 from seqeval.metrics import f1_score as seqeval_f1
 from seqeval.scheme import IOB2
+
+from downstream.metrics.rows import macro, no_row, plain_row, row
 
 EVALUATION = {
     "scheme": "IOB2",
@@ -15,7 +16,6 @@ EVALUATION = {
     "macro": "plain mean over the types that occur in the split's gold",
     "deviation": "sample standard deviation over the seeds (n - 1)",
 }
-FIGURES = ("precision", "recall", "f1")
 
 
 def micro_f1(gold: list[list[str]], predicted: list[list[str]]) -> float:
@@ -33,17 +33,14 @@ def scores(gold: list[list[str]], predicted: list[list[str]], types: Iterable[st
     else:
         report = classification_report(gold, predicted, mode="strict", scheme=IOB2, output_dict=True, zero_division=0)
     per_type = {kind: _row(report.get(kind)) for kind in types}
-    present = [row for row in per_type.values() if row["support"]]
-    macro = {name: statistics.fmean(row[name] for row in present) if present else 0.0 for name in FIGURES}
-    micro = _row(report["micro avg"]) if report else dict.fromkeys(FIGURES, 0.0) | {"support": 0}
-    return {"types": per_type, "micro": micro, "macro": macro | {"support": micro["support"]}}
+    micro = _row(report["micro avg"]) if report else row(0, 0, 0)
+    return {"types": per_type, "micro": micro, "macro": macro(per_type.values())}
 
 
 def _row(report: dict | None) -> dict:
     if report is None:
-        return dict.fromkeys(FIGURES) | {"support": 0}
-    figures = (report["precision"], report["recall"], report["f1-score"])
-    return dict(zip(FIGURES, map(float, figures), strict=True)) | {"support": int(report["support"])}
+        return no_row()
+    return plain_row(report["precision"], report["recall"], report["f1-score"], report["support"])
 
 
 def exact_spans(gold: list[list], predicted: list[list]) -> dict:
@@ -52,23 +49,4 @@ def exact_spans(gold: list[list], predicted: list[list]) -> dict:
     Used against every annotated entity, those a flat sequence cannot hold (None: never found) included.
     """
     found = sum((Counter(mine) & Counter(theirs)).total() for mine, theirs in zip(predicted, gold, strict=True))
-    num_predicted, num_gold = sum(map(len, predicted)), sum(map(len, gold))
-    precision, recall = found / max(num_predicted, 1), found / max(num_gold, 1)
-    f1 = 2 * found / max(num_predicted + num_gold, 1)
-    return {"precision": precision, "recall": recall, "f1": f1, "support": num_gold}
-
-
-def over_seeds(results: list[dict]) -> dict:
-    """The same nested dictionary with each figure as {"mean", "deviation", "values"}; support is kept once.
-
-    The deviation of a single seed, and the figures of a type without any, are None.
-    """
-    first = results[0]
-    if isinstance(first, dict):
-        return {key: first[key] if key == "support" else over_seeds([one[key] for one in results]) for key in first}
-    values = [value for value in results if value is not None]
-    return {
-        "mean": statistics.fmean(values) if values else None,
-        "deviation": statistics.stdev(values) if len(values) > 1 else None,
-        "values": results,
-    }
+    return row(found, sum(map(len, predicted)), sum(map(len, gold)))
