@@ -1,4 +1,4 @@
-"""What is a model worth? Every task whose data are there: `python -m downstream.evaluate MODEL... --data DIR [--quick]`.
+"""What is a model worth? Every task whose data are there: `python -m downstream.evaluate MODEL... --data DIR`.
 
 DIR holds the data sets, each in a folder of the name that its recipe says, at any depth. For each set and each model
 this gives, prints and runs one command of downstream.finetune, each in an output folder of its own, then

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seqeval.metrics import f1_score
 
-from downstream.metrics import exact_spans, micro_f1, over_seeds, scores
+from downstream.metrics.entities import exact_spans, micro_f1, scores
+from downstream.metrics.seeds import over_seeds
 from downstream.spans import spans_of
 
 TAGS = st.sampled_from(["O", "O", "B-a", "I-a", "B-b", "I-b", "B-c"])

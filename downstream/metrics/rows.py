@@ -1,0 +1,35 @@
+"""Precision, recall and F1 from counts, and means of such rows."""
+
+import statistics
+from collections.abc import Iterable
+
+FIGURES = ("precision", "recall", "f1")
+
+
+def row(found: int, predicted: int, gold: int) -> dict:
+    """Rates of `found` right answers among `predicted` and `gold` ones; 0 where there is nothing to divide by."""
+    rates = (found / max(predicted, 1), found / max(gold, 1), 2 * found / max(predicted + gold, 1))
+    return dict(zip(FIGURES, rates, strict=True)) | {"support": gold}
+
+
+def type_row(found: int, predicted: int, gold: int) -> dict:
+    """`row` of one type; a type that neither side has is no zero: its figures are None."""
+    return row(found, predicted, gold) if predicted or gold else no_row()
+
+
+def no_row() -> dict:
+    """The row of a type without any."""
+    return dict.fromkeys(FIGURES) | {"support": 0}
+
+
+def plain_row(precision: float, recall: float, f1: float, support: int) -> dict:
+    """The row of rates that a library computed, without its number types."""
+    return dict(zip(FIGURES, map(float, (precision, recall, f1)), strict=True)) | {"support": int(support)}
+
+
+def macro(rows: Iterable[dict]) -> dict:
+    """Plain mean over the rows of the types that occur in the gold; 0 when none does."""
+    rows = list(rows)
+    present = [one for one in rows if one["support"]]
+    means = {name: statistics.fmean(one[name] for one in present) if present else 0.0 for name in FIGURES}
+    return means | {"support": sum(one["support"] for one in rows)}

@@ -1,0 +1,49 @@
+"""How well predicted scores follow the gold ones: correlations, and the relative distance of DEFT."""
+
+import math
+import statistics
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+# A spread below a millionth of the size of the values counts as none: sums of squares in double precision, which the
+# bootstrap has (tallies.py), cannot tell it from rounding.
+NO_SPREAD = 1e-6
+SCALE = (0.0, 5.0)  # CLISTER's and DEFT 2020's
+
+
+def similarity(gold: Sequence[float], predicted: Sequence[float]) -> dict:
+    """Pearson's and Spearman's correlation (ties have their mean rank), and the number of pairs as support.
+
+    Constant scores, and a single pair, have no correlation. Both are 0 there: a model that gives every pair the same
+    score is worth as much as guessing, and a table needs the figure. Raises ValueError on a score that is not finite.
+    """
+    if not all(map(math.isfinite, (*gold, *predicted))):
+        raise ValueError("a similarity score is not a finite number; the model that gave it has diverged")
+    if is_constant(gold) or is_constant(predicted):
+        return {"pearson": 0.0, "spearman": 0.0, "support": len(gold)}
+    pearson, spearman = stats.pearsonr(gold, predicted), stats.spearmanr(gold, predicted)
+    return {"pearson": float(pearson.statistic), "spearman": float(spearman.statistic), "support": len(gold)}
+
+
+def is_constant(values: Sequence[float]) -> bool:
+    """Whether the values have no spread that a correlation could be computed from."""
+    array = np.asarray(values, dtype=float)
+    return bool(array.var() <= NO_SPREAD**2 * np.mean(array**2))
+
+
+def edrm(gold: Sequence[float], predicted: Sequence[float], scale: tuple[float, float] = SCALE) -> float:
+    """Mean relative closeness to the solution (DEFT 2020's EDRM, as DrBenchmark computes it for CLISTER)."""
+    return statistics.fmean(closeness(*pair, scale) for pair in zip(gold, predicted, strict=True))
+
+
+def closeness(gold: float, predicted: float, scale: tuple[float, float] = SCALE) -> float:
+    """1 less the distance to the gold score, relative to the longest way from the prediction to an end of the scale.
+
+    0 for a prediction outside the scale.
+    """
+    low, high = scale
+    if not low <= predicted <= high:
+        return 0.0
+    return 1 - abs(gold - predicted) / max(predicted - low, high - predicted)

@@ -1,0 +1,193 @@
+"""Every figure by name equals the function that computes it outright, and figures are ready for JSON."""
+
+import json
+import random
+from functools import partial
+
+import numpy as np
+import pytest
+
+from downstream.documents import Entity
+from downstream.metrics import labels, ranking, reading, similarity
+from downstream.metrics.entities import exact_spans, micro_f1, scores
+from downstream.metrics.resampling import comparison, interval
+from downstream.metrics.spans import span_scores
+from downstream.metrics.tallies import FIGURES, OVER_CLASSES, figure, grouped, mean_of, tallies
+from downstream.spans import spans_of
+
+CLASSES = ("none", "a", "b", "c")
+POSITIVE = CLASSES[1:]
+WORDS = ("lung", "the", "left", "Lung.", "")
+
+
+def one_label(draw):
+    return draw.choice(CLASSES), draw.choice(CLASSES)
+
+
+def label_sets(draw):
+    return [set(draw.sample(CLASSES, draw.randint(0, 4))) for _ in range(2)]
+
+
+def entities(draw):
+    return [
+        {Entity(draw.choice("ab"), ((0, draw.randint(1, 3)),)) for _ in range(draw.randint(0, 4))} for _ in range(2)
+    ]
+
+
+def pair(draw):
+    return draw.uniform(0, 5), draw.uniform(0, 5.5)
+
+
+def candidates(draw):
+    return draw.sample(range(5), draw.randint(1, 3)), [draw.choice([0.1, 0.2, 0.3]) for _ in range(5)]
+
+
+def answer(draw):
+    phrase = lambda: " ".join(draw.choices(WORDS, k=3))  # noqa: E731
+    return [phrase() for _ in range(draw.randint(0, 2))], phrase()
+
+
+def factoid(draw):
+    return draw.sample("abcdefgh", 2), draw.sample("abcdefgh", 7)
+
+
+def listed(draw):
+    return [[name, name * 2] for name in draw.sample("abcd", 2)], draw.choices(("a", "B", "cc", "e"), k=3)
+
+
+# name: how an item is drawn, and the figure outright.
+OUTRIGHT = {
+    "entity_micro_f1": (entities, lambda gold, mine: span_scores(gold, mine, "ab")["micro"]["f1"]),
+    "accuracy": (one_label, lambda gold, mine: labels.single_label(gold, mine, CLASSES)["accuracy"]),
+    "example_f1": (label_sets, lambda gold, mine: labels.multi_label(gold, mine, CLASSES)["example_based"]["f1"]),
+    "mean_example_f1": (label_sets, lambda gold, mine: labels.multi_label(gold, mine, CLASSES)["mean_example_f1"]),
+    "jaccard": (label_sets, lambda gold, mine: labels.multi_label(gold, mine, CLASSES)["jaccard"]),
+    "pearson": (pair, lambda gold, mine: similarity.similarity(gold, mine)["pearson"]),
+    "edrm": (pair, similarity.edrm),
+    "reciprocal_rank": (candidates, lambda gold, mine: ranking.ranking(gold, mine)["mean_reciprocal_rank"]),
+    "top_1_accuracy": (candidates, lambda gold, mine: ranking.ranking(gold, mine)["top_1_accuracy"]),
+    "average_precision": (candidates, lambda gold, mine: ranking.ranking(gold, mine)["mean_average_precision"]),
+    "exact_match": (answer, lambda gold, mine: reading.reading(gold, mine)["exact_match"]),
+    "token_f1": (answer, lambda gold, mine: reading.reading(gold, mine)["f1"]),
+    "strict_accuracy": (factoid, lambda gold, mine: reading.factoids(gold, mine)["strict_accuracy"]),
+    "lenient_accuracy": (factoid, lambda gold, mine: reading.factoids(gold, mine)["lenient_accuracy"]),
+    "factoid_reciprocal_rank": (factoid, lambda gold, mine: reading.factoids(gold, mine)["mean_reciprocal_rank"]),
+    "list_f1": (listed, lambda gold, mine: reading.lists(gold, mine)["f1"]),
+}
+
+
+def drawn(item, seed, items=12):
+    draw = random.Random(seed)
+    return zip(*[item(draw) for _ in range(items)], strict=True)
+
+
+def assert_equal(figure, gold, predicted, wanted):
+    table = tallies(figure, gold, predicted)
+    assert table.shape[0] == len(gold) and table.ndim == 2
+    assert figure.value(table.sum(0)) == pytest.approx(wanted)
+
+
+def test_every_name_is_tested():
+    assert set(OUTRIGHT) == set(FIGURES)
+
+
+@pytest.mark.parametrize("name", OUTRIGHT)
+def test_the_value_of_the_sums_is_the_figure(name):
+    item, outright = OUTRIGHT[name]
+    for seed in range(40):
+        gold, predicted = drawn(item, seed)
+        assert_equal(figure(name), gold, predicted, outright(gold, predicted))
+
+
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted"])
+@pytest.mark.parametrize("counted", [CLASSES, POSITIVE, ("b",)])
+def test_figures_over_classes(average, counted):
+    for seed in range(15):
+        gold, predicted = drawn(one_label, seed)
+        report = labels.single_label(gold, predicted, CLASSES, counted)
+        assert_equal(figure(f"{average}_f1", counted), gold, predicted, report[average]["f1"])
+        gold, predicted = drawn(label_sets, seed)
+        report = labels.multi_label(gold, predicted, CLASSES)
+        assert_equal(figure(f"{average}_f1", CLASSES), gold, predicted, report[average]["f1"])
+
+
+def test_a_label_set_is_right_in_any_order():
+    assert_equal(figure("accuracy"), [["a", "b"], ["a"]], [["b", "a"], ["b"]], 0.5)
+
+
+def test_entities_of_tags_and_entities_that_no_sequence_holds():
+    draw = random.Random(1)
+    for _ in range(50):
+        sides = [[[draw.choice(["O", "B-a", "I-a", "B-b"]) for _ in range(6)] for _ in range(3)] for _ in range(2)]
+        spans = [[spans_of(tags) for tags in side] for side in sides]
+        assert_equal(figure("entity_micro_f1"), *spans, micro_f1(*sides))
+        with_lost = [[*ones, None, None] for ones in spans[0]]
+        assert_equal(figure("entity_micro_f1"), with_lost, spans[1], exact_spans(with_lost, spans[1])["f1"])
+
+
+@pytest.mark.parametrize("name", [*FIGURES, *OVER_CLASSES])
+def test_many_sums_at_once(name):
+    """As a bootstrap asks for them; no item drawn, or none that counts, is 0 and no warning."""
+    item = OUTRIGHT[name][0] if name in OUTRIGHT else one_label
+    one = figure(name, POSITIVE)
+    table = tallies(one, *drawn(item, 3))
+    sums = np.stack([table[:5], table[5:10]]).cumsum(1)  # (2, 5, k)
+    values = one.value(sums)
+    assert values.shape == (2, 5) and np.isfinite(values).all()
+    assert values[1, 4] == pytest.approx(one.value(sums[1, 4]))
+    with np.errstate(all="raise"):
+        assert one.value(np.zeros_like(sums)).tolist() == [[0.0] * 5] * 2
+
+
+def test_constant_scores_have_no_correlation_in_sums_either():
+    for gold, predicted in [([1, 2, 3], [2.7] * 3), ([0.1] * 3, [1, 2, 3]), ([1, 2, 3], [2.5, 2.5 + 1e-8, 2.5])]:
+        assert_equal(figure("pearson"), gold, predicted, 0.0)
+    assert_equal(figure("pearson"), [1, 2, 3], [2.5, 2.501, 2.502], 1.0)
+
+
+def test_rank_correlation_has_no_tally():
+    with pytest.raises(KeyError):
+        figure("spearman")
+
+
+def test_a_mean_of_ones_own():
+    french = mean_of(partial(reading.token_f1, language="fr"))
+    assert_equal(french, [["l'os"], ["le bras"]], ["os", "jambe"], 0.5)
+
+
+def test_the_tally_of_a_group_is_that_of_its_items():
+    table = np.arange(24.0).reshape(2, 4, 3)
+    wanted = np.stack([table[:, 0] + table[:, 2], table[:, 1] + table[:, 3]], axis=1)
+    assert np.array_equal(grouped(table, ["d2", "d1", "d2", "d1"]), wanted)
+
+
+def leaves(report):
+    if isinstance(report, dict | list):
+        values = report.values() if isinstance(report, dict) else report
+        return {kind for value in values for kind in leaves(value)}
+    return {type(report)}
+
+
+def reports():
+    for name, (item, _) in OUTRIGHT.items():
+        gold, predicted = drawn(item, 5)
+        table = tallies(figure(name), gold, predicted)[None]
+        yield interval(table, figure(name).value, seed=1, draws=20)
+        yield comparison(table, table, figure(name).value, seed=1, draws=20)
+    yield labels.single_label(*drawn(one_label, 5), CLASSES)
+    yield labels.yes_no(["yes"], ["no"])
+    yield labels.confusion(*drawn(one_label, 5), CLASSES)
+    yield labels.multi_label(*drawn(label_sets, 5), CLASSES)
+    yield similarity.similarity(*drawn(pair, 5))
+    yield ranking.ranking(*drawn(candidates, 5))
+    yield reading.reading(*drawn(answer, 5))
+    yield reading.factoids(*drawn(factoid, 5))
+    yield reading.lists(*drawn(listed, 5))
+    yield span_scores(*drawn(entities, 5), "ab")
+    yield scores([["B-a", "O"]], [["B-a", "B-b"]], "abc")
+
+
+def test_reports_are_plain():
+    for report in reports():
+        assert leaves(report) <= {float, int, str, type(None)}, report
+        json.dumps(report, allow_nan=False)
