@@ -33,21 +33,24 @@ class Document:
 
 @dataclass(frozen=True)
 class Labels:
-    """Which entity types a task keeps: `types` stay, `rename` maps others onto them, `ignore` drops and counts them."""
+    """Which labels a task keeps: `types` stay, `rename` maps others onto them, `ignore` drops and counts them."""
 
     types: tuple[str, ...]
     rename: dict[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
 
-    def keep(self, label: str, place: str, counts: Counter) -> str | None:
-        """The task's name of `label`, or None if the recipe drops it; `place` names file and line for the error."""
+    def keep(self, label: str, place: str, counts: Counter, what: str = "entities") -> str | None:
+        """The task's name of `label`, or None if the recipe drops it.
+
+        place: file and line, for the error. what: the things that carry such labels (texts, relations), for both.
+        """
         label = self.rename.get(label, label)
         if label in self.types:
             return label
         if label not in self.ignore:
             raise InputError(
-                f"{place}: entity type {label!r} is not known to the recipe, whose types are {', '.join(self.types)}; "
+                f"{place}: {label!r} is not known to the recipe, whose types of {what} are {', '.join(self.types)}; "
                 "correct the annotation, or add the type there under types, rename or ignore."
             )
-        counts["entities of an ignored type"] += 1
+        counts[f"{what} of an ignored type"] += 1
         return None

@@ -106,7 +106,7 @@ def find(recipe: Recipe, root: Path) -> Path | None:
     """The folder below `root` that has the name the recipe says and holds its splits; of several the first by path."""
     patterns = ["/".join(["*"] * depth + [recipe.folder]) for depth in range(DEPTH)]
     folders = [root] * (root.name == recipe.folder) + sorted(one for pattern in patterns for one in root.glob(pattern))
-    paths = [path.replace(FOLD, "1") for path in recipe.splits.values()]
+    paths = [path.replace(FOLD, str(recipe.first_fold)) for path in recipe.splits.values()]
     return next((one for one in folders if all((one / path).exists() for path in paths)), None)
 
 

@@ -2,6 +2,7 @@
 
 import types
 import typing
+from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import ClassVar
@@ -9,6 +10,7 @@ from typing import ClassVar
 import yaml
 
 from downstream.files import InputError, read_text
+from downstream.readers import check_settings
 
 PROTOCOLS = Path(__file__).parent / "protocols"  # ours; a recipe's own are in protocols/ beside it
 FOLD = "{fold}"  # stands in the paths of splits for the number of the fold
@@ -30,16 +32,23 @@ class Recipe:
     source: str = ""  # where users get the data
     folder: str = ""  # what the data set's folder is called, for downstream.evaluate
     data: str | None = None  # a folder, relative to the recipe's; left out where users bring their own by --data
+    reader: dict = field(default_factory=dict)  # what the format needs to know: which column of a table holds what
     also_train: dict[str, str] = field(default_factory=dict)  # more for training: a path below `data`, and its format
     dev_share: float | None = None  # of train's documents, or of all, where the data have no dev
     test_share: float | None = None  # of all documents
     folds: int | None = None  # cross-validation: of `all`, or of official folds whose paths hold {fold}
+    first_fold: int = 1  # its number in the paths of official folds
     split_seed: int = 1  # of documents drawn for shares and folds; another one is another data set
     figure: str = ""  # that chooses epochs, seeds and settings; left out: the family's first
     max_tokens: int = 256  # longest sequence with specials (the model's own limit if lower): few sentences are longer,
     # and attention costs the square
 
+    readers: ClassVar[dict[str, Callable]] = {}  # by format
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}  # the values that a key may have
+
+    def settings(self, format: str) -> dict:
+        """Of a reader: the recipe's are for its own format."""
+        return self.reader if format == self.format else {}
 
     def as_dict(self) -> dict:
         """Its values by key; `Recipe(**values)` is the way back."""
@@ -47,9 +56,14 @@ class Recipe:
 
     def check(self, file: Path) -> None:
         """Raises InputError for a value out of range."""
-        for key, allowed in self.choices.items():
-            if getattr(self, key) not in allowed:
-                raise InputError(f"{file}: {key} is {getattr(self, key)!r}; choose one of {', '.join(allowed)}.")
+        formats = [self.format, *self.also_train.values()]
+        chosen = [("format", value, tuple(self.readers)) for value in formats]
+        chosen += [(key, getattr(self, key), allowed) for key, allowed in self.choices.items()]
+        for key, value, allowed in chosen:
+            if value not in allowed:
+                raise InputError(f"{file}: {key} is {value!r}; choose one of {', '.join(allowed)}.")
+        for name in formats:
+            check_settings(self.readers[name], self.settings(name), f"{file}: reader")
         if self.max_tokens < 8:
             raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least 8.")
         self._check_splits(file)
@@ -200,6 +214,8 @@ def _value(value: object, kind: type, place: str) -> object:
     if not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted:
         names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
         raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")
+    if not typing.get_args(kind):  # whoever uses a plain dictionary checks what it holds
+        return value
     inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     if not all(isinstance(one, str) for one in inner):
         raise InputError(f"{place} holds something other than words; put quotes around each of them.")

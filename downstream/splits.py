@@ -44,7 +44,9 @@ def read_folds(task: Task, recipe_file: Path, data: Path | None, dev_only: bool)
         whole = _read(task, root / recipe.splits["all"], recipe.format)
         folds = _folds_of(task, whole) if recipe.folds else [_shares_of(task, whole)]
     elif recipe.folds:
-        folds = [_official(task, root, fold, dev_only) for fold in range(1, recipe.folds + 1)]
+        folds = [
+            _official(task, root, fold, dev_only) for fold in range(recipe.first_fold, recipe.first_fold + recipe.folds)
+        ]
     else:
         folds = [_official(task, root, None, dev_only)]
     names = [name for name in ("train", "dev", "test") if name != "test" or not dev_only]
@@ -73,6 +75,7 @@ def _read(task: Task, path: Path, format: str) -> Part:
         raise InputError(f"{path}: no such file or folder; check the recipe's data and splits, or give --data.")
     counts: Counter = Counter()
     items = task.read(path, format, counts)
+    counts["items without a word"] += sum(not any(map(str.strip, task.texts(item))) for item in items)
     if not items:
         raise InputError(f"{path}: nothing annotated as {format} in it; check the recipe's data, splits and format.")
     return Part(items, counts)

@@ -1,9 +1,61 @@
-"""Readers of annotated text, one file a format. All keep character offsets into the raw text.
+"""Readers of annotated text, one file a format. All keep the raw text, and character offsets into it.
 
-A reader takes the path of a split, a file or a folder, what it needs to know of the recipe, and a Counter for what it
-reads past; it raises InputError naming file and line.
+A reader of documents (ENTITIES) is called as read(path, labels, counts); so is one of labelled texts or relations, and
+one of the other families as read(path, counts), for their items have no labels. What a recipe says of a format beyond
+that (which column holds the text) are keyword arguments of the reader: check_settings tells a recipe which. A reader
+raises InputError naming file and line for what it cannot use, and counts what it reads past.
 """
 
-from downstream.readers import brat, iob, jsonl
+import inspect
+from collections.abc import Callable
 
-ENTITIES = {"brat": brat.read, "iob": iob.read, "jsonl": jsonl.read}  # documents with entities
+from downstream.files import InputError
+from downstream.readers import (
+    bioasq,
+    biobert,
+    brat,
+    brat_relations,
+    chemprot,
+    ddi_relations,
+    euadr,
+    frenchmedmcqa,
+    hoc,
+    iob,
+    jsonl,
+    pubmedqa,
+    refomed,
+    squad,
+    tables,
+)
+
+ENTITIES = {"brat": brat.read, "iob": iob.read, "jsonl": jsonl.read}
+
+TEXTS = {"table": tables.read_texts, "hoc": hoc.read, "pubmedqa": pubmedqa.read, "bioasq": bioasq.read_texts}
+RELATIONS = {
+    "table": tables.read_relations,
+    "biobert": biobert.read,
+    "brat": brat_relations.read,
+    "chemprot": chemprot.read,
+    "ddi": ddi_relations.read,
+    "euadr": euadr.read,
+}
+PAIRS = {"table": tables.read_pairs}
+CANDIDATES = {
+    "options": tables.read_options,
+    "ranking": tables.read_ranking,
+    "frenchmedmcqa": frenchmedmcqa.read,
+    "refomed": refomed.read,
+}
+READING = {"squad": squad.read, "bioasq": bioasq.read_questions}
+
+
+def check_settings(read: Callable[..., list], settings: dict, place: str) -> None:
+    """Raises InputError, naming `place` (the recipe), for a setting that a reader does not have, or misses."""
+    parameters = inspect.signature(read).parameters.values()
+    known = {one.name: one for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    for name in settings:
+        if name not in known:
+            raise InputError(f"{place}: unknown setting {name!r} of the format; it has {', '.join(known) or 'none'}.")
+    for name, one in known.items():
+        if one.default is inspect.Parameter.empty and name not in settings:
+            raise InputError(f"{place}: the format needs the setting {name!r}; it has {', '.join(known)}.")

@@ -5,7 +5,7 @@ Question and candidate are read as a pair, and each pair is told to be right or 
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from downstream.items import Candidates
 from downstream.metrics.labels import multi_label
 from downstream.metrics.ranking import ranking
 from downstream.readers import CANDIDATES
-from downstream.readers.columns import Columns
+from downstream.readers.ranking import fewer_candidates
 from downstream.recipe import Recipe
 from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.classification import SEVERAL
@@ -28,15 +28,17 @@ from downstream.tasks.texts import OfTexts, Pair
 class CandidatesRecipe(Recipe):
     """How candidates are read and weighed."""
 
-    columns: dict[str, str] = field(default_factory=dict)  # of a table; see readers/columns.py
+    num_wrong: int | None = None  # candidates drawn of the wrong ones of each question; left out: all
     right_weight: str | float = (
         "balanced"  # of a right candidate in the loss; balanced: as many as the wrong ones weigh
     )
 
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(CANDIDATES)}
+    readers: ClassVar = CANDIDATES
 
     def check(self, file: Path) -> None:
         super().check(file)
+        if self.num_wrong is not None and self.num_wrong < 1:
+            raise InputError(f"{file}: num_wrong is {self.num_wrong}; a right candidate needs at least 1 beside it.")
         if isinstance(self.right_weight, str) and self.right_weight != "balanced" or self.right_weight == 0:
             raise InputError(f"{file}: right_weight is {self.right_weight!r}; give a number above 0, or balanced.")
 
@@ -50,7 +52,13 @@ class OfCandidates(OfTexts):
         self.weight = 1.0
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Candidates]:
-        return CANDIDATES[format](path, Columns.of(self.recipe.columns), counts)
+        items = CANDIDATES[format](path, counts, **self.recipe.settings(format))
+        if self.recipe.num_wrong is None:
+            return items
+        fewer = fewer_candidates(items, self.recipe.num_wrong, self.recipe.split_seed)
+        counts["wrong candidates not drawn"] += sum(len(item.candidates) for item in items)
+        counts["wrong candidates not drawn"] -= sum(len(item.candidates) for item in fewer)
+        return fewer
 
     def begin(self, items: list[Candidates]) -> None:
         """Weighs right candidates. Raises InputError for training items without right ones, or wrong ones."""

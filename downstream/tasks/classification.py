@@ -14,7 +14,6 @@ from downstream.items import LabelledText
 from downstream.metrics import labels as metrics
 from downstream.metrics.tallies import figure
 from downstream.readers import TEXTS
-from downstream.readers.columns import Columns
 from downstream.recipe import Recipe
 from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.heads import a_label, labels
@@ -61,11 +60,9 @@ class TextRecipe(LabelRecipe):
     """How a text's labels are read and scored."""
 
     multi_label: bool = False  # any number of labels a text, also none
-    columns: dict[str, str] = field(default_factory=dict)  # of a table: which one holds what; see readers/columns.py
-    separator: str = ""  # between the labels in a column
     by_group: bool = False  # score documents: the labels of one are those of its sentences (BLUE's Hallmarks of Cancer)
 
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(TEXTS)}
+    readers: ClassVar = TEXTS
 
     def check(self, file: Path) -> None:
         super().check(file)
@@ -90,8 +87,7 @@ class TextClassification(OfTexts):
 
     def read(self, path: Path, format: str, counts: Counter) -> list[LabelledText]:
         """Raises InputError for a text with a label too many or too few."""
-        columns = Columns.of(self.recipe.columns, self.recipe.separator)
-        items = TEXTS[format](path, self.recipe.kept(), columns, counts)
+        items = TEXTS[format](path, self.recipe.kept(), counts, **self.recipe.settings(format))
         for item in items:
             if not self.multi_label and len(item.labels) != 1:
                 raise InputError(

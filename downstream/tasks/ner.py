@@ -40,8 +40,8 @@ class NerRecipe(Recipe):
     partial_words: str = "expand"  # an entity that begins or ends inside a word takes the whole word; drop
     sequence: str = "line"  # a sequence a line, where a line is a sentence; window: as many lines as fit
 
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {
-        "format": tuple(ENTITIES),
+    readers: ClassVar = ENTITIES
+    choices: ClassVar = {
         "nested": ("outermost", "innermost", "concatenated", "per_type"),
         "discontinuous": ("split", "hull", "drop"),
         "partial_words": ("expand", "drop"),
@@ -98,7 +98,10 @@ class NamedEntities(Task):
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Example]:
         """Raises InputError for annotations that cannot be used."""
-        return [self.example(one, counts) for one in ENTITIES[format](path, self.labels, counts)]
+        return [
+            self.example(one, counts)
+            for one in self.recipe.readers[format](path, self.labels, counts, **self.recipe.settings(format))
+        ]
 
     def example(self, document: Document, counts: Counter) -> Example:
         """A document with what of its gold can be held."""

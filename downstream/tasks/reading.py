@@ -36,7 +36,8 @@ class ReadingRecipe(Recipe):
     list_threshold: float = 0.42  # of the probability of an answer to a list question; BioBERT's for BioASQ
     language: str = "en"  # whose articles do not count; en is SQuAD's
 
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(READING), "language": tuple(metrics.ARTICLES)}
+    readers: ClassVar = READING
+    choices: ClassVar = {"language": tuple(metrics.ARTICLES)}
 
 
 class Window(NamedTuple):
@@ -81,7 +82,7 @@ class ExtractiveAnswers(Task):
         self.may_be_none = False  # whether texts may leave a question without an answer, as SQuAD 2's
 
     def read(self, path: Path, format: str, counts: Counter) -> list[ReadingQuestion]:
-        return READING[format](path, counts)
+        return READING[format](path, counts, **self.recipe.settings(format))
 
     def begin(self, items: list[ReadingQuestion]) -> None:
         """Whether a question may have no answer. Raises InputError if no training question has one in its text."""

@@ -27,10 +27,8 @@ class RelationRecipe(LabelRecipe):
     negative: str = ""  # the label of mentions that are not related, which the scores leave out; none if left out
     show: str = "replaced"  # mentions become @TYPE$, as in BLUE; marked: they stay, between signs
 
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {
-        "format": tuple(RELATIONS),
-        "show": ("replaced", "marked"),
-    }
+    readers: ClassVar = RELATIONS
+    choices: ClassVar = {"show": ("replaced", "marked")}
 
     def check(self, file: Path) -> None:
         super().check(file)
@@ -54,7 +52,7 @@ class Relations(OfTexts):
         return {"show": self.recipe.show, "labels that count": ", ".join(self.counted)}
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Relation]:
-        return RELATIONS[format](path, self.recipe.kept(), counts)
+        return RELATIONS[format](path, self.recipe.kept(), counts, **self.recipe.settings(format))
 
     def begin(self, items: list[Relation]) -> None:
         """Raises InputError for training items that are all alike."""

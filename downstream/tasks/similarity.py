@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +12,6 @@ from downstream.files import InputError
 from downstream.items import ScoredPair
 from downstream.metrics.similarity import similarity
 from downstream.readers import PAIRS
-from downstream.readers.columns import Columns
 from downstream.recipe import Recipe
 from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.heads import a_number
@@ -21,11 +20,9 @@ from downstream.tasks.texts import OfTexts, Pair
 
 @dataclass(frozen=True, kw_only=True)
 class SimilarityRecipe(Recipe):
-    """Where a table has the texts and their score."""
+    """Needs nothing of its own."""
 
-    columns: dict[str, str] = field(default_factory=dict)  # see readers/columns.py
-
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"format": tuple(PAIRS)}
+    readers: ClassVar = PAIRS
 
 
 class Similarity(OfTexts):
@@ -39,7 +36,7 @@ class Similarity(OfTexts):
         self.names = ("score",)
 
     def read(self, path: Path, format: str, counts: Counter) -> list[ScoredPair]:
-        return PAIRS[format](path, Columns.of(self.recipe.columns), counts)
+        return PAIRS[format](path, counts, **self.recipe.settings(format))
 
     def begin(self, items: list[ScoredPair]) -> None:
         """Raises InputError for training items that are all alike."""

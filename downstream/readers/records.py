@@ -1,0 +1,78 @@
+"""What readers of items share: JSON whose errors name their place, and items that each have an id of their own."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from downstream.files import InputError, read_text
+from downstream.items import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
+
+Item = TypeVar("Item", LabelledText, Relation, ScoredPair, Candidates, ReadingQuestion)
+
+KINDS = {str: "a text", list: "a list", dict: "an object", int: "a whole number"}
+
+
+def json_of(file: Path) -> object:
+    """The content of a JSON file. Raises InputError naming the line where it is broken, or a key that stands twice."""
+    return _parse(read_text(file).removeprefix("\ufeff"), file, 1)
+
+
+def json_lines(file: Path) -> Iterator[tuple[int, dict]]:
+    """(number of the line, object) of each line that is not blank. Raises InputError for a line that is no object."""
+    for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
+        if line.strip():
+            record = _parse(line, file, number)
+            if not isinstance(record, dict):
+                raise InputError(f"{file}, line {number}: not an object; write one in braces on each line.")
+            yield number, record
+
+
+def _parse(text: str, file: Path, first_line: int) -> object:
+    def as_dict(pairs: list[tuple[str, object]]) -> dict:
+        [(key, times), *_] = Counter(key for key, _ in pairs).most_common(1) or [(None, 0)]
+        if times > 1:
+            raise InputError(f"{file}: the key {key!r} stands {times} times in one object; keep one of them.")
+        return dict(pairs)
+
+    try:
+        return json.loads(text, object_pairs_hook=as_dict)
+    except json.JSONDecodeError as error:
+        line = first_line + error.lineno - 1
+        raise InputError(f"{file}, line {line}: not JSON ({error.msg}); mend it, or fetch the file again.") from None
+
+
+def field(record: object, key: str, kind: type, place: str):
+    """`record[key]`. Raises InputError naming `place` if the record is no object, or the key missing or no `kind`."""
+    if not isinstance(record, dict) or type(record.get(key)) is not kind:
+        raise InputError(f"{place}: the key {key!r} is missing or not {KINDS[kind]}; mend the record.")
+    return record[key]
+
+
+def texts(record: object, key: str, place: str) -> list[str]:
+    """`record[key]`, a list of texts. Raises InputError as `field` does."""
+    values = field(record, key, list, place)
+    if not all(isinstance(value, str) for value in values):
+        raise InputError(f"{place}: the key {key!r} holds something other than texts; mend the record.")
+    return values
+
+
+def distinct(items: Iterable[tuple[str, Item]], counts: Counter) -> list[Item]:
+    """The items of (place, item) pairs. One that comes twice is kept, under an id of its own, and counted.
+
+    Raises InputError naming both places if two items that differ have one id: predictions are kept by id.
+    """
+    seen: dict[str, tuple[str, Item]] = {}
+    for place, item in items:
+        first_place, first = seen.get(item.id, (place, item))
+        if item != first:
+            raise InputError(
+                f"{place}: the id {item.id!r} is that of another item ({first_place}); give each an id of its own."
+            )
+        if item.id in seen:
+            counts["items that stand in the files twice"] += 1
+            item = replace(item, id=f"{item.id} ({place})")
+        seen[item.id] = place, item
+    return [item for _, item in seen.values()]
