@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 from tiny_models import write_electra, write_roberta
 from transformers import pipeline
 
-from downstream import finetune, tag
+from downstream import experiment, finetune, tag
+from downstream.readers import ENTITIES
 
 WORDS = {"foie": "anatomy", "rein": "anatomy", "aspirine": "substance", "fièvre": "symptom", "hépatite": "symptom"}
 RECIPE = """
@@ -94,9 +96,10 @@ def test_the_table_and_the_figures_say_what_was_done(done):
     assert metrics["protocol"]["name"] == "tuned" and metrics["protocol"]["batch"] == 8
     assert metrics["seeds"] == [1, 2] and len(metrics["seconds_per_seed"]) == 2
     assert {"torch", "transformers", "seqeval", "python"} <= set(metrics["versions"])
-    gold = {name: split["types"] for name, split in metrics["data"].items()}
+    [data] = metrics["data"]
+    gold = {name: split["types"] for name, split in data.items()}
     assert gold["test"] == {kind: metrics["test"]["types"][kind]["support"] for kind in gold["test"]}
-    assert metrics["test_ceiling"]["f1"]["mean"] == 1.0
+    assert metrics["test"]["ceiling"]["f1"]["mean"] == 1.0
     mean = metrics["test"]["micro"]["f1"]["mean"]
     assert f"| micro | {metrics['test']['micro']['precision']['mean']:.3f} ±" in printed and f"{mean:.3f}" in printed
     assert (output / "table.md").read_text() in printed
@@ -191,8 +194,9 @@ def test_the_kept_model_is_the_best_seed_on_dev(done):
     output, _ = done
     metrics = json.loads((output / "metrics.json").read_text())
     notes = json.loads((output / "model" / "finetuning.json").read_text())
-    assert notes["seed"] == metrics["model_seed"]
-    assert notes["dev_f1"] == max(metrics["dev"]["micro"]["f1"]["values"])
+    assert notes["seed"] == metrics["model_seed"] and notes["fold"] is None
+    assert notes["dev"] == max(metrics["dev"]["micro"]["f1"]["values"])
+    assert notes["names"] == ["O", *(f"{tag}-{kind}" for kind in ("anatomy", "substance", "symptom") for tag in "BI")]
 
 
 def test_a_second_call_goes_on_from_finished_seeds_and_gets_the_same_scores(task, done, tmp_path, monkeypatch, capsys):
@@ -221,10 +225,8 @@ def test_other_conditions_are_refused_or_overwritten(task, tmp_path, monkeypatch
 
 def test_dev_only_never_opens_the_test_split(task, tmp_path, monkeypatch):
     opened = []
-    real = finetune.read_split
-    monkeypatch.setattr(
-        finetune, "read_split", lambda kind, path, labels: opened.append(path.name) or real(kind, path, labels)
-    )
+    real = ENTITIES["brat"]
+    monkeypatch.setitem(ENTITIES, "brat", lambda path, *others: opened.append(path.name) or real(path, *others))
     metrics = run(monkeypatch, *command(task, tmp_path / "out", "--seeds", "1", "--set", "epochs=1", "--dev-only"))
     assert opened == ["train", "dev"] and "test" not in metrics
     assert "on tiny dev" in (tmp_path / "out" / "table.md").read_text()
@@ -298,16 +300,19 @@ def test_check_says_what_the_splits_hold_and_writes_nothing(task, tmp_path, monk
     finetune.main()
     printed = capsys.readouterr().out.splitlines()
     assert printed.pop().startswith("sha256 of recipe, protocol and documents: ")
-    assert [line.split(" entities")[0] for line in printed] == [
-        "train: 16 documents, 256", "dev: 4 documents, 64", "test: 4 documents, 64"
+    found = [
+        re.fullmatch(r"(\w+): (\d+) items \((\d+) anatomy, (\d+) substance, (\d+) symptom\)", line) for line in printed
+    ]
+    assert [(one[1], int(one[2]), sum(map(int, one.groups()[2:]))) for one in found] == [
+        ("train", 16, 256), ("dev", 4, 64), ("test", 4, 64)
     ]  # fmt: skip
-    assert "anatomy" in printed[0] and not list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):
     options = broken(task, tmp_path, "train", "")
     (tmp_path / "data" / "train" / "d1.ann").write_text("")
-    with pytest.raises(finetune.InputError, match="no entity of the recipe's types to learn from"):
+    with pytest.raises(finetune.InputError, match="tiny: no entity to learn from is left"):
         run(monkeypatch, *command(task, tmp_path / "out", *options))
 
 
@@ -315,7 +320,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_seed(task, tmp_path, mon
     def full(path, content):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(finetune, "write_json", full)
+    monkeypatch.setattr(experiment, "write_json", full)
     parts = command(task, tmp_path / "out", "--seeds", "1", "--set", "epochs=1", "--dev-only")
     monkeypatch.setattr(sys, "argv", ["finetune", *parts])
     with pytest.raises(SystemExit) as stop:
