@@ -23,6 +23,7 @@ data: data
 splits: {train: train, dev: dev, test: test}
 types: [anatomy, substance, symptom]
 """
+SPLITS = "splits: {train: train, dev: dev, test: test}"
 PROTOCOL = """
 batch: 8
 learning_rate: 2.0e-3
@@ -243,6 +244,43 @@ def test_electra_and_the_random_baseline_train(task, tmp_path, monkeypatch):
     assert baseline["curves"] != metrics["curves"]
 
 
+def test_a_linear_probe_and_updates_instead_of_epochs(task, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--seeds", "1", "--dev-only", "--frozen", "--set", "epochs=null", "--set", "updates=3"]
+    parts = [str(task / "tiny.yaml"), "--model", str(task / "roberta"), "--device", "cpu", *options]
+    monkeypatch.setattr(sys, "argv", ["finetune", *parts])
+    finetune.main()
+    output = tmp_path / "runs/finetune/tiny-tuned-epochs=null-updates=3-roberta-frozen-dev-only"
+    assert "roberta (frozen) on tiny dev" in (output / "table.md").read_text()
+    metrics = json.loads((output / "metrics.json").read_text())
+    assert metrics["model"]["frozen"] and [len(curve) for curve in metrics["curves"]] == [1]
+
+
+def test_cross_validation_with_a_head_a_type_and_tagging_with_its_model(task, tmp_path, monkeypatch, capsys):
+    (task / "folds.yaml").write_text(RECIPE.replace(SPLITS, "splits: {all: train}\nfolds: 3\nnested: per_type"))
+    output = tmp_path / "out"
+    parts = command(task, output, "--seeds", "1", "--set", "learning_rate=0.01")
+    metrics = run(monkeypatch, str(task / "folds.yaml"), *parts[1:])
+    ids = [fold["test"] for fold in json.loads((output / "splits.json").read_text())["folds"]]
+    assert sorted(sum(ids, [])) == sorted(f"d{number}" for number in range(16))
+    assert metrics["test"]["micro"]["support"] == 256 and metrics["test"]["micro"]["f1"]["mean"] > 0.8
+    assert [len(fold["test"]) for fold in metrics["data_sha256"]] == [64] * 3
+    fold = json.loads((output / "model" / "finetuning.json").read_text())["fold"]
+    lines = (output / f"seed-1-fold-{fold}" / "predictions.jsonl").read_text().splitlines()
+    scored = [record for record in map(json.loads, lines) if record["split"] == "test"]
+    assert {one["id"] for one in scored} == set(ids[fold - 1])
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for record in scored:
+        shutil.copy(task / "data" / "train" / f"{record['id']}.txt", texts)
+    assert_as_scored(tagged(monkeypatch, texts, output / "model", tmp_path / "out.jsonl"), scored, texts)
+    monkeypatch.setattr(sys, "argv", ["finetune", str(task / "folds.yaml"), "--check"])
+    capsys.readouterr()
+    finetune.main()
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in printed[:3]] == ["fold 1, train", "fold 1, dev", "fold 1, test"]
+
+
 def broken(task: Path, tmp_path: Path, split: str, ann: str) -> list[str]:
     """The command on a copy of the data with one more, bad document."""
     data = tmp_path / "data"
@@ -300,10 +338,9 @@ def test_check_says_what_the_splits_hold_and_writes_nothing(task, tmp_path, monk
     finetune.main()
     printed = capsys.readouterr().out.splitlines()
     assert printed.pop().startswith("sha256 of recipe, protocol and documents: ")
-    found = [
-        re.fullmatch(r"(\w+): (\d+) items \((\d+) anatomy, (\d+) substance, (\d+) symptom\)", line) for line in printed
-    ]
-    assert [(one[1], int(one[2]), sum(map(int, one.groups()[2:]))) for one in found] == [
+    form = re.compile(r"(\w+): (\d+) items \((\d+) anatomy, (\d+) substance, (\d+) symptom\)")
+    found = [form.fullmatch(line).groups() for line in printed]
+    assert [(name, int(items), sum(map(int, types))) for name, items, *types in found] == [
         ("train", 16, 256), ("dev", 4, 64), ("test", 4, 64)
     ]  # fmt: skip
     assert not list(tmp_path.iterdir())
