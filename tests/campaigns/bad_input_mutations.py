@@ -21,12 +21,12 @@ MUTATIONS = [
         "tests/unit/test_readers_folders.py::test_paths_that_cannot_be_read_are_named",
     ),
     Mutation(
-        "missing annotations", "downstream/readers/__init__.py", "if not path.exists():", "if False:",
-        "tests/unit/test_downstream_readers.py::test_missing_and_empty_splits_are_refused",
+        "missing annotations", "downstream/splits.py", "if not path.exists():", "if False:",
+        "tests/unit/test_downstream_splits.py::test_missing_and_empty_splits_are_refused",
     ),
     Mutation(
-        "no annotated document", "downstream/readers/__init__.py", "if not documents:", "if False:",
-        "tests/unit/test_downstream_readers.py::test_missing_and_empty_splits_are_refused",
+        "no annotated document", "downstream/splits.py", "if not items:", "if False:",
+        "tests/unit/test_downstream_splits.py::test_missing_and_empty_splits_are_refused",
     ),
     Mutation(
         "corpus not UTF-8", "preprocess/documents.py", "raw.decode()", 'raw.decode(errors="replace")',

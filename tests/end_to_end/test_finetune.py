@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 from tiny_models import write_electra, write_roberta
 from transformers import pipeline
 
-from downstream import finetune, tag
+from downstream import experiment, finetune, tag
+from downstream.readers import ENTITIES
 
 WORDS = {"foie": "anatomy", "rein": "anatomy", "aspirine": "substance", "fièvre": "symptom", "hépatite": "symptom"}
 RECIPE = """
@@ -21,6 +23,7 @@ data: data
 splits: {train: train, dev: dev, test: test}
 types: [anatomy, substance, symptom]
 """
+SPLITS = "splits: {train: train, dev: dev, test: test}"
 PROTOCOL = """
 batch: 8
 learning_rate: 2.0e-3
@@ -94,9 +97,10 @@ def test_the_table_and_the_figures_say_what_was_done(done):
     assert metrics["protocol"]["name"] == "tuned" and metrics["protocol"]["batch"] == 8
     assert metrics["seeds"] == [1, 2] and len(metrics["seconds_per_seed"]) == 2
     assert {"torch", "transformers", "seqeval", "python"} <= set(metrics["versions"])
-    gold = {name: split["types"] for name, split in metrics["data"].items()}
+    [data] = metrics["data"]
+    gold = {name: split["types"] for name, split in data.items()}
     assert gold["test"] == {kind: metrics["test"]["types"][kind]["support"] for kind in gold["test"]}
-    assert metrics["test_ceiling"]["f1"]["mean"] == 1.0
+    assert metrics["test"]["ceiling"]["f1"]["mean"] == 1.0
     mean = metrics["test"]["micro"]["f1"]["mean"]
     assert f"| micro | {metrics['test']['micro']['precision']['mean']:.3f} ±" in printed and f"{mean:.3f}" in printed
     assert (output / "table.md").read_text() in printed
@@ -191,8 +195,9 @@ def test_the_kept_model_is_the_best_seed_on_dev(done):
     output, _ = done
     metrics = json.loads((output / "metrics.json").read_text())
     notes = json.loads((output / "model" / "finetuning.json").read_text())
-    assert notes["seed"] == metrics["model_seed"]
-    assert notes["dev_f1"] == max(metrics["dev"]["micro"]["f1"]["values"])
+    assert notes["seed"] == metrics["model_seed"] and notes["fold"] is None
+    assert notes["dev"] == max(metrics["dev"]["micro"]["f1"]["values"])
+    assert notes["names"] == ["O", *(f"{tag}-{kind}" for kind in ("anatomy", "substance", "symptom") for tag in "BI")]
 
 
 def test_a_second_call_goes_on_from_finished_seeds_and_gets_the_same_scores(task, done, tmp_path, monkeypatch, capsys):
@@ -221,10 +226,8 @@ def test_other_conditions_are_refused_or_overwritten(task, tmp_path, monkeypatch
 
 def test_dev_only_never_opens_the_test_split(task, tmp_path, monkeypatch):
     opened = []
-    real = finetune.read_split
-    monkeypatch.setattr(
-        finetune, "read_split", lambda kind, path, labels: opened.append(path.name) or real(kind, path, labels)
-    )
+    real = ENTITIES["brat"]
+    monkeypatch.setitem(ENTITIES, "brat", lambda path, *others: opened.append(path.name) or real(path, *others))
     metrics = run(monkeypatch, *command(task, tmp_path / "out", "--seeds", "1", "--set", "epochs=1", "--dev-only"))
     assert opened == ["train", "dev"] and "test" not in metrics
     assert "on tiny dev" in (tmp_path / "out" / "table.md").read_text()
@@ -239,6 +242,43 @@ def test_electra_and_the_random_baseline_train(task, tmp_path, monkeypatch):
         baseline["model"]["random_init"] and "(random initialisation)" in (tmp_path / "random" / "table.md").read_text()
     )
     assert baseline["curves"] != metrics["curves"]
+
+
+def test_a_linear_probe_and_updates_instead_of_epochs(task, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--seeds", "1", "--dev-only", "--frozen", "--set", "epochs=null", "--set", "updates=3"]
+    parts = [str(task / "tiny.yaml"), "--model", str(task / "roberta"), "--device", "cpu", *options]
+    monkeypatch.setattr(sys, "argv", ["finetune", *parts])
+    finetune.main()
+    output = tmp_path / "runs/finetune/tiny-tuned-epochs=null-updates=3-roberta-frozen-dev-only"
+    assert "roberta (frozen) on tiny dev" in (output / "table.md").read_text()
+    metrics = json.loads((output / "metrics.json").read_text())
+    assert metrics["model"]["frozen"] and [len(curve) for curve in metrics["curves"]] == [1]
+
+
+def test_cross_validation_with_a_head_a_type_and_tagging_with_its_model(task, tmp_path, monkeypatch, capsys):
+    (task / "folds.yaml").write_text(RECIPE.replace(SPLITS, "splits: {all: train}\nfolds: 3\nnested: per_type"))
+    output = tmp_path / "out"
+    parts = command(task, output, "--seeds", "1", "--set", "learning_rate=0.01")
+    metrics = run(monkeypatch, str(task / "folds.yaml"), *parts[1:])
+    ids = [fold["test"] for fold in json.loads((output / "splits.json").read_text())["folds"]]
+    assert sorted(sum(ids, [])) == sorted(f"d{number}" for number in range(16))
+    assert metrics["test"]["micro"]["support"] == 256 and metrics["test"]["micro"]["f1"]["mean"] > 0.8
+    assert [len(fold["test"]) for fold in metrics["data_sha256"]] == [64] * 3
+    fold = json.loads((output / "model" / "finetuning.json").read_text())["fold"]
+    lines = (output / f"seed-1-fold-{fold}" / "predictions.jsonl").read_text().splitlines()
+    scored = [record for record in map(json.loads, lines) if record["split"] == "test"]
+    assert {one["id"] for one in scored} == set(ids[fold - 1])
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for record in scored:
+        shutil.copy(task / "data" / "train" / f"{record['id']}.txt", texts)
+    assert_as_scored(tagged(monkeypatch, texts, output / "model", tmp_path / "out.jsonl"), scored, texts)
+    monkeypatch.setattr(sys, "argv", ["finetune", str(task / "folds.yaml"), "--check"])
+    capsys.readouterr()
+    finetune.main()
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in printed[:3]] == ["fold 1, train", "fold 1, dev", "fold 1, test"]
 
 
 def broken(task: Path, tmp_path: Path, split: str, ann: str) -> list[str]:
@@ -298,16 +338,18 @@ def test_check_says_what_the_splits_hold_and_writes_nothing(task, tmp_path, monk
     finetune.main()
     printed = capsys.readouterr().out.splitlines()
     assert printed.pop().startswith("sha256 of recipe, protocol and documents: ")
-    assert [line.split(" entities")[0] for line in printed] == [
-        "train: 16 documents, 256", "dev: 4 documents, 64", "test: 4 documents, 64"
+    form = re.compile(r"(\w+): (\d+) items \((\d+) anatomy, (\d+) substance, (\d+) symptom\)")
+    found = [form.fullmatch(line).groups() for line in printed]
+    assert [(name, int(items), sum(map(int, types))) for name, items, *types in found] == [
+        ("train", 16, 256), ("dev", 4, 64), ("test", 4, 64)
     ]  # fmt: skip
-    assert "anatomy" in printed[0] and not list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):
     options = broken(task, tmp_path, "train", "")
     (tmp_path / "data" / "train" / "d1.ann").write_text("")
-    with pytest.raises(finetune.InputError, match="no entity of the recipe's types to learn from"):
+    with pytest.raises(finetune.InputError, match="tiny: no entity to learn from is left"):
         run(monkeypatch, *command(task, tmp_path / "out", *options))
 
 
@@ -315,7 +357,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_seed(task, tmp_path, mon
     def full(path, content):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(finetune, "write_json", full)
+    monkeypatch.setattr(experiment, "write_json", full)
     parts = command(task, tmp_path / "out", "--seeds", "1", "--set", "epochs=1", "--dev-only")
     monkeypatch.setattr(sys, "argv", ["finetune", *parts])
     with pytest.raises(SystemExit) as stop:

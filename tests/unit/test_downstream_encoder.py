@@ -1,0 +1,94 @@
+"""An encoder that learns a task: what nests is found where the recipe can hold it; frozen weights stay."""
+
+from collections import Counter
+
+import pytest
+import torch
+from task_helpers import ner_task
+from tiny_models import write_electra, write_roberta
+
+from downstream.documents import Document, Entity
+from downstream.learners.encoder import Encoder, Start
+from downstream.recipe import Protocol
+from downstream.training import Machine
+
+CPU = Machine(torch.device("cpu"), bf16=False)
+OVERFIT = Protocol(batch=4, learning_rate=1e-2, epochs=12, source="a test", dropout=0.0)
+ORGANS = ("foie", "rein", "cuisse")
+
+
+def nested_documents(number: int = 8) -> list[Document]:
+    """Lines such as "la douleur du foie": a symptom with an anatomy in it, and anatomies alone."""
+    documents = []
+    for index in range(number):
+        organ, other = ORGANS[index % 3], ORGANS[(index + 1) % 3]
+        text = f"la douleur du {organ}\nle patient et {other}"
+        begin, alone = text.index("douleur"), text.index(other, text.index("\n"))
+        end = text.index("\n")
+        documents.append(
+            Document(str(index), text, [
+                Entity("symptom", ((begin, end),)),
+                Entity("anatomy", ((end - len(organ), end),)),
+                Entity("anatomy", ((alone, alone + len(other)),)),
+            ])
+        )  # fmt: skip
+    return documents
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_roberta(tmp_path_factory.mktemp("model"), width=32)
+
+
+def trained(task, folder, protocol=OVERFIT, **start):
+    """The learner, and what it answers to its training documents."""
+    items = [task.example(document, Counter()) for document in nested_documents()]
+    task.begin(items)
+    learner = Encoder(task, Start(folder, **start), protocol, CPU)
+    curve = learner.fit(learner.encode(items, True), learner.encode(items, False), 1)
+    return learner, curve, task.score(items, learner.answer(learner.encode(items, False)))
+
+
+@pytest.mark.parametrize(
+    "nested, most", [("outermost", 2 / 3), ("innermost", 2 / 3), ("concatenated", 1), ("per_type", 1)]
+)
+def test_nested_entities_are_learned_as_far_as_the_recipe_holds_them(folder, nested, most):
+    _, _, figures = trained(ner_task("anatomy", "symptom", nested=nested), folder)
+    assert figures["micro"]["f1"] > 0.95
+    assert figures["ceiling"]["recall"] == pytest.approx(most)
+    assert most * 0.95 < figures["every_gold_span"]["recall"] <= most
+    assert figures["every_gold_span"]["precision"] > 0.95
+
+
+@pytest.mark.parametrize("write", [write_roberta, write_electra])
+def test_frozen_the_head_learns_and_no_weight_of_the_encoder_changes(tmp_path, write):
+    folder = write(tmp_path / "model", width=32)
+    task = ner_task("anatomy", "symptom")
+    learner, curve, _ = trained(task, folder, frozen=True)
+    from_folder = learner.model.base_model.from_pretrained(folder).state_dict()
+    for name, weight in learner.model.base_model.state_dict().items():
+        assert torch.equal(weight, from_folder[name]), name
+    assert curve[-1].loss < 0.9 * curve[0].loss
+    assert learner.conditions["model"]["frozen"]
+    moved, _, _ = trained(task, folder)
+    assert not all(
+        torch.equal(weight, from_folder[name]) for name, weight in moved.model.base_model.state_dict().items()
+    )
+
+
+def test_the_epoch_that_is_kept_is_the_protocols(folder):
+    task = ner_task("anatomy", "symptom")
+    last = Protocol(batch=4, learning_rate=1e-2, epochs=3, source="a test", keep="last")
+    learner, curve, _ = trained(task, folder, last)
+    assert learner.kept(curve) == curve[-1] and len(curve) == 3
+
+
+def test_what_scores_depend_on_is_in_the_conditions(folder):
+    learner = Encoder(ner_task("anatomy"), Start(folder, random=True), OVERFIT, Machine(CPU.device, bf16=True))
+    model = learner.conditions["model"]
+    assert (model["folder"], model["architecture"], model["random_init"], model["frozen"]) == (
+        folder.name, "roberta", True, False,
+    )  # fmt: skip
+    assert learner.conditions["protocol"]["epochs"] == 12 and learner.conditions["max_tokens"] == 32
+    assert (learner.conditions["precision"], learner.conditions["device"]) == ("bf16 autocast", "cpu")
+    assert len(model["sha256"]) == 64

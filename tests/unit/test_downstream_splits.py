@@ -1,0 +1,229 @@
+"""Splits: official ones are read as they are, drawn ones depend on ids and a seed alone, and no document is divided."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from task_helpers import ner_task
+
+from downstream.documents import Document
+from downstream.files import InputError
+from downstream.splits import Part, _divided, _folds_of, drawn_order, read_folds
+from downstream.tasks.ner import NamedEntities
+
+
+class Grouped(NamedEntities):
+    """Items whose ids are GROUP/NUMBER/LABEL: several an undivided group, a label to spread evenly."""
+
+    def group(self, item):
+        return self.id_of(item).split("/")[0]
+
+    def stratum(self, item):
+        return self.id_of(item).split("/")[2]
+
+
+def grouped(**keys) -> Grouped:
+    return Grouped(ner_task("anatomy", **keys).recipe)
+
+
+def write(folder, name, ids):
+    """A jsonl split with a document for each id."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entities = [{"start": 0, "end": 4, "label": "anatomy"}]
+    lines = [json.dumps({"id": one, "text": f"foie {one}", "entities": entities}) + "\n" for one in ids]
+    (folder / name).write_text("".join(lines))
+
+
+def ids_in(splits):
+    return {name: [item.document.id for item in part.items] for name, part in splits.items()}
+
+
+def read(task, root, dev_only=False):
+    return [ids_in(splits) for splits in read_folds(task, root / "recipe.yaml", root, dev_only)]
+
+
+def items_of(task, ids):
+    return [task.example(Document(one, "foie", []), Counter()) for one in ids]
+
+
+IDS = [f"d{number}" for number in range(40)]
+
+
+def test_official_splits_are_the_files(tmp_path):
+    for name in ("train", "dev", "test"):
+        write(tmp_path, f"{name}.jsonl", [f"{name}-{number}" for number in range(3)])
+    task = ner_task("anatomy", format="jsonl", splits={name: f"{name}.jsonl" for name in ("train", "dev", "test")})
+    wanted = {name: [f"{name}-{number}" for number in range(3)] for name in ("train", "dev", "test")}
+    assert read(task, tmp_path) == [wanted]
+    (tmp_path / "test.jsonl").unlink()
+    del wanted["test"]
+    assert read(task, tmp_path, dev_only=True) == [wanted]
+
+
+def test_official_folds_are_the_files_of_their_numbers(tmp_path):
+    for fold in (1, 2, 3):
+        for name in ("train", "test"):
+            write(tmp_path / f"fold{fold}", f"{name}.jsonl", [f"{name}-{fold}-{number}" for number in range(4)])
+    write(tmp_path, "dev.jsonl", ["dev"])
+    splits = {"train": "fold{fold}/train.jsonl", "dev": "dev.jsonl", "test": "fold{fold}/test.jsonl"}
+    folds = read(ner_task("anatomy", format="jsonl", splits=splits, folds=3), tmp_path)
+    assert [fold["test"][0] for fold in folds] == ["test-1-0", "test-2-0", "test-3-0"]
+    assert [fold["train"][3] for fold in folds] == ["train-1-3", "train-2-3", "train-3-3"]
+    assert all(fold["dev"] == ["dev"] for fold in folds)
+
+
+def test_dev_is_drawn_from_train_where_the_data_have_none(tmp_path):
+    write(tmp_path, "train.jsonl", IDS)
+    write(tmp_path, "test.jsonl", ["t1", "t2"])
+    task = ner_task("anatomy", format="jsonl", splits={"train": "train.jsonl", "test": "test.jsonl"}, dev_share=0.25)
+    [splits] = read(task, tmp_path)
+    assert len(splits["dev"]) == 10 and splits["test"] == ["t1", "t2"]
+    assert sorted(splits["train"] + splits["dev"]) == sorted(IDS)
+    [without_test] = read(task, tmp_path, dev_only=True)
+    assert without_test == {name: splits[name] for name in ("train", "dev")}
+    assert splits["train"] == [one for one in IDS if one in splits["train"]]  # in the file's order
+
+
+def test_all_is_divided_into_shares(tmp_path):
+    write(tmp_path, "all.jsonl", IDS)
+    task = ner_task("anatomy", format="jsonl", splits={"all": "all.jsonl"}, dev_share=0.1, test_share=0.2)
+    [splits] = read(task, tmp_path)
+    assert {name: len(ids) for name, ids in splits.items()} == {"train": 28, "dev": 4, "test": 8}
+    assert sorted(sum(splits.values(), [])) == sorted(IDS)
+    assert read(task, tmp_path) == [splits]
+    other = NamedEntities(replace(task.recipe, split_seed=2))
+    assert read(other, tmp_path)[0]["test"] != splits["test"]
+    assert read(task, tmp_path, dev_only=True) == [{name: splits[name] for name in ("train", "dev")}]
+
+
+def test_the_recipes_own_folder_is_beside_it_and_data_takes_its_place(tmp_path):
+    for place in ("own", "given"):
+        for name in ("train", "dev", "test"):
+            write(tmp_path / place, f"{name}.jsonl", [place])
+    splits = {name: f"{name}.jsonl" for name in ("train", "dev", "test")}
+    task = ner_task("anatomy", format="jsonl", splits=splits, data="own")
+    for data, place in ((None, "own"), (tmp_path / "given", "given")):
+        [found] = read_folds(task, tmp_path / "recipe.yaml", data, False)
+        assert ids_in(found) == dict.fromkeys(splits, [place])
+
+
+def test_missing_and_empty_splits_are_refused(tmp_path):
+    task = ner_task("anatomy", format="brat", splits={"all": "texts"}, folds=3)
+    with pytest.raises(InputError, match="texts: no such file or folder; check the recipe's data and splits"):
+        read(task, tmp_path)
+    (tmp_path / "texts").mkdir()
+    with pytest.raises(InputError, match="texts: nothing annotated as brat in it; check"):
+        read(task, tmp_path)
+
+
+GROUPS = st.lists(st.text("abc", min_size=1, max_size=3), min_size=12, max_size=40, unique=True)
+
+
+@settings(max_examples=30)
+@given(GROUPS, st.randoms(use_true_random=False), st.integers(0, 3))
+def test_shares_do_not_depend_on_the_order_of_items_and_divide_no_group(groups, shuffler, seed):
+    task = grouped(splits={"all": "x"}, dev_share=0.2, test_share=0.3, split_seed=seed)
+    ids = [f"{group}/{number}/x" for group in groups for number in range(1 + len(group))]
+    shuffled = shuffler.sample(ids, len(ids))
+    shares = {"test": 0.3, "dev": 0.2}
+    one, other = (
+        ids_in(_divided(task, Part(items_of(task, order), Counter()), shares, "train")) for order in (ids, shuffled)
+    )
+    assert {name: sorted(found) for name, found in one.items()} == {
+        name: sorted(found) for name, found in other.items()
+    }
+    assert sorted(sum(one.values(), [])) == sorted(ids)
+    of = {name: {one_id.split("/")[0] for one_id in found} for name, found in one.items()}
+    assert sum(map(len, of.values())) == len(groups)  # each group in one split
+    assert (len(of["test"]), len(of["dev"])) == (round(0.3 * len(groups)), round(0.2 * len(groups)))
+
+
+@given(GROUPS, st.integers(0, 3))
+def test_how_two_documents_stand_depends_on_no_third_one(groups, seed):
+    order = drawn_order(groups, seed)
+    assert sorted(order) == sorted(groups)
+    fewer = [group for group in order if group != groups[0]]
+    assert drawn_order(groups[1:], seed) == fewer
+
+
+def test_one_document_more_moves_few_others():
+    task = ner_task("anatomy", splits={"all": "x"}, dev_share=0.1, test_share=0.2)
+    ids = [f"d{number}" for number in range(200)]
+    before, after = (
+        ids_in(_divided(task, Part(items_of(task, some), Counter()), {"test": 0.2, "dev": 0.1}, "train"))
+        for some in (ids, [*ids, "new"])
+    )
+    of = [{one: name for name, found in splits.items() for one in found} for splits in (before, after)]
+    assert sum(of[0][one] != of[1][one] for one in ids) <= 3
+
+
+def test_the_draw_is_the_one_of_every_machine():
+    assert drawn_order(["a", "b", "c", "d", "e"], 1) == ["c", "a", "b", "e", "d"]
+
+
+@pytest.mark.parametrize("number, keys", [(4, {"dev_share": 0.1, "test_share": 0.3}), (2, {"folds": 3})])
+def test_too_few_documents_are_refused(tmp_path, number, keys):
+    write(tmp_path, "all.jsonl", IDS[:number])
+    task = ner_task("anatomy", format="jsonl", splits={"all": "all.jsonl"}, **keys)
+    with pytest.raises(InputError, match=f"tiny: {number} documents are too few for (test, dev, train|3 folds)."):
+        read(task, tmp_path)
+
+
+LABELS = [("x", 30), ("y", 12), ("z", 6)]
+
+
+def labelled(several=1):
+    """Ids of items whose labels are of unlike frequency; `several` to a group."""
+    labels = [label for label, count in LABELS for _ in range(count)]
+    return [f"g{number // several}/{number}/{label}" for number, label in enumerate(labels)]
+
+
+@pytest.mark.parametrize("several", [1, 3])
+def test_every_item_is_tested_once_dev_is_another_fold_and_no_group_is_divided(several):
+    task = grouped(splits={"all": "x"}, folds=4)
+    ids = labelled(several)
+    folds = [ids_in(splits) for splits in _folds_of(task, Part(items_of(task, ids), Counter()))]
+    assert sorted(one for fold in folds for one in fold["test"]) == sorted(ids)
+    for number, fold in enumerate(folds):
+        assert sorted(fold["train"] + fold["dev"] + fold["test"]) == sorted(ids)
+        assert fold["dev"] == folds[(number + 1) % 4]["test"]
+        of = {name: {one.split("/")[0] for one in found} for name, found in fold.items()}
+        assert not (of["train"] & of["dev"] or of["train"] & of["test"] or of["dev"] & of["test"])
+
+
+def test_labels_are_as_frequent_in_every_fold():
+    task = grouped(splits={"all": "x"}, folds=6)
+    for fold in _folds_of(task, Part(items_of(task, labelled()), Counter())):
+        assert Counter(one.split("/")[2] for one in ids_in(fold)["test"]) == {"x": 5, "y": 2, "z": 1}
+
+
+@settings(max_examples=20)
+@given(st.randoms(use_true_random=False), st.integers(0, 2))
+def test_folds_do_not_depend_on_the_order_of_items_but_on_the_seed(shuffler, seed):
+    ids = labelled(several=2)
+    shuffled = shuffler.sample(ids, len(ids))
+
+    def tests(order, seed):
+        task = grouped(splits={"all": "x"}, folds=3, split_seed=seed)
+        return [set(ids_in(fold)["test"]) for fold in _folds_of(task, Part(items_of(task, order), Counter()))]
+
+    assert tests(ids, seed) == tests(shuffled, seed)
+    assert tests(ids, seed) != tests(ids, seed + 1)
+
+
+@pytest.mark.parametrize("common", [0, 20])
+def test_labels_that_are_too_rare_for_every_fold_are_spread_together(common, recwarn):
+    task = grouped(splits={"all": "x"}, folds=4)
+    ids = [f"r{number}/0/label{number}" for number in range(8)] + [f"c{number}/0/x" for number in range(common)]
+    folds = _folds_of(task, Part(items_of(task, ids), Counter()))
+    assert [sum(one[0] == "r" for one in ids_in(fold)["test"]) for fold in folds] == [2] * 4
+    assert not recwarn.list
+
+
+def test_the_digest_follows_what_the_items_hold():
+    task = ner_task("anatomy")
+    first, second, again = (Part(items_of(task, ids), Counter()).sha256 for ids in (["a"], ["b"], ["a"]))
+    assert first == again != second and len(first) == 64
