@@ -5,9 +5,9 @@ from pathlib import Path
 
 from downstream.documents import Document, Labels
 from downstream.files import InputError
-from downstream.readers import brat, iob, jsonl
+from downstream.readers import brat, ddi, iob, jsonl
 
-READERS = {"brat": brat.read, "iob": iob.read, "jsonl": jsonl.read}
+READERS = {"brat": brat.read, "ddi": ddi.read, "iob": iob.read, "jsonl": jsonl.read}
 
 
 def read_split(format: str, path: Path, labels: Labels) -> tuple[list[Document], Counter]:
