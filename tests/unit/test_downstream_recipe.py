@@ -61,7 +61,7 @@ def test_the_samples_types_are_the_papers(repository):
     "change, complaint",
     [
         ("speed: 3", "unknown key 'speed'"),
-        ("format: xml", "format is 'xml'; choose one of brat, iob, jsonl"),
+        ("format: xml", "format is 'xml'; choose one of brat, ddi, iob, jsonl"),
         ("nested: both", "nested is 'both'"),
         ("discontinuous: keep", "discontinuous is 'keep'"),
         ("partial_words: keep", "partial_words is 'keep'"),

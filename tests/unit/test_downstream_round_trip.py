@@ -13,6 +13,7 @@ from downstream.readers import brat
 from downstream.spans import Policy, flatten, on_words, spans_of, tags_of, to_characters, words_of
 
 TYPES = ("anatomy", "symptom")
+ON_DISK = settings(max_examples=50, deadline=None)  # files are written, how fast depends on the machine
 TEXT = "Le foie,\r\nla rate (12cm)\nétaient  douloureux."
 
 
@@ -38,7 +39,7 @@ def whole_words(draw):
     return Entity(draw(st.sampled_from(TYPES)), ((words[first][0], words[last][1]),))
 
 
-@settings(max_examples=50)
+@ON_DISK
 @given(st.lists(whole_words(), max_size=8), st.sampled_from(["outermost", "innermost"]))
 def test_whole_words_come_back_as_they_were_or_are_counted(entities, nested):
     [back], counts = there_and_back([Document("a", TEXT, entities)], nested)
@@ -57,7 +58,7 @@ def any_entities(draw):
     return Entity(draw(st.sampled_from(TYPES)), tuple(fragments))
 
 
-@settings(max_examples=50)
+@ON_DISK
 @given(st.lists(any_entities(), max_size=6), st.sampled_from(["outermost", "innermost"]))
 def test_an_entity_that_does_not_come_back_has_a_cause(entities, nested):
     [back], counts = there_and_back([Document("a", TEXT, entities)], nested)
