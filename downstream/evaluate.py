@@ -18,6 +18,7 @@ from downstream import finetune, report
 from downstream.files import InputError, exit_with_sentence, read_text, write_json
 from downstream.leakage import Sought, in_files
 from downstream.recipe import FOLD, Recipe
+from downstream.split_lists import parse
 from downstream.splits import read_folds
 from downstream.tasks import load_task
 
@@ -106,7 +107,8 @@ def find(recipe: Recipe, root: Path) -> Path | None:
     """The folder below `root` that has the name the recipe says and holds its splits; of several the first by path."""
     patterns = ["/".join(["*"] * depth + [recipe.folder]) for depth in range(DEPTH)]
     folders = [root] * (root.name == recipe.folder) + sorted(one for pattern in patterns for one in root.glob(pattern))
-    paths = [path.replace(FOLD, str(recipe.first_fold)) for path in recipe.splits.values()]
+    splits = [path.replace(FOLD, str(recipe.first_fold)) for path in recipe.splits.values()]
+    paths = [parse(split, recipe.task).path for split in splits]
     return next((one for one in folders if all((one / path).exists() for path in paths)), None)
 
 

@@ -11,6 +11,7 @@ import yaml
 
 from downstream.files import InputError, read_text
 from downstream.readers import check_settings
+from downstream.split_lists import refuse_overlap
 
 PROTOCOLS = Path(__file__).parent / "protocols"  # ours; a recipe's own are in protocols/ beside it
 FOLD = "{fold}"  # stands in the paths of splits for the number of the fold
@@ -82,6 +83,7 @@ class Recipe:
         if self.folds is not None and self.folds < 3:
             raise InputError(f"{file}: folds is {self.folds}; three are the fewest that give train, dev and test.")
         self._check_combination(file)
+        refuse_overlap(self.splits, f"{file}: splits")
 
     def _check_combination(self, file: Path) -> None:
         """That the splits which the recipe does not name can be drawn, and in one way only."""

@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from downstream.files import InputError
 from downstream.recipe import FOLD, Recipe
+from downstream.split_lists import in_part, parse
 from downstream.tasks.base import Task
 
 RARE = "rare"  # strata that are too few to be in every fold are one, or scikit-learn refuses where all are
@@ -41,7 +42,7 @@ def read_folds(task: Task, recipe_file: Path, data: Path | None, dev_only: bool)
         raise InputError(f"{recipe_file}: the data are not part of this project; {place}.")
     root = data or recipe_file.parent / recipe.data
     if "all" in recipe.splits:
-        whole = _read(task, root / recipe.splits["all"], recipe.format)
+        whole = _read(task, root, recipe.splits["all"], recipe.format)
         folds = _folds_of(task, whole) if recipe.folds else [_shares_of(task, whole)]
     elif recipe.folds:
         folds = [
@@ -58,9 +59,9 @@ def _official(task: Task, root: Path, fold: int | None, dev_only: bool) -> Split
     recipe, splits = task.recipe, {}
     for name, path in recipe.splits.items():
         if name != "test" or not dev_only:
-            splits[name] = _read(task, root / path.replace(FOLD, str(fold)), recipe.format)
+            splits[name] = _read(task, root, path.replace(FOLD, str(fold)), recipe.format)
     for path, format in recipe.also_train.items():
-        splits["train"] = _together(splits["train"], _read(task, root / path, format))
+        splits["train"] = _together(splits["train"], _read(task, root, path, format))
     if "dev" not in splits:
         splits |= _divided(task, splits["train"], {"dev": recipe.dev_share}, "train")
     return splits
@@ -70,11 +71,13 @@ def _together(one: Part, other: Part) -> Part:
     return Part(one.items + other.items, one.counts + other.counts)
 
 
-def _read(task: Task, path: Path, format: str) -> Part:
+def _read(task: Task, root: Path, split: str, format: str) -> Part:
+    source = parse(split, task.recipe.task)
+    path = root / source.path
     if not path.exists():
         raise InputError(f"{path}: no such file or folder; check the recipe's data and splits, or give --data.")
     counts: Counter = Counter()
-    items = task.read(path, format, counts)
+    items = in_part(task.read(path, format, counts), source, root, task.group, counts)
     counts["items without a word"] += sum(not any(map(str.strip, task.texts(item))) for item in items)
     if not items:
         raise InputError(f"{path}: nothing annotated as {format} in it; check the recipe's data, splits and format.")

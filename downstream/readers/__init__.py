@@ -16,6 +16,7 @@ from downstream.readers import (
     brat,
     brat_relations,
     chemprot,
+    ddi,
     ddi_relations,
     euadr,
     frenchmedmcqa,
@@ -28,7 +29,7 @@ from downstream.readers import (
     tables,
 )
 
-ENTITIES = {"brat": brat.read, "iob": iob.read, "jsonl": jsonl.read}
+ENTITIES = {"brat": brat.read, "ddi": ddi.read, "iob": iob.read, "jsonl": jsonl.read}
 
 TEXTS = {"table": tables.read_texts, "hoc": hoc.read, "pubmedqa": pubmedqa.read, "bioasq": bioasq.read_texts}
 RELATIONS = {

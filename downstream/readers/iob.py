@@ -1,84 +1,57 @@
-"""Columns: one token a line, its label in the last column, a blank line after each sentence.
+"""Columns: one token a line, its label in the last column, a blank line after each sentence."""
 
-The raw text is not in such a file: it is rebuilt with one space between tokens and one line a sentence.
-"""
-
+import re
 from collections import Counter
 from pathlib import Path
 
-from downstream.documents import Document, Entity, Labels
+from downstream.documents import Document, Labels
 from downstream.files import InputError, files_of, read_text
+from downstream.readers.tags import Token, rebuild
 
 SUFFIXES = (".iob", ".iob2", ".bio", ".conll", ".tsv", ".txt")
-BEGINS = "BSU"  # B (IOB2, IOBES, BILOU), S (IOBES) and U (BILOU) open an entity
-CONTINUES = (
-    "IEL"  # I, E (IOE2, IOBES) and L (BILOU) go on with one; after anything else they open one, as in IOB1 and IO
-)
-CLOSES = "ESLU"  # after these the next I opens a new entity
+DOCUMENT_STARTS = ("-DOCSTART-", "###MEDLINE:")  # CoNLL-2003, JNLPBA
 
 
 def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:
-    """One document a file, or one for each -DOCSTART- line. Schemes: IOB2, IOB1, IO, IOE2, IOBES and BILOU.
+    """One document for each -DOCSTART- or ###MEDLINE: line; in a file without any, each sentence is one.
 
-    An I that continues nothing opens an entity, as conlleval has it, and is counted.
+    Schemes: IOB2, IOB1, IO, IOE2, IOBES and BILOU. Columns are separated by tabs or, in lines without any, by spaces;
+    those between token and label are not read (BLUE's exports have a document and an offset there).
+    Raises InputError for a line of too few columns, or of more or fewer than the lines before, and for a bad label.
     """
     documents = []
     for file in files_of(path, *SUFFIXES):
-        for number, sentences in enumerate(_documents(file, labels, counts), 1):
-            documents.append(_assemble(f"{file.stem}-{number}", sentences))
+        name = file.stem if file == path else file.relative_to(path).with_suffix("").as_posix()
+        for number, (own, sentences) in enumerate(_documents(file), 1):
+            documents.append(rebuild(own or f"{name}-{number}", sentences, labels, counts))
     return documents
 
 
-def _documents(file: Path, labels: Labels, counts: Counter) -> list[list[list[tuple]]]:
-    """Documents as sentences of (token, opens an entity here, label or None) rows; empty ones are left out."""
-    documents: list[list[list[tuple]]] = [[[]]]
-    previous = ("O", None)
+def _documents(file: Path) -> list[tuple[str, list[list[Token]]]]:
+    """The documents' own ids (empty without) and sentences; what is empty is left out."""
+    documents: list[tuple[str, list[list[Token]]]] = [("", [[]])]
+    width = 0
     for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
-        line = line.rstrip("\r")
-        if not line.strip() or line.startswith("-DOCSTART-"):
-            documents[-1].append([])
-            if line.strip():
-                documents.append([[]])
-            previous = ("O", None)
-            continue
-        place = f"{file}, line {number}"
-        token, tag, label = _row(line, place)
-        opens = tag in BEGINS or (tag in CONTINUES and (previous[0] in "O" + CLOSES or previous[1] != label))
-        counts["entities opened by an I"] += opens and tag not in BEGINS
-        previous = (tag, label)
-        kept = label and labels.keep(label, place, counts if opens else Counter())  # an entity counts once
-        documents[-1][-1].append((token, opens, kept))
-    documents = [[sentence for sentence in document if sentence] for document in documents]
-    return [document for document in documents if document]
+        line, place = line.rstrip("\r"), f"{file}, line {number}"
+        if line.startswith(DOCUMENT_STARTS):
+            documents.append((line.strip("# ") if line.startswith("#") else "", [[]]))
+        elif not line.strip():
+            documents[-1][1].append([])
+        else:
+            columns = _columns(line, width, place)
+            width = len(columns)
+            documents[-1][1][-1].append(Token(columns[0].strip(), columns[-1].strip(), place))
+    documents = [(own, [sentence for sentence in sentences if sentence]) for own, sentences in documents]
+    if len(documents) == 1:
+        documents = [("", [sentence]) for sentence in documents[0][1]]
+    return [(own, sentences) for own, sentences in documents if sentences]
 
 
-def _row(line: str, place: str) -> tuple[str, str, str | None]:
-    """Token, tag letter and type (None for O) of one line."""
-    columns = line.split("\t") if "\t" in line else line.split()
-    tag, _, label = columns[-1].strip().partition("-")
-    token = columns[0].strip()
-    if len(columns) < 2 or not token:
+def _columns(line: str, width: int, place: str) -> list[str]:
+    """`width` is that of the lines before, 0 for the first."""
+    columns = line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+    if len(columns) < 2 or not columns[0].strip():
         raise InputError(f"{place}: a token and a label are needed, separated by white space; found {line!r}.")
-    if tag == "O" and not label:
-        return token, "O", None
-    if tag not in tuple(BEGINS + CONTINUES) or not label:
-        raise InputError(f"{place}: {columns[-1]!r} is not a label; use O, or B- or I- (or E-, S-, L-, U-) and a type.")
-    return token, tag, label
-
-
-def _assemble(name: str, sentences: list[list[tuple]]) -> Document:
-    text, spans = "", []
-    open_span: list | None = None
-    for sentence in sentences:
-        for token, opens, label in sentence:
-            start, text = len(text), text + token + " "
-            if label is None:
-                open_span = None
-            elif opens or open_span is None:
-                open_span = [label, start, start + len(token)]
-                spans.append(open_span)
-            else:
-                open_span[2] = start + len(token)
-        open_span = None
-        text = text[:-1] + "\n"
-    return Document(name, text, [Entity(label, ((start, end),)) for label, start, end in spans])
+    if width and len(columns) != width:
+        raise InputError(f"{place}: {len(columns)} columns after lines of {width}; mend the line {line!r}.")
+    return columns

@@ -122,8 +122,8 @@ def test_columns_of_every_scheme_give_the_same_entities(tmp_path, scheme, separa
 
 def test_columns_without_b_split_only_at_another_type(tmp_path):
     (tmp_path / "a.iob").write_text("foie I-anatomy\nrate I-anatomy\ntoux I-symptom\n\nfoie I-anatomy\n")
-    [document], _ = read_split("iob", tmp_path / "a.iob", TYPES)
-    found = [document.text[one.start : one.end] for one in document.entities]
+    documents, _ = read_split("iob", tmp_path / "a.iob", TYPES)
+    found = [document.text[one.start : one.end] for document in documents for one in document.entities]
     assert found == ["foie rate", "toux", "foie"]
 
 

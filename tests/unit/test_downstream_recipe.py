@@ -66,7 +66,7 @@ def test_the_samples_types_are_the_papers(repository):
     "change, complaint",
     [
         ("speed: 3", "unknown key 'speed'"),
-        ("format: xml", "format is 'xml'; choose one of brat, iob, jsonl"),
+        ("format: xml", "format is 'xml'; choose one of brat, ddi, iob, jsonl"),
         ("kind: poetry", "kind is 'poetry'; choose one of ner"),
         ("kind: [ner]", "kind is ['ner']; choose one of ner"),
         ("nested: both", "nested is 'both'"),
