@@ -101,6 +101,16 @@ def test_p_is_that_of_all_exchanges():
         assert comparison(first, second, F1, seed=1)["p"] == pytest.approx(exact, abs=0.02)
 
 
+def test_p_of_several_seeds_is_that_of_exchanging_their_means():
+    """For a mean, seeds come to the mean of an item over them."""
+    generator = np.random.default_rng(6)
+    first, second = generator.normal(0.5, 1, (2, 8)), generator.normal(0, 1, (3, 8))
+    gaps = first.mean(0) - second.mean(0)
+    every = [np.mean(gaps * signs) for signs in itertools.product([1, -1], repeat=8)]
+    exact = np.mean(np.abs(every) >= abs(gaps.mean()) - 1e-9)
+    assert comparison(scores(*first), scores(*second), MEAN, seed=1)["p"] == pytest.approx(exact, abs=0.02)
+
+
 def test_the_difference_has_the_interval_of_the_paired_bootstrap():
     generator = np.random.default_rng(3)
     hard = generator.normal(size=300)  # what makes items hard is hard for both
