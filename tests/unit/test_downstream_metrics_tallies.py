@@ -116,7 +116,9 @@ def test_a_label_set_is_right_in_any_order():
 
 
 def test_an_entity_that_is_there_twice_counts_twice():
-    assert_equal(figure("entity_micro_f1"), [["x", "x"]], [["x", "x", "y"]], 4 / 5)
+    sides = [["x", "x"]], [["x", "x", "y"]]
+    assert_equal(figure("entity_micro_f1"), *sides, 4 / 5)
+    assert exact_spans(*sides)["f1"] == 4 / 5
 
 
 def test_entities_of_tags_and_entities_that_no_sequence_holds():
