@@ -67,8 +67,8 @@ def token_f1(forms: Sequence[str], answer: str, language: str = "en") -> float:
 
 
 def _shared_f1(theirs: list[str], mine: list[str]) -> float:
-    if not theirs or not mine:
-        return float(theirs == mine)
+    if not theirs and not mine:
+        return 1.0
     return 2 * (Counter(theirs) & Counter(mine)).total() / (len(theirs) + len(mine))
 
 

@@ -52,7 +52,7 @@ def test_every_library_that_is_imported_is_asked_for(repository):
         for node in ast.parse((repository / "setup.py").read_text(encoding="utf-8")).body
         if isinstance(node, ast.Assign) and node.targets[0].id == "NEEDS"
     )
-    asked = {re.split(r"[<>=]", need)[0] for need in needs} | {"yaml"}  # yaml is pyyaml's
+    asked = {re.split(r"[<>=]", need)[0] for need in needs} | {"yaml", "sklearn"}  # pyyaml's and scikit-learn's
     with_fairseq = {"fairseq", "fairseq_cli", "omegaconf"}  # the extra `fairseq`
     if_there = {"apex", "pyarrow"}  # pyarrow: the extra `parquet`
     known = asked | with_fairseq | if_there | set(sys.stdlib_module_names) | set(PACKAGES)

@@ -154,7 +154,7 @@ def test_one_class_is_no_label_set():
 
 
 def test_a_document_has_the_labels_of_its_sentences():
-    united = by_group(["d2", "d1", "d2", "d1"], [["a"], [], ["a", "b"], ["c"]])
+    united = by_group(["d2", "d1", "d2", "d1"], [["a"], [], ["b"], ["c"]])
     assert united == {"d2": {"a", "b"}, "d1": {"c"}} and list(united) == ["d2", "d1"]
     with pytest.raises(ValueError):
         by_group(["d1"], [])

@@ -28,7 +28,7 @@ def documents(generator, items, recall=0.8, precision=0.7, seeds=1):
 
 def test_the_bounds_are_those_of_all_drawings():
     """Of five items there are 5 ** 5 drawings: all of them listed, with two seeds that share each drawing."""
-    table = documents(np.random.default_rng(1), items=5, seeds=2).astype(float)
+    table = documents(np.random.default_rng(5), items=5, seeds=2).astype(float)
     every = [F1(table[:, list(drawn)].sum(1)).mean() for drawn in itertools.product(range(5), repeat=5)]
     report = interval(table, F1, seed=3, confidence=0.8)
     assert [report["low"], report["high"]] == pytest.approx(np.quantile(every, [0.1, 0.9]), abs=0.01)
@@ -99,6 +99,16 @@ def test_p_is_that_of_all_exchanges():
             every.append(F1(sides[0].sum(0)) - F1(sides[1].sum(0)))
         exact = np.mean(np.abs(every) >= abs(observed) - 1e-9)
         assert comparison(first, second, F1, seed=1)["p"] == pytest.approx(exact, abs=0.02)
+
+
+def test_p_of_several_seeds_is_that_of_exchanging_their_means():
+    """For a mean, seeds come to the mean of an item over them."""
+    generator = np.random.default_rng(6)
+    first, second = generator.normal(0.5, 1, (2, 8)), generator.normal(0, 1, (3, 8))
+    gaps = first.mean(0) - second.mean(0)
+    every = [np.mean(gaps * signs) for signs in itertools.product([1, -1], repeat=8)]
+    exact = np.mean(np.abs(every) >= abs(gaps.mean()) - 1e-9)
+    assert comparison(scores(*first), scores(*second), MEAN, seed=1)["p"] == pytest.approx(exact, abs=0.02)
 
 
 def test_the_difference_has_the_interval_of_the_paired_bootstrap():

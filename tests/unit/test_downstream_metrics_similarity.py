@@ -61,4 +61,5 @@ def test_closeness_is_relative_to_the_farther_end_of_the_scale():
     assert closeness(0, 1) == 1 - 1 / 4 and closeness(0, 5) == 0
     assert closeness(1, 0, scale=(0, 1)) == 0
     assert closeness(5, 5.1) == closeness(0, -0.1) == 0  # outside the scale
+    assert edrm([1], [0.5], scale=(0, 1)) == 0
     assert edrm([5, 2, 0], [4, 2, 5.1]) == pytest.approx((0.75 + 1 + 0) / 3)

@@ -115,6 +115,12 @@ def test_a_label_set_is_right_in_any_order():
     assert_equal(figure("accuracy"), [["a", "b"], ["a"]], [["b", "a"], ["b"]], 0.5)
 
 
+def test_an_entity_that_is_there_twice_counts_twice():
+    sides = [["x", "x"]], [["x", "x", "y"]]
+    assert_equal(figure("entity_micro_f1"), *sides, 4 / 5)
+    assert exact_spans(*sides)["f1"] == 4 / 5
+
+
 def test_entities_of_tags_and_entities_that_no_sequence_holds():
     draw = random.Random(1)
     for _ in range(50):
@@ -140,8 +146,9 @@ def test_many_sums_at_once(name):
 
 
 def test_constant_scores_have_no_correlation_in_sums_either():
-    for gold, predicted in [([1, 2, 3], [2.7] * 3), ([0.1] * 3, [1, 2, 3]), ([1, 2, 3], [2.5, 2.5 + 1e-8, 2.5])]:
-        assert_equal(figure("pearson"), gold, predicted, 0.0)
+    for constant in ([2.7] * 3, [0.1] * 3, [2.5, 2.5, 2.5 + 1e-7]):
+        assert_equal(figure("pearson"), [1, 2, 3], constant, 0.0)
+        assert_equal(figure("pearson"), constant, [1, 2, 3], 0.0)
     assert_equal(figure("pearson"), [1, 2, 3], [2.5, 2.501, 2.502], 1.0)
 
 
