@@ -34,8 +34,8 @@ def read(path: Path, labels: Labels, counts: Counter, *, pairs: list[str]) -> li
     other way has "-reversed" after its type, which the recipe keeps as a type, or renames where order means nothing.
     Discontinuous mentions go from their first to their last character (counted).
 
-    Raises InputError for lines that brat would not write, a relation of an entity that is not there, and a .ann
-    without its text.
+    Raises InputError for lines that brat would not write, a name that two entities have, a relation of an
+    entity that is not there, and a .ann without its text.
     """
     wanted = [_two_types(pair, path) for pair in pairs]
     for annotation in files_of(path, ".ann"):
@@ -108,14 +108,16 @@ def _pop(
 def _annotations(file: Path, text: str, counts: Counter) -> Annotations:
     entities: dict[str, Mention] = {}
     relations: dict[tuple[str, str], Annotated] = {}
-    lines = [
-        (f"{file}, line {number}", line.rstrip("\r")) for number, line in enumerate(read_text(file).split("\n"), 1)
-    ]
+    raw = read_text(file).removeprefix("\ufeff").split("\n")
+    lines = [(f"{file}, line {number}", line.rstrip("\r")) for number, line in enumerate(raw, 1)]
     for place, line in lines:
         if line.startswith("T"):
             label, fragments = parse_entity(line, text, place)
             counts["discontinuous mentions (hull)"] += len(fragments) > 1
-            entities[line.split("\t")[0]] = Mention(fragments[0][0], fragments[-1][1], label)
+            name = line.split("\t")[0]
+            if name in entities:
+                raise InputError(f"{place}: {name} names another entity too; give each a name of its own.")
+            entities[name] = Mention(fragments[0][0], fragments[-1][1], label)
     for place, line in lines:
         if line.startswith("R"):
             label, arguments = _parse(line, place)

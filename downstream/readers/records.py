@@ -17,24 +17,25 @@ KINDS = {str: "a text", list: "a list", dict: "an object", int: "a whole number"
 
 def json_of(file: Path) -> object:
     """The content of a JSON file. Raises InputError naming the line where it is broken, or a key that stands twice."""
-    return _parse(read_text(file).removeprefix("\ufeff"), file, 1)
+    return _parse(read_text(file).removeprefix("\ufeff"), file, f"{file}")
 
 
 def json_lines(file: Path) -> Iterator[tuple[int, dict]]:
     """(number of the line, object) of each line that is not blank. Raises InputError for a line that is no object."""
     for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
         if line.strip():
-            record = _parse(line, file, number)
+            place = f"{file}, line {number}"
+            record = _parse(line, file, place, number)
             if not isinstance(record, dict):
-                raise InputError(f"{file}, line {number}: not an object; write one in braces on each line.")
+                raise InputError(f"{place}: not an object; write one in braces on each line.")
             yield number, record
 
 
-def _parse(text: str, file: Path, first_line: int) -> object:
+def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
     def as_dict(pairs: list[tuple[str, object]]) -> dict:
         [(key, times), *_] = Counter(key for key, _ in pairs).most_common(1) or [(None, 0)]
         if times > 1:
-            raise InputError(f"{file}: the key {key!r} stands {times} times in one object; keep one of them.")
+            raise InputError(f"{place}: the key {key!r} stands {times} times in one object; keep one of them.")
         return dict(pairs)
 
     try:

@@ -1,6 +1,7 @@
 """Readers of questions: FrenchMedMCQA, RefoMed, SQuAD and BioASQ, in small files of their exact forms."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from item_helpers import read_items, refused
@@ -50,19 +51,24 @@ def test_bad_exams_are_refused(tmp_path, content, complaint):
     assert "q.json" in sentence and complaint in sentence
 
 
-TERMS = "term\tparaphrase\nasthme\tmaladie des bronches\nfièvre \tchaleur\nAsthme\tchaleur\nasthme\tgêne\n"
+TERMS = (
+    "term\tparaphrase\nasthme\tmaladie des bronches\nfièvre \tchaleur\nAsthme\tchaleur\nasthme\tgêne\nfièvre\tgêne\n"
+)
 
 
 def test_terms_are_ranked_against_all_paraphrases_of_the_file(tmp_path):
     items, counts = read_items(CANDIDATES["refomed"], written(tmp_path, TERMS, "t.csv"))
     candidates = ("maladie des bronches", "chaleur", "gêne")
-    assert items == [Candidates("t-2", "asthme", candidates, (0, 1, 2)), Candidates("t-3", "fièvre", candidates, (1,))]
-    assert counts["pairs of a term that has others"] == 2
-    assert counts["pairs of a paraphrase that has others"] == 1
+    assert items == [
+        Candidates("t-2", "asthme", candidates, (0, 1, 2)),
+        Candidates("t-3", "fièvre", candidates, (1, 2)),
+    ]
+    assert counts["pairs of a term that has others"] == 3
+    assert counts["pairs of a paraphrase that has others"] == 2
 
 
 def test_bad_terms_are_refused(tmp_path):
-    assert "t.csv, line 6: 1 columns" in refused(CANDIDATES["refomed"], written(tmp_path, TERMS + "toux\n", "t.csv"))
+    assert "t.csv, line 7: 1 columns" in refused(CANDIDATES["refomed"], written(tmp_path, TERMS + "toux\n", "t.csv"))
     assert "columns are named 'term'" in refused(CANDIDATES["refomed"], written(tmp_path, "toux\tbruit\n", "t.csv"))
 
 
@@ -76,7 +82,8 @@ def test_fewer_candidates_keep_the_right_ones_and_depend_on_the_seed_and_the_ite
         assert sorted(fewer.candidates, key=names.index) == list(fewer.candidates)
     assert drawn[1:] == fewer_candidates(items[1:], 9, seed=1)
     assert drawn != fewer_candidates(items, 9, seed=2)
-    assert set(drawn[0].candidates) != set(drawn[1].candidates) | {"c3", "c40"}
+    renamed = replace(items[0], id="c")
+    assert fewer_candidates([renamed], 9, seed=1)[0].candidates != drawn[0].candidates
     assert fewer_candidates(items, 100, seed=1) == items
 
 
@@ -115,6 +122,7 @@ def test_squad_answers_at_another_offset_are_moved_to_the_nearest_and_counted(tm
     "answer, complaint",
     [
         (("rate", 3), "question 'q1': the answer 'rate' does not stand in the context"),
+        (("foie est.", 3), "question 'q1': the answer 'foie est.' does not stand"),
         (("", 3), "question 'q1': the answer '' does not stand"),
         (("foie", "3"), "question 'q1': the key 'answer_start' is missing or not a whole number"),
         (("foie", True), "question 'q1': the key 'answer_start'"),
@@ -138,7 +146,7 @@ def test_bad_squad_files_are_refused(tmp_path):
     assert "q.json, line 3: byte" in refused(READING["squad"], file)
 
 
-SNIPPETS = ["IL-6 et INSULINE. Insulines, insuline (IL-6).", "Rien."]
+SNIPPETS = ["IL-6 et INSULINE. Insulines, insuline (IL-6).", "Proinsuline."]
 
 
 def bioasq(folder, *questions):
@@ -157,7 +165,7 @@ def test_bioasq_factoids_and_lists_are_found_in_the_snippets_as_whole_words(tmp_
         {"type": "factoid", "exact_answer": [forms]},
         {"type": "factoid", "exact_answer": "insuline"},
         {"type": "list", "exact_answer": [["insuline", "hormone"], "il-6"]},
-        {"type": "factoid", "exact_answer": ["absent"]},
+        {"type": "factoid", "exact_answer": ["insul.ne"]},
         {"type": "yesno", "exact_answer": "yes"},
         {"type": "summary"},
     )
@@ -167,7 +175,7 @@ def test_bioasq_factoids_and_lists_are_found_in_the_snippets_as_whole_words(tmp_
     assert items[1].answers == items[0].answers and items[2].answers == (("insuline",),)
     assert items[3].answers == (("insuline", "hormone"), ("il-6",)) and items[3].is_list
     assert items[3].places == ((0, 0, 4), (0, 8, 16), (0, 29, 37), (0, 39, 43))
-    assert items[4].places == () and items[4].answers == (("absent",),)
+    assert items[4].places == () and items[4].answers == (("insul.ne",),)
     assert counts["questions whose answer is in no snippet"] == 1
     assert counts["questions of type yesno left out"] == counts["questions of type summary left out"] == 1
 

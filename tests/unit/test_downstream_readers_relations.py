@@ -47,6 +47,10 @@ def test_chemprot_sentences_with_other_signs_are_refused(tmp_path, text, complai
 
 
 def test_chemprot_labels(tmp_path):
+    file = chemprot(tmp_path, "<< A >> [[ B ]]", label="effect")
+    file.write_text(file.read_text() + "\n" + file.read_text().replace("effect", "true"))
+    items, counts = read_items(RELATIONS["chemprot"], file, LABELS)
+    assert len(items) == counts["relations of an ignored type"] == 1
     sentence = refused(RELATIONS["chemprot"], chemprot(tmp_path, "<< A >> [[ B ]]", label="x"), LABELS)
     assert "line 1: 'x' is not known to the recipe, whose types of relations are" in sentence
     (tmp_path / "a.txt").write_text('{"text": "<< A >> [[ B ]]"}')
@@ -201,6 +205,11 @@ def test_brat_relations_of_equal_types_say_when_they_go_backwards(tmp_path):
     )
 
 
+def test_brat_pairs_of_equal_types_are_in_the_order_of_the_text_not_of_the_annotations(tmp_path):
+    items, _ = pairs(brat(tmp_path, TEXT, "T1\tCHEM 14 17\tfer", "T2\tCHEM 3 7\tzinc"), "CHEM CHEM")
+    assert [(item.id, quoted(item)) for item in items] == [("a:T2-T1", ("zinc", "fer"))]
+
+
 def test_brat_relations_that_are_left_out_are_counted(tmp_path):
     relations = (
         "R1\teffect Arg1:T1 Arg2:T2",
@@ -213,6 +222,11 @@ def test_brat_relations_that_are_left_out_are_counted(tmp_path):
     assert counts["second relations of one pair left out"] == 1
     assert counts["relations across lines, or not of a pair of types"] == 1
     assert counts["relations of an ignored type"] == 1
+
+
+def test_brat_annotations_may_begin_with_a_byte_order_mark(tmp_path):
+    folder = brat(tmp_path, TEXT, "\ufeffT1\tCHEM 3 7\tzinc", "T2\tCHEM 14 17\tfer")
+    assert len(pairs(folder, "CHEM CHEM")[0]) == 1
 
 
 def test_brat_mentions_in_pieces_and_texts_never_annotated(tmp_path):
@@ -232,6 +246,7 @@ def test_brat_mentions_in_pieces_and_texts_never_annotated(tmp_path):
         ("R1 effect Arg1:T1 Arg2:T2", "line 5: not a relation line of brat"),
         ("R1\teffect Arg1:T1 Arg2:T9", "line 5: the entity T1 or T9 has no T line"),
         ("R1\tcause Arg1:T1 Arg2:T2", "line 5: 'cause' is not known"),
+        ("T1\tCHEM 14 17\tfer", "line 5: T1 names another entity too"),
         ("T5\tCHEM 3 7\tfer", "line 5: the offsets point to 'zinc'"),
     ],
 )

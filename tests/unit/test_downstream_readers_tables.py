@@ -25,7 +25,7 @@ def texts(path, **settings):
 
 
 def test_columns_by_name_in_any_order_with_several_labels(tmp_path):
-    rows = "avis\tid\ttexte\nfoie|heart|foie\ta\t Un foie. \n\tb\tRien.\r\nautre\tc\tMoi.\n\n"
+    rows = "avis\tid\ttexte\nfoie | heart|foie\t a\t Un foie. \n \tb\tRien.\r\nautre\tc\tMoi.\n\n"
     items, counts = texts(written(tmp_path, "a.tsv", "\ufeff" + rows), **TEXT, id="id", separator="|")
     assert items == [
         LabelledText("a", " Un foie. ", ("foie", "coeur")),
@@ -56,6 +56,8 @@ def test_csv_is_quoted_and_tsv_is_not_unless_it_is_said(tmp_path):
         assert items[0].text.replace(";", ",").replace("\t", ",") == 'Le "bon",foie\nsain'
         assert [item.id for item in items] == [f"{name[0]}-2", f"{name[0]}-4"]  # the line where the row begins
         assert not counts["cells that keep their quotes"]
+    items, _ = texts(written(tmp_path, "d.csv", 'texte,avis\r\n"un\r\ndeux",foie\r\n'), **TEXT)
+    assert [item.text for item in items] == ["un\r\ndeux"]
     items, counts = texts(written(tmp_path, "c.tsv", 'texte\tavis\n"Le" foie"\tfoie\n"\tfoie\n'), **TEXT)
     assert [item.text for item in items] == ['"Le" foie"', '"'] and counts["cells that keep their quotes"] == 1
 
@@ -115,7 +117,7 @@ def test_tables_name_file_and_line_of_a_bad_row(tmp_path, content, complaint):
         ('{"texte": 3, "avis": "foie"}', "line 1: the text is 3; text is needed"),
         ('{"texte": "Un.", "avis": ["foie"]}', "line 1: the label is ['foie']; a word"),
         ('{"texte": "Un.", "avis": null}', "line 1: the label is None; a word"),
-        ('{"texte": "Un.", "texte": "Deux.", "avis": "foie"}', "the key 'texte' stands 2 times"),
+        ('{"texte": "Un.", "texte": "Deux.", "avis": "foie"}', "line 1: the key 'texte' stands 2 times"),
     ],
 )
 def test_json_lines_name_file_and_line_of_a_bad_record(tmp_path, content, complaint):
