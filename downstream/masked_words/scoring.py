@@ -57,8 +57,8 @@ def answers(
 
     A word's score is that of its best form. The score given is the softmax of all candidates' scores. Ranks count from
     1, words of equal score before the expected one: what a vocabulary spells the same it cannot tell apart. All three
-    of a word that the model cannot predict are None. The second value counts the forms that it cannot predict anywhere
-    by reason, at their most frequent place. `advance` is told how many questions were answered.
+    are None for a word that the model cannot predict. Returns, beside the answers, how many forms it cannot predict, by
+    reason (at the most frequent kind of place). `advance` is told how many questions were answered.
     """
     number_of = candidates.number_of()
     order = sorted(range(len(questions)), key=lambda one: (surroundings(questions[one]), len(questions[one].sentence)))
