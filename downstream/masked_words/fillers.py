@@ -98,23 +98,16 @@ def context_of(filler: Filler, question: Question) -> tuple[list[int], list[int]
 def pieces_at(offsets: list[tuple[int, int]], text: str, start: int, end: int) -> tuple[int, int] | None:
     """The range of tokens that are text[start:end], which has no white space; None if one goes across its border.
 
-    White space at a token's ends is not counted; a token of nothing else, before the word's first, is the word's too.
+    White space before a token's characters is not counted; a token of nothing else just before the word is the word's.
     """
-    inside, bare = [], set()
+    inside = []
     for token, (first, last) in enumerate(offsets):
         first += len(text[first:last]) - len(text[first:last].lstrip())
-        if first >= last:
-            bare.add(token)
-        elif start <= first and last <= end:
+        if start <= first < end and last <= end:
             inside.append(token)
         elif first < end and last > start:
             return None
-    if not inside:
-        return None
-    first = inside[0]
-    while first - 1 in bare:
-        first -= 1
-    return first, inside[-1] + 1
+    return (inside[0], inside[-1] + 1) if inside else None
 
 
 def spell(filler: Filler, question: Question, forms: list[str], numbers: list[int]) -> Spelling:
@@ -154,11 +147,9 @@ def reason_never(pieces: list[int], unknown: int | None) -> str | None:
 
 
 def surroundings(question: Question) -> tuple[str, str]:
-    """What of the text decides a word's pieces: whatever touches it, and whether there are words further on.
+    """What of the text decides a word's pieces: whatever touches it, and whether a word comes before that (an `a`).
 
-    The words further on are an `a` each; all questions between spaces so have the same surroundings.
+    All questions between spaces so have the same surroundings.
     """
     glued = question.within(0)
-    left = ("a " if glued.before != question.before else "") + glued.before
-    right = glued.after + (" a" if glued.after != question.after else "")
-    return left, right
+    return ("a " if glued.before != question.before else "") + glued.before, glued.after

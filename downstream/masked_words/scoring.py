@@ -58,16 +58,16 @@ def answers(
     A word's score is that of its best form. The score given is the softmax of all candidates' scores. Ranks count from
     1, words of equal score before the expected one: what a vocabulary spells the same it cannot tell apart. All three
     are None for a word that the model cannot predict. Returns, beside the answers, how many forms it cannot predict, by
-    reason (at the most frequent kind of place). `advance` is told how many questions were answered.
+    reason, in the place where they are most. `advance` is told how many questions were answered.
     """
     number_of = candidates.number_of()
     order = sorted(range(len(questions)), key=lambda one: (surroundings(questions[one]), len(questions[one].sentence)))
     found: list[dict] = [{} for _ in questions]
-    never: list[tuple[int, Counter]] = []
+    never: Counter = Counter()
     for _, group in groupby(order, key=lambda one: surroundings(questions[one])):
         those = list(group)
         spelling = spell(filler, questions[those[0]], candidates.forms, candidates.numbers)
-        never.append((len(those), spelling.never))
+        never |= spelling.never
         for start in range(0, len(those), TOGETHER):
             chunk = those[start : start + TOGETHER]
             scores = scores_of(filler, [questions[one] for one in chunk], spelling, len(candidates.words))
@@ -76,7 +76,7 @@ def answers(
                 found[one] = answer(row, expected, candidates.words, top)
                 found[one]["expected_pieces"] = spelling.sizes.get(expected)
             advance(len(chunk))
-    return found, max(never, key=lambda pair: pair[0])[1]
+    return found, never
 
 
 def answer(scores: torch.Tensor, expected: int, words: list[str], top: int) -> dict:

@@ -134,7 +134,7 @@ def test_candidates_are_one_whatever_the_case_and_the_most_frequent_first():
         ([(0, 2), (3, 5), (5, 7), (8, 10)], (1, 3)),
         ([(0, 2), (2, 5), (5, 7), (7, 10)], (1, 3)),  # offsets that take the space before along
         ([(0, 2), (3, 3), (3, 5), (5, 7), (8, 10)], (1, 4)),  # a bare Ġ is a piece of the word
-        ([(0, 2), (2, 3), (3, 3), (3, 7), (8, 10)], (1, 4)),
+        ([(0, 2), (2, 3), (3, 7), (7, 8), (8, 10)], (1, 3)),  # the second bare one is the next word's
         ([(0, 2), (3, 4), (3, 7), (8, 10)], (1, 3)),  # a bare ▁ has the offsets of the first character
         ([(0, 2), (3, 5), (5, 9), (9, 10)], None),
         ([(0, 5), (5, 7), (8, 10)], None),
@@ -212,11 +212,11 @@ def test_scores_of_other_vocabularies(published, family, mask, between, sentence
 
 def test_all_words_of_k_pieces_cost_one_pass_and_batches_change_nothing(folders, monkeypatch):
     filler = load_filler(folders[0], "m", CPU)
-    asked = [question("Le [MASK] du patient.", "foie"), question("Une [MASK] .", "foie")]
+    asked = [question("Le [MASK] du patient.", "foie"), question("Du rein, une [MASK] .", "foie")]
     calls = []
     filler.model.register_forward_hook(lambda _, inputs, output: calls.append(output.logits.shape[:2]))
     together = scored(filler, asked)
-    assert calls == [(2, 8), (2, 9)]  # all of one piece, then all of two
+    assert calls == [(2, 10), (2, 11)]  # all of one piece, then all of two
     monkeypatch.setattr(scoring, "LOGITS", 1)
     assert [list(row.values()) for row in scored(filler, asked)] == [
         pytest.approx(list(row.values()), abs=1e-5) for row in together
@@ -254,7 +254,7 @@ def test_answers_keep_the_order_of_the_questions_whatever_is_asked_together(fold
     candidates = candidates_of(Counter(["foie", "fièvre", "hépatite", "rein", "☃"]))
     told: list[int] = []
     together, never = answers(filler, asked, candidates, 5, told.append)
-    assert sum(told) == 4 and never == {"with an unknown character": 1}
+    assert sum(told) == 4 and never == {"with an unknown character": 1, "not apart from its neighbours": 1}  # ☃☃
     assert [one["expected_pieces"] for one in together] == [1, 1, 2, 1]
     monkeypatch.setattr(scoring, "TOGETHER", 1)
     for one, mine in zip(asked, together, strict=True):
@@ -265,6 +265,18 @@ def test_answers_keep_the_order_of_the_questions_whatever_is_asked_together(fold
         assert alone[0]["expected_score"] == pytest.approx(mine["expected_score"])
         words = scored(filler, [one], candidates.words)[0]
         assert [item["word"] for item in mine["top"]] == sorted(words, key=words.get, reverse=True)
+
+
+def test_words_are_written_as_in_their_place(published):
+    """Before an s, this vocabulary writes `reins` as re ins: there `rein` is no pieces of its own."""
+    filler = load_filler(published["bert_words"], "m", CPU)
+    asked = [question("Le [MASK]s du patient", "foie"), question("Le [MASK] du patient", "foie")]
+    candidates = candidates_of(Counter(["foie", "rein", "examen", "jour", "Jour"]))
+    (glued, apart), never = answers(filler, asked, candidates, 9, lambda _: None)
+    assert never == {"not apart from its neighbours": 2}
+    assert {one["word"] for one in glued["top"] if not one["score"]} == {"rein", "examen"}
+    assert all(one["score"] for one in apart["top"])
+    assert spell(filler, asked[0], ["jour", "Jour"], [0, 0]).sizes == {0: 1}
 
 
 # Context
