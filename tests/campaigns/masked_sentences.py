@@ -9,7 +9,7 @@ import argparse
 import random
 from pathlib import Path
 
-from downstream.masked_words import MASK
+from downstream.masked_words.questions import MASK
 from preprocess.documents import read_documents
 from preprocess.files import written_whole
 

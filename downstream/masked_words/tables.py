@@ -1,0 +1,136 @@
+"""What the answers add up to: AliBERT's Table 5 with intervals, Figure 5's predictions, words by number of pieces."""
+
+import math
+from collections import Counter
+from statistics import NormalDist
+
+LIMITS = (1, 3, 5)  # of AliBERT's Table 5
+ALL = "all sources"
+MANY = 4  # pieces and more that are counted together: beyond it there are few words each
+FREQUENCY = "most frequent words"  # a baseline that reads no sentence
+
+
+def wilson(found: int, asked: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share; it stays inside 0 to 1, also for shares near them and few words."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share, extra = found / asked, z * z / asked
+    middle, half = share + extra / 2, z * math.sqrt((share * (1 - share) + extra / 4) / asked)
+    return max(0.0, (middle - half) / (1 + extra)), min(1.0, (middle + half) / (1 + extra))
+
+
+def shares(ranks: list[int | None]) -> dict:
+    """{"words", "top_1": {"share", "low", "high"}, "top_3", "top_5"}; None, no rank, is a miss."""
+    found = {limit: sum(rank is not None and rank <= limit for rank in ranks) for limit in LIMITS}
+    row: dict = {"words": len(ranks)}
+    for limit, number in found.items():
+        low, high = wilson(number, len(ranks))
+        row[f"top_{limit}"] = {"share": number / len(ranks), "low": low, "high": high}
+    return row
+
+
+def by_source(rows: list[dict], name: str) -> dict[str, dict]:
+    """The shares of one model's ranks, by source, and of all sources if there are several; no source without a row."""
+    sources = list(dict.fromkeys(row["source"] for row in rows))
+    parts = {source: [row for row in rows if row["source"] == source] for source in sources}
+    if len(sources) > 1:
+        parts[ALL] = rows
+    return {source: shares([row["answers"][name]["expected_rank"] for row in part]) for source, part in parts.items()}
+
+
+def of_one_piece(rows: list[dict]) -> list[dict]:
+    """The rows whose expected word is one piece of every model's vocabulary."""
+    return [row for row in rows if all(answer["expected_pieces"] == 1 for answer in row["answers"].values())]
+
+
+def by_pieces(rows: list[dict], name: str) -> dict[str, dict]:
+    """Of the expected words of 1, 2, 3, MANY or more pieces, or that cannot be predicted: how many, how many right."""
+    words, right = Counter(), Counter()
+    for row in rows:
+        answer = row["answers"][name]
+        size = answer["expected_pieces"]
+        kind = "cannot" if size is None else f"{MANY}+" if size >= MANY else str(size)
+        words[kind] += 1
+        right[kind] += answer["expected_rank"] == 1
+    kinds = [*map(str, range(1, MANY)), f"{MANY}+", "cannot"]
+    return {kind: {"words": words[kind], "right": right[kind]} for kind in kinds}
+
+
+def markdown(content: dict, examples: int) -> str:
+    """The whole report as text, with the first `examples` sentences of each source in Figure 5's table."""
+    models, rows = content["models"], content["rows"]
+    heads = {name: f"{name} ({model['note']})" if model["note"] else name for name, model in models.items()}
+    lines = ["# Masked words", "", content["measure"], "", *_settings(content), ""]
+    lines += ["## Expected word among the first 1, 3 and 5", "", "In brackets 95 % intervals (Wilson) over words.", ""]
+    lines += _table5(content["scores"], heads)
+    if len(models) > 1:
+        lines += ["", "## The same, words of one piece in every vocabulary", ""]
+        lines += _table5(content["scores_one_piece"], heads) if content["scores_one_piece"] else ["There is none."]
+    lines += ["", "## Words by number of pieces", "", "Of how many words, how many are first.", ""]
+    lines += _pieces(models, heads)
+    lines += ["", "## Predictions", "", *_figure5(rows, heads, examples)]
+    return "\n".join(lines) + "\n"
+
+
+def _settings(content: dict) -> list[str]:
+    candidates = content["candidates"]
+    lines = [f"- {candidates['number']:,} candidates, the same for all models: {candidates['from']}."]
+    for name, counts in content["sources"].items():
+        said = ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in counts.items())
+        lines.append(f"- {name}: {said}.")
+    for name, model in content["models"].items():
+        never = ", ".join(f"{count:,} {reason}" for reason, count in model["never_predicted"].items()) or "none"
+        lines.append(f"- {name}: forms of candidates that it cannot predict: {never}.")
+    return [*lines, f"- seed {content['seed']}."]
+
+
+def _table5(scores: dict[str, dict], heads: dict[str, str]) -> list[str]:
+    sources = next(iter(scores.values()))
+    titles = [f"{source}, top {limit}" for source in sources for limit in LIMITS]
+    lines = [f"| model | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
+    for name, row in scores.items():
+        cells = [_share(one[f"top_{limit}"]) for one in row.values() for limit in LIMITS]
+        lines.append(f"| {heads.get(name, name)} | {' | '.join(cells)} |")
+    words = ", ".join(f"{source} {one['words']:,}" for source, one in sources.items())
+    return [*lines, "", f"Words: {words}."]
+
+
+def _share(one: dict) -> str:
+    return f"{one['share']:.2f} [{one['low']:.2f}, {one['high']:.2f}]"
+
+
+def _pieces(models: dict[str, dict], heads: dict[str, str]) -> list[str]:
+    kinds = list(next(iter(models.values()))["pieces"])
+    titles = [kind if kind == "cannot" else f"{kind} pieces" for kind in kinds]
+    lines = [f"| model | {' | '.join(titles).replace('1 pieces', '1 piece').replace('cannot', 'cannot predict')} |"]
+    lines.append("|---" * (len(kinds) + 1) + "|")
+    for name, model in models.items():
+        cells = [f"{one['right']} of {one['words']}" for one in model["pieces"].values()]
+        lines.append(f"| {heads[name]} | {' | '.join(cells)} |")
+    return lines
+
+
+def _figure5(rows: list[dict], heads: dict[str, str], examples: int) -> list[str]:
+    """A row a sentence, a column a model, the expected word in bold, its rank below."""
+    lines = [f"| sentence | expected | {' | '.join(heads.values())} |", "|---" * (len(heads) + 2) + "|"]
+    shown: Counter = Counter()
+    for row in rows:
+        shown[row["source"]] += 1
+        if shown[row["source"]] > examples:
+            continue
+        cells = [_cell(row["answers"][name], row["expected"]) for name in heads]
+        lines.append(f"| {row['sentence'].replace('|', '/')} | {row['expected']} | {' | '.join(cells)} |")
+    return lines
+
+
+def _cell(answer: dict, expected: str) -> str:
+    marked = []
+    for one in answer["top"]:
+        bold = "**" if one["word"].casefold() == expected.casefold() else ""
+        marked.append(f"{bold}{one['word']}{bold} {one['score']:.3f}")
+    rank, pieces = answer["expected_rank"], answer["expected_pieces"]
+    if rank is None:
+        place = "cannot predict it"
+    else:
+        place = f"rank {rank}" if rank <= len(marked) else f"rank {rank}, score {answer['expected_score']:.3f}"
+        place += "" if pieces == 1 else f", {pieces} pieces"
+    return "<br>".join([*marked, f"({place})"])
