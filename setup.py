@@ -18,6 +18,7 @@ NEEDS = [
     "submitit>=1.5",  # launch on this machine and on Slurm
     "cloudpickle>=2",  # what submitit ships jobs with; the launcher asks it to send its own code by value
     "seqeval>=1.2",  # strict entity scores
+    "optuna>=5",  # search of settings; 5 is the first whose estimator keeps away from points that are being tried
     "sacremoses>=0.1",  # the `moses` mode to compare with
     "pyyaml>=6",  # fine-tuning recipes
     "rensa>=0.5,<0.6",  # MinHash of near-duplicates; 0.5 gives other signatures than 0.4, so may 0.6
