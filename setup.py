@@ -20,6 +20,7 @@ NEEDS = [
     "seqeval>=1.2",  # strict entity scores
     "scikit-learn>=1.5",  # scores of labels; 1.5 is the first for numpy 2
     "scipy>=1.13",  # correlations; 1.13 is the first for numpy 2
+    "optuna>=5",  # search of settings; 5 is the first whose estimator keeps away from points that are being tried
     "sacremoses>=0.1",  # the `moses` mode to compare with
     "pyyaml>=6",  # fine-tuning recipes
     "rensa>=0.5,<0.6",  # MinHash of near-duplicates; 0.5 gives other signatures than 0.4, so may 0.6

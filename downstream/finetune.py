@@ -5,6 +5,7 @@ second call with the same settings goes on from what is finished.
 """
 
 import argparse
+import dataclasses
 import hashlib
 from pathlib import Path
 
@@ -13,20 +14,37 @@ from downstream.experiment import Experiment
 from downstream.files import InputError, exit_with_sentence
 from downstream.learners.base import Learner
 from downstream.learners.encoder import Encoder, Start
-from downstream.recipe import load_protocol
+from downstream.recipe import Protocol, load_protocol
 from downstream.results import versions
+from downstream.selection import Choice, read_selection, refuse_other
 from downstream.splits import Splits, read_folds
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
 from downstream.training import Machine
 
+DEFAULT_PROTOCOL = "tuned"  # made for what most users have: small corpora, and encoders of any size
+
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m downstream.finetune", description=__doc__.split("\n\n")[0])
-    parser.add_argument("recipe", type=Path, help="the task's yaml file, for example recipes/finetune/sample.yaml")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", type=Path, help="a local Hugging Face folder with a fast tokenizer")
     source.add_argument("--check", action="store_true", help="only read the recipe and its data; say what they hold")
+    add_options(parser)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the protocol"
+    )
+    parser.add_argument("--selection", type=Path, help="selection.json of downstream.search: train with what it chose")
+    parser.add_argument("--seeds", type=int, help="how many, counted from 1; default: as many as the protocol says")
+    parser.add_argument("--output", type=Path, help="default runs/finetune/TASK-PROTOCOL[-SETTING]-MODEL")
+    parser.add_argument("--dev-only", action="store_true", help="do not read the test split; to choose settings")
+    parser.add_argument("--overwrite", action="store_true", help="throw away what an earlier run left in the output")
+    return parser.parse_args()
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What downstream.search takes, too."""
+    parser.add_argument("recipe", type=Path, help="the task's yaml file, for example recipes/finetune/sample.yaml")
     weights = parser.add_mutually_exclusive_group()
     weights.add_argument(
         "--random-init",
@@ -38,32 +56,18 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--protocol",
-        default="tuned",
-        help="how to train: a file of protocols/ beside the recipe, or one of ours: tuned, made for small encoders and "
-        "corpora (the default), alibert, the paper's settings",
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the protocol"
-    )
-    parser.add_argument(
-        "--seeds",
-        type=int,
-        default=3,
-        help="how many, counted from 1; default 3, the fewest that show a deviation worth the name",
+        help="how to train: a file of protocols/ beside the recipe, or one of ours (docs/downstream/protocols.md); "
+        f"default {DEFAULT_PROTOCOL}, made for small encoders and corpora",
     )
     parser.add_argument("--data", type=Path, help="folder of the recipe's splits; default: the recipe's own")
-    parser.add_argument("--output", type=Path, help="default runs/finetune/TASK-PROTOCOL[-SETTING]-MODEL")
-    parser.add_argument("--dev-only", action="store_true", help="do not read the test split; to choose settings")
     parser.add_argument("--bf16", action="store_true", help="bf16 autocast: faster on GPUs and on CPUs that have it")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
-    parser.add_argument("--overwrite", action="store_true", help="throw away what an earlier run left in the output")
-    return parser.parse_args(argv)
 
 
 def main(argv: list[str] | None = None) -> None:
     """The command line; `argv` in place of that of the process."""
     args = arguments(argv)
-    if args.seeds < 1:
+    if args.seeds is not None and args.seeds < 1:
         raise InputError(f"--seeds {args.seeds}: at least one seed is needed.")
     task = load_task(args.recipe)
     if args.check:
@@ -71,7 +75,31 @@ def main(argv: list[str] | None = None) -> None:
     experiment = set_up(args, task)
     if args.overwrite:
         experiment.clear()
-    print(experiment.run(args.seeds))
+    print(experiment.run(args.seeds or experiment.conditions["protocol"]["seeds"]))
+
+
+def names_of(task: Task) -> tuple[str, str]:
+    """By which a protocol may have values of a task's own."""
+    return task.recipe.task, task.recipe.kind
+
+
+def choice_of(args: argparse.Namespace, task: Task) -> Choice:
+    """The protocol and how its settings were chosen. Raises InputError for two choices at once."""
+    if args.selection is None:
+        name = args.protocol or DEFAULT_PROTOCOL
+        return Choice(name, load_protocol(args.recipe, name, args.set, names_of(task)), args.set)
+    if args.protocol or args.set:
+        raise InputError("--selection has the protocol and its settings already; leave out --protocol and --set.")
+    record = read_selection(args.selection)
+    name = record["protocol"]["name"]
+    searched = load_protocol(args.recipe, name, [], names_of(task), record["grid"])
+    return Choice(name, searched.settled(record["settings"]), record=record)
+
+
+def limit_length(task: Task, protocol: Protocol) -> None:
+    """Where the protocol fixes the longest sequence, the recipe's gives way."""
+    if protocol.max_tokens is not None:
+        task.recipe = dataclasses.replace(task.recipe, max_tokens=protocol.max_tokens)
 
 
 def check(args: argparse.Namespace, task: Task) -> str:
@@ -79,7 +107,8 @@ def check(args: argparse.Namespace, task: Task) -> str:
 
     Raises InputError where a run would, the model apart.
     """
-    protocol = load_protocol(args.recipe, args.protocol, args.set)
+    protocol = choice_of(args, task).protocol
+    limit_length(task, protocol)
     folds = read_folds(task, args.recipe, args.data, args.dev_only)
     lines = []
     for number, splits in enumerate(folds, 1):
@@ -94,15 +123,24 @@ def check(args: argparse.Namespace, task: Task) -> str:
 
 def set_up(args: argparse.Namespace, task: Task) -> Experiment:
     """Read and check everything before the first update, so that bad input costs seconds."""
-    protocol = load_protocol(args.recipe, args.protocol, args.set)
+    choice = choice_of(args, task)
+    protocol = choice.protocol
+    if protocol.grid:
+        raise InputError(
+            f"--protocol {choice.name}: it leaves {', '.join(protocol.grid)} to be chosen on dev; run python -m "
+            f"downstream.search {args.recipe} --model {args.model} --protocol {choice.name} first."
+        )
+    limit_length(task, protocol)
     machine = Machine(models.device_of(args.device), args.bf16)
     learner = Encoder(task, Start(args.model, args.random_init, args.frozen), protocol, machine)
     folds = read_folds(task, args.recipe, args.data, args.dev_only)
     for splits in folds:
         task.begin(splits["train"].items)
-    named = {"name": args.protocol, "changed": args.set, **learner.conditions["protocol"]}
-    conditions = conditions_of(task, learner, folds) | {"protocol": named, "dev_only": args.dev_only}
-    return Experiment(task, learner, folds, args.output or default_output(args, task), conditions)
+    conditions = conditions_of(task, learner, folds) | choice.conditions()
+    if choice.record:
+        refuse_other(choice.record, conditions, args.selection)
+    conditions |= {"selection": choice.told(), "dev_only": args.dev_only}
+    return Experiment(task, learner, folds, args.output or default_output(args, task, choice), conditions)
 
 
 def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:
@@ -117,8 +155,9 @@ def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:
     }
 
 
-def default_output(args: argparse.Namespace, task: Task) -> Path:
-    parts = [task.recipe.task, args.protocol, *args.set, args.model.resolve().name]
+def default_output(args: argparse.Namespace, task: Task, choice: Choice) -> Path:
+    how = ["selected"] if choice.record else choice.changed
+    parts = [task.recipe.task, choice.name, *how, args.model.resolve().name]
     parts += ["random"] * args.random_init + ["frozen"] * args.frozen + ["dev-only"] * args.dev_only
     return Path("runs/finetune") / "-".join(parts)
 

@@ -1,9 +1,10 @@
 """What a fine-tuning run is told, in two small yaml files: a recipe (task and data) and a protocol (how to train)."""
 
+import itertools
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +16,9 @@ from downstream.split_lists import refuse_overlap
 
 PROTOCOLS = Path(__file__).parent / "protocols"  # ours; a recipe's own are in protocols/ beside it
 FOLD = "{fold}"  # stands in the paths of splits for the number of the fold
+SHORTEST = 8  # tokens of a sequence that holds anything beside its special tokens
+OTHER = "other"  # stands in a protocol for the tasks that it does not name
+UNSEARCHED = ("source", "seeds", "grid", "max_tokens", "training_tokens", "dev_items")  # what is no way of training
 DRAWN_BY = {  # the splits that a recipe names, and the keys that draw the missing ones: one of these sets
     frozenset(("train", "dev", "test")): ((),),
     frozenset(("train", "test")): (("dev_share",),),
@@ -65,8 +69,8 @@ class Recipe:
                 raise InputError(f"{file}: {key} is {value!r}; choose one of {', '.join(allowed)}.")
         for name in formats:
             check_settings(self.readers[name], self.settings(name), f"{file}: reader")
-        if self.max_tokens < 8:
-            raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least 8.")
+        if self.max_tokens < SHORTEST:
+            raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least {SHORTEST}.")
         self._check_splits(file)
 
     @property
@@ -108,7 +112,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Protocol:
-    """How to train. AdamW without weight decay on biases and LayerNorm, linear warm-up, then linear decay to zero."""
+    """How to train. AdamW without weight decay on biases and LayerNorm, linear warm-up, then linear decay to zero.
+
+    In the file, a value that differs between tasks is a mapping from names of tasks, of families, or `other`.
+    """
 
     batch: int  # sequences an update
     learning_rate: float
@@ -124,12 +131,27 @@ class Protocol:
     layer_decay: float = 1.0  # of the learning rate, a layer downwards; ELECTRA's fine-tuning has 0.8
     updates: int | None = None  # in place of `epochs`, for protocols that count so
     warmup_updates: int | None = None  # in place of `warmup`
+    seeds: int = 3  # trainings of which the mean is told; 3 are the fewest that show a deviation worth the name
+    grid: dict[str, list] = field(default_factory=dict)  # what downstream.search chooses on dev: key -> values
+    max_tokens: int | None = None  # longest sequence, in place of the recipe's, where a paper fixes it
+    training_tokens: int | None = None  # end after about so many, special tokens included, for quick looks
+    dev_items: int | None = None  # choose the epoch on so many of dev, for quick looks; scores are always of all
+
+    @property
+    def points(self) -> list[dict]:
+        """The settings at every point of the grid, the last key changing first; one without any if there is none."""
+        return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
+
+    def settled(self, settings: dict) -> "Protocol":
+        """With one point's settings, nothing left to choose."""
+        return replace(self, grid={}, **settings)
 
     def check(self, file: Path) -> None:
         """Raises InputError for a value out of range."""
         if (self.epochs is None) == (self.updates is None):
             raise InputError(f"{file}: give either epochs or updates (null leaves one out).")
-        for key in ("batch", "epochs", "patience", "updates", "warmup_updates"):
+        counts = ("batch", "epochs", "patience", "updates", "warmup_updates", "seeds", "training_tokens", "dev_items")
+        for key in counts:
             if getattr(self, key) is not None and getattr(self, key) < 1:
                 raise InputError(f"{file}: {key} is {getattr(self, key)}; it starts at 1.")
         for key in ("learning_rate", "head_learning_rate", "clip"):
@@ -143,6 +165,8 @@ class Protocol:
             raise InputError(f"{file}: layer_decay is {self.layer_decay}; it is above 0, and 1 is none.")
         if self.keep not in ("best", "last"):
             raise InputError(f"{file}: keep is {self.keep!r}; choose best or last.")
+        if self.max_tokens is not None and self.max_tokens < SHORTEST:
+            raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least {SHORTEST}.")
 
 
 def _listed(keys: tuple[str, ...]) -> str:
@@ -161,27 +185,79 @@ def load_recipe(file: Path, kinds: dict[str, type[Recipe]]) -> Recipe:
     return recipe
 
 
-def load_protocol(recipe_file: Path, name: str, changes: list[str]) -> Protocol:
-    """Read NAME.yaml, from protocols/ beside the recipe or from ours, then apply `changes` of the form KEY=VALUE."""
+def load_protocol(
+    recipe_file: Path,
+    name: str,
+    changes: list[str],
+    names: tuple[str, ...] = (),
+    grid: dict[str, list] | None = None,
+) -> Protocol:
+    """Read NAME.yaml, from protocols/ beside the recipe or from ours.
+
+    changes: of the form KEY=VALUE; what is set so is no more chosen. names: of the task and of its family, for values
+    that differ between tasks. grid: in place of the file's, key by key. A key of the grid stands at its first value.
+    Raises InputError for a bad file, change or point of the grid.
+    """
     folders = recipe_file.parent / "protocols", PROTOCOLS
     files = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.yaml")}
     if name not in files:
         raise InputError(f"{folders[0] / name}.yaml: no such protocol; there are: {', '.join(sorted(files))}.")
     file = files[name]
-    values = _mapping(file)
-    for change in changes:
-        key, equals, value = change.partition("=")
-        if not equals:
-            raise InputError(f"--set {change}: write KEY=VALUE, for example --set epochs=3.")
-        try:
-            values[key] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise InputError(
-                f"--set {change}: {value!r} is no yaml value; write it as in the protocol's file."
-            ) from None
-    protocol = _build(Protocol, values, file)
-    protocol.check(file)
+    set_by_hand = dict(_change(change) for change in changes)
+    values = _mapping(file) | set_by_hand
+    lists = _lists(values.pop("grid", {}), file) | (grid or {})
+    lists = {key: options for key, options in lists.items() if key not in set_by_hand}
+    lists = {key: _options(key, _for_task(value, names, f"{file}: grid: {key}"), file) for key, value in lists.items()}
+    values = {key: _for_task(value, names, f"{file}: {key}") for key, value in values.items() if key not in lists}
+    values |= {key: options[0] for key, options in lists.items()}
+    protocol = replace(_build(Protocol, values, file), grid=lists)
+    for point in protocol.points:
+        protocol.settled(point).check(file)
     return protocol
+
+
+def _change(change: str) -> tuple[str, object]:
+    key, equals, value = change.partition("=")
+    if not equals:
+        raise InputError(f"--set {change}: write KEY=VALUE, for example --set epochs=3.")
+    return key, yaml_value(value, f"--set {change}")
+
+
+def yaml_value(text: str, place: str) -> object:
+    """The value of a setting, given on the command line. Raises InputError for one that no yaml file could have."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise InputError(f"{place}: {text!r} is no yaml value; write it as in the protocol's file.") from None
+
+
+def _lists(grid: object, file: Path) -> dict:
+    if not isinstance(grid, dict):
+        raise InputError(f"{file}: grid is {grid!r}; write a list of values under each key.")
+    return grid
+
+
+def _for_task(value: object, names: tuple[str, ...], place: str) -> object:
+    """The value itself, or of a mapping the one for the first of these names, or for the others."""
+    if not isinstance(value, dict):
+        return value
+    for name in (*names, OTHER):
+        if name in value:
+            return value[name]
+    raise InputError(
+        f"{place} is given for {', '.join(map(str, value))}, not for {' or '.join(names)}; use another protocol, or a "
+        "copy of this one in protocols/ beside the recipe, with a value for it."
+    )
+
+
+def _options(key: str, options: object, file: Path) -> list:
+    """The values of a key of the grid, as the key's type; each once."""
+    kinds = {one.name: one.type for one in fields(Protocol) if one.name not in UNSEARCHED}
+    if key not in kinds:
+        raise InputError(f"{file}: grid: {key!r} cannot be searched; what can is {', '.join(kinds)}.")
+    if not isinstance(options, list) or not options:
+        raise InputError(f"{file}: grid: {key} is {options!r}; a list of values is needed.")
+    return list(dict.fromkeys(_value(option, kinds[key], f"{file}: grid: {key}") for option in options))
 
 
 def _mapping(file: Path) -> dict:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from downstream.files import InputError, exit_with_sentence, read_text, written_whole
 from downstream.results import cell
+from downstream.selection import refuse_unselected
 
 # What must be the same in all runs of a table.
 COMPARED = {
@@ -24,14 +25,16 @@ COMPARED = {
 
 
 def load(folder: Path) -> dict:
-    """metrics.json of one run. Raises InputError where there is none, or it is not one of ours."""
+    """metrics.json of one run. Raises InputError where there is none, it is not one of ours, or its test score is of
+    settings that were not chosen on dev."""
     text = read_text(folder / "metrics.json")
     try:
         metrics = json.loads(text)
         split, name = "test" if "test" in metrics else "dev", metrics["model"]["folder"]
-        return metrics | {"split": split, "name": name, "place": folder}
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"{folder / 'metrics.json'}: not written by downstream.finetune ({error}).") from None
+    refuse_unselected(metrics, folder / "metrics.json")
+    return metrics | {"split": split, "name": name, "place": folder}
 
 
 def table(runs: list[dict]) -> str:

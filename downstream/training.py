@@ -12,7 +12,7 @@ import torch
 from tqdm import tqdm
 
 from downstream.files import InputError
-from downstream.learners.base import Epoch
+from downstream.learners.base import Epoch, Watch, unwatched
 from downstream.models import is_encoders
 from downstream.recipe import Protocol
 from downstream.tasks.base import Head, Piece
@@ -105,15 +105,35 @@ def _shares(model, decay: float) -> dict[str, float]:
 
 
 def num_updates(pieces: list[Piece], protocol: Protocol) -> int:
-    """Of a whole training."""
-    return protocol.updates or protocol.epochs * -(-len(pieces) // protocol.batch)
+    """Of a whole training: as many as the protocol says, or as its training_tokens are enough for, at least one."""
+    planned = protocol.updates or protocol.epochs * _updates_an_epoch(pieces, protocol)
+    if protocol.training_tokens is None:
+        return planned
+    tokens_an_update = sum(len(one.ids) for one in pieces) / _updates_an_epoch(pieces, protocol)
+    return max(1, min(planned, int(protocol.training_tokens / tokens_an_update)))
 
 
-def fit(learned: Learned, pieces: list[Piece], protocol: Protocol, seed: int, dev: Callable[[], float]) -> list[Epoch]:
+def num_epochs(pieces: list[Piece], protocol: Protocol) -> int:
+    """Of a whole training; the last one may be cut short."""
+    return -(-num_updates(pieces, protocol) // _updates_an_epoch(pieces, protocol))
+
+
+def _updates_an_epoch(pieces: list[Piece], protocol: Protocol) -> int:
+    return -(-len(pieces) // protocol.batch)
+
+
+def fit(
+    learned: Learned,
+    pieces: list[Piece],
+    protocol: Protocol,
+    seed: int,
+    dev: Callable[[], float],
+    watch: Watch = unwatched,
+) -> list[Epoch]:
     """Train in place and leave the model at its best epoch on dev (the last of equals), or at the last one where the
     protocol keeps that. Returns the learning curve.
 
-    Batches are drawn from `seed`; dropout comes from torch's global generator.
+    Batches are drawn from `seed`; dropout comes from torch's global generator. `watch` is called after each epoch.
     """
     model, draw, total = learned.model, random.Random(seed), num_updates(pieces, protocol)
     optimizer, schedule = optimizer_of(model, protocol, total)
@@ -134,6 +154,7 @@ def fit(learned: Learned, pieces: list[Piece], protocol: Protocol, seed: int, de
             if protocol.keep == "best" and all(score >= one.dev for one in curve):
                 best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
             curve.append(Epoch(len(curve) + 1, torch.stack(losses).mean().item(), score, time.perf_counter() - started))
+            watch(curve[-1])
             bar.set_postfix(epoch=len(curve), loss=f"{curve[-1].loss:.3f}", dev=f"{score:.3f}", refresh=False)
             if protocol.patience and idle_epochs(curve) >= protocol.patience:
                 break

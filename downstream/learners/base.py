@@ -1,6 +1,7 @@
 """What one has to do to stand in a table: learn from items, answer items, say what it is."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,13 @@ class Epoch(NamedTuple):
     seconds: float
 
 
+Watch = Callable[[Epoch], None]  # called after each epoch; what it raises ends the training
+
+
+def unwatched(epoch: Epoch) -> None:
+    """Of who only wants the result."""
+
+
 class Learner(ABC):
     """Learns one task. Everything that its scores depend on, but data and seed, is in `conditions`."""
 
@@ -28,7 +36,7 @@ class Learner(ABC):
         """The items as this one reads them; once for all seeds. The task has begun."""
 
     @abstractmethod
-    def fit(self, train: Encoded, dev: Encoded, seed: int) -> list[Epoch]:
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
         """Learn anew, from these items and this seed only. Returns the learning curve, maybe empty."""
 
     @abstractmethod

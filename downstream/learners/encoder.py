@@ -1,16 +1,19 @@
 """A Hugging Face encoder with the head of a task, fine-tuned as a protocol says."""
 
 import dataclasses
+import random
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
 from downstream import models
-from downstream.learners.base import Epoch, Learner
+from downstream.learners.base import Epoch, Learner, Watch, unwatched
 from downstream.recipe import Protocol
 from downstream.tasks.base import Encoded, Task
 from downstream.training import Learned, Machine, fit, kept_epoch, predict
+
+DEV_SEED = 1  # of a protocol's dev_items: the same for all trainings, or their epochs would be chosen on unlike items
 
 
 class Start(NamedTuple):
@@ -54,20 +57,30 @@ class Encoder(Learner):
         """Tokens and pieces of the items."""
         return self.task.encode(items, self.tokenizer, self.frame, training)
 
-    def fit(self, train: Encoded, dev: Encoded, seed: int) -> list[Epoch]:
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
         """Weights of the head, and batches, are drawn from the seed."""
         torch.manual_seed(seed)
-        head, (folder, random, frozen) = self.task.head(), self.start
-        self.model = models.load_model(folder, head, random, self.protocol.dropout).to(self.machine.device)
+        head, (folder, anew, frozen) = self.task.head(), self.start
+        self.model = models.load_model(folder, head, anew, self.protocol.dropout).to(self.machine.device)
         for name, weight in self.model.named_parameters():
             if frozen and models.is_encoders(name, self.model):
                 weight.requires_grad_(False)
         self.learned = Learned(self.model, head, self.frame.padding, self.machine)
 
-        def on_dev() -> float:
-            return self.task.chosen(self.task.score(dev.items, self.answer(dev)))
+        drawn = self._drawn(dev)
 
-        return fit(self.learned, train.pieces, self.protocol, seed, on_dev)
+        def on_dev() -> float:
+            return self.task.chosen(self.task.score(drawn.items, self.answer(drawn)))
+
+        return fit(self.learned, train.pieces, self.protocol, seed, on_dev, watch)
+
+    def _drawn(self, dev: Encoded) -> Encoded:
+        """What the epoch is chosen on: all, or the protocol's dev_items of them, in their order."""
+        size = self.protocol.dev_items
+        if size is None or size >= len(dev.items):
+            return dev
+        numbers = sorted(random.Random(DEV_SEED).sample(range(len(dev.items)), size))
+        return self.encode([dev.items[number] for number in numbers], training=False)
 
     def kept(self, curve: list[Epoch]) -> Epoch | None:
         """The epoch whose weights the model has."""

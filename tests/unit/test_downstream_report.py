@@ -17,6 +17,7 @@ def metrics(f1: float | None, deviation: float | None = 0.01, random_init: bool 
         "data_sha256": {"test": "0"},
         "model": {"folder": "model", "random_init": random_init},
         "num_parameters": 1234567,
+        "selection": {"by": "protocol tuned, as it stands"},
         "seeds": [1, 2],
         "seconds_per_seed": [10.0, 20.0],
         "test": {"types": {"value": figure}, "micro": figure, "macro": figure},
@@ -70,3 +71,8 @@ def test_another_file_of_that_name_is_refused(content, tmp_path):
     (tmp_path / "metrics.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match="not written by downstream.finetune"):
         load(tmp_path)
+
+
+def test_a_test_score_of_settings_by_hand_is_in_no_table(tmp_path):
+    with pytest.raises(InputError, match=r"a/metrics.json: its test score is of settings changed by hand \(batch=4\)"):
+        saved(tmp_path / "a", metrics(0.5) | {"selection": {"by": "hand", "changed": ["batch=4"]}})

@@ -1,0 +1,87 @@
+"""How the settings of a run were chosen: searched on dev, as a protocol stands, or by hand."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from downstream.experiment import as_json
+from downstream.files import InputError, read_text
+from downstream.recipe import Protocol
+
+SEARCHED_FOR = ("task", "recipe", "model", "max_tokens", "data_sha256", "protocol")  # a selection holds for these only
+SUMMARY = ("sampler", "sampler_seed", "seeds", "grid", "settings", "dev", "num_points")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The settings of a run: a protocol by name, what of it was changed by --set, the record of the search if any."""
+
+    name: str
+    protocol: Protocol
+    changed: list[str] = field(default_factory=list)
+    record: dict | None = None
+
+    def conditions(self) -> dict:
+        """What scores depend on."""
+        return {"protocol": {"name": self.name, "changed": self.changed, **asdict(self.protocol)}}
+
+    def told(self) -> dict:
+        """How it was chosen, as metrics.json has it."""
+        if self.changed:
+            return {"by": "hand", "changed": self.changed}
+        if self.record is None:
+            return {"by": f"protocol {self.name}, as it stands"}
+        states = [trial["state"] for trial in self.record["trials"]]
+        counts = {state: states.count(state) for state in ("complete", "pruned")}
+        return {"by": "search", **{key: self.record[key] for key in SUMMARY}, "trials": counts}
+
+
+def read_selection(file: Path) -> dict:
+    """selection.json as downstream.search wrote it. Raises InputError for another file."""
+    try:
+        record = json.loads(read_text(file))
+        missing = [key for key in (*SEARCHED_FOR, *SUMMARY, "trials") if key not in record]
+    except (ValueError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{file}: not json ({error}); give the selection.json of downstream.search.") from None
+    if missing or not isinstance(record, dict):
+        raise InputError(f"{file}: not written by downstream.search; give the selection.json in its output.")
+    return record
+
+
+def refuse_other(record: dict, conditions: dict, file: Path) -> None:
+    """Raises InputError if the settings were chosen for something else than what is to be trained now."""
+    now = as_json(conditions)
+    different = [key for key in SEARCHED_FOR if _compared(record, key) != _compared(now, key)]
+    if different:
+        raise InputError(
+            f"{file}: its settings were chosen for other conditions ({', '.join(different)}); search for these, too."
+        )
+
+
+def _compared(conditions: dict, key: str) -> object:
+    """Without the name of the model's folder, which may be moved, and without the test split, which no search reads."""
+    value = conditions[key]
+    if key == "model":
+        return {name: part for name, part in value.items() if name != "folder"}
+    if key == "data_sha256":
+        return [{name: part for name, part in fold.items() if name != "test"} for fold in value]
+    return value
+
+
+def refuse_unselected(metrics: dict, file: Path) -> None:
+    """Raises InputError for a test score whose settings may have been chosen by looking at it: no table takes it."""
+    if "test" not in metrics:
+        return
+    selection = metrics.get("selection")
+    if not isinstance(selection, dict) or "by" not in selection:
+        raise InputError(
+            f"{file}: its test score has no record of how the settings were chosen; run downstream.finetune again."
+        )
+    if selection["by"] == "hand":
+        raise InputError(
+            f"{file}: its test score is of settings changed by hand ({', '.join(selection['changed'])}); choose them "
+            "on dev with downstream.search, or write them down as a protocol beside the recipe, and run "
+            "downstream.finetune again."
+        )

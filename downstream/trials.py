@@ -1,0 +1,171 @@
+"""The trials of a search: which point of the grid is next, which are given up, where the finished ones are kept.
+
+Optuna's: a journal file, the median pruner, the tree-structured Parzen estimator. Nothing here knows of models.
+"""
+
+import fcntl
+import math
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import optuna
+from optuna.distributions import CategoricalDistribution, IntDistribution
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState, create_trial
+
+from downstream.files import InputError
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)  # the search says a line a trial itself
+
+FIRST = 5  # trials that are never given up, and that tpe does not choose: fewer say nothing of the others
+HALFWAY = 50  # percent of its training that a trial may always have: before, high rates look worse than they end
+FEWEST = 3  # trials that a median is taken of
+PROPOSALS = 20  # that are asked for until one is new: enough in 10 searches of 20 and of 25 trials
+Behind = Callable[[int, float], bool]  # takes the percent that are trained and the figure on dev; whether to give up
+
+
+@dataclass(frozen=True)
+class Plan:
+    """points: all settings that may be tried. sampler: `grid` takes them in an order drawn by the seed, `tpe` begins so
+    and goes on where Optuna's estimator expects the most. num_trials: at most as many as there are points."""
+
+    points: list[dict]
+    sampler: str
+    num_trials: int
+    seed: int
+
+    @property
+    def order(self) -> list[dict]:
+        """Drawn, so that the first few, which all others are measured against, come from all over the grid."""
+        return random.Random(self.seed).sample(self.points, len(self.points))
+
+    @property
+    def values(self) -> dict[str, list]:
+        """Of each key, in their order."""
+        return {key: list(dict.fromkeys(point[key] for point in self.points)) for key in self.points[0]}
+
+
+@contextmanager
+def held(journal: Path) -> Iterator[None]:
+    """No other search in the folder of this journal. Raises InputError if there is one."""
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    with open(journal, "ab") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"{journal}: another search is writing it; wait for its end, or give another --output."
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        Path(f"{journal}.lock").unlink(missing_ok=True)  # Optuna's, of a search that was killed: it would wait for it
+        yield
+
+
+def open_study(journal: Path, conditions: dict) -> optuna.Study:
+    """A new study, or the one of that journal.
+
+    conditions: what figures depend on, as plain values. Raises InputError for a journal of other conditions, or of
+    another maker.
+    """
+    _cut_last_line(journal)
+    try:
+        study = optuna.create_study(
+            storage=JournalStorage(JournalFileBackend(str(journal))),
+            study_name="search",
+            load_if_exists=True,
+            direction="maximize",
+            sampler=optuna.samplers.RandomSampler(),  # never asked: every trial is given its point
+            pruner=optuna.pruners.MedianPruner(FIRST, n_warmup_steps=HALFWAY, n_min_trials=FEWEST),
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{journal}: not written by downstream.search ({error}); give another --output.") from None
+    before = study.user_attrs.get("conditions")
+    if before is None:
+        study.set_user_attr("conditions", conditions)
+        return study
+    different = [key for key in conditions if before.get(key) != conditions[key]]
+    if different:
+        raise InputError(
+            f"{journal}: made under other conditions ({', '.join(different)}); give another --output, or --overwrite."
+        )
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        study.tell(trial.number, state=TrialState.FAIL)  # it was killed, and is run again
+    return study
+
+
+def _cut_last_line(journal: Path) -> None:
+    """Take away what a full disk left of a line: Optuna would write the next one behind it and read neither."""
+    if not journal.is_file():
+        return
+    whole = journal.read_bytes().rfind(b"\n") + 1
+    if whole < journal.stat().st_size:
+        with open(journal, "r+b") as handle:
+            handle.truncate(whole)
+
+
+def finished(study: optuna.Study) -> list[FrozenTrial]:
+    """Those that need not be run again, in their order."""
+    return study.get_trials(states=(TrialState.COMPLETE, TrialState.PRUNED))
+
+
+def run_trial(study: optuna.Study, plan: Plan, train: Callable[[dict, Behind], dict]) -> None:
+    """Run the next one.
+
+    train: takes settings; returns what is to be noted: the `state` (complete or pruned), `dev`, the figures that are
+    averaged, and more.
+    """
+    if not study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
+        study.enqueue_trial(next_point(study, plan))
+    trial = study.ask({key: CategoricalDistribution(values) for key, values in plan.values.items()})
+
+    def behind(percent: int, figure: float) -> bool:
+        trial.report(figure, percent)
+        return trial.should_prune()
+
+    notes = train(trial.params, behind)
+    trial.set_user_attr("notes", notes)
+    figure = math.fsum(notes["dev"]) / len(notes["dev"])
+    if notes["state"] == "pruned" or math.isnan(figure):  # nan: of constant answers there is no correlation
+        study.tell(trial, state=TrialState.PRUNED)
+    else:
+        study.tell(trial, figure)
+
+
+def next_point(study: optuna.Study, plan: Plan) -> dict:
+    """The same after the same finished trials, whether or not the search was killed in between."""
+    before = finished(study)
+    tried = [trial.params for trial in before]
+    left = [point for point in plan.order if point not in tried]
+    if plan.sampler == "grid" or len(before) < FIRST:
+        return left[0]
+    return next((point for point in _proposed(before, plan) if point in left), left[0])
+
+
+def _proposed(before: list[FrozenTrial], plan: Plan) -> Iterator[dict]:
+    """What tpe would try next, the likeliest first; often something that was tried already.
+
+    It is asked for places in the lists of values: those beside a good one may be good.
+    """
+    places = {key: IntDistribution(0, len(values) - 1) for key, values in plan.values.items()}
+    sampler = optuna.samplers.TPESampler(n_startup_trials=FIRST, seed=plan.seed + len(before))
+    estimate = optuna.create_study(direction="maximize", sampler=sampler)
+    for trial in before:
+        at = {key: values.index(trial.params[key]) for key, values in plan.values.items()}
+        seen = {"state": trial.state, "value": trial.value, "intermediate_values": trial.intermediate_values}
+        estimate.add_trial(create_trial(params=at, distributions=places, **seen))
+    for _ in range(PROPOSALS):  # each is taken for one that is being tried, which the next keeps away from
+        proposed = estimate.ask(places).params
+        yield {key: values[proposed[key]] for key, values in plan.values.items()}
+
+
+def best(study: optuna.Study, plan: Plan) -> FrozenTrial:
+    """The best on dev; of equals the first point of the grid. Raises InputError if no trial has a figure."""
+    complete = study.get_trials(states=(TrialState.COMPLETE,))
+    if not complete:
+        raise InputError("no settings have a figure on dev; search other ones.")
+    return max(complete, key=lambda trial: (trial.value, -plan.points.index(trial.params)))

@@ -1,0 +1,106 @@
+"""How settings were chosen: what metrics.json says of it, what a selection holds for, what no table takes."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from downstream.files import InputError
+from downstream.recipe import Protocol
+from downstream.selection import Choice, read_selection, refuse_other, refuse_unselected
+
+PROTOCOL = Protocol(batch=4, learning_rate=1e-3, epochs=2, source="a test")
+FILE = Path("metrics.json")
+
+
+def conditions(**changes) -> dict:
+    """Of a run; the same are in the record of a search, the test split apart."""
+    return {
+        "task": "tiny",
+        "recipe": {"task": "tiny", "types": ["x"]},
+        "model": {"folder": "model", "sha256": "m", "random_init": False, "frozen": False},
+        "max_tokens": 32,
+        "data_sha256": [{"train": "a", "dev": "b"}],
+        "protocol": {"name": "p", "changed": [], **asdict(PROTOCOL)},
+    } | changes
+
+
+def record(**changes) -> dict:
+    return conditions() | {
+        "sampler": "grid", "sampler_seed": 1, "seeds": 1, "grid": {"epochs": [1, 2]}, "settings": {"epochs": 2},
+        "dev": 0.5, "num_points": 3, "trials": [{"state": "complete"}, {"state": "pruned"}, {"state": "complete"}],
+    } | changes  # fmt: skip
+
+
+def test_a_protocol_as_it_stands_a_hand_and_a_search_are_told_apart():
+    assert Choice("p", PROTOCOL).told() == {"by": "protocol p, as it stands"}
+    assert Choice("p", PROTOCOL, ["epochs=3"]).told() == {"by": "hand", "changed": ["epochs=3"]}
+    assert Choice("p", PROTOCOL, record=record()).told() == {
+        "by": "search", "sampler": "grid", "sampler_seed": 1, "seeds": 1, "grid": {"epochs": [1, 2]},
+        "settings": {"epochs": 2}, "dev": 0.5, "num_points": 3, "trials": {"complete": 2, "pruned": 1},
+    }  # fmt: skip
+
+
+def test_what_was_chosen_is_among_the_conditions():
+    told = Choice("p", PROTOCOL, ["epochs=3"]).conditions()["protocol"]
+    assert (told["name"], told["changed"], told["batch"], told["learning_rate"]) == ("p", ["epochs=3"], 4, 1e-3)
+
+
+def test_a_selection_holds_for_another_folder_of_the_same_model_and_with_the_test_split():
+    model = conditions()["model"] | {"folder": "moved"}
+    refuse_other(record(), conditions(model=model, data_sha256=[{"train": "a", "dev": "b", "test": "c"}]), FILE)
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("task", "other"),
+        ("recipe", {"task": "tiny", "types": ["y"]}),
+        ("model", {"folder": "model", "sha256": "other", "random_init": False, "frozen": False}),
+        ("model", {"folder": "model", "sha256": "m", "random_init": True, "frozen": False}),
+        ("max_tokens", 16),
+        ("data_sha256", [{"train": "a", "dev": "c"}]),
+        ("data_sha256", [{"train": "c", "dev": "b"}]),
+        ("data_sha256", [{"train": "a", "dev": "b"}] * 2),
+        ("protocol", {"name": "p", "changed": [], **asdict(PROTOCOL), "batch": 5}),
+    ],
+)
+def test_a_selection_holds_for_nothing_else(key, value):
+    with pytest.raises(InputError, match=rf"s\.json: its settings were chosen for other conditions \({key}\)"):
+        refuse_other(record(), conditions(**{key: value}), Path("s.json"))
+
+
+def test_a_selection_is_read_as_it_was_written(tmp_path):
+    (tmp_path / "s.json").write_text(json.dumps(record()))
+    assert read_selection(tmp_path / "s.json") == record()
+
+
+@pytest.mark.parametrize("content", ["no json", "[]", "3", "{}", '"settings"', json.dumps(conditions())])
+def test_another_file_is_no_selection(tmp_path, content):
+    (tmp_path / "s.json").write_text(content)
+    with pytest.raises(InputError, match=r"s\.json: not .*give the selection.json"):
+        read_selection(tmp_path / "s.json")
+
+
+def test_no_file_is_no_selection(tmp_path):
+    with pytest.raises(InputError, match=r"s\.json: no such file"):
+        read_selection(tmp_path / "s.json")
+
+
+def test_a_test_score_that_was_chosen_on_dev_or_not_at_all_may_be_in_a_table():
+    refuse_unselected({"test": {}, "selection": {"by": "search"}}, FILE)
+    refuse_unselected({"test": {}, "selection": {"by": "protocol tuned, as it stands"}}, FILE)
+    refuse_unselected({"dev": {}, "selection": {"by": "hand", "changed": ["epochs=1"]}}, FILE)
+    refuse_unselected({"dev": {}}, FILE)
+
+
+def test_a_test_score_of_settings_by_hand_may_not():
+    with pytest.raises(InputError, match=r"^metrics\.json: .* changed by hand \(epochs=1, batch=2\); .*search"):
+        refuse_unselected({"test": {}, "selection": {"by": "hand", "changed": ["epochs=1", "batch=2"]}}, FILE)
+
+
+@pytest.mark.parametrize("selection", [{}, {"selection": None}, {"selection": "none"}, {"selection": {}}])
+def test_a_test_score_without_a_record_may_not(selection):
+    with pytest.raises(InputError, match=r"^metrics\.json: its test score has no record .* run downstream.finetune"):
+        refuse_unselected({"test": {}, **selection}, FILE)
