@@ -39,7 +39,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--output", type=Path, help="default runs/finetune/TASK-PROTOCOL[-SETTING]-MODEL")
     parser.add_argument("--dev-only", action="store_true", help="do not read the test split; to choose settings")
     parser.add_argument("--overwrite", action="store_true", help="throw away what an earlier run left in the output")
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
