@@ -78,6 +78,9 @@ def _read(task: Task, root: Path, split: str, format: str) -> Part:
         raise InputError(f"{path}: no such file or folder; check the recipe's data and splits, or give --data.")
     counts: Counter = Counter()
     items = in_part(task.read(path, format, counts), source, root, task.group, counts)
+    twice = [name for name, count in Counter(map(task.id_of, items)).items() if count > 1]
+    if twice:
+        raise InputError(f"{path}: {len(twice)} ids stand for several items (first: {twice[0]}); give each its own.")
     counts["items without a word"] += sum(not any(map(str.strip, task.texts(item))) for item in items)
     if not items:
         raise InputError(f"{path}: nothing annotated as {format} in it; check the recipe's data, splits and format.")

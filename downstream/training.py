@@ -1,5 +1,6 @@
 """One small training loop for the pieces of any task, and the outputs for pieces by the same batches."""
 
+import math
 import random
 import re
 import sys
@@ -134,6 +135,7 @@ def fit(
     protocol keeps that. Returns the learning curve.
 
     Batches are drawn from `seed`; dropout comes from torch's global generator. `watch` is called after each epoch.
+    Raises InputError where the loss is no number any more.
     """
     model, draw, total = learned.model, random.Random(seed), num_updates(pieces, protocol)
     optimizer, schedule = optimizer_of(model, protocol, total)
@@ -150,10 +152,16 @@ def fit(
                 done += 1
                 if done == total:
                     break
+            loss = torch.stack(losses).mean().item()
+            if not math.isfinite(loss):
+                raise InputError(
+                    f"the model has diverged (its loss is {loss} after {done} updates); lower the protocol's "
+                    f"learning_rate of {protocol.learning_rate:g}, or its head_learning_rate."
+                )
             score = dev()
             if protocol.keep == "best" and all(score >= one.dev for one in curve):
                 best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
-            curve.append(Epoch(len(curve) + 1, torch.stack(losses).mean().item(), score, time.perf_counter() - started))
+            curve.append(Epoch(len(curve) + 1, loss, score, time.perf_counter() - started))
             watch(curve[-1])
             bar.set_postfix(epoch=len(curve), loss=f"{curve[-1].loss:.3f}", dev=f"{score:.3f}", refresh=False)
             if protocol.patience and idle_epochs(curve) >= protocol.patience:

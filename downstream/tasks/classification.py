@@ -1,5 +1,6 @@
 """Texts, or pairs of texts, with one label or any number: classification, inference, yes and no and maybe."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -60,14 +61,19 @@ class TextRecipe(LabelRecipe):
     """How a text's labels are read and scored."""
 
     multi_label: bool = False  # any number of labels a text, also none
+    threshold: float = 0.5  # probability from which a label is given; with 0.5, those likelier than not
     by_group: bool = False  # score documents: the labels of one are those of its sentences (BLUE's Hallmarks of Cancer)
 
     readers: ClassVar = TEXTS
 
     def check(self, file: Path) -> None:
         super().check(file)
-        if self.by_group and not self.multi_label:
-            raise InputError(f"{file}: by_group unites the labels of a document's texts; it needs multi_label: true.")
+        if (self.by_group or self.threshold != 0.5) and not self.multi_label:
+            raise InputError(
+                f"{file}: by_group and threshold are for texts with several labels; add multi_label: true."
+            )
+        if not 0 < self.threshold < 1:
+            raise InputError(f"{file}: threshold is {self.threshold}; a probability between 0 and 1 is needed.")
 
 
 class TextClassification(OfTexts):
@@ -115,12 +121,13 @@ class TextClassification(OfTexts):
         return [self.names.index(item.labels[0])]
 
     def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[tuple[str, ...]]:
-        """The likeliest label; or those that are likelier than not."""
+        """The likeliest label; or those that are likely enough."""
         return [self._named(mean[0]) for mean in self.means(encoded, outputs)]
 
     def _named(self, logits: np.ndarray) -> tuple[str, ...]:
         if self.multi_label:
-            return tuple(name for name, logit in zip(self.names, logits, strict=True) if logit > 0)
+            limit = math.log(self.recipe.threshold / (1 - self.recipe.threshold))
+            return tuple(name for name, logit in zip(self.names, logits, strict=True) if logit > limit)
         return (self.names[int(logits.argmax())],)
 
     def score(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict:

@@ -263,9 +263,13 @@ def label_names(types: Iterable[str]) -> tuple[str, ...]:
 
 
 def gold_spans(example: Example) -> list[Span | None]:
-    """Every annotated entity of a document in characters; None for a discontinuous one, which no span can equal."""
+    """Every annotated entity of a document in characters; None for a discontinuous one, which no span can equal.
+
+    White space at an end of one, which an annotator has marked by a slip, is no part of it.
+    """
+    text = example.document.text
     return [
-        Span(entity.start, entity.end, entity.label) if len(entity.fragments) == 1 else None
+        Span(*_trimmed(text, entity.start, entity.end), entity.label) if len(entity.fragments) == 1 else None
         for entity in dict.fromkeys(example.document.entities)
     ]
 

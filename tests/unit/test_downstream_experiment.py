@@ -10,7 +10,7 @@ from downstream.documents import Document, Entity
 from downstream.experiment import Experiment
 from downstream.files import InputError, directory_written_whole, write_json
 from downstream.learners.base import Epoch, Learner
-from downstream.metrics import over_folds
+from downstream.metrics.seeds import over_folds
 from downstream.splits import Part
 from downstream.tasks.base import Encoded
 

@@ -227,3 +227,11 @@ def test_the_digest_follows_what_the_items_hold():
     task = ner_task("anatomy")
     first, second, again = (Part(items_of(task, ids), Counter()).sha256 for ids in (["a"], ["b"], ["a"]))
     assert first == again != second and len(first) == 64
+
+
+def test_two_items_of_one_id_are_one_sentence(tmp_path):
+    for name in ("train", "dev", "test"):
+        write(tmp_path, f"{name}.jsonl", ["a", "b", "a"] if name == "dev" else ["a", "b"])
+    task = ner_task("anatomy", format="jsonl", splits={name: f"{name}.jsonl" for name in ("train", "dev", "test")})
+    with pytest.raises(InputError, match=r"dev.jsonl: 1 ids stand for several items \(first: a\); give each its own."):
+        read(task, tmp_path)

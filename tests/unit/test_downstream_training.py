@@ -249,3 +249,8 @@ def test_bf16_learns_too(model):
     curve = fit(learned_by(model, Machine(CPU.device, bf16=True)), PIECES, protocol(), 1, lambda: 0.0)
     assert curve[-1].loss < 0.5 * curve[0].loss
     assert model.classifier.weight.dtype == torch.float32
+
+
+def test_a_model_that_diverges_is_one_sentence(model):
+    with pytest.raises(InputError, match=r"diverged \(its loss is (nan|inf) after \d+ updates\); lower the protocol's"):
+        fit(learned_by(model), PIECES, protocol(learning_rate=1e30, clip=1e30), 1, lambda: 0.0)
