@@ -91,7 +91,7 @@ class Experiment:
         best = max(results, key=lambda one: self.task.chosen(one["dev"]))
         if self.learner.saves and not self._holds(self.task.chosen(best["dev"])):
             print("the model of the best is not in the output and is made again", flush=True)
-            self.run_one(Unit(best["seed"], best["fold"]))
+            results[results.index(best)] = self.run_one(Unit(best["seed"], best["fold"]))
 
     def run_one(self, unit: Unit) -> dict:
         """Train, score and write; the model too if it is the best on dev so far."""

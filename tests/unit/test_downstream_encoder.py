@@ -8,6 +8,7 @@ from task_helpers import ner_task
 from tiny_models import write_electra, write_roberta
 
 from downstream.documents import Document, Entity
+from downstream.learners.base import Epoch
 from downstream.learners.encoder import Encoder, Start
 from downstream.recipe import Protocol
 from downstream.training import Machine
@@ -76,11 +77,11 @@ def test_frozen_the_head_learns_and_no_weight_of_the_encoder_changes(tmp_path, w
     )
 
 
-def test_the_epoch_that_is_kept_is_the_protocols(folder):
-    task = ner_task("anatomy", "symptom")
-    last = Protocol(batch=4, learning_rate=1e-2, epochs=3, source="a test", keep="last")
-    learner, curve, _ = trained(task, folder, last)
-    assert learner.kept(curve) == curve[-1] and len(curve) == 3
+@pytest.mark.parametrize("keep, epoch", [("best", 1), ("last", 2)])
+def test_the_epoch_that_is_kept_is_the_protocols(folder, keep, epoch):
+    protocol = Protocol(batch=4, learning_rate=1e-2, epochs=2, source="a test", keep=keep)
+    curve = [Epoch(1, 0.5, 0.9, 1.0), Epoch(2, 0.4, 0.8, 1.0)]
+    assert Encoder(ner_task("anatomy"), Start(folder), protocol, CPU).kept(curve).epoch == epoch
 
 
 def test_what_scores_depend_on_is_in_the_conditions(folder):

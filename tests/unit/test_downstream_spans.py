@@ -159,6 +159,7 @@ def test_what_concatenated_labels_change_is_counted(spans):
         ([(0, 2, "a"), (2, 4, "b")], None),
         ([(0, 4, "a"), (0, 2, "b"), (2, 4, "c")], None),
         ([(0, 3, "a"), (2, 4, "b")], None),
+        ([(0, 1, "a"), (0, 1, "b"), (2, 3, "a")], None),  # with a word between
     ],
 )
 def test_neighbouring_stretches_that_share_a_type_hold_one_entity_of_it(spans, back):
