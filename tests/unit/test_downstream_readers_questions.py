@@ -180,6 +180,12 @@ def test_bioasq_factoids_and_lists_are_found_in_the_snippets_as_whole_words(tmp_
     assert counts["questions of type yesno left out"] == counts["questions of type summary left out"] == 1
 
 
+def test_bioasq_questions_may_have_no_snippets_at_all(tmp_path):
+    file = written(tmp_path, {"questions": [{"id": "b", "body": "Quoi ?", "type": "factoid", "exact_answer": "x"}]})
+    items, counts = read_items(READING["bioasq"], file)
+    assert items == [ReadingQuestion("b", "Quoi ?", (), (("x",),), ())] and counts["questions without snippets"] == 1
+
+
 YES_NO = Labels(("yes", "no"))
 
 
