@@ -1,0 +1,77 @@
+"""Test sentences that stand in other text: in whatever case and spacing, and only if they are long enough."""
+
+from collections import Counter
+
+import pytest
+from task_helpers import ner_task
+
+from downstream.documents import Document
+from downstream.files import InputError
+from downstream.leakage import SHORTEST, Sought, in_files, in_training, sentences_of
+from downstream.splits import Part
+
+LONG = "Le patient de 40 ans a une hépatite aiguë."
+OTHER = "La patiente prend de l'aspirine depuis deux ans."
+SHORT = "Le foie est normal."
+TASK = ner_task("anatomy")
+
+
+def items_of(*texts):
+    return [TASK.example(Document(f"d{number}", text, []), Counter()) for number, text in enumerate(texts)]
+
+
+def part(*texts):
+    return Part(items_of(*texts), Counter())
+
+
+def test_sentences_end_at_points_and_lines_and_short_ones_are_left_out():
+    assert len(SHORT) < SHORTEST <= len(LONG)
+    text = f"{LONG} {SHORT} {OTHER}\n{LONG.upper()}"
+    assert list(sentences_of(text)) == [LONG.lower(), OTHER.lower(), LONG.lower()]
+
+
+def test_a_copy_is_found_inside_a_longer_line_whatever_its_case_and_spaces():
+    sought = Sought(TASK, items_of(LONG, f"{OTHER} {LONG}", SHORT))
+    sought.look_in(f"Voici : {LONG.upper().replace(' ', chr(160) + ' ')} Fin du cas.")
+    assert sought.report() == {
+        "sentences": 2, "found": 1, "items": 3, "items_touched": ["d0", "d1"], "examples": [LONG.lower()]
+    }  # fmt: skip
+
+
+def test_a_sentence_that_another_holds_is_found_too():
+    longer = f"Selon sa mère, {LONG.lower()}"
+    sought = Sought(TASK, items_of(LONG, longer))
+    sought.look_in(longer)
+    assert sought.report()["found"] == 2
+
+
+def test_test_is_looked_for_in_train_and_dev():
+    splits = {"train": part(SHORT), "dev": part(OTHER), "test": part(LONG, OTHER)}
+    assert in_training(TASK, splits)["items_touched"] == ["d1"]
+    splits["train"] = part(f"{SHORT} {LONG}")
+    assert in_training(TASK, splits)["items_touched"] == ["d0", "d1"]
+    assert in_training(TASK, {"train": part(LONG), "dev": part(LONG)}) is None
+
+
+def test_several_tasks_are_looked_for_in_files_and_folders_at_once(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "one.txt").write_text(f"{SHORT}\n{LONG} {SHORT}\n", encoding="utf-8")
+    (tmp_path / "two.txt").write_text(OTHER, encoding="utf-8")
+    first, second = Sought(TASK, items_of(LONG)), Sought(TASK, items_of(OTHER, SHORT))
+    seen = []
+    in_files([first, second], [tmp_path / "a", tmp_path / "two.txt"], lambda lines: seen.append(1) or lines)
+    assert (first.report()["found"], second.report()["found"], seen) == (1, 1, [1])
+
+
+def test_text_that_is_missing_or_not_utf8_is_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="no such file, nor a folder of .txt files; check --pretraining-text"):
+        in_files([], [tmp_path])
+    (tmp_path / "a.txt").write_bytes("é".encode("latin-1"))
+    with pytest.raises(InputError, match="a.txt: not UTF-8"):
+        in_files([], [tmp_path])
+
+
+def test_a_test_split_of_short_texts_only_has_nothing_to_look_for():
+    sought = Sought(TASK, items_of(SHORT))
+    sought.look_in(LONG)
+    assert sought.report()["sentences"] == 0
