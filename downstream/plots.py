@@ -43,7 +43,7 @@ def draw_scores(summary: dict, file: Path) -> None:
     """
     split = "test" if "test" in summary else "dev"
     rows, alone = rows_of(summary[split]), alone_in(summary[split])
-    names = [f"{name}\n({row['support']})" for name, row in rows.items()] + list(alone)
+    names = [f"{name}\n({row['support']})" if "support" in row else name for name, row in rows.items()] + list(alone)
     figure, axes = plt.subplots(figsize=(max(6, 1.1 * len(names)), 4), layout="constrained")
     for number, (name, fill) in enumerate(FILLS.items() if rows else ()):
         places = [place + (number - 1) * 0.27 for place in range(len(rows))]

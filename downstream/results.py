@@ -65,7 +65,7 @@ def table(summary: dict) -> str:
     if rows:
         lines += ["| | P | R | F1 | in gold |", "|---|---|---|---|---|"]
     for name, row in rows.items():
-        lines.append(f"| {name} | {' | '.join(cell(row[figure]) for figure in FIGURES)} | {row['support']} |")
+        lines.append(f"| {name} | {' | '.join(cell(row[figure]) for figure in FIGURES)} | {row.get('support', '')} |")
     alone = alone_in(summary[split])
     if alone:
         lines += [""] * bool(rows) + ["| | |", "|---|---|"]
