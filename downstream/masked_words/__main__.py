@@ -71,10 +71,8 @@ def choose_candidates(sources: list[Source], fillers: list[Filler]) -> tuple[Can
     origin = f"words of letters alone, of {MIN_LETTERS} or more, between spaces in the texts, and the expected words"
     if len({word.casefold() for word in words}) >= MIN_CANDIDATES:
         return candidates_of(words), origin
-    known = {word.casefold() for word in words}
     for filler in fillers:
-        # Counted as 0: they are in no text.
-        words.update({word: 0 for word in whole_words(filler.tokenizer) if word.casefold() not in known})
+        words.update(dict.fromkeys(whole_words(filler.tokenizer), 0))  # the texts' counts stay
     return candidates_of(words), f"{origin}; fewer than {MIN_CANDIDATES:,}, so words of one piece of any model too"
 
 

@@ -135,6 +135,7 @@ def test_candidates_are_one_whatever_the_case_and_the_most_frequent_first():
         ([(0, 2), (2, 5), (5, 7), (7, 10)], (1, 3)),  # offsets that take the space before along
         ([(0, 2), (3, 3), (3, 5), (5, 7), (8, 10)], (1, 4)),  # a bare Ġ is a piece of the word
         ([(0, 2), (2, 3), (3, 7), (7, 8), (8, 10)], (1, 3)),  # the second bare one is the next word's
+        ([(0, 2), (3, 7), (7, 7), (8, 10)], (1, 2)),
         ([(0, 2), (3, 4), (3, 7), (8, 10)], (1, 3)),  # a bare ▁ has the offsets of the first character
         ([(0, 2), (3, 5), (5, 9), (9, 10)], None),
         ([(0, 5), (5, 7), (8, 10)], None),
@@ -406,11 +407,15 @@ def test_the_command_writes_table_and_predictions(folders, tmp_path, monkeypatch
     cases = write_cases(tmp_path / "cases.txt")
     models = [part for folder in folders for part in ("--model", folder)]
     call(monkeypatch, *models, "--text", f"cases={cases}", "--sentences", tmp_path / "s.tsv", "--count", 12,
-         "--top", 2, "--examples", 3, "--output", tmp_path / "out")  # fmt: skip
+         "--seed", 2, "--top", 2, "--examples", 3, "--output", tmp_path / "out")  # fmt: skip
     content = json.loads((tmp_path / "out" / "masked_words.json").read_text())
     text = (tmp_path / "out" / "masked_words.md").read_text()
     assert capsys.readouterr().out == text.replace("<br>", ", ")
-    assert content["seed"] == 1 and content["sources"]["cases"]["masked"] == 12
+    assert content["seed"] == 2 and content["sources"]["cases"]["masked"] == 12
+    asked = [row for row in content["rows"] if row["source"] == "cases"]
+    assert [row["expected"] for row in asked] == [one.word for one in draw("cases", cases, 12, 2).questions]
+    whole = [row for row in asked if row["sentence"].startswith("Le ") and row["sentence"].endswith(" mardi.")]
+    assert content["sources"]["cases"]["cut"] == 12 - len(whole) > 0
     assert content["models"]["electra"]["note"] == "through its generator"
     assert list(content["scores"]) == ["roberta", "electra", "most frequent words"]
     assert list(content["scores"]["roberta"]) == ["cases", "s.tsv", "all sources"]
