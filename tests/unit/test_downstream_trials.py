@@ -124,9 +124,10 @@ def by_epochs(curves: dict) -> tuple:
 def test_what_is_worse_than_the_median_is_given_up_but_not_early_and_not_of_the_first(tmp_path):
     points = [{"n": n} for n in range(9)]
     order = [point["n"] for point in plan(points=points).order]
-    values = dict(zip(order, [0.1, 0.9, 0.9, 0.9, 0.9, 0.1, 0.95, 0.1, 0.9], strict=True))
+    values = dict(zip(order, [0.9, 0.9, 0.9, 0.1, 0.9, 0.1, 0.95, 0.1, 0.9], strict=True))
     curves = {n: [(percent, value) for percent in (25, HALFWAY, 75, 100)] for n, value in values.items()}
-    curves[order[7]] = [(20, 0.1), (40, 0.1), (60, 0.1), (80, 0.1)]  # no median at its shares
+    curves[order[6]].insert(2, (60, 0.95))
+    curves[order[7]] = [(20, 0.1), (40, 0.1), (60, 0.1), (80, 0.1)]  # at 60 there is one other, which is no median
     train, stopped = by_epochs(curves)
     study = run(tmp_path / "journal", plan(points=points), train)
     assert [stopped[n] for n in order] == [100, 100, 100, 100, 100, HALFWAY, 100, 80, 100]

@@ -1,0 +1,84 @@
+"""What a trial of a search does, with a learner that learns nothing; how its table reads."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from downstream.learners.base import Epoch
+from downstream.recipe import Protocol
+from downstream.search import Trainer, table
+from downstream.tasks.base import Encoded, Piece
+
+PROTOCOL = Protocol(batch=2, learning_rate=1e-3, epochs=4, source="a test")
+CURVE = [0.1, 0.4, 0.3, 0.2]
+
+
+class Learner:
+    """Its figure on dev is the curve's, a tenth of the seed more at the end."""
+
+    def __init__(self):
+        self.seeds = []
+
+    def encode(self, items, training):
+        return Encoded(items, [Piece([0, 1], None, number) for number in range(len(items))], Counter())
+
+    def fit(self, train, dev, seed, watch):
+        self.seeds.append(seed)
+        for number, figure in enumerate(CURVE[: self.protocol.epochs], 1):
+            watch(Epoch(number, 1.0, figure, 0.0))
+
+    def answer(self, encoded):
+        return [self.seeds[-1] / 10 for _ in encoded.items]
+
+
+@pytest.fixture
+def trainer():
+    task = SimpleNamespace(
+        begin=lambda items: None, score=lambda items, answers: answers[0], chosen=lambda figures: figures
+    )
+    splits = {name: SimpleNamespace(items=["a", "b", "c"]) for name in ("train", "dev")}
+    return Trainer(task, Learner(), [splits], PROTOCOL, 2)
+
+
+def behind_at(limit: int, seen: list):
+    """Falls behind once so many percent are trained."""
+    return lambda share, figure: (seen.append((share, figure)), share >= limit)[1]
+
+
+def test_a_trial_says_how_far_its_first_training_is_until_that_ends(trainer):
+    seen = []
+    notes = trainer({"epochs": 4}, behind_at(101, seen))
+    assert seen == [(25, 0.1), (50, 0.4), (75, 0.3)]
+    assert (notes["state"], notes["dev"], notes["epochs"]) == ("complete", [0.1, 0.2], 8)
+    assert trainer.learner.protocol == PROTOCOL.settled({"epochs": 4}) and trainer.learner.seeds == [1, 2]
+
+
+def test_a_shorter_training_is_further_after_as_many_epochs(trainer):
+    seen = []
+    trainer({"epochs": 2}, behind_at(101, seen))
+    assert seen == [(50, 0.1)]
+
+
+def test_a_trial_that_falls_behind_is_given_up_at_its_best_so_far(trainer):
+    notes = trainer({"epochs": 4}, behind_at(75, []))
+    assert (notes["state"], notes["dev"], notes["epochs"]) == ("pruned", [0.4], 3)
+    assert trainer.learner.seeds == [1]
+
+
+def test_the_best_stand_first_in_the_table_and_those_given_up_last():
+    def trial(rate: float, *dev: float, state: str = "complete") -> dict:
+        return {"settings": {"rate": rate, "keep": "last"}, "dev": [*dev], "state": state, "epochs": 3, "seconds": 1.5}
+
+    trials = [trial(1.0, 0.9, state="pruned"), trial(2e-5, 0.25, 0.35), trial(0.1, 0.5), trial(3.0, float("nan"))]
+    lines = table({"settings": trials[2]["settings"], "dev": 0.5, "trials": trials}).splitlines()
+    assert lines == [
+        "| rate | keep | on dev | | epochs | seconds |",
+        "|---|---|---|---|---|---|",
+        "| 0.1 | last | 0.5000 | complete | 3 | 1.5 |",
+        "| 2e-05 | last | 0.3000 ± 0.0707 | complete | 3 | 1.5 |",
+        "| 3 | last | nan | complete | 3 | 1.5 |",
+        "| 1 | last | 0.9000 | pruned | 3 | 1.5 |",
+        "",
+        "chosen: rate 0.1, keep last (0.5000 on dev)",
+    ]
