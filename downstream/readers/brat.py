@@ -27,7 +27,7 @@ def read(path: Path, labels: Labels, counts: Counter, texts: Path | None = None)
 
     texts: the folder of the .txt files where `path` has only the .ann. A .txt without .ann was never annotated: it is
     left out and counted. Lines of other kinds than T (notes, relations, events, attributes) are counted. Raises
-    InputError as `_parse` does, and for a .ann without its text.
+    InputError as `parse_entity` does, and for a .ann without its text.
     """
     if path.is_file() and path.suffix != ".txt":
         raise InputError(f"{path}: a single file of brat is given as its .txt, which lies beside the .ann.")
@@ -60,14 +60,14 @@ def _entities(file: Path, text: str, labels: Labels, counts: Counter) -> list[En
         if not line.startswith("T"):
             counts["annotation lines that are not entities"] += bool(line)
             continue
-        label, fragments = _parse(line, text, f"{file}, line {number}")
+        label, fragments = parse_entity(line, text, f"{file}, line {number}")
         label = labels.keep(label, f"{file}, line {number}", counts)
         if label is not None:
             entities.append(Entity(label, fragments))
     return entities
 
 
-def _parse(line: str, text: str, place: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+def parse_entity(line: str, text: str, place: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Type and fragments of a line `T1<tab>TYPE 3 8;12 15<tab>text`, whose text must stand at these offsets."""
     try:
         _, where, quoted = line.split("\t", 2)

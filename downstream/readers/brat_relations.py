@@ -9,7 +9,7 @@ from typing import NamedTuple
 from downstream.documents import Labels
 from downstream.files import InputError, files_of, read_text
 from downstream.items import Mention, Relation
-from downstream.readers.brat import _parse as parse_entity
+from downstream.readers.brat import parse_entity
 from downstream.readers.records import distinct
 
 UNRELATED = "none"  # the label of two entities without an R line

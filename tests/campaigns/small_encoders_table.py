@@ -1,8 +1,8 @@
 """The table of oubiobert_ablation.sh and text_rules.sh: `python tests/campaigns/small_encoders_table.py OUTPUT`.
 
 Mean ± sample deviation over the seeds that are done, in per cent; whatever is not there yet is `-`. Masked words are
-right if the likeliest candidate is the word (a word of several pieces is no candidate, and wrong). "In all
-vocabularies" counts only those that are one piece everywhere: what the vocabulary itself gives is left out there.
+right if the likeliest candidate is the word, of however many pieces. "One piece in all" counts only those that are one
+piece of every vocabulary: what the vocabulary itself gives is left out there.
 """
 
 import argparse
@@ -18,10 +18,10 @@ SCORES = {
 }  # fmt: skip
 
 
-def ranks_of(file: Path) -> dict[tuple[str, str], int | None]:
-    """{(sentence, word): its rank, None if it is no candidate} of a masked_words.json with one model."""
+def answers_of(file: Path) -> dict[tuple[str, str], dict]:
+    """{(sentence, word): the rank and the pieces of the word} of a masked_words.json with one model."""
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
-    return {(row["sentence"], row["expected"]): next(iter(row["answers"].values()))["expected_rank"] for row in rows}
+    return {(row["sentence"], row["expected"]): next(iter(row["answers"].values())) for row in rows}
 
 
 def share(answers: list[bool]) -> float:
@@ -46,18 +46,19 @@ def table(output: Path) -> str:
     """Markdown: a row a condition of conditions.tsv, then random weights; below, what a single word gets right."""
     heads, *conditions = (line.split("\t") for line in (output / "conditions.tsv").read_text().splitlines())
     files = {name: sorted(output.glob(f"{name}-[0-9]*/masked_words/masked_words.json")) for name, *_ in conditions}
-    ranks = {name: [ranks_of(file) for file in found] for name, found in files.items()}
-    every = [one for found in ranks.values() for one in found]
+    answers = {name: [answers_of(file) for file in found] for name, found in files.items()}
+    every = [one for found in answers.values() for one in found]
     asked = set(every[0]) if every else set()
-    common = {one for one in asked if all(found[one] for found in every)}
-    heads += ["masked words right", "in all vocabularies", "are one piece", *SCORES.values()]
+    common = {one for one in asked if all(found[one]["expected_pieces"] == 1 for found in every)}
+    heads += ["masked words right", "one piece in all", "are one piece", *SCORES.values()]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name, *labels in [*conditions, ["random", *[""] * (len(conditions[0]) - 1)]]:
-        mine = ranks.get(name, [])
-        words = [[share([found[one] == 1 for one in those]) for found in mine] for those in (asked, common)]
-        words.append(
-            [share([found[one] is not None for one in asked]) for found in mine[:1]]
-        )  # the tokenizer has no seed
+        mine = answers.get(name, [])
+        right = [
+            [share([found[one]["expected_rank"] == 1 for one in those]) for found in mine] for those in (asked, common)
+        ]
+        whole = [share([found[one]["expected_pieces"] == 1 for one in asked]) for found in mine[:1]]  # no seed's matter
+        words = [*right, whole]
         scores = [
             sum((f1_of(file, part) for file in sorted(output.glob(f"{name}-[0-9]*/{corpus}/metrics.json"))), [])
             for corpus, part in SCORES

@@ -189,9 +189,14 @@ SENTENCES = {"la [MASK] de": "fièvre", "le [MASK] est": "foie", "[MASK] cas": "
 
 
 def leave_run(folder, ranks, emea):
-    """What a run of small_encoders.bash leaves: the ranks of SENTENCES' words, F1 on EMEA; MEDLINE not there yet."""
+    """What a run of small_encoders.bash leaves: the ranks of SENTENCES' words (of two pieces from the 9th on), F1 on EMEA;
+    MEDLINE not there yet."""
     rows = [
-        {"sentence": sentence, "expected": word, "answers": {"model": {"expected_rank": rank}}}
+        {
+            "sentence": sentence,
+            "expected": word,
+            "answers": {"model": {"expected_rank": rank, "expected_pieces": 1 + (rank > 8)}},
+        }
         for (sentence, word), rank in zip(SENTENCES.items(), ranks, strict=True)
     ]
     for part, content in (
@@ -209,13 +214,13 @@ def test_small_encoders_are_compared_over_seeds_and_a_table_may_be_partial(campa
     (tmp_path / "conditions.tsv").write_text("name\tAmpV\nboth\tyes\nneither\tno\nlater\tno\n")
     leave_run(tmp_path / "both-1", [1, 2, 1], [0.50])
     leave_run(tmp_path / "both-2", [1, 1, 1], [0.54])
-    leave_run(tmp_path / "neither-1", [None, 3, 1], [0.40])
+    leave_run(tmp_path / "neither-1", [9, 3, 1], [0.40])
     (tmp_path / "random-1" / "emea").mkdir(parents=True)
     (tmp_path / "random-1" / "emea" / "metrics.json").write_text(
         '{"dev": {"micro": {"f1": {"values": [0.1, 0.1]}}}, "test": {"micro": {"f1": {"values": [0.2, 0.4]}}}}'
     )
     printed = campaign("small_encoders_table").table(tmp_path)
-    # "fièvre" is no piece of neither's vocabulary: three words asked, two in all vocabularies
+    # "fièvre" is of two pieces in neither's vocabulary: three words asked, two in all vocabularies
     assert (
         "| both | yes | 83.3 ± 23.6 (2) | 75.0 ± 35.4 (2) | 100.0 (1) | 30.0 ± 0.0 (2) | - | 52.0 ± 2.8 (2) | - |"
         in printed
