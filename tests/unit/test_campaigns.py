@@ -189,7 +189,7 @@ SENTENCES = {"la [MASK] de": "fièvre", "le [MASK] est": "foie", "[MASK] cas": "
 
 
 def leave_run(folder, ranks, emea):
-    """What a run of small_encoders.bash leaves: the ranks of SENTENCES' words (of two pieces from the 9th on), F1 on EMEA;
+    """What a run of small_encoders.bash leaves: the ranks of SENTENCES' words (two pieces from the 9th on), F1 on EMEA;
     MEDLINE not there yet."""
     rows = [
         {
