@@ -115,7 +115,7 @@ stage "Hugging Face model" model "" python -m alibert_fairseq.hf.export \
     --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
 stage "masked words" masked_words "" python -m downstream.masked_words \
     --model model --sentences "$sample/masked.txt" --output masked_words
-finetune=(python -m downstream.finetune "$recipe" --data "$ner" --model model --set epochs=8)  # best by epoch 7 here
+finetune=(python -m downstream.finetune "$recipe" --data "$ner" --model model --protocol quickstart)
 stage "named entities" "ner/metrics.json ner" "$annotated" "${finetune[@]}" --output ner
 stage "named entities, random weights" "ner-random/metrics.json ner-random" "$annotated" \
     "${finetune[@]}" --random-init --output ner-random
