@@ -35,23 +35,27 @@ def examples(group: Group, run: Run, wrong: dict[Place, float]) -> list[Table]:
 
 
 def side_by_side(group: Group, wrong: dict[str, dict[Place, float]]) -> list[Table]:
-    """Items that one model has right and another wrong, in most seeds first; with the answers of each in its first."""
-    if len(group.runs) < 2:
-        return []
-    shares = {run.name: {place: wrong[run.name][place] / len(run.predictions) for place in wrong[run.name]}
-              for run in group.runs}  # fmt: skip
-    spread = {}
-    for place in sorted({place for one in shares.values() for place in one}):
-        all_of_it = [one.get(place, 0.0) for one in shares.values()]
-        spread[place] = max(all_of_it) - min(all_of_it)
-    places = [place for place in sorted(spread, key=lambda place: (-spread[place], place)) if spread[place]]
+    """Items that the first seed of one model has right and that of another wrong; in most seeds, first."""
+    spread = _disagreements(group, wrong)
     rows = []
-    for place in _one_a_document(group.first, places, SENTENCES):
+    for place in _one_a_document(group.first, sorted(spread, key=lambda place: (-spread[place], place)), SENTENCES):
         rows += _answers(group, place)
     if not rows:
         return []
     head, rows = _without_empty(["document", "text", "by", "answer"], rows)
-    return [Table(f"{group.title}: the models on the same items", head, rows, words=True)]
+    return [Table(f"{group.title}: the models on the same items, first seeds", head, rows, words=True)]
+
+
+def _disagreements(group: Group, wrong: dict[str, dict[Place, float]]) -> dict[Place, float]:
+    """How far the models are apart, as a mean over their seeds, at each place where their first seeds are not alike."""
+    kind = group.first.metrics["kind"]
+    firsts = [wrong_places(kind, run.predictions[0]) for run in group.runs]
+    spread = {}
+    for place in {place for one in firsts for place in one}:
+        if len({one.get(place, 0.0) for one in firsts}) > 1:
+            means = [wrong[run.name].get(place, 0.0) / len(run.predictions) for run in group.runs]
+            spread[place] = max(means) - min(means)
+    return spread
 
 
 def _answers(group: Group, place: Place) -> list[list[str]]:

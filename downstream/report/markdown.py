@@ -15,7 +15,7 @@ def render(section: Section, level: int = 1) -> str:
 def escaped(text: str) -> str:
     """Nothing in it is taken for HTML, for a border of a table or for emphasis."""
     text = html.escape(" ".join(text.split()), quote=False)
-    for sign in "\\|*_`":
+    for sign in "\\|*`":
         text = text.replace(sign, "\\" + sign)
     return text
 
