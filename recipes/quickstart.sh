@@ -120,7 +120,7 @@ stage "named entities" "ner/metrics.json ner" "$annotated" "${finetune[@]}" --ou
 stage "named entities, random weights" "ner-random/metrics.json ner-random" "$annotated" \
     "${finetune[@]}" --random-init --output ner-random
 echo
-python -m downstream.report ner ner-random --output report
+python -m downstream.report ner ner-random masked_words --output report
 cat <<END
 
 Everything lies in $output:

@@ -62,6 +62,7 @@ def output_of(
     digests = {name: part.sha256 for name, part in parts.items()}
     conditions = {"task": task.recipe.task, "kind": task.recipe.kind, "recipe": task.recipe.as_dict()}
     conditions |= {**learner.conditions, "data_sha256": [digests] * folds}
+    conditions["selection"] = {"by": f"protocol {protocol}, as it stands"}
     Experiment(task, learner, [parts] * folds, folder, conditions).run(len(answers))
     return folder
 

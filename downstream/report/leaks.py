@@ -1,5 +1,6 @@
 """Test sentences that models may have seen: in train and dev, and in the text they were pretrained on."""
 
+from downstream.report.answers import shortened
 from downstream.report.content import NONE, Table, Text
 from downstream.report.groups import Group
 
@@ -17,7 +18,7 @@ def in_training(groups: list[Group]) -> list[Table | Text]:
                 rows.append(_row(name, found))
     if not rows:
         return [Text("No test was read, or none was looked at.")]
-    return [Table("Test sentences that train or dev has too", HEAD, rows)]
+    return [Table("Test sentences that train or dev has too", HEAD, rows, words=True)]
 
 
 def in_pretraining(reports: dict[str, dict], groups: list[Group]) -> list[Table | Text]:
@@ -31,7 +32,7 @@ def in_pretraining(reports: dict[str, dict], groups: list[Group]) -> list[Table 
             (rows if report["test_sha256"][task] in tests else other).append(_row(task, found))
         names = ", ".join(sorted(file.rsplit("/", 1)[-1] for file in report["files"]))
         if rows:
-            blocks.append(Table(f"Test sentences that the pretraining text has ({names})", HEAD, rows))
+            blocks.append(Table(f"Test sentences that the pretraining text has ({names})", HEAD, rows, words=True))
         if other:
             tasks = ", ".join(row[0] for row in other)
             blocks.append(Text(f"Looked for in {names}, but on other test data than the scores are of: {tasks}."))
@@ -40,4 +41,4 @@ def in_pretraining(reports: dict[str, dict], groups: list[Group]) -> list[Table 
 
 def _row(name: str, found: dict) -> list[str]:
     counts = [found["sentences"], found["found"], found["items"], len(found["items_touched"])]
-    return [name, *(f"{count:,}" for count in counts), (*found["examples"], NONE)[0]]
+    return [name, *(f"{count:,}" for count in counts), shortened((*found["examples"], NONE)[0])]

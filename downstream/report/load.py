@@ -9,6 +9,7 @@ import numpy as np
 
 from downstream.files import InputError, read_text
 from downstream.metrics.tallies import Figure, figure, grouped
+from downstream.selection import refuse_unselected
 
 RECORD = ("id", "group", "gold", "predicted", "tally")  # of a line of predictions.jsonl
 
@@ -122,7 +123,8 @@ def load_all(folders: list[Path]) -> Loaded:
 
 
 def load(folder: Path) -> Run:
-    """One run. Raises InputError where metrics.json is missing, or not one of ours."""
+    """One run. Raises InputError where metrics.json is missing or not one of ours, or has a test score of settings that
+    were not chosen on dev."""
     file = folder / "metrics.json"
     metrics = read_json(file)
     try:
@@ -130,6 +132,7 @@ def load(folder: Path) -> Run:
         _check(run)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{file}: not written by downstream.finetune ({error!r}); give another folder.") from None
+    refuse_unselected(metrics, file)
     return run
 
 

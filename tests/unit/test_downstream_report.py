@@ -261,6 +261,14 @@ def refused(folders, sentence: str) -> None:
     assert sentence in str(error.value) and "\n" not in str(error.value) and str(error.value).endswith(".")
 
 
+def test_a_test_score_of_settings_by_hand_is_in_no_table(pair):
+    changed(pair[0], selection={"by": "hand", "changed": ["batch=4"]})
+    refused(pair, "its test score is of settings changed by hand (batch=4)")
+    metrics = json.loads((pair[0] / "metrics.json").read_text())
+    changed(pair[0], test=None, chief=metrics["chief"], selection=metrics["selection"])
+    main([str(pair[0])])  # on dev one may look
+
+
 def test_an_output_that_is_a_file_is_refused(pair, tmp_path):
     (tmp_path / "table.md").touch()
     refused([pair[0], "--output", tmp_path / "table.md"], "give the folder to write to")
