@@ -206,7 +206,7 @@ def test_published_figures_stand_beside_ours_with_the_difference(tmp_path):
     table, said = published.beside_ours(one)
     row = next(row for row in table.rows if row[0].endswith("Table 7: Large1"))
     assert row == ["BioALBERT (002), Table 7: Large1", "micro f1", "0.970", "1.000 (+0.030)"]
-    assert "Bio-ELECTRA (004), Table 4 compares with ours: the same corpus and split" in said.text
+    assert "Bio-ELECTRA (004), Table 4 compares with ours: the same corpus and split," in said.text
 
 
 def test_shared_sentences_are_counted(tmp_path):
