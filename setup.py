@@ -77,7 +77,7 @@ setup(
     # Said although it is the default: with it an editable install is one path in a .pth file, which costs nothing when
     # Python starts; without it setuptools installs an import hook of its own.
     package_dir={"": "."},
-    package_data={"downstream": ["protocols/*.yaml"]},
+    package_data={"downstream": ["protocols/*.yaml", "report/*.yaml", "report/*.html"]},
     cmdclass={"build_py": BuildWithHook},
     install_requires=NEEDS,
     extras_require=EXTRAS,

@@ -73,7 +73,8 @@ def main(argv: list[str] | None = None) -> None:
         seen_before(jobs, args.pretraining_text, args.output / "pretraining_text.json")
     done = [str(job.output) for job in jobs if job not in failed]
     if done:
-        report.main([*done, "--output", str(args.output)])
+        found = [str(args.output)] if args.pretraining_text else []
+        report.main([*done, *found, "--output", str(args.output)])
     if failed:
         names = ", ".join(f"{job.recipe.stem} ({job.learner})" for job in failed)
         raise InputError(f"{len(failed)} of {len(jobs)} did not end well, as said above: {names}; mend and run again.")

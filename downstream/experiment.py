@@ -17,6 +17,7 @@ from typing import NamedTuple
 from downstream.files import InputError, directory_written_whole, write_json
 from downstream.leakage import in_training
 from downstream.learners.base import Learner
+from downstream.memory import peak, reset_peak
 from downstream.results import summarise, write_results
 from downstream.splits import Splits
 from downstream.tasks.base import Encoded, Task
@@ -96,6 +97,7 @@ class Experiment:
     def run_one(self, unit: Unit) -> dict:
         """Train, score and write; the model too if it is the best on dev so far."""
         started = time.perf_counter()
+        reset_peak()
         place = (unit.fold or 1) - 1
         splits = self.folds[place]
         self.task.begin(splits["train"].items)
@@ -111,6 +113,7 @@ class Experiment:
         result["data"] = {name: self._counts(place, name) for name in splits}
         result["curve"] = [epoch._asdict() for epoch in curve]
         result["seconds"] = round(time.perf_counter() - started, 1)
+        result["peak_memory"] = peak(self.conditions.get("device", "cpu"))
         result["conditions"] = self.conditions
         self._keep_if_best(unit, self.task.chosen(result["dev"]))
         with directory_written_whole(self.output / unit.name) as folder:

@@ -31,6 +31,7 @@ def summarise(results: list[dict], conditions: dict, task: Task) -> dict:
         "seeds": list(seeds),
         "best_epochs": [one["best_epoch"] for one in results],
         "seconds_per_seed": [round(sum(one["seconds"] for one in folds), 1) for folds in seeds.values()],
+        "peak_memory": max(one["peak_memory"] for one in results),  # bytes, of the seed that took most
         **{name: over_seeds([over_folds([one[name] for one in folds]) for folds in seeds.values()]) for name in splits},
         "curves": [one["curve"] for one in results],
     }

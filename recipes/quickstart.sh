@@ -120,13 +120,13 @@ stage "named entities" "ner/metrics.json ner" "$annotated" "${finetune[@]}" --ou
 stage "named entities, random weights" "ner-random/metrics.json ner-random" "$annotated" \
     "${finetune[@]}" --random-init --output ner-random
 echo
-python -m downstream.report ner ner-random --output table.md
+python -m downstream.report ner ner-random masked_words --output report
 cat <<END
 
 Everything lies in $output:
   tokenizer/     tokenizer.json, dict.txt        data-bin/      what fairseq-train reads
   checkpoints/   fairseq checkpoints             model/         the Hugging Face model
   masked_words*  predictions for masked words    ner/           scores, pictures, the fine-tuned model (ner/model)
-  table.md       the table above
+  report/        report.html: the scores above, what is sure of them, errors, data, leakage
 $((SECONDS - begin)) s in all.
 END

@@ -236,13 +236,13 @@ class NamedEntities(Task):
         )
 
     def record(self, item: Example, answer: list) -> dict:
-        """Gold (as the policies left it) and predicted entities, offsets into the raw text."""
+        """The raw text; gold (as the policies left it) and predicted entities, offsets into it."""
         text, sides = item.document.text, {}
         for side, layers in (("gold", item.layers), ("predicted", answer)):
             sides[side] = [
                 span._asdict() | {"text": text[span.start : span.end]} for span in self.entities(item, layers)
             ]
-        return {"id": item.document.id, **sides}
+        return {"id": item.document.id, "text": text, **sides}
 
     def id_of(self, item: Example) -> str:
         """The document's."""

@@ -54,7 +54,7 @@ finetune() {  # part of QUAERO, core
         # shellcheck disable=SC2086
         taskset -c "$2" python -m downstream.finetune "$recipe" --data "$quaero" --model $run --output "$1-${run// --/-}"
     done
-    python -m downstream.report "$1-mlm-random-init" "$1-mlm" "$1-electra" --output "$1.md"
+    python -m downstream.report "$1-mlm-random-init" "$1-mlm" "$1-electra" --output "$1-report" >"$1.md"
 }
 finetune emea 0 >emea.log 2>&1 & pid=$!
 finetune medline 1 >medline.log 2>&1

@@ -77,9 +77,10 @@ def metrics_of(output):
 
 
 def without_times(value):
-    """The same without what a clock measured."""
+    """The same without what was measured of the machine."""
     if isinstance(value, dict):
-        return {key: without_times(one) for key, one in value.items() if not key.startswith("seconds")}
+        measured = ("seconds", "peak_memory")
+        return {key: without_times(one) for key, one in value.items() if not key.startswith(measured)}
     return [without_times(one) for one in value] if isinstance(value, list) else value
 
 

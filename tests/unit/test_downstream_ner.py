@@ -246,6 +246,7 @@ def test_what_a_line_of_predictions_and_of_the_description_hold():
     item = task.example(document, Counter())
     assert task.record(item, [[Span(3, 4, "symptom")]]) == {
         "id": "d1",
+        "text": "foie et rate\ntoux",
         "gold": [
             {"start": 0, "end": 12, "label": "anatomy", "text": "foie et rate"},
             {"start": 13, "end": 17, "label": "symptom", "text": "toux"},

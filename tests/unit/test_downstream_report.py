@@ -1,78 +1,274 @@
-"""Runs side by side: means, deviations, and runs that do not compare."""
+"""The report: what it reads and refuses, what stands side by side, what its tables say."""
 
 import json
 
+import numpy as np
 import pytest
+from report_helpers import changed, entities, families, output_of, texts, told, without_pictures  # noqa: F401
 
 from downstream.files import InputError
-from downstream.report import load, table
+from downstream.metrics import resampling
+from downstream.metrics.tallies import figure
+from downstream.report import data_sets, judged, leaks, main, published
+from downstream.report.confusion import matrices
+from downstream.report.errors import amounts, examples, side_by_side
+from downstream.report.groups import group
+from downstream.report.load import load_all
+
+pytestmark = pytest.mark.usefixtures("without_pictures")
+GOOD, BAD = told("ynynynyn"), told("yyyyynyn")
+DRAWS = 200
 
 
-def metrics(f1: float | None, deviation: float | None = 0.01, random_init: bool = False, task: str = "sample") -> dict:
-    figure = {"f1": {"mean": f1, "deviation": deviation}}
-    return {
-        "task": task,
-        "recipe": {"types": ["value"]},
-        "protocol": {"name": "tuned", "epochs": 8},
-        "data_sha256": {"test": "0"},
-        "model": {"folder": "model", "random_init": random_init},
-        "num_parameters": 1234567,
-        "selection": {"by": "protocol tuned, as it stands"},
-        "seeds": [1, 2],
-        "seconds_per_seed": [10.0, 20.0],
-        "test": {"types": {"value": figure}, "micro": figure, "macro": figure},
-    }
+def run_of(folder, *seeds, **keys):
+    task, items = texts(**keys.pop("recipe", {}))
+    return output_of(folder, task, items, [*seeds], **keys)
 
 
-def saved(folder, content) -> dict:
-    folder.mkdir()
-    (folder / "metrics.json").write_text(json.dumps(content), encoding="utf-8")
-    return load(folder)
+def groups_of(*folders):
+    return group(load_all([*folders]).runs)
 
 
-def test_a_column_a_run(tmp_path):
-    runs = [saved(tmp_path / "a", metrics(0.5)), saved(tmp_path / "b", metrics(0.25, None, True))]
-    lines = table(runs).splitlines()
-    assert lines[0] == "F1 of strict entities, sample (test), protocol tuned, 2 seeds"
-    assert lines[2] == "| Entities | model | model, random weights |"
-    assert "| value | 0.500 ± 0.010 | 0.250 |" in lines and "| parameters | 1,234,567 | 1,234,567 |" in lines
-    assert "| seconds a seed | 15 | 15 |" in lines
+def cells(table) -> dict[str, list[str]]:
+    return {row[0]: row[1:] for row in table.rows}
 
 
-def test_a_type_without_a_score_is_a_dash(tmp_path):
-    assert "| value | - |" in table([saved(tmp_path / "a", metrics(None, None))]).splitlines()
+@pytest.fixture
+def pair(tmp_path):
+    """Two models on one task, of two seeds each."""
+    return run_of(tmp_path / "a", GOOD, BAD), run_of(tmp_path / "b", BAD, BAD, model="other")
+
+
+def test_runs_of_one_task_stand_side_by_side_with_interval_and_cost(pair):
+    (one,) = groups_of(*pair)
+    table, *_ = judged.models(one, judged.judge(one, DRAWS))
+    rows = cells(table)
+    assert [*rows] == ["mine", "other"] and rows["mine"][0] == "0.875 ± 0.177" and rows["other"][0] == "0.750 ± 0.000"
+    assert rows["mine"][2:4] == ["2", "1,234,567"] and rows["mine"][5].endswith(" GiB")
+    assert rows["mine"][1].startswith("[0.") and table.caption == "tiny: accuracy on test, protocol tuned, 2 seeds"
+
+
+def test_intervals_and_differences_are_those_of_resampling_on_the_tallies(pair):
+    (one,) = groups_of(*pair)
+    gold = told("ynynynyn")
+    right = [np.array([[[mine == theirs, 1] for mine, theirs in zip(seed, gold, strict=True)] for seed in seeds])
+             for seeds in ((GOOD, BAD), (BAD, BAD))]  # fmt: skip
+    value, found = figure("accuracy").value, judged.judge(one, DRAWS)
+    assert found.intervals["mine"] == resampling.interval(right[0], value, judged.SEED, DRAWS)
+    assert found.comparisons == {("mine", "other"): resampling.comparison(*right, value, judged.SEED, DRAWS)}
+    table, said = judged.pairs(one, found)
+    expected = found.comparisons["mine", "other"]
+    assert cells(table)["mine - other"][0::2] == [f"{expected['difference']:+.3f}", f"{expected['p']:.4f}"]
+    assert "200 draws, seed 1" in said.text
 
 
 @pytest.mark.parametrize(
-    "name, change",
-    [
-        ("task", {"task": "quaero"}),
-        ("recipe", {"recipe": {"types": []}}),
-        ("protocol", {"protocol": {"name": "tuned", "epochs": 1}}),
-        ("data", {"data_sha256": {"test": "1"}}),
-        ("number of seeds", {"seeds": [1]}),
-    ],
+    "difference, p, says", [(0.1, 0.01, "a is better"), (-0.1, 0.049, "b is better"), (0.1, 0.05, "cannot be told")]
 )
-def test_runs_made_in_different_ways_do_not_compare(tmp_path, name, change):
-    runs = [saved(tmp_path / "a", metrics(0.5)), saved(tmp_path / "b", metrics(0.5) | change)]
-    with pytest.raises(InputError, match=f"do not compare, their {name} differs"):
-        table(runs)
+def test_a_difference_is_said_in_words(difference, p, says):
+    assert judged.said("a", "b", {"difference": difference, "p": p}).startswith(says)
 
 
-def test_what_differs_is_told_by_folder_and_what_is_the_same_is_not(tmp_path):
-    other = {"protocol": {"name": "tuned", "epochs": 1}}
-    runs = [saved(tmp_path / "a", metrics(0.5)), saved(tmp_path / "b", metrics(0.5) | other)]
-    with pytest.raises(InputError, match=rf"their protocol differs \({tmp_path}/a: epochs 8; {tmp_path}/b: epochs 1\)"):
-        table(runs)
+def test_documents_are_drawn_not_their_texts(tmp_path):
+    task, items = texts()
+    items = [type(item)(item.id, item.text, item.labels, group=str(number // 4)) for number, item in enumerate(items)]
+    (one,) = groups_of(output_of(tmp_path / "a", task, items, [BAD]))
+    assert one.first.tallies().tolist() == [[[2, 4], [4, 4]]]
 
 
-@pytest.mark.parametrize("content", ["{}", "[]", "not json"])
+def test_of_folds_the_interval_is_of_all_documents_together(tmp_path):
+    folder = run_of(tmp_path / "a", GOOD, BAD, folds=2)
+    changed(folder, test=json.loads((folder / "metrics.json").read_text())["test"] | {"accuracy": {
+        "mean": 0.5, "deviation": 0.0, "values": [0.5, 0.5]}})  # fmt: skip
+    (one,) = groups_of(folder)
+    assert one.first.tallies().shape == (2, 8, 2)  # the same eight texts are the test of both folds here
+    assert "all folds together: mine 0.875." in judged.models(one, judged.judge(one, DRAWS))[1].text
+
+
+@pytest.mark.parametrize("key, other", [
+    ("protocol", {"protocol": {"name": "tuned", "changed": [], "epochs": 1}}),
+    ("number of seeds", {"seeds": [1], "test": {"accuracy": {"mean": 0.5, "deviation": None, "values": [0.5]}}}),
+    ("recipe", {"recipe": {"labels": ["yes", "no"], "splits": {}}}),
+    ("data", {"data_sha256": [{"test": "other"}]}),
+])  # fmt: skip
+def test_what_does_not_compare_stands_apart_and_says_why(pair, key, other):
+    changed(pair[1], **other)
+    first, second = groups_of(*pair)
+    assert (first.title, second.title) == ("tiny (1)", "tiny (2)") and not first.differs
+    assert [run.name for run in first.runs + second.runs] == ["mine", "other"]
+    assert second.differs.startswith(f"{key}: ")
+
+
+def test_what_differs_is_told_and_what_is_the_same_is_not(pair):
+    changed(pair[1], protocol={"name": "tuned", "changed": [], "epochs": 1})
+    assert groups_of(*pair)[1].differs == "protocol: epochs 1 instead of None"
+
+
+def test_settings_searched_over_the_same_grid_compare(pair):
+    for number, folder in enumerate(pair):
+        selection = {"by": "search", "grid": {"epochs": [1, 2]}}
+        changed(folder, protocol={"name": "tuned", "changed": [], "epochs": number}, selection=selection)
+    assert len(groups_of(*pair)) == 1
+
+
+def test_a_baseline_without_protocol_stands_beside_every_encoder(pair, tmp_path):
+    changed(pair[1], protocol={"name": "tuned", "changed": [], "epochs": 1})
+    baseline = run_of(tmp_path / "c", BAD, model="majority", protocol="baseline")
+    assert [[run.name for run in one.runs] for one in groups_of(baseline, *pair)] == [
+        ["mine", "majority"], ["other", "majority"],
+    ]  # fmt: skip
+    changed(baseline, protocol=None)
+    assert len(groups_of(baseline, *pair)) == 2
+
+
+def test_models_of_one_name_are_told_apart_by_their_weights(tmp_path):
+    folders = [run_of(tmp_path / name, GOOD) for name in "ab"]
+    for folder, digest in zip(folders, ("1234567", "abcdefg"), strict=True):
+        model = json.loads((folder / "metrics.json").read_text())["model"]
+        changed(folder, model=model | {"sha256": digest, "frozen": True})
+    (one,) = groups_of(*folders)
+    assert [run.name for run in one.runs] == ["mine, frozen (123456)", "mine, frozen (abcdef)"]
+
+
+def test_scores_by_label_have_a_row_a_label_and_three_columns_a_model(pair, capsys):
+    main([*map(str, pair)])
+    lines = capsys.readouterr().out.splitlines()
+    assert "| label | mine: P | mine: R | mine: F1 | other: P | other: R | other: F1 | in gold |" in lines
+    assert any(line.startswith("| yes | 0.833 ± 0.236 | 1.000 ± 0.000 |") and line.endswith("| 4 |") for line in lines)
+
+
+def test_confusions_of_single_labels_add_up_the_seeds(pair):
+    (one,) = groups_of(*pair)
+    assert cells(matrices(one)[0]) == {"yes": ["8", "0"], "no": ["2", "6"]}
+
+
+def test_confusions_of_label_sets_are_of_each_label(tmp_path):
+    (one,) = groups_of(output_of(tmp_path / "a", *families()["classification"][:2], [[("a",), ("b",)]]))
+    assert cells(matrices(one)[0]) == {"a": ["1", "1", "0", "0"], "b": ["1", "0", "0", "1"]}
+
+
+def test_confusions_of_entities_tell_types_boundaries_and_nothing(tmp_path):
+    task, items, answers = entities()
+    (one,) = groups_of(output_of(tmp_path / "a", task, items, [answers]))
+    (table,) = matrices(one)
+    assert table.head[1:] == ["answered anatomy", "answered symptom", "answered other boundaries", "answered nothing"]
+    assert cells(table) == {"anatomy": ["1", "0", "1", "0"], "symptom": ["1", "1", "0", "1"],
+                            "nothing": ["0", "1", "0", "0"]}  # fmt: skip
+
+
+def test_errors_of_entities_are_shown_in_their_line_with_marks(tmp_path):
+    task, items, answers = entities()
+    (one,) = groups_of(output_of(tmp_path / "a", task, items, [answers]))
+    (table,) = examples(one, one.first, amounts(one.first))
+    assert table.head == ["document", "gold", "predicted", "wrong in"]
+    assert table.rows == [
+        ["d1, line 2", "[douleur|symptom] du [rein|anatomy]", "{douleur|anatomy} {du rein|anatomy}", "1 of 1 seeds"],
+        ["d2", "[toux|symptom] et [fièvre|symptom] le soir", "{toux|symptom} et fièvre {le|symptom} soir",
+         "1 of 1 seeds"],
+    ]  # fmt: skip
+
+
+def test_what_most_seeds_get_wrong_comes_first(tmp_path):
+    (one,) = groups_of(run_of(tmp_path / "a", told("nnynynyn"), told("ynynynny"), told("ynynynyy")))
+    (table,) = examples(one, one.first, amounts(one.first))
+    assert [(row[0], row[4]) for row in table.rows] == [
+        ("t7", "2 of 3 seeds"), ("t0", "1 of 3 seeds"), ("t6", "1 of 3 seeds"),
+    ]  # fmt: skip
+    assert table.rows[0][1:4] == ["le foie 7", "no", "yes"]
+
+
+def test_models_are_shown_on_the_items_that_only_one_has_right(pair):
+    (one,) = groups_of(*pair)
+    (table,) = side_by_side(one, {run.name: amounts(run) for run in one.runs})
+    assert [row[0] for row in table.rows] == ["t1"] * 3 + ["t3"] * 3
+    assert [row[2:] for row in table.rows[:3]] == [["gold", "no"], ["mine", "no"], ["other", "yes"]]
+
+
+@pytest.mark.parametrize("kind", families())
+def test_every_family_has_its_report(tmp_path, kind):
+    task, items, answers = families()[kind]
+    main([str(output_of(tmp_path / "a", task, items, [answers])), "--output", str(tmp_path / "report")])
+    page = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    last = task.id_of(items[-1])
+    assert "errors of mine" in page and f"\n| {last} " in page
+
+
+def test_the_data_sets_table_counts_labels_in_each_split(pair):
+    (one,) = groups_of(*pair)
+    table, counted = data_sets.labels(one)
+    assert cells(table) == {"yes": ["4", "4", "4", "12"], "no": ["4", "4", "4", "12"]} and "1 files" in counted.text
+    assert data_sets.overview([one]).rows == [["tiny", "classification", "8", "8", "8", "1", "official"]]
+
+
+def test_published_figures_stand_beside_ours_with_the_difference(tmp_path):
+    folder = run_of(tmp_path / "a", GOOD, recipe={"name": "bc2gm"})
+    (one,) = groups_of(folder)
+    table, said = published.beside_ours(one)
+    row = next(row for row in table.rows if row[0].endswith("Table 7: Large1"))
+    assert row == ["BioALBERT (002), Table 7: Large1", "micro f1", "0.970", "1.000 (+0.030)"]
+    assert "Bio-ELECTRA (004), Table 4 compares with ours: the same corpus and split," in said.text
+
+
+def test_shared_sentences_are_counted(tmp_path):
+    task, items = texts()
+    items = [type(item)(item.id, "un texte assez long pour être cherché dans train", item.labels) for item in items]
+    (one,) = groups_of(output_of(tmp_path / "a", task, items, [GOOD]))
+    assert leaks.in_training([one])[0].rows[0][:5] == ["tiny", "1", "1", "8", "8"]
+    found = {"sentences": 5, "found": 2, "items": 8, "items_touched": ["t1"], "examples": ["une phrase"]}
+    digests = [fold["test"] for fold in one.first.metrics["data_sha256"]]
+    report = {"files": ["/x/corpus.txt"], "test_sha256": {"tiny": digests}, "tasks": {"tiny": found}}
+    (table,) = leaks.in_pretraining({"x": report}, [one])
+    assert table.rows == [["tiny", "5", "2", "8", "1", "une phrase"]] and "corpus.txt" in table.caption
+    (text,) = leaks.in_pretraining({"x": report | {"test_sha256": {"tiny": ["other"]}}}, [one])
+    assert "on other test data" in text.text
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "not json", '{"model": {}}'])
 def test_another_file_of_that_name_is_refused(content, tmp_path):
     (tmp_path / "metrics.json").write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match="not written by downstream.finetune"):
-        load(tmp_path)
+    refused([tmp_path], "metrics.json")
 
 
-def test_a_test_score_of_settings_by_hand_is_in_no_table(tmp_path):
-    with pytest.raises(InputError, match=r"a/metrics.json: its test score is of settings changed by hand \(batch=4\)"):
-        saved(tmp_path / "a", metrics(0.5) | {"selection": {"by": "hand", "changed": ["batch=4"]}})
+@pytest.mark.parametrize("name", ["masked_words.json", "pretraining_text.json"])
+def test_a_damaged_file_beside_it_is_refused(name, tmp_path):
+    (tmp_path / name).write_text('{"tasks": {"a": 1}, "scores": {"a": 1}}', encoding="utf-8")
+    refused([tmp_path], name)
+
+
+def test_a_folder_of_nothing_one_twice_and_a_model_twice_are_refused(pair, tmp_path):
+    refused([tmp_path], "has none of metrics.json")
+    refused([pair[0], pair[0]], "given twice")
+    refused([pair[0], run_of(tmp_path / "c", GOOD, GOOD)], "the same model on the same task")
+
+
+@pytest.mark.parametrize("line", ["", "{", '{"split": "test"}\n'])
+def test_damaged_predictions_are_refused(pair, line):
+    (pair[0] / "seed-2" / "predictions.jsonl").write_text(line, encoding="utf-8")
+    refused(pair, "predictions.jsonl")
+
+
+@pytest.mark.parametrize("place, sentence", [(0, "its seeds answer different items"), (1, "answers other items than")])
+def test_runs_that_answer_other_items_are_refused(pair, place, sentence):
+    for folder in pair[:1] if place == 0 else [pair[1], pair[1]]:
+        for file in [folder / "seed-1" / "predictions.jsonl"] + [folder / "seed-2" / "predictions.jsonl"] * place:
+            file.write_text(file.read_text().replace('"t7"', '"t8"'))
+    refused(pair, sentence)
+
+
+def refused(folders, sentence: str) -> None:
+    with pytest.raises(InputError) as error:
+        main([*map(str, folders)])
+    assert sentence in str(error.value) and "\n" not in str(error.value) and str(error.value).endswith(".")
+
+
+def test_a_test_score_of_settings_by_hand_is_in_no_table(pair):
+    changed(pair[0], selection={"by": "hand", "changed": ["batch=4"]})
+    refused(pair, "its test score is of settings changed by hand (batch=4)")
+    metrics = json.loads((pair[0] / "metrics.json").read_text())
+    changed(pair[0], test=None, chief=metrics["chief"], selection=metrics["selection"])
+    main([str(pair[0])])  # on dev one may look
+
+
+def test_an_output_that_is_a_file_is_refused(pair, tmp_path):
+    (tmp_path / "table.md").touch()
+    refused([pair[0], "--output", tmp_path / "table.md"], "give the folder to write to")

@@ -1,0 +1,5 @@
+"""What runs come to, as one page that needs nothing else: `python -m downstream.report OUTPUT... [--output DIR]`."""
+
+from downstream.report.command import main
+
+__all__ = ["main"]

@@ -1,0 +1,4 @@
+from downstream.files import exit_with_sentence
+from downstream.report.command import main
+
+exit_with_sentence(main)

@@ -1,0 +1,151 @@
+"""All tasks in one table, and averages over benchmarks (benchmarks.yaml): always the same tasks for all models."""
+
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from downstream.metrics.seeds import over_seeds
+from downstream.report import published
+from downstream.report.content import NONE, Strong, Table, Text
+from downstream.report.groups import Group
+from downstream.report.load import Run
+from downstream.results import cell
+
+FILE = Path(__file__).with_name("benchmarks.yaml")
+AVERAGE = "average"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Groups of one way of training: the chief figures {"mean", "deviation", "values"} by task, then by model."""
+
+    title: str
+    tasks: dict[str, dict[str, Run]]
+
+    @property
+    def models(self) -> list[str]:
+        """Encoders first."""
+        runs = {name: run for by_model in self.tasks.values() for name, run in by_model.items()}
+        return sorted(runs, key=lambda name: (runs[name].is_baseline, list(runs).index(name)))
+
+    def is_baseline(self, model: str) -> bool:
+        return any(by_model[model].is_baseline for by_model in self.tasks.values() if model in by_model)
+
+
+def settings(groups: list[Group]) -> list[Setting]:
+    """Groups that were trained alike, together. A task with several groups of one setting is left to its own tables."""
+    by_setting: dict[str, list[Group]] = {}
+    for group in groups:
+        by_setting.setdefault(group.setting, []).append(group)
+    found = []
+    for together in by_setting.values():
+        names = [group.first.task for group in together]
+        alone = [group for group in together if names.count(group.first.task) == 1]
+        tasks = {group.first.task: {run.name: run for run in group.runs} for group in alone}
+        if tasks:
+            found.append(Setting(f"{together[0].first.split}, {together[0].trained}", tasks))
+    return found
+
+
+def all_tasks(setting: Setting) -> Table:
+    """A row a task with its chief figure, the best mean of each marked."""
+    rows = []
+    for task, runs in setting.tasks.items():
+        figure = next(iter(runs.values())).chief_name
+        rows.append([task, figure, *_cells({name: run.chief for name, run in runs.items()}, setting.models)])
+    return Table(f"Every task ({setting.title})", ["task", "figure", *setting.models], rows)
+
+
+def benchmarks() -> list[dict]:
+    """In the order of the file."""
+    return yaml.safe_load(FILE.read_text(encoding="utf-8"))
+
+
+def average(setting: Setting, benchmark: dict) -> list[Table | Text]:
+    """The tasks of a benchmark that are averaged, the average over them, and which are not in it; nothing for none.
+
+    They are the tasks that every encoder has (every model, where there is none). A baseline that lacks one of them has
+    no average: it would be of other tasks.
+    """
+    listed = [task for tasks in benchmark["groups"].values() for task in tasks]
+    there = [task for task in listed if task in setting.tasks]
+    models = [model for model in setting.models if any(model in setting.tasks[task] for task in there)]
+    deciding = [model for model in models if not setting.is_baseline(model)] or models
+    common = [task for task in there if all(model in setting.tasks[task] for model in deciding)]
+    if len(common) < 2:
+        return []
+    groups = [[task for task in tasks if task in common] for tasks in benchmark["groups"].values()]
+    groups = [tasks for tasks in groups if tasks]
+    means = {
+        model: _over_tasks(setting, model, groups)
+        for model in models
+        if all(model in setting.tasks[task] for task in common)
+    }
+    rows = [[task, *_cells({name: run.chief for name, run in setting.tasks[task].items()}, models)] for task in common]
+    rows.append([AVERAGE, *_cells(means, models)])
+    table = Table(f"{benchmark['name']}: average over {len(common)} tasks ({setting.title})", ["task", *models], rows)
+    return [table, _missing(benchmark, listed, common), *_published(setting, benchmark, groups, means)]
+
+
+def _cells(figures: dict[str, dict], models: list[str]) -> list[str]:
+    """A cell a model; the best stands out where there is something to be better than."""
+    best = max((one["mean"] for one in figures.values()), default=None)
+    cells = []
+    for model in models:
+        text = cell(figures[model]) if model in figures else NONE
+        cells.append(Strong(text) if len(figures) > 1 and model in figures and figures[model]["mean"] == best else text)
+    return cells
+
+
+def _over_tasks(setting: Setting, model: str, groups: list[list[str]]) -> dict:
+    """The mean over groups of the means over their tasks, of each seed where all tasks have as many."""
+    values = {task: setting.tasks[task][model].chief["values"] for tasks in groups for task in tasks}
+    if len({len(one) for one in values.values()}) > 1:
+        values = {task: [statistics.fmean(one)] for task, one in values.items()}
+    num_seeds = len(next(iter(values.values())))
+    return over_seeds([mean_of({task: one[seed] for task, one in values.items()}, groups) for seed in range(num_seeds)])
+
+
+def mean_of(values: dict[str, float], groups: list[list[str]]) -> float:
+    """The mean over groups of the means over their tasks."""
+    return statistics.fmean(statistics.fmean(values[task] for task in tasks) for tasks in groups)
+
+
+def _missing(benchmark: dict, listed: list[str], common: list[str]) -> Text:
+    left = [task for task in listed if task not in common]
+    told = [f"Source: {benchmark['source']}."] if "source" in benchmark else []
+    told += [f"Not in the average, for want of a score of each encoder: {', '.join(left)}."] if left else []
+    told += (
+        [f"Of the benchmark, but without a recipe: {', '.join(benchmark['absent'])}."] if "absent" in benchmark else []
+    )
+    told += [f"Of note: {benchmark['note']}"] if "note" in benchmark else []
+    return Text(" ".join(told) or "All its tasks are in the average.")
+
+
+def _published(
+    setting: Setting, benchmark: dict, groups: list[list[str]], means: dict[str, dict]
+) -> list[Table | Text]:
+    """Models of papers that report each of the averaged tasks, averaged the same way."""
+    if not setting.title.startswith("test"):
+        return []
+    found: dict[tuple[str, str], dict[str, published.Published]] = {}
+    for task in (task for tasks in groups for task in tasks):
+        chief = tuple(next(iter(setting.tasks[task].values())).metrics["chief"]["path"])
+        for one in published.of(task):
+            if one.path == chief:
+                found.setdefault((one.source, one.model), {})[task] = one
+    whole = {who: by_task for who, by_task in found.items() if len(by_task) == sum(map(len, groups))}
+    if not whole:
+        return []
+    rows = []
+    for (source, model), by_task in whole.items():
+        theirs = mean_of({task: one.value for task, one in by_task.items()}, groups)
+        differences = [published.against(one["mean"], theirs) for one in means.values()]
+        rows.append([f"{source}: {model}", f"{theirs:.3f}", *differences])
+    head = ["published", "theirs, the same tasks", *(f"{model} (difference)" for model in means)]
+    return [
+        Table(f"{benchmark['name']}: published figures of the same tasks, averaged the same way", head, rows),
+        Text("Whether the figure of a task compares with ours stands with the task."),
+    ]

@@ -1,0 +1,120 @@
+"""Which runs stand side by side: the same task, recipe, data and split, and encoders trained the same way."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from downstream.files import InputError
+from downstream.report.load import Run
+
+
+@dataclass
+class Group:
+    """Runs that compare; differs: what sets these apart from the first of their task, in words."""
+
+    title: str
+    runs: list[Run]
+    differs: str = ""
+    setting: str = field(default="")  # of its encoders, and the split; the same text across tasks is the same setting
+
+    @property
+    def first(self) -> Run:
+        return self.runs[0]
+
+    @property
+    def trained(self) -> str:
+        """How, in a few words."""
+        encoders = [run for run in self.runs if not run.is_baseline]
+        if not encoders:
+            return "baselines only"
+        protocol, seeds = encoders[0].metrics["protocol"], len(encoders[0].metrics["seeds"])
+        changes = "".join(f", {change}" for change in protocol.get("changed", ()))
+        return f"protocol {protocol['name']}{changes}, {seeds} seed{'s' * (seeds > 1)}"
+
+
+def data_of(run: Run) -> dict:
+    """What must be the same for any two runs to be compared."""
+    metrics = run.metrics
+    return {"split": run.split, "recipe": metrics["recipe"], "data": metrics["data_sha256"]}
+
+
+def training_of(run: Run) -> dict:
+    """What must be the same for two encoders too: the settings, or where they were searched, what they are from."""
+    protocol, selection = run.metrics["protocol"], run.metrics.get("selection", {})
+    if selection.get("by") == "search":
+        protocol = {"name": protocol["name"], "searched": selection["grid"]}
+    return {"protocol": protocol, "number of seeds": len(run.metrics["seeds"])}
+
+
+def group(runs: list[Run]) -> list[Group]:
+    """Groups in the order of their tasks' names. Baselines stand beside all encoders of the same data.
+
+    Raises InputError for a model that is twice in a group.
+    """
+    groups = []
+    for task in sorted({run.task for run in runs}):
+        found = _of_task([run for run in runs if run.task == task])
+        groups += found
+        for number, one in enumerate(found):
+            one.title = task if len(found) == 1 else f"{task} ({number + 1})"
+            one.differs = _difference(found[0].first, one.first) if number else ""
+            _refuse_twice(one.runs)
+    return groups
+
+
+def _of_task(runs: list[Run]) -> list[Group]:
+    found = []
+    for of_data in _by(runs, data_of).values():
+        encoders = [run for run in of_data if not run.is_baseline]
+        baselines = [run for run in of_data if run.is_baseline]
+        for together in _by(encoders, training_of).values() or [[]]:
+            found.append(Group("", [*together, *baselines], setting=setting_of(together, of_data[0].split)))
+    return found
+
+
+def setting_of(encoders: list[Run], split: str) -> str:
+    """In words that are the same for the same training and split; of baselines alone only the split."""
+    if not encoders:
+        return split
+    training = training_of(encoders[0])
+    return f"{split}, {_json(training)}"
+
+
+def _by(runs: list[Run], key) -> dict[str, list[Run]]:
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(_json(key(run)), []).append(run)
+    return found
+
+
+def _refuse_twice(runs: list[Run]) -> None:
+    places: dict[str, Run] = {}
+    for run in runs:
+        other = places.setdefault(run.name, run)
+        if other is not run:
+            raise InputError(f"{other.place} and {run.place}: the same model on the same task; give one of them.")
+
+
+def _difference(first: Run, other: Run) -> str:
+    """What is not the same, as `protocol: epochs 8 here, 1 there`."""
+    sides = [data_of(run) | (training_of(run) if not run.is_baseline else {}) for run in (first, other)]
+    return "; ".join(f"{key}: {_unlike(*values)}" for key, values in _pairs(*sides) if values[0] != values[1])
+
+
+def _unlike(first: Any, other: Any) -> str:
+    """Of dictionaries only the keys whose values differ; digests are not told, only that they differ."""
+    if isinstance(first, dict) and isinstance(other, dict):
+        unlike = [(key, values) for key, values in _pairs(first, other) if values[0] != values[1]]
+        return ", ".join(f"{key} {values[1]} instead of {values[0]}" for key, values in unlike)
+    if isinstance(first, list | type(None)) or isinstance(other, list | type(None)):
+        return "other ones"
+    return f"{other} instead of {first}"
+
+
+def _pairs(first: dict, other: dict) -> Iterable[tuple[str, tuple]]:
+    return [(key, (first.get(key), other.get(key))) for key in dict.fromkeys([*first, *other])]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,117 @@
+"""How sure the scores of a group are: an interval for each model, a comparison of each pair, on the same documents."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from downstream.files import InputError
+from downstream.metrics.resampling import CONFIDENCE, DRAWS, comparison, interval
+from downstream.report.content import NONE, Table, Text
+from downstream.report.groups import Group
+from downstream.results import cell
+
+SEED = 1  # of what is drawn; written in the report, so that it can be made again
+LEVEL = 0.05  # of p, that is called a difference; the convention
+SAME = 1e-6  # by which the figure of all documents together and the mean of the folds' may differ by rounding
+
+
+@dataclass(frozen=True)
+class Judged:
+    """intervals: by model, None without documents. comparisons: by pair of models, the first one minus the second."""
+
+    intervals: dict[str, dict | None]
+    comparisons: dict[tuple[str, str], dict]
+
+
+def judge(group: Group, draws: int = DRAWS) -> Judged:
+    """Raises InputError where two runs answer different items."""
+    value = group.first.chief_figure.value
+    _refuse_other_items(group)
+    tallies = {run.name: run.tallies() for run in group.runs}
+    filled = {name: one for name, one in tallies.items() if one.shape[1]}
+    return Judged(
+        {name: interval(one, value, SEED, draws) if name in filled else None for name, one in tallies.items()},
+        {
+            (one, other): comparison(filled[one], filled[other], value, SEED, draws)
+            for one, other in combinations(filled, 2)
+        },
+    )
+
+
+def _refuse_other_items(group: Group) -> None:
+    ids = [one["id"] for one in group.first.predictions[0]]
+    for run in group.runs[1:]:
+        if [one["id"] for one in run.predictions[0]] != ids:
+            raise InputError(
+                f"{run.place}: answers other items than {group.first.place}; run one of them again with --overwrite."
+            )
+
+
+def models(group: Group, judged: Judged) -> list[Table | Text]:
+    """A row a model: the chief figure with its deviation over seeds and its interval over documents, and the cost."""
+    name = group.first.chief_name
+    head = ["model", f"{name}, mean ± deviation over seeds", f"{CONFIDENCE:.0%} interval over documents"]
+    rows = []
+    for run in group.runs:
+        rows.append([run.name, cell(run.chief), bounds(judged.intervals[run.name]), *cost(run)])
+    caption = f"{group.title}: {name} on {group.first.split}, {group.trained}"
+    table = Table(caption, [*head, "seeds", "parameters", "seconds a seed", "memory"], rows)
+    return [table, *_pooled(group, judged)]
+
+
+def bounds(one: dict | None) -> str:
+    """`[0.510, 0.620]`."""
+    return f"[{one['low']:.3f}, {one['high']:.3f}]" if one else NONE
+
+
+def cost(run) -> list[str]:
+    """Seeds, parameters, mean seconds of a seed, peak memory of the largest seed."""
+    seconds, memory = run.metrics["seconds_per_seed"], run.metrics.get("peak_memory")
+    return [
+        str(len(run.metrics["seeds"])),
+        f"{run.metrics['num_parameters']:,}",
+        f"{sum(seconds) / len(seconds):,.0f}",
+        f"{memory / 2**30:.2f} GiB" if memory else NONE,
+    ]
+
+
+def _pooled(group: Group, judged: Judged) -> list[Text]:
+    """Where the interval is of another number than the mean: folds are averaged there, and drawn together here."""
+    other = {
+        run.name: judged.intervals[run.name]["figure"]
+        for run in group.runs
+        if judged.intervals[run.name] and abs(judged.intervals[run.name]["figure"] - run.chief["mean"]) > SAME
+    }
+    if not other:
+        return []
+    told = ", ".join(f"{name} {value:.3f}" for name, value in other.items())
+    why = "the documents of all folds together" if group.first.num_folds > 1 else "the sums over documents"
+    return [Text(f"Intervals and comparisons are of the figure of {why}: {told}.")]
+
+
+def pairs(group: Group, judged: Judged) -> list[Table | Text]:
+    """Each pair of models: difference, its interval, p, and what that says; nothing for one model."""
+    if not judged.comparisons:
+        return []
+    rows = [
+        [
+            f"{one} - {other}",
+            f"{found['difference']:+.3f}",
+            f"[{found['low']:+.3f}, {found['high']:+.3f}]",
+            f"{found['p']:.4f}",
+            said(one, other, found),
+        ]
+        for (one, other), found in judged.comparisons.items()
+    ]
+    head = ["pair", f"difference in {group.first.chief_name}", f"{CONFIDENCE:.0%} interval", "p", "says"]
+    table = Table(f"{group.title}: differences between models on the same documents", head, rows)
+    several = f" {len(rows)} pairs are compared; p is not corrected for that." if len(rows) > 1 else ""
+    first = next(iter(judged.comparisons.values()))
+    how = f"{first['draws']:,} draws, seed {first['seed']}"
+    return [table, Text(f"Paired bootstrap intervals; p of approximate randomisation, two-sided ({how}).{several}")]
+
+
+def said(one: str, other: str, found: dict) -> str:
+    """In words, for those who do not read p."""
+    if found["p"] >= LEVEL:
+        return "cannot be told apart"
+    return f"{one if found['difference'] > 0 else other} is better"

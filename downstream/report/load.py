@@ -1,0 +1,229 @@
+"""What the report is told of: folders of downstream.finetune, downstream.masked_words and downstream.evaluate."""
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from downstream.files import InputError, read_text
+from downstream.metrics.tallies import Figure, figure, grouped
+from downstream.selection import refuse_unselected
+
+RECORD = ("id", "group", "gold", "predicted", "tally")  # of a line of predictions.jsonl
+
+
+@dataclass
+class Run:
+    """One model on one task: an output folder of downstream.finetune. name: the model's, in tables."""
+
+    place: Path
+    metrics: dict
+    name: str
+
+    @property
+    def task(self) -> str:
+        return self.metrics["task"]
+
+    @property
+    def split(self) -> str:
+        """test; dev where test was not read."""
+        return "test" if "test" in self.metrics else "dev"
+
+    @property
+    def figures(self) -> dict:
+        """Over the seeds, of the split."""
+        return self.metrics[self.split]
+
+    @property
+    def chief(self) -> dict:
+        """{"mean", "deviation", "values"} of the figure that models are chosen by."""
+        return at(self.figures, self.metrics["chief"]["path"])
+
+    @property
+    def chief_name(self) -> str:
+        return " ".join(self.metrics["chief"]["path"]).replace("_", " ")
+
+    @property
+    def chief_figure(self) -> Figure:
+        """By which tallies are added up. Raises InputError for one that is not known."""
+        chief = self.metrics["chief"]
+        try:
+            return figure(chief["tally"], chief["counted"])
+        except KeyError:
+            raise InputError(
+                f"{self.place / 'metrics.json'}: no figure is called {chief['tally']!r}; score the task again."
+            ) from None
+
+    @property
+    def num_folds(self) -> int:
+        return len(self.metrics["data"])
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether there is no encoder in it, so that no protocol says how one is trained."""
+        return self.metrics["model"]["architecture"] == "baseline" or not self.metrics.get("protocol")
+
+    @cached_property
+    def predictions(self) -> list[list[dict]]:
+        """Of each seed, a record for each item of the split, those of all folds one after the other.
+
+        Raises InputError for files that are damaged, or seeds that answer different items.
+        """
+        seeds = []
+        for seed in self.metrics["seeds"]:
+            names = [f"seed-{seed}"]
+            if self.num_folds > 1:
+                names = [f"seed-{seed}-fold-{fold}" for fold in range(1, self.num_folds + 1)]
+            seeds.append([one for name in names for one in _records(self.place / name, self.split)])
+        first = [one["id"] for one in seeds[0]]
+        if any([one["id"] for one in records] != first for records in seeds):
+            raise InputError(f"{self.place}: its seeds answer different items; run downstream.finetune --overwrite.")
+        return seeds
+
+    def forget_predictions(self) -> None:
+        """Free the memory of what `predictions` has read."""
+        self.__dict__.pop("predictions", None)
+
+    def tallies(self) -> np.ndarray:
+        """Of the chief figure, (seeds, documents, k). Raises InputError as `predictions` does."""
+        kept = [number for number, one in enumerate(self.predictions[0]) if one["tally"] is not None]
+        groups = [self.predictions[0][number]["group"] for number in kept]
+        try:
+            rows = np.array([[records[number]["tally"] for number in kept] for records in self.predictions], float)
+        except (TypeError, ValueError):
+            raise InputError(f"{self.place}: tallies of its seeds do not match; run it with --overwrite.") from None
+        return grouped(rows, groups) if kept else rows
+
+
+@dataclass
+class Loaded:
+    """Everything that was given: runs, and by folder what masked_words.json and pretraining_text.json hold."""
+
+    runs: list[Run] = field(default_factory=list)
+    masked_words: dict[str, dict] = field(default_factory=dict)
+    pretraining: dict[str, dict] = field(default_factory=dict)
+
+
+def load_all(folders: list[Path]) -> Loaded:
+    """Raises InputError for a folder without anything of ours, for what is damaged, and for one given twice."""
+    loaded, seen = Loaded(), set()
+    for folder in folders:
+        if folder.resolve() in seen:
+            raise InputError(f"{folder}: is given twice; give it once.")
+        seen.add(folder.resolve())
+        there = [name for name in READ if (folder / name).is_file()]
+        if not there:
+            raise InputError(f"{folder}: has none of {', '.join(READ)}; give output folders of downstream.finetune.")
+        for name in there:
+            READ[name](folder, loaded)
+    _tell_apart(loaded.runs)
+    return loaded
+
+
+def load(folder: Path) -> Run:
+    """One run. Raises InputError where metrics.json is missing or not one of ours, or has a test score of settings that
+    were not chosen on dev."""
+    file = folder / "metrics.json"
+    metrics = read_json(file)
+    try:
+        run = Run(folder, metrics, model_name(metrics["model"]))
+        _check(run)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{file}: not written by downstream.finetune ({error!r}); give another folder.") from None
+    refuse_unselected(metrics, file)
+    return run
+
+
+def _check(run: Run) -> None:
+    """Read what every table needs, so that a file that lacks it is refused before anything is computed."""
+    for key in ("kind", "recipe", "data_sha256", "num_parameters", "seconds_per_seed"):
+        _ = run.metrics[key]
+    _ = run.chief_name, run.metrics["chief"]["tally"], run.is_baseline
+    if not run.num_folds or len(run.chief["values"]) != len(run.metrics["seeds"]) or run.chief["mean"] is None:
+        raise ValueError("its chief figure has no value for each seed")
+
+
+def read_json(file: Path) -> dict:
+    """An object. Raises InputError for a file that is not JSON."""
+    try:
+        content = json.loads(read_text(file))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{file}, line {error.lineno}: is not JSON ({error.msg}); make it anew.") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{file}: holds no JSON object; make it anew.")
+    return content
+
+
+def at(figures: dict, path: list[str] | tuple[str, ...]) -> dict:
+    """What stands under these keys, one below the other."""
+    for key in path:
+        figures = figures[key]
+    return figures
+
+
+def model_name(model: dict) -> str:
+    """The folder's, and what was not taken of it."""
+    return model["folder"] + ", random weights" * model["random_init"] + ", frozen" * model["frozen"]
+
+
+def _load_run(folder: Path, loaded: Loaded) -> None:
+    loaded.runs.append(load(folder))
+
+
+def _load_masked_words(folder: Path, loaded: Loaded) -> None:
+    file = folder / "masked_words.json"
+    content = read_json(file)
+    try:
+        for sources in content["scores"].values():
+            for row in sources.values():
+                _ = row["words"], *(row[f"top_{limit}"]["share"] + row[f"top_{limit}"]["high"] for limit in (1, 3, 5))
+        _ = content["measure"], content["seed"], content["candidates"]["number"]
+    except (TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{file}: not written by downstream.masked_words ({error!r}); make it anew.") from None
+    loaded.masked_words[str(folder)] = content
+
+
+def _load_pretraining(folder: Path, loaded: Loaded) -> None:
+    file = folder / "pretraining_text.json"
+    content = read_json(file)
+    try:
+        _ = [one["sentences"] + one["found"] + len(one["items_touched"]) for one in content["tasks"].values()]
+        _ = [content["test_sha256"][task] for task in content["tasks"]], *content["files"]
+    except (TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{file}: not written by downstream.evaluate ({error!r}); make it anew.") from None
+    loaded.pretraining[str(folder)] = content
+
+
+READ = {
+    "metrics.json": _load_run,
+    "masked_words.json": _load_masked_words,
+    "pretraining_text.json": _load_pretraining,
+}
+
+
+def _tell_apart(runs: list[Run]) -> None:
+    """Models of one name but with other weights get the beginning of their SHA-256 behind the name."""
+    weights: dict[str, set[str]] = {}
+    for run in runs:
+        weights.setdefault(run.name, set()).add(run.metrics["model"].get("sha256", ""))
+    for run in runs:
+        if len(weights[run.name]) > 1:
+            run.name += f" ({run.metrics['model'].get('sha256', '')[:6]})"
+
+
+def _records(folder: Path, split: str) -> list[dict]:
+    """The lines of a split. Raises InputError for a line that is not whole."""
+    file, records = folder / "predictions.jsonl", []
+    for number, line in enumerate(read_text(file).splitlines(), 1):
+        try:
+            record = json.loads(line)
+            if record["split"] == split:
+                records.append(record)
+                _ = [record[key] for key in RECORD]
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{file}, line {number}: is no prediction ({error!r}); run with --overwrite.") from None
+    if not records:
+        raise InputError(f"{file}: holds no prediction of {split}; run downstream.finetune with --overwrite.")
+    return records

@@ -1,0 +1,114 @@
+"""Averages over benchmarks: the same tasks for all, and the papers' figures of these."""
+
+import pytest
+import yaml
+from report_helpers import changed, output_of, texts, told, without_pictures  # noqa: F401
+
+from downstream.report import averages, published
+from downstream.report.content import Strong
+from downstream.report.groups import group
+from downstream.report.load import load_all
+from downstream.tasks import load_task
+
+pytestmark = pytest.mark.usefixtures("without_pictures")
+GOOD, FAIR, BAD = told("ynynynyn"), told("yyynynyn"), told("yyyyynyn")  # accuracies 1, 0.875, 0.75
+PLAIN = {"name": "Mine", "groups": {"all": ["a", "b", "c"]}, "absent": ["d"]}
+GROUPED = {"name": "Mine", "groups": {"one": ["a", "b"], "two": ["c"]}, "source": "a paper"}
+
+
+def setting_of(root, scores: dict[str, dict[str, list]], **protocols):
+    """scores: by task, by model, the answers of each seed."""
+    folders = []
+    for name, models in scores.items():
+        task, items = texts(name)
+        for model, answers in models.items():
+            folder = root / f"{name}-{model}"
+            folders.append(output_of(folder, task, items, answers, model, protocols.get(model, "tuned")))
+    found = averages.settings(group(load_all(folders).runs))
+    assert len(found) == 1
+    return found[0]
+
+
+def rows(table) -> dict[str, list[str]]:
+    return {row[0]: row[1:] for row in table.rows}
+
+
+def test_an_average_is_over_the_tasks_that_every_encoder_has(tmp_path):
+    both = {"x": [GOOD], "y": [BAD]}
+    setting = setting_of(tmp_path, {"a": both, "b": both, "c": {"x": [BAD]}})
+    table, missing = averages.average(setting, PLAIN)
+    assert [*rows(table)] == ["a", "b", "average"] and rows(table)["average"] == ["1.000", "0.750"]
+    assert isinstance(rows(table)["average"][0], Strong) and not isinstance(rows(table)["average"][1], Strong)
+    assert "for want of a score of each encoder: c." in missing.text and "without a recipe: d." in missing.text
+    assert table.caption == "Mine: average over 2 tasks (test, protocol tuned, 1 seed)"
+
+
+def test_a_baseline_that_lacks_a_task_has_no_average_and_takes_none_away(tmp_path):
+    both = {"x": [GOOD], "crf": [BAD]}
+    setting = setting_of(tmp_path, {"a": both, "b": both, "c": {"x": [BAD]}}, crf="baseline")
+    table, *_ = averages.average(setting, PLAIN)
+    assert rows(table)["c"] == ["0.750", "-"] and rows(table)["average"] == ["0.917", "-"]
+
+
+def test_kinds_of_tasks_are_averaged_first_and_each_seed_for_itself(tmp_path):
+    seeds = {"a": {"x": [GOOD, BAD]}, "b": {"x": [BAD, BAD]}, "c": {"x": [GOOD, GOOD]}}
+    table, said = averages.average(setting_of(tmp_path, seeds), GROUPED)
+    assert rows(table)["average"] == ["0.906 ± 0.044"]  # of 0.9375 and 0.875
+    assert said.text == "Source: a paper."
+
+
+def test_one_task_is_no_average(tmp_path):
+    assert averages.average(setting_of(tmp_path, {"a": {"x": [GOOD]}}), PLAIN) == []
+
+
+def test_every_task_is_in_the_first_table(tmp_path):
+    setting = setting_of(tmp_path, {"a": {"x": [GOOD], "y": [FAIR]}, "z": {"y": [BAD]}})
+    table = averages.all_tasks(setting)
+    assert rows(table) == {"a": ["accuracy", "1.000", "0.875"], "z": ["accuracy", "-", "0.750"]}
+
+
+def test_ways_of_training_are_not_mixed(tmp_path):
+    task, items = texts("a")
+    folders = [output_of(tmp_path / name, task, items, [GOOD], protocol=name) for name in ("alibert", "tuned")]
+    found = averages.settings(group(load_all(folders).runs))
+    assert [one.title for one in found] == ["test, protocol alibert, 1 seed", "test, protocol tuned, 1 seed"]
+
+
+def test_published_models_are_averaged_over_the_same_tasks(tmp_path):
+    setting = setting_of(tmp_path, {"bc5cdr_disease": {"x": [GOOD]}, "bc5cdr_chem": {"x": [GOOD]}})
+    for runs in setting.tasks.values():
+        runs["x"].metrics["chief"]["path"] = ["micro", "f1"]  # which is that of entities, and the accuracy here
+    blue = next(one for one in averages.benchmarks() if one["name"] == "BLUE")
+    table = averages.average(setting, blue)[2]
+    assert rows(table)["ouBioBERT (003), Table 7: SciBERT (Sci)"] == ["0.893", "1.000 (+0.107)"]
+
+
+def test_the_lists_name_recipes_and_their_labels(repository):
+    recipes = {file.stem: load_task(file) for file in (repository / "recipes" / "finetune").glob("*.yaml")}
+    listed = {task for one in averages.benchmarks() for tasks in one["groups"].values() for task in tasks}
+    assert listed <= set(recipes)
+    for one in published.everything():
+        if one.task == "masked_words":
+            continue
+        task = recipes[one.task]
+        assert 0 < one.value <= 1 or one.path[0] == "data"
+        if one.path[0] in ("types", "data"):
+            assert one.path[1] in task.recipe.types
+        else:
+            assert one.path[:-1] == task.chief.path[:-1]
+    assert any(one.path == recipes[one.task].chief.path for one in published.of("hoc"))
+
+
+def test_every_column_of_a_papers_table_has_its_value():
+    for source in yaml.safe_load(published.FILE.read_text(encoding="utf-8")):
+        for row in source["rows"]:
+            assert all(len(values) == len(source["models"]) for values in row["figures"].values()), row["task"]
+
+
+def test_a_task_that_stands_in_two_groups_of_a_setting_is_left_out(tmp_path):
+    folders = []
+    for name in ("p", "q"):
+        task, items = texts("a")
+        folders.append(output_of(tmp_path / name, task, items, [GOOD]))
+    changed(folders[1], data_sha256=[{"test": "other"}])
+    assert averages.settings(group(load_all(folders).runs)) == []
