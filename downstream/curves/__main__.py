@@ -13,8 +13,7 @@ from downstream import finetune
 from downstream.curves.figures import gathered, table
 from downstream.curves.picture import draw
 from downstream.curves.points import Point, over_documents, over_steps, sizes_of
-from downstream.files import exit_with_sentence, write_json, written_whole
-from downstream.masked_words.__main__ import named
+from downstream.files import exit_with_sentence, named, write_json, written_whole
 from downstream.splits import read_folds
 from downstream.tasks import load_task
 from downstream.tasks.base import Task

@@ -82,7 +82,7 @@ def over_documents(models: dict[str, Path], sizes: list[int | None], task: Task,
     too_many = [size for size in sizes if size and size > min(have)]
     if too_many:
         raise InputError(
-            f"--sizes: {too_many[0]} documents, but {task.recipe.task} has {min(have)} for training; write {ALL} for these."
+            f"--sizes: {too_many[0]} documents, but {task.recipe.task} trains on {min(have)}; write {ALL} for these."
         )
     numbers = {None if size == max(have) else size for size in sizes}  # the same point, however it is asked for
     points = []
