@@ -18,7 +18,7 @@ from downstream.splits import read_folds
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
 
-AXES = {"steps": "pretraining step (updates)", "documents": "training documents (number)"}
+AXES = {"steps": "pretraining step (updates)", "documents": "number of training documents"}
 BAND = (
     "Mean ± deviation over the seeds [95 % bootstrap interval over documents, of the mean; none with folds]. In the "
     "picture, whiskers are the deviation and bands the interval."

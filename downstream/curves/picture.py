@@ -31,7 +31,12 @@ def draw(curves: dict, log: bool, file: Path) -> None:
         axes.set_xticks(places, [str(place) for place in places])
         axes.minorticks_off()
     axes.set(xlabel=curves["axis"] + " (log scale)" * log, ylabel=f"{curves['figure']} on {curves['split']}")
-    axes.set_title(f"{curves['task']}, protocol {curves['protocol']}, seeds {len(curves['seeds'])}")
+    seeds = len(curves["seeds"])
+    axes.set_title(
+        f"{curves['task']}, protocol {curves['protocol']}, {seeds} seed{'s' * (seeds > 1)}\n"
+        "whiskers: deviation over seeds; bands: 95 % interval over documents",
+        fontsize="medium",
+    )
     axes.legend()
     with written_whole(file, "wb") as handle:
         figure.savefig(handle, format="png", dpi=150)
