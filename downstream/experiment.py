@@ -19,7 +19,7 @@ from downstream.leakage import in_training
 from downstream.learners.base import Learner
 from downstream.memory import peak, reset_peak
 from downstream.results import summarise, write_results
-from downstream.splits import Splits
+from downstream.splits import Part, Splits, with_fewer
 from downstream.tasks.base import Encoded, Task
 
 ONE = re.compile(r"seed-\d+(-fold-\d+)?")
@@ -31,6 +31,11 @@ class Unit(NamedTuple):
 
     seed: int
     fold: int | None  # from 1; None without cross-validation
+
+    @property
+    def place(self) -> int:
+        """Of its fold in the list of folds."""
+        return (self.fold or 1) - 1
 
     @property
     def name(self) -> str:
@@ -47,6 +52,7 @@ class Experiment:
     folds: list[Splits]
     output: Path
     conditions: dict
+    train_documents: int | None = None  # of each training split, drawn anew by each seed; None: all
     encoded: dict[tuple[int, str], Encoded] = field(default_factory=dict)  # by fold (from 0) and split, once needed
 
     def units(self, num_seeds: int) -> Iterator[Unit]:
@@ -63,6 +69,7 @@ class Experiment:
         """
         started, results = time.perf_counter(), []
         self.refuse_foreign()
+        self._refuse_little(num_seeds)
         earlier = {unit: self.finished(unit) for unit in self.units(num_seeds)}
         self._write_splits()
         for unit, before in earlier.items():
@@ -76,6 +83,20 @@ class Experiment:
             summary["model_seed"] = json.loads((self.output / "model" / "finetuning.json").read_text())["seed"]
         summary["seconds"] = round(time.perf_counter() - started, 1)
         return write_results(summary, self.output)
+
+    def _refuse_little(self, num_seeds: int) -> None:
+        """Raise InputError where the few documents that a seed draws hold nothing to learn."""
+        if self.train_documents is not None:
+            for unit in self.units(num_seeds):
+                self.task.begin(self.splits_of(unit)["train"].items)
+
+    def splits_of(self, unit: Unit) -> Splits:
+        """What it learns from and is scored on. Fewer training documents are drawn by the unit's seed, so that the
+        deviation over seeds is over draws, too."""
+        splits = self.folds[unit.place]
+        if self.train_documents is None:
+            return splits
+        return splits | {"train": with_fewer(self.task, splits["train"], self.train_documents, unit.seed)}
 
     def _write_splits(self) -> None:
         """The ids of what was drawn; official splits are known by their files."""
@@ -98,10 +119,8 @@ class Experiment:
         """Train, score and write; the model too if it is the best on dev so far."""
         started = time.perf_counter()
         reset_peak()
-        place = (unit.fold or 1) - 1
-        splits = self.folds[place]
-        self.task.begin(splits["train"].items)
-        encoded = {name: self._encoded(place, name) for name in splits}
+        splits = self.splits_of(unit)
+        encoded = self._encode_all(unit, splits)
         curve = self.learner.fit(encoded["train"], encoded["dev"], unit.seed)
         kept = self.learner.kept(curve)
         result = {**unit._asdict(), "best_epoch": kept and kept.epoch, "num_parameters": self.learner.num_parameters}
@@ -110,7 +129,10 @@ class Experiment:
             items, answers = encoded[name].items, self.learner.answer(encoded[name])
             result[name] = self.task.score(items, answers)
             records += self._records(name, items, answers)
-        result["data"] = {name: self._counts(place, name) for name in splits}
+        result["data"] = {name: self._counts(part, encoded[name]) for name, part in splits.items()}
+        if self.train_documents is not None:
+            drawn = {"documents": self.train_documents, "seed": unit.seed, "sha256": splits["train"].sha256}
+            result["drawn_for_training"] = drawn
         result["curve"] = [epoch._asdict() for epoch in curve]
         result["seconds"] = round(time.perf_counter() - started, 1)
         result["peak_memory"] = peak(self.conditions.get("device", "cpu"))
@@ -129,14 +151,25 @@ class Experiment:
             for item, answer, tally in zip(items, answers, self.task.tallies(items, answers), strict=True)
         ]
 
+    def _encode_all(self, unit: Unit, splits: Splits) -> dict[str, Encoded]:
+        """Begins the task, and encodes. Fewer documents are trained on for as many updates as all would be: with the
+        same number of epochs, a small share would be too short a training, whatever the model."""
+        self.task.begin(self.folds[unit.place]["train"].items)
+        if self.train_documents is None:
+            return {name: self._encoded(unit.place, name) for name in splits}
+        epoch = len(self._encoded(unit.place, "train").pieces)
+        self.task.begin(splits["train"].items)  # what it knows of the labels comes from these alone
+        found = {name: self.learner.encode(part.items, training=name == "train") for name, part in splits.items()}
+        found["train"].epoch = epoch
+        return found
+
     def _encoded(self, place: int, name: str) -> Encoded:
         key = (place, name)
         if key not in self.encoded:
             self.encoded[key] = self.learner.encode(self.folds[place][name].items, training=name == "train")
         return self.encoded[key]
 
-    def _counts(self, place: int, name: str) -> dict:
-        part, encoded = self.folds[place][name], self._encoded(place, name)
+    def _counts(self, part: Part, encoded: Encoded) -> dict:
         return {"items": len(part.items), **part.counts, **encoded.counts, "types": self.task.describe(part.items)}
 
     def finished(self, unit: Unit) -> dict | None:

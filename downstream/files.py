@@ -77,6 +77,23 @@ def files_of(path: Path, *suffixes: str) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.suffix in suffixes and not file.name.startswith("."))
 
 
+def named(arguments: list[str], option: str, default_names: bool) -> dict[str, Path]:
+    """{name: path} of NAME=PATH; with default_names a PATH alone is named as its last part.
+
+    Raises InputError for a name that is missing or there twice.
+    """
+    found: dict[str, Path] = {}
+    for argument in arguments:
+        name, equals, path = argument.rpartition("=")
+        if not path or not (name if equals else default_names):
+            raise InputError(f"{option} {argument}: write NAME=PATH.")
+        name = name or Path(path).resolve().name
+        if name in found:
+            raise InputError(f"{option} {argument}: {name!r} is there twice; write NAME=PATH with another name.")
+        found[name] = Path(path)
+    return found
+
+
 @contextmanager
 def written_whole(path: Path, mode: str = "w") -> Iterator[IO]:
     """Open a file that appears under `path` only when the block ends without an error."""

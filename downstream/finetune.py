@@ -17,7 +17,7 @@ from downstream.learners.encoder import Encoder, Start
 from downstream.recipe import Protocol, load_protocol
 from downstream.results import versions
 from downstream.selection import Choice, read_selection, refuse_other
-from downstream.splits import Splits, read_folds
+from downstream.splits import Splits, read_folds, with_fewer
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
 from downstream.training import Machine
@@ -36,6 +36,12 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--selection", type=Path, help="selection.json of downstream.search: train with what it chose")
     parser.add_argument("--seeds", type=int, help="how many, counted from 1; default: as many as the protocol says")
+    parser.add_argument(
+        "--train-documents",
+        type=int,
+        metavar="N",
+        help="train on N documents, drawn by each seed, for as many updates as on all; default: all documents",
+    )
     parser.add_argument("--output", type=Path, help="default runs/finetune/TASK-PROTOCOL[-SETTING]-MODEL")
     parser.add_argument("--dev-only", action="store_true", help="do not read the test split; to choose settings")
     parser.add_argument("--overwrite", action="store_true", help="throw away what an earlier run left in the output")
@@ -136,11 +142,15 @@ def set_up(args: argparse.Namespace, task: Task) -> Experiment:
     folds = read_folds(task, args.recipe, args.data, args.dev_only)
     for splits in folds:
         task.begin(splits["train"].items)
+        if args.train_documents is not None:
+            with_fewer(task, splits["train"], args.train_documents, seed=1)  # is refused before anything is cleared
     conditions = conditions_of(task, learner, folds) | choice.conditions()
     if choice.record:
         refuse_other(choice.record, conditions, args.selection)
     conditions |= {"selection": choice.told(), "dev_only": args.dev_only}
-    return Experiment(task, learner, folds, args.output or default_output(args, task, choice), conditions)
+    conditions["train_documents"] = args.train_documents
+    output = args.output or default_output(args, task, choice)
+    return Experiment(task, learner, folds, output, conditions, args.train_documents)
 
 
 def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:
@@ -159,6 +169,7 @@ def default_output(args: argparse.Namespace, task: Task, choice: Choice) -> Path
     how = ["selected"] if choice.record else choice.changed
     parts = [task.recipe.task, choice.name, *how, args.model.resolve().name]
     parts += ["random"] * args.random_init + ["frozen"] * args.frozen + ["dev-only"] * args.dev_only
+    parts += [f"{args.train_documents}-documents"] if args.train_documents else []
     return Path("runs/finetune") / "-".join(parts)
 
 

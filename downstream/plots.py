@@ -85,11 +85,14 @@ def draw_curves(summary: dict, file: Path) -> None:
 
 
 def title(summary: dict, split: str) -> str:
-    """Model, task, split, protocol and number of seeds, on one line."""
+    """Model, task, split, protocol, number of seeds, and of training documents if not all, on one line."""
     model, protocol, seeds = summary["model"], summary["protocol"], len(summary["seeds"])
     name = model["folder"] + " (random initialisation)" * model["random_init"] + " (frozen)" * model["frozen"]
     changes = "".join(f", {change}" for change in protocol["changed"])
-    return f"{name} on {summary['task']} {split}, protocol {protocol['name']}{changes}, {seeds} seed{'s' * (seeds > 1)}"
+    changes += f", {seeds} seed{'s' * (seeds > 1)}"
+    if summary.get("train_documents"):
+        changes += f", {summary['train_documents']} training documents"
+    return f"{name} on {summary['task']} {split}, protocol {protocol['name']}{changes}"
 
 
 def _save(figure, file: Path) -> None:

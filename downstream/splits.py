@@ -97,7 +97,7 @@ def _divided(task: Task, whole: Part, shares: dict[str, float], rest: str) -> Sp
 
     Raises InputError where a split would be empty.
     """
-    order = drawn_order({task.group(item) for item in whole.items}, task.recipe.split_seed)
+    order = drawn_order(documents_in(task, whole), task.recipe.split_seed)
     found, begin = {}, 0
     for name, share in shares.items():
         size = round(share * len(order))
@@ -117,6 +117,26 @@ def drawn_order(groups: Iterable[str], seed: int) -> list[str]:
 def _of_groups(task: Task, whole: Part, groups: set[str]) -> Part:
     """The items of these groups. The counts of what was read are those of the whole: they were made in reading it."""
     return Part([item for item in whole.items if task.group(item) in groups], whole.counts)
+
+
+def documents_in(task: Task, part: Part) -> set[str]:
+    """The groups of its items: documents, of which several items may be made."""
+    return {task.group(item) for item in part.items}
+
+
+def with_fewer(task: Task, whole: Part, number: int, seed: int) -> Part:
+    """So many of the documents, drawn by the seed; what fewer of them hold, more of them hold too.
+
+    Those left out are counted. Raises InputError if there are not as many.
+    """
+    order = drawn_order(documents_in(task, whole), seed)
+    if not 1 <= number <= len(order):
+        raise InputError(
+            f"{task.recipe.task}: {number} documents cannot be drawn from the {len(order)} of the training split; "
+            f"ask for 1 to {len(order)}."
+        )
+    left_out = {"documents left out of training": len(order) - number}
+    return _of_groups(task, whole, set(order[:number]))._replace(counts=Counter({**whole.counts, **left_out}))
 
 
 def _folds_of(task: Task, whole: Part) -> list[Splits]:

@@ -1,5 +1,6 @@
 """One small training loop for the pieces of any task, and the outputs for pieces by the same batches."""
 
+import itertools
 import math
 import random
 import re
@@ -69,6 +70,12 @@ def batches(pieces: list[Piece], size: int, draw: random.Random) -> Iterator[lis
     yield from found
 
 
+def _passes(pieces: list[Piece], size: int, draw: random.Random) -> Iterator[list[Piece]]:
+    """The batches of one pass over the pieces after the other, without end."""
+    while True:
+        yield from batches(pieces, size, draw)
+
+
 def optimizer_of(model, protocol: Protocol, num_updates: int):
     """AdamW (torch's betas and epsilon, which are BERT's up to 0.01 of epsilon) and its schedule.
 
@@ -105,22 +112,25 @@ def _shares(model, decay: float) -> dict[str, float]:
     return {name: decay ** (depth - 1 - layers[name] if name in layers else depth) for name in own}
 
 
-def num_updates(pieces: list[Piece], protocol: Protocol) -> int:
-    """Of a whole training: as many as the protocol says, or as its training_tokens are enough for, at least one."""
-    planned = protocol.updates or protocol.epochs * _updates_an_epoch(pieces, protocol)
+def num_updates(pieces: list[Piece], protocol: Protocol, epoch: int | None = None) -> int:
+    """Of a whole training: as many as the protocol says, or as its training_tokens are enough for, at least one.
+
+    epoch: how many pieces make one; None: each piece once.
+    """
+    planned = protocol.updates or protocol.epochs * _batches_of(epoch or len(pieces), protocol)
     if protocol.training_tokens is None:
         return planned
-    tokens_an_update = sum(len(one.ids) for one in pieces) / _updates_an_epoch(pieces, protocol)
+    tokens_an_update = sum(len(one.ids) for one in pieces) / _batches_of(len(pieces), protocol)
     return max(1, min(planned, int(protocol.training_tokens / tokens_an_update)))
 
 
 def num_epochs(pieces: list[Piece], protocol: Protocol) -> int:
     """Of a whole training; the last one may be cut short."""
-    return -(-num_updates(pieces, protocol) // _updates_an_epoch(pieces, protocol))
+    return -(-num_updates(pieces, protocol) // _batches_of(len(pieces), protocol))
 
 
-def _updates_an_epoch(pieces: list[Piece], protocol: Protocol) -> int:
-    return -(-len(pieces) // protocol.batch)
+def _batches_of(num_pieces: int, protocol: Protocol) -> int:
+    return -(-num_pieces // protocol.batch)
 
 
 def fit(
@@ -130,14 +140,17 @@ def fit(
     seed: int,
     dev: Callable[[], float],
     watch: Watch = unwatched,
+    epoch: int | None = None,
 ) -> list[Epoch]:
     """Train in place and leave the model at its best epoch on dev (the last of equals), or at the last one where the
     protocol keeps that. Returns the learning curve.
 
-    Batches are drawn from `seed`; dropout comes from torch's global generator. `watch` is called after each epoch.
+    Batches are drawn from `seed`; dropout comes from torch's global generator. `watch` is called after each epoch,
+    which is one pass over the pieces, or as many updates as one over `epoch` pieces.
     Raises InputError where the loss is no number any more.
     """
-    model, draw, total = learned.model, random.Random(seed), num_updates(pieces, protocol)
+    model, total = learned.model, num_updates(pieces, protocol, epoch)
+    drawn = _passes(pieces, protocol.batch, random.Random(seed))
     optimizer, schedule = optimizer_of(model, protocol, total)
     curve: list[Epoch] = []
     best: dict[str, torch.Tensor] = {}
@@ -146,7 +159,7 @@ def fit(
     with tqdm(total=total, desc=f"seed {seed}", unit="update", leave=False, mininterval=every) as bar:
         while done < total:
             started, losses = time.perf_counter(), []
-            for batch in batches(pieces, protocol.batch, draw):
+            for batch in itertools.islice(drawn, _batches_of(epoch or len(pieces), protocol)):
                 losses.append(_update(learned, batch, optimizer, schedule, protocol.clip))
                 bar.update()
                 done += 1

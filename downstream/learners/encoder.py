@@ -72,7 +72,7 @@ class Encoder(Learner):
         def on_dev() -> float:
             return self.task.chosen(self.task.score(drawn.items, self.answer(drawn)))
 
-        return fit(self.learned, train.pieces, self.protocol, seed, on_dev, watch)
+        return fit(self.learned, train.pieces, self.protocol, seed, on_dev, watch, train.epoch)
 
     def _drawn(self, dev: Encoded) -> Encoded:
         """What the epoch is chosen on: all, or the protocol's dev_items of them, in their order."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from downstream.files import InputError, exit_with_sentence, write_json, written_whole
+from downstream.files import InputError, exit_with_sentence, named, write_json, written_whole
 from downstream.masked_words import tables
 from downstream.masked_words.fillers import MAX_PIECES, Filler, load_filler, whole_words
 from downstream.masked_words.questions import (
@@ -33,23 +33,6 @@ MEASURE = (
     "as the softmax over all candidates. Case is not regarded. Long words are held at a disadvantage, so a "
     "vocabulary that splits more words is, too."
 )
-
-
-def named(arguments: list[str], option: str, default_names: bool) -> dict[str, Path]:
-    """{name: path} of NAME=PATH; with default_names a PATH alone is named as its last part.
-
-    Raises InputError for a name that is missing or there twice.
-    """
-    found: dict[str, Path] = {}
-    for argument in arguments:
-        name, equals, path = argument.rpartition("=")
-        if not path or not (name if equals else default_names):
-            raise InputError(f"{option} {argument}: write NAME=PATH.")
-        name = name or Path(path).resolve().name
-        if name in found:
-            raise InputError(f"{option} {argument}: {name!r} is there twice; write NAME=PATH with another name.")
-        found[name] = Path(path)
-    return found
 
 
 def sources_of(args: argparse.Namespace) -> list[Source]:

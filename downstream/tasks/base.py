@@ -34,12 +34,14 @@ class Piece:
 
 @dataclass
 class Encoded:
-    """A split as a model reads it. `notes` is the task's own, for `decode`; `counts` what was met on the way."""
+    """A split as a model reads it. `notes` is the task's own, for `decode`; `counts` what was met on the way; `epoch`,
+    the pieces of an epoch of training where it is not each piece once."""
 
     items: list
     pieces: list[Piece]
     counts: Counter
     notes: list = field(default_factory=list)
+    epoch: int | None = None
 
 
 class Head(NamedTuple):

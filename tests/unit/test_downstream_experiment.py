@@ -27,13 +27,14 @@ class Guesser(Learner):
         self.conditions = {"model": model, "protocol": {"name": "none", "changed": []}}
 
     def encode(self, items, training):
-        return Encoded(items, [], Counter(training=int(training)))
+        return Encoded(items, [None] * len(items), Counter(training=int(training)))
 
     def fit(self, train, dev, seed):
         self.fits += 1
         if self.fits == self.dies_at:
             raise KeyboardInterrupt
         assert train.counts["training"] and not dev.counts["training"]
+        self.met = [*getattr(self, "met", []), ([item.document.id for item in train.items], train.epoch)]
         self.seed = seed
         return [Epoch(1, 0.5, 0.25, 0.1)]
 
@@ -250,3 +251,50 @@ def test_a_type_of_some_folds_counts_in_these():
     row = {"f1": 0.5, "support": 2}
     folds = [{"types": {"a": row}}, {"types": {"b": {"f1": 1.0, "support": 1}, "a": row}}, {"types": {}}]
     assert over_folds(folds) == {"types": {"a": {"f1": 0.5, "support": 4}, "b": {"f1": 1.0, "support": 1}}}
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+def test_each_seed_trains_on_documents_that_it_draws_for_the_epochs_of_all(tmp_path, without_pictures, folds):
+    run = experiment(tmp_path / "out", folds=folds)
+    run.train_documents = 2
+    run.run(3)
+    met = run.learner.met
+    assert [(len(ids), epoch) for ids, epoch in met] == [(2, 4)] * 3 * folds
+    for number, unit in enumerate(run.units(3)):
+        written = json.loads((tmp_path / "out" / unit.name / "metrics.json").read_text())
+        part = run.splits_of(unit)["train"]
+        assert [item.document.id for item in part.items] == met[number][0]
+        assert written["drawn_for_training"] == {"documents": 2, "seed": unit.seed, "sha256": part.sha256}
+        assert written["data"]["train"]["items"] == written["data"]["train"]["documents left out of training"] == 2
+        assert written["data"]["dev"]["items"] == 4 and "documents left out of training" not in written["data"]["dev"]
+    assert len({tuple(ids) for ids, _ in met}) > folds  # not the same ones for all seeds
+
+
+def test_all_documents_are_trained_on_as_ever(tmp_path, without_pictures):
+    run = experiment(tmp_path / "out")
+    run.run(2)
+    assert run.learner.met == [(["8", "9", "10", "11"], None)] * 2
+    assert "drawn_for_training" not in json.loads((tmp_path / "out" / "seed-1" / "metrics.json").read_text())
+
+
+def test_few_documents_without_anything_to_learn_are_refused_before_any_training(tmp_path, without_pictures):
+    run = experiment(tmp_path / "out")
+    run.folds[0]["dev"], run.folds[0]["train"] = run.folds[0]["train"], run.folds[0]["dev"]  # the empty one is in train
+    run.train_documents = 1
+    empty = [unit.seed for unit in run.units(9) if run.splits_of(unit)["train"].items[0].document.id == "4"]
+    assert 1 < empty[0] <= 9
+    run.run(empty[0] - 1)
+    fits = run.learner.fits
+    with pytest.raises(InputError, match="tiny: no entity to learn from"):
+        run.run(9)
+    assert run.learner.fits == fits
+
+
+def test_the_task_knows_what_the_drawn_documents_hold(tmp_path, without_pictures):
+    run = experiment(tmp_path / "out")
+    begun = []
+    begin = run.task.begin
+    run.task.begin = lambda items: (begun.append(len(items)), begin(items))
+    run.train_documents = 3
+    run.run_one(next(run.units(1)))
+    assert begun[-1] == 3

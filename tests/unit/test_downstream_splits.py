@@ -11,7 +11,7 @@ from task_helpers import ner_task
 
 from downstream.documents import Document
 from downstream.files import InputError
-from downstream.splits import Part, _divided, _folds_of, drawn_order, read_folds
+from downstream.splits import Part, _divided, _folds_of, documents_in, drawn_order, read_folds, with_fewer
 from downstream.tasks.ner import NamedEntities
 
 
@@ -162,6 +162,36 @@ def test_one_document_more_moves_few_others():
 
 def test_the_draw_is_the_one_of_every_machine():
     assert drawn_order(["a", "b", "c", "d", "e"], 1) == ["c", "a", "b", "e", "d"]
+
+
+@settings(max_examples=30)
+@given(GROUPS, st.data())
+def test_fewer_documents_are_among_more_of_them_and_no_group_is_divided(groups, data):
+    more = data.draw(st.integers(1, len(groups)))
+    fewer, seed = data.draw(st.integers(1, more)), data.draw(st.integers(1, 4))
+    task, ids = grouped(), [f"{group}/{number}/x" for number in range(3) for group in groups]
+    whole = Part(items_of(task, ids), Counter(read=7, nothing=0))
+    small, large = (with_fewer(task, whole, number, seed) for number in (fewer, more))
+    assert documents_in(task, small) <= documents_in(task, large) <= documents_in(task, whole)
+    assert len(documents_in(task, small)) == fewer and len(small.items) == 3 * fewer
+    assert [item for item in whole.items if item in large.items] == large.items  # in their order
+    assert small.counts == {"read": 7, "nothing": 0, "documents left out of training": len(groups) - fewer}
+    assert "nothing" in small.counts and "documents left out of training" not in whole.counts
+
+
+def test_each_seed_draws_documents_of_its_own():
+    task = grouped()
+    whole = Part(items_of(task, [f"{one}/0/x" for one in IDS]), Counter())
+    drawn = [frozenset(documents_in(task, with_fewer(task, whole, 5, seed))) for seed in (1, 2, 3, 1)]
+    assert len(set(drawn)) == 3 and drawn[0] == drawn[3]
+
+
+@pytest.mark.parametrize("number", [-1, 0, 41])
+def test_documents_that_there_are_not_cannot_be_drawn(number):
+    task = grouped()
+    whole = Part(items_of(task, [f"{one}/0/x" for one in IDS]), Counter())
+    with pytest.raises(InputError, match=f"tiny: {number} documents cannot be drawn from the 40 of .* 1 to 40"):
+        with_fewer(task, whole, number, 1)
 
 
 @pytest.mark.parametrize("number, keys", [(4, {"dev_share": 0.1, "test_share": 0.3}), (2, {"folds": 3})])

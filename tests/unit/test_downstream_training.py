@@ -235,6 +235,18 @@ def test_updates_take_the_place_of_epochs(model, monkeypatch, updates, epochs):
     assert (len(done), len(curve)) == (updates, epochs)
 
 
+@pytest.mark.parametrize("epoch, updates", [(None, 8), (13, 8), (20, 10), (26, 14), (5, 4)])
+def test_an_epoch_may_be_longer_than_one_pass_or_shorter(model, monkeypatch, epoch, updates):
+    """13 pieces, 4 a batch: 4 updates a pass; each pass has every piece once, wherever epochs end."""
+    met, at = [], []
+    monkeypatch.setattr("downstream.training._update", lambda _, batch, *__: met.append(batch) or torch.tensor(1.0))
+    curve = fit(learned_by(model), PIECES, protocol(epochs=2), 1, lambda: at.append(len(met)) or 0.0, epoch=epoch)
+    assert at == [updates // 2, updates] and len(curve) == 2
+    assert num_updates(PIECES, protocol(epochs=2), epoch) == updates
+    for start in range(0, updates - 3, 4):
+        assert sorted(id(one) for batch in met[start : start + 4] for one in batch) == sorted(map(id, PIECES))
+
+
 def test_the_same_seed_gives_the_same_weights(folder):
     weights = []
     for seed in (1, 1, 2):

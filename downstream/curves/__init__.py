@@ -1,0 +1,1 @@
+"""Scores against the amount of pretraining, and against the number of training documents."""

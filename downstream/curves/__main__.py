@@ -1,0 +1,99 @@
+"""Scores against the amount of pretraining (`steps`), or against the number of training documents (`documents`).
+
+`python -m downstream.curves steps RECIPE --models DIR...` and `documents RECIPE --model DIR --sizes 25,50,all` run one
+command of downstream.finetune a point, each in a folder of its own below the output, then write curves.json, curves.md
+and curves.png there. What is finished is not done again. docs/downstream/curves.md says what is held equal.
+"""
+
+import argparse
+import shlex
+from pathlib import Path
+
+from downstream import finetune
+from downstream.curves.figures import gathered, table
+from downstream.curves.picture import draw
+from downstream.curves.points import Point, over_documents, over_steps, sizes_of
+from downstream.files import exit_with_sentence, named, write_json, written_whole
+from downstream.splits import read_folds
+from downstream.tasks import load_task
+from downstream.tasks.base import Task
+
+AXES = {"steps": "pretraining step (updates)", "documents": "number of training documents"}
+BAND = (
+    "Mean ± deviation over the seeds [95 % bootstrap interval over documents, of the mean; none with folds]. In the "
+    "picture, whiskers are the deviation and bands the interval."
+)
+SPLITS = {
+    "dev": "Scores are of dev, on which epochs were chosen: they compare points, and are too good for a result.",
+    "test": "Scores are of test. Choose neither a step nor a model by them: that is for dev.",
+}
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m downstream.curves", description=__doc__.split("\n\n")[0])
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    steps, documents = (kinds.add_parser(name, help=f"against the {axis}") for name, axis in AXES.items())
+    steps.add_argument(
+        "--models",
+        nargs="+",
+        required=True,
+        metavar="[NAME=]DIR",
+        help="exported checkpoints, or folders of them, whose cards say the step; NAME=STEP:DIR for any other",
+    )
+    documents.add_argument("--model", action="append", required=True, metavar="[NAME=]DIR", help="once for each model")
+    documents.add_argument("--sizes", required=True, metavar="N,...,all", help="numbers of training documents")
+    for one in (steps, documents):
+        finetune.add_options(one)
+        one.add_argument("--seeds", type=int, help="trainings a point; default the protocol's")
+        one.add_argument("--test", action="store_true", help="score test, too, and draw it; default: test is not read")
+        one.add_argument("--output", type=Path, help="default runs/curves/TASK-KIND[-test]")
+        one.add_argument("--overwrite", action="store_true", help="throw away what earlier runs left at the points")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command line; `argv` in place of that of the process."""
+    args = arguments(argv)
+    task, split = load_task(args.recipe), "test" if args.test else "dev"
+    points = over_steps(args.models) if args.kind == "steps" else points_of_documents(args, task)
+    output = args.output or Path("runs/curves") / f"{task.recipe.task}-{args.kind}{'-test' * args.test}"
+    for number, point in enumerate(points, 1):
+        print(f"\n== {number} of {len(points)}: {point.line}, {AXES[args.kind]} {point.x}")
+        words = command(args, point, output)
+        print(f"python -m downstream.finetune {shlex.join(words)}", flush=True)
+        finetune.main(words)
+    curves = {"kind": args.kind, "axis": AXES[args.kind], "told": BAND, **gathered(points, output, split)}
+    write(curves, output)
+
+
+def points_of_documents(args: argparse.Namespace, task: Task) -> list[Point]:
+    """Those asked for. Raises InputError, before anything is trained, for sizes that the data do not have."""
+    sizes, models = sizes_of(args.sizes), named(args.model, "--model", default_names=True)
+    return over_documents(models, sizes, task, read_folds(task, args.recipe, args.data, dev_only=True))
+
+
+def command(args: argparse.Namespace, point: Point, output: Path) -> list[str]:
+    """The words after `python -m downstream.finetune` that train and score one point."""
+    words = [str(args.recipe), "--model", str(point.model), "--output", str(output / point.folder), *point.options]
+    for name in ("protocol", "data", "seeds", "device"):
+        if getattr(args, name) is not None:
+            words += [f"--{name}", str(getattr(args, name))]
+    words += [
+        f"--{name.replace('_', '-')}" for name in ("random_init", "frozen", "bf16", "overwrite") if vars(args)[name]
+    ]
+    return words + ([] if args.test else ["--dev-only"])
+
+
+def write(curves: dict, output: Path) -> None:
+    """curves.json, curves.md and curves.png; the table is printed."""
+    title = f"**{curves['task']}, {curves['figure']} on {curves['split']}, protocol {curves['protocol']}**"
+    text = f"{title}\n\n{table(curves)}\n{curves['told']} {SPLITS[curves['split']]}\n"
+    write_json(output / "curves.json", curves)
+    with written_whole(output / "curves.md") as handle:
+        handle.write(text)
+    draw(curves, curves["kind"] == "documents", output / "curves.png")
+    print(f"\n{text}\ncurves: {output}")
+
+
+if __name__ == "__main__":
+    exit_with_sentence(main)

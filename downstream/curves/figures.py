@@ -1,0 +1,77 @@
+"""What finished experiments say at the points of curves: the chief figure, over seeds and over drawn documents."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from downstream.curves.points import Point
+from downstream.experiment import Unit
+from downstream.files import read_text
+from downstream.metrics.resampling import interval
+from downstream.metrics.tallies import figure, grouped
+from downstream.results import cell
+
+DRAW_SEED = 1  # of intervals; any will do, and the same one everywhere makes a curve of the same points the same
+
+
+def gathered(points: list[Point], output: Path, split: str) -> dict:
+    """What curves.json holds, from the metrics.json of each point's folder below `output`. No time is in it: a curve
+    that was broken off and continued is the same."""
+    lines: dict[str, list[dict]] = {}
+    for point in points:
+        metrics = json.loads(read_text(output / point.folder / "metrics.json"))
+        scored = {"x": point.x, "folder": point.folder, **score_of(metrics, split)}
+        scored["interval"] = interval_of(output / point.folder, metrics, split)
+        lines.setdefault(point.line, []).append(scored)
+    return {
+        "task": metrics["task"],
+        "split": split,
+        "figure": " ".join(metrics["chief"]["path"]),
+        "protocol": metrics["protocol"]["name"],
+        "seeds": metrics["seeds"],
+        "lines": lines,
+    }
+
+
+def score_of(metrics: dict, split: str) -> dict:
+    """Mean, deviation and values over the seeds of the chief figure."""
+    found = metrics[split]
+    for name in metrics["chief"]["path"]:
+        found = found[name]
+    return found
+
+
+def interval_of(folder: Path, metrics: dict, split: str) -> dict | None:
+    """Bootstrap interval over documents, each drawn with the answers of all seeds.
+
+    None with folds: the score is then a mean over them, of which no draw of documents is an interval.
+    """
+    files = [folder / Unit(seed, None).name / "predictions.jsonl" for seed in metrics["seeds"]]
+    if not all(file.is_file() for file in files):
+        return None
+    tallies = np.stack([_tallies(file, split) for file in files])
+    chief = metrics["chief"]
+    return interval(tallies, figure(chief["tally"], chief["counted"]).value, DRAW_SEED)
+
+
+def _tallies(file: Path, split: str) -> np.ndarray:
+    """Of each document, (documents, k); items that the chief figure is not of have none."""
+    records = [json.loads(line) for line in read_text(file).split("\n") if line]
+    counted = [one for one in records if one["split"] == split and one["tally"] is not None]
+    return grouped(np.array([one["tally"] for one in counted]), [one["group"] for one in counted])
+
+
+def table(curves: dict) -> str:
+    """Markdown: a row a place on the axis, a column a line, `mean ± deviation [low, high]`."""
+    at = {name: {point["x"]: point for point in points} for name, points in curves["lines"].items()}
+    places = sorted({x for points in at.values() for x in points})
+    lines = [f"| {curves['axis']} | {' | '.join(at)} |", "|---" * (len(at) + 1) + "|"]
+    for x in places:
+        lines.append(f"| {x} | {' | '.join(_shown(points[x]) if x in points else '' for points in at.values())} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(point: dict) -> str:
+    within = point["interval"]
+    return cell(point) + (f" [{within['low']:.3f}, {within['high']:.3f}]" if within else "")

@@ -1,0 +1,169 @@
+"""Curves from a recipe and models to a table and a picture; broken off, they go on to the same figures."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tiny_models import write_roberta
+
+from downstream import finetune, training
+from downstream.curves.__main__ import main
+from downstream.files import InputError
+from downstream.learners.encoder import Encoder
+
+WORDS = ["foie", "rein", "cuisse"]
+RECIPE = """
+task: tiny
+format: jsonl
+data: data
+splits: {train: train.jsonl, dev: dev.jsonl, test: test.jsonl}
+types: [anatomy]
+"""
+PROTOCOL = """
+batch: 2
+learning_rate: 1.0e-2
+epochs: 8
+seeds: 2
+source: chosen so that a tiny model learns
+"""
+
+
+def write_split(file: Path, numbers: range) -> None:
+    lines = []
+    for number in numbers:
+        word = WORDS[number % len(WORDS)]
+        text = f"le patient {number} traite {'la' if number % 2 else 'du'} {word} et fièvre"
+        start = text.index(word)
+        lines.append({"text": text, "entities": [{"start": start, "end": start + len(word), "label": "anatomy"}]})
+    file.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("task")
+    for folder in ("protocols", "data"):
+        (root / folder).mkdir()
+    (root / "tiny.yaml").write_text(RECIPE)
+    (root / "protocols" / "p.yaml").write_text(PROTOCOL)
+    for split, numbers in {"train": range(16), "dev": range(30, 36), "test": range(40, 46)}.items():
+        write_split(root / "data" / f"{split}.jsonl", numbers)
+    write_roberta(root / "wide", width=32)
+    write_roberta(root / "narrow", width=16)
+    return root
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_pictures_of_points():
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("draw_scores", "draw_curves"):
+            patch.setattr(f"downstream.results.{name}", lambda *_: None)
+        yield
+
+
+def by_documents(task: Path, output: Path, *more) -> list[str]:
+    models = ["--model", task / "wide", "--model", f"small={task / 'narrow'}"]
+    options = ["--sizes", "2,8,all", "--protocol", "p", "--device", "cpu", "--output", output]
+    return [str(word) for word in ("documents", task / "tiny.yaml", *models, *options, *more)]
+
+
+@pytest.fixture(scope="module")
+def done(task, tmp_path_factory) -> Path:
+    output = tmp_path_factory.mktemp("curves")
+    main(by_documents(task, output))
+    return output
+
+
+def read(file: Path) -> dict:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_a_point_a_size_and_model(done):
+    curves = read(done / "curves.json")
+    assert {name: [point["x"] for point in line] for name, line in curves["lines"].items()} == {
+        "wide": [2, 8, 16], "small": [2, 8, 16]
+    }  # fmt: skip
+    for line in curves["lines"].values():
+        assert line[0]["mean"] < line[2]["mean"]  # more documents are better, so equal curves say something
+        for point in line:
+            assert len(point["values"]) == 2
+            assert point["interval"]["figure"] == pytest.approx(point["mean"])  # the tallies are those of the figure
+            assert point["interval"]["low"] <= point["mean"] <= point["interval"]["high"]
+    assert (done / "curves.png").read_bytes().startswith(b"\x89PNG")
+    text = (done / "curves.md").read_text(encoding="utf-8")
+    assert "micro f1 on dev" in text and "Scores are of dev" in text and "| 16 | " in text
+
+
+def test_dev_is_whole_at_every_size_and_test_is_not_read(done):
+    for folder in (done / "wide").iterdir():
+        metrics = read(folder / "metrics.json")
+        assert "test" not in metrics and metrics["data"][0]["dev"]["items"] == 6
+    few, whole = (read(done / "wide" / name / "metrics.json") for name in ("documents-2", "documents-all"))
+    assert (few["train_documents"], whole["train_documents"]) == (2, None)
+    assert (few["data"][0]["train"]["items"], whole["data"][0]["train"]["items"]) == (2, 16)
+    assert "2 training documents**" in (done / "wide" / "documents-2" / "table.md").read_text()
+
+
+def test_broken_off_it_goes_on_to_the_same_curves(task, done, tmp_path, monkeypatch):
+    fit, fits = Encoder.fit, []
+
+    def counted(self, *args, **keys):
+        fits.append(1)
+        if len(fits) == 6:  # the second seed of the third point
+            raise KeyboardInterrupt
+        return fit(self, *args, **keys)
+
+    monkeypatch.setattr(Encoder, "fit", counted)
+    with pytest.raises(KeyboardInterrupt):
+        main(by_documents(task, tmp_path))
+    assert not (tmp_path / "curves.json").exists()
+    main(by_documents(task, tmp_path))
+    assert len(fits) == 12 + 1
+    for name in ("curves.json", "curves.md"):
+        assert (tmp_path / name).read_bytes() == (done / name).read_bytes()
+
+
+def test_a_point_is_repeated_alone_with_as_many_updates_as_of_all(task, done, tmp_path, monkeypatch):
+    update, updates = training._update, []
+    monkeypatch.setattr(training, "_update", lambda *words: updates.append(1) or update(*words))
+    words = [task / "tiny.yaml", "--model", task / "wide", "--protocol", "p", "--device", "cpu", "--dev-only"]
+    finetune.main([*map(str, words), "--train-documents", "2", "--seeds", "1", "--output", str(tmp_path)])
+    one, other = (read(folder / "seed-1" / "metrics.json") for folder in (tmp_path, done / "wide" / "documents-2"))
+    assert len(updates) == 8 * 16 / 2
+    assert (one["dev"], one["conditions"]) == (other["dev"], other["conditions"])
+    assert one["drawn_for_training"] == other["drawn_for_training"]
+
+
+def test_another_number_of_documents_does_not_go_on_from_these(task, done):
+    output = done / "wide" / "documents-2"
+    words = [task / "tiny.yaml", "--model", task / "wide", "--protocol", "p", "--device", "cpu", "--dev-only"]
+    for more in ([], ["--train-documents", "3"]):
+        with pytest.raises(InputError, match=r"made under other conditions \(train_documents\)"):
+            finetune.main([*map(str, words), *more, "--output", str(output)])
+
+
+def test_more_documents_than_there_are_are_refused_before_anything_is_cleared(task, done):
+    output = done / "wide" / "documents-2"
+    words = [task / "tiny.yaml", "--model", task / "wide", "--protocol", "p", "--device", "cpu", "--dev-only"]
+    with pytest.raises(InputError, match="tiny: 17 documents cannot be drawn from the 16 of the training split"):
+        finetune.main([*map(str, words), "--train-documents", "17", "--overwrite", "--output", str(output)])
+    assert (output / "metrics.json").is_file()
+    with pytest.raises(InputError, match="--sizes: 17 documents, but tiny trains on 16"):
+        main([word.replace("2,8,all", "2,17") for word in by_documents(task, output / "none")])
+    assert not (output / "none").exists()
+
+
+def test_checkpoints_of_a_run_on_test(task, tmp_path):
+    for name, step in {"b": 10, "a": 200}.items():
+        shutil.copytree(task / "narrow", tmp_path / "run" / name)
+        (tmp_path / "run" / name / "README.md").write_text(f"| | |\n|---|---|\n| updates | {step} |\n")
+    words = ["steps", task / "tiny.yaml", "--models", tmp_path / "run", f"other=50:{task / 'wide'}"]
+    words += ["--protocol", "p", "--device", "cpu", "--seeds", "1", "--test", "--output", tmp_path / "out"]
+    main([str(word) for word in words])
+    curves = read(tmp_path / "out" / "curves.json")
+    assert [(name, point["x"]) for name, line in curves["lines"].items() for point in line] == [
+        ("run", 10), ("run", 200), ("other", 50)
+    ]  # fmt: skip
+    alone = read(tmp_path / "out" / "run" / "step-200" / "metrics.json")
+    assert curves["split"] == "test" and curves["lines"]["run"][1]["values"] == alone["test"]["micro"]["f1"]["values"]
+    assert "Scores are of test" in (tmp_path / "out" / "curves.md").read_text(encoding="utf-8")
