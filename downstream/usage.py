@@ -14,8 +14,8 @@ from downstream.tasks.reading import ExtractiveAnswers
 from downstream.tasks.relations import MARKS, Relations
 from downstream.tasks.similarity import Similarity
 
-SENTENCE = '"Le patient a mal au foie."'
-SECOND = '"Il souffre du foie."'
+SENTENCE = '"Le patient a une douleur du foie."'
+SECOND = '"Douleur du foie."'
 LONG = (
     "The pipeline cuts nothing: a text of more tokens than the model has positions for ends in an error, and "
     "`truncation=True` would drop its end. The scoring read such texts in overlapping windows of {longest} "
@@ -105,12 +105,12 @@ def _labels(task: TextClassification, item: Any, longest: int) -> Usage:
 def _relations(task: Relations, item: Any, longest: int) -> Usage:
     marks = [f"{opening}...{closing}" for opening, closing in MARKS]
     shown = {
-        "replaced": "Each of the two mentions is replaced by its type in capitals, as in `@CHEMICAL$`",
+        "replaced": "Each of the two mentions is replaced by its type in capitals, as in `@DRUG$`",
         "marked": f"The first argument stands in `{marks[0]}`, the second in `{marks[1]}`",
     }
     example = {
-        "replaced": '"@CHEMICAL$ soulage la @DISORDER$."',
-        "marked": '"<< Aspirine >> contre la [[ fièvre ]]."',
+        "replaced": '"@DRUG$ et @DISEASE$."',
+        "marked": '"<< Aspirine >> et [[ fièvre ]]."',
     }
     how = task.recipe.show
     limits = f"{shown[how]}; a text with three mentions is read once for each pair. {LONG.format(longest=longest)}"
@@ -184,7 +184,7 @@ def answer(question, candidates):
     return {result}
 
 
-print(answer("Quel organe fait la bile ?", ["le foie", "le rein"]))
+print(answer("Où est la douleur ?", ["le foie", "le rein"]))
 '''
     name = "ranking of answers" if ranks else "multiple choice"
     return Usage("text-classification", name, code, LONG.format(longest=longest))

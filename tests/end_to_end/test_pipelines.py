@@ -22,7 +22,7 @@ FAMILIES = {  # recipe, form of the data
     "entities_by_type": ("kind: ner\nformat: jsonl\ntypes: [organ, drug]\nnested: per_type", "entities"),
     "label": (f"kind: classification\n{TABLE}reader: {{text: first, label: label}}", "rows"),
     "labels": (
-        f"kind: classification\n{TABLE}multi_label: true\nreader: {{text: second, label: labels, separator: '+'}}",
+        f"kind: classification\n{TABLE}multi_label: true\nreader: {{text: some, label: labels, separator: '+'}}",
         "rows",
     ),
     "pair": (f"kind: classification\n{TABLE}reader: {{text: first, second: second, label: label}}", "rows"),
@@ -32,7 +32,7 @@ FAMILIES = {  # recipe, form of the data
         "rows",
     ),
     "choice": (
-        "kind: choice\nformat: options\nreader: {question: first, options: {a: organ, b: drug}, right: right}",
+        "kind: choice\nformat: options\nreader: {question: first, options: {a: a, b: b}, right: right}",
         "rows",
     ),
     "ranking": (
@@ -53,15 +53,17 @@ def row(number: int) -> dict:
     first, word = text_of(number)
     second, other = text_of(number * 3 + 1)
     kinds = ["organ" if one in ORGANS else "drug" for one in (word, other)]
+    candidates = (ORGANS[number % 3], DRUGS[number % 2])
     return {
         "first": first,
         "second": f"{second} {word}",
         "label": kinds[0],
-        "labels": "+".join(dict.fromkeys(kinds)),
+        "some": f"{word} {other}" if number % 2 else word,
+        "labels": "+".join(dict.fromkeys(kinds[: 1 + number % 2])),
         "score": float(kinds[0] == kinds[1]) * 4 + number % 2,
-        "organ": ORGANS[number % 3],
-        "drug": DRUGS[number % 2],
-        "right": "a" if kinds[0] == "organ" else "b",
+        "a": candidates[number % 2],
+        "b": candidates[1 - number % 2],
+        "right": "ba"[number % 2],  # the drug
     }
 
 
@@ -106,9 +108,9 @@ def inputs(name: str, number: int) -> list:
         "entities": [document(number)["text"]],
         "entities_by_type": [document(number)["text"]],
         "label": [one["first"]],
-        "labels": [one["second"]],
+        "labels": [one["some"]],
         "relation": [one["first"]],
-        "choice": [one["first"], [one["organ"], one["drug"]]],
+        "choice": [one["first"], [one["a"], one["b"]]],
         "ranking": [one["first"], [*ORGANS[:2], *DRUGS]],
         "reading": ["une fièvre" if number % 4 == 3 else "la douleur", one["first"]],
     }.get(name, [one["first"], one["second"]])
