@@ -1,8 +1,8 @@
 """A learner on a task over several seeds and folds: what is finished is not done again, what is written is whole.
 
 An output folder holds seed-N/ (seed-N-fold-K/ of cross-validation), each with metrics.json and predictions.jsonl;
-model/, of the best of them on dev; splits.json, the ids in each split of each fold, where splits were drawn; and
-metrics.json, table.md, scores.png and curves.png over all.
+model/, of the best of them on dev, with its card (README.md); splits.json, the ids in each split of each fold, where
+splits were drawn; and metrics.json, table.md, scores.png and curves.png over all.
 """
 
 import json
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from downstream.card import write_card
 from downstream.files import InputError, directory_written_whole, write_json
 from downstream.leakage import in_training
 from downstream.learners.base import Learner
@@ -21,6 +22,7 @@ from downstream.memory import peak, reset_peak
 from downstream.results import summarise, write_results
 from downstream.splits import Part, Splits, with_fewer
 from downstream.tasks.base import Encoded, Task
+from downstream.usage import usage_of
 
 ONE = re.compile(r"seed-\d+(-fold-\d+)?")
 RESULTS = ("metrics.json", "table.md", "scores.png", "curves.png", "splits.json")
@@ -80,7 +82,9 @@ class Experiment:
         summary = summarise(results, self.conditions, self.task)
         summary["shared_with_training"] = [in_training(self.task, splits) for splits in self.folds]
         if self.learner.saves:
-            summary["model_seed"] = json.loads((self.output / "model" / "finetuning.json").read_text())["seed"]
+            kept = self._kept()
+            summary |= {"model_seed": kept.seed, "model_fold": kept.fold}
+            self._write_card(summary, kept)
         summary["seconds"] = round(time.perf_counter() - started, 1)
         return write_results(summary, self.output)
 
@@ -97,6 +101,17 @@ class Experiment:
         if self.train_documents is None:
             return splits
         return splits | {"train": with_fewer(self.task, splits["train"], self.train_documents, unit.seed)}
+
+    def _kept(self) -> Unit:
+        """Whose model is in the output."""
+        notes = json.loads((self.output / "model" / "finetuning.json").read_text(encoding="utf-8"))
+        return Unit(notes["seed"], notes["fold"])
+
+    def _write_card(self, summary: dict, kept: Unit) -> None:
+        """Of what the model in the output scored itself, and of the mean over all seeds."""
+        result = self.finished(kept) or self.run_one(kept)  # more seeds may have been asked for once, and removed
+        usage = usage_of(self.task, self.folds[0]["train"].items[0], summary["max_tokens"])
+        write_card(self.output / "model", summary, result, usage)
 
     def _write_splits(self) -> None:
         """The ids of what was drawn; official splits are known by their files."""

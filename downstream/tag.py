@@ -2,21 +2,22 @@
 
 As the model was scored: no text is cut off, and a word's tag is that of its first token. (transformers' pipeline for
 token classification asks every token, and so may begin or end an entity inside a word.) Writes a JSON line a document,
-{"id", "text", "entities": [{"start", "end", "label"}]}, offsets in characters: what recipes of `format: jsonl` read,
-once the entities are corrected.
+{"id", "text", "entities": [{"start", "end", "label"}]}, offsets in characters; or, with `--format brat`, a folder that
+brat opens. Recipes of `format: jsonl` or `brat` read it once the entities are corrected.
 """
 
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tqdm import tqdm
 
 from downstream import models
-from downstream.documents import Document
+from downstream.documents import Document, Entity
 from downstream.files import InputError, exit_with_sentence, files_of, read_text, written_whole
+from downstream.readers import brat
 from downstream.spans import Span
 from downstream.tasks import task_of
 from downstream.tasks.ner import NamedEntities
@@ -90,12 +91,26 @@ def read_texts(paths: list[Path]) -> list[tuple[str, str]]:
     return [(name, read_text(file)) for name, file in found.items()]
 
 
-def records(tagger: Tagger, texts: list[tuple[str, str]]) -> Iterator[dict]:
-    """What the output holds, a record a document."""
-    for start in range(0, len(texts), TOGETHER):
-        some = texts[start : start + TOGETHER]
-        for (name, text), spans in zip(some, tagger([text for _, text in some]), strict=True):
-            yield {"id": name, "text": text, "entities": [span._asdict() for span in spans]}
+def tagged(tagger: Tagger, texts: list[tuple[str, str]], found: Counter) -> Iterator[Document]:
+    """The documents with their entities, which are counted by label."""
+    with tqdm(total=len(texts), unit="document") as progress:
+        for start in range(0, len(texts), TOGETHER):
+            some = texts[start : start + TOGETHER]
+            for (name, text), spans in zip(some, tagger([text for _, text in some]), strict=True):
+                found.update(span.label for span in spans)
+                yield Document(name, text, [Entity(label, ((begin, end),)) for begin, end, label in spans])
+                progress.update()
+
+
+def write_jsonl(documents: Iterable[Document], file: Path) -> None:
+    """A line a document."""
+    with written_whole(file) as handle:
+        for one in documents:
+            spans = [{"start": entity.start, "end": entity.end, "label": entity.label} for entity in one.entities]
+            handle.write(json.dumps({"id": one.id, "text": one.text, "entities": spans}, ensure_ascii=False) + "\n")
+
+
+WRITERS = {"jsonl": write_jsonl, "brat": brat.write}
 
 
 def main() -> None:
@@ -103,15 +118,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m downstream.tag", description=__doc__.split("\n\n")[0])
     parser.add_argument("texts", nargs="+", type=Path, metavar="PATH", help=".txt files, a document each, or folders")
     parser.add_argument("--model", required=True, type=Path, help="the folder `model` of a downstream.finetune run")
-    parser.add_argument("--output", required=True, type=Path, help="the .jsonl to write")
+    parser.add_argument("--output", required=True, type=Path, help="the .jsonl, or of brat the new folder, to write")
+    parser.add_argument(
+        "--format", choices=tuple(WRITERS), default="jsonl", help="default jsonl: one file, easily read"
+    )
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
     args = parser.parse_args()
     texts, tagger = read_texts(args.texts), Tagger(args.model, args.device)
     found: Counter = Counter()
-    with written_whole(args.output) as handle:
-        for record in tqdm(records(tagger, texts), total=len(texts), unit="document"):
-            found.update(entity["label"] for entity in record["entities"])
-            handle.write(json.dumps(record, ensure_ascii=False) + "\n")
+    WRITERS[args.format](tagged(tagger, texts, found), args.output)
     types = ", ".join(f"{count} {label}" for label, count in found.most_common()) or "none"
     print(f"{len(texts)} documents, {found.total()} entities ({types}): {args.output}")
 

@@ -1,6 +1,7 @@
 """Seeds and folds of an experiment: what is finished stays, what is refused, what is written; without a model."""
 
 import json
+import shutil
 from collections import Counter
 
 import pytest
@@ -14,6 +15,10 @@ from downstream.metrics.seeds import over_folds
 from downstream.splits import Part
 from downstream.tasks.base import Encoded
 
+PROTOCOL = {
+    "name": "none", "changed": [], "source": "", "epochs": 1, "updates": None, "batch": 1, "learning_rate": 0.1
+}  # fmt: skip
+
 
 class Guesser(Learner):
     """Finds the entities of the documents whose number its seed, or `luck`, divides."""
@@ -23,8 +28,8 @@ class Guesser(Learner):
 
     def __init__(self, task, luck=None, dies_at=None):
         self.task, self.luck, self.dies_at, self.fits = task, luck or {}, dies_at, 0
-        model = {"folder": "guesser", "random_init": False, "frozen": False}
-        self.conditions = {"model": model, "protocol": {"name": "none", "changed": []}}
+        model = {"folder": "guesser", "architecture": "none", "random_init": False, "frozen": False, "sha256": ""}
+        self.conditions = {"model": model, "protocol": PROTOCOL, "max_tokens": 8, "precision": "fp32", "device": "cpu"}
 
     def encode(self, items, training):
         return Encoded(items, [None] * len(items), Counter(training=int(training)))
@@ -70,6 +75,7 @@ def experiment(output, folds=1, task=None, **learner):
     splits = [{name: one[name] for name in ("train", "dev", "test")} for one in splits]
     guesser = Guesser(task, **learner)
     conditions = {"task": "tiny", "recipe": task.recipe.as_dict(), **guesser.conditions}
+    conditions |= {"selection": {"by": "hand"}, "versions": {}}
     return Experiment(task, guesser, splits, output, conditions)
 
 
@@ -93,7 +99,10 @@ def test_a_seed_has_a_folder_and_the_best_on_dev_is_the_model(tmp_path, without_
     experiment(tmp_path / "out", luck={1: 5, 2: 1, 3: 1}).run(3)
     assert names_in(tmp_path / "out") == ["metrics.json", "model", "seed-1", "seed-2", "seed-3", "table.md"]
     metrics = metrics_of(tmp_path / "out")
-    assert metrics["seeds"] == [1, 2, 3] and metrics["model_seed"] == 2  # of equals the first
+    assert metrics["seeds"] == [1, 2, 3]
+    assert (metrics["model_seed"], metrics["model_fold"]) == (2, None)  # of equals the first
+    card = (tmp_path / "out" / "model" / "README.md").read_text()
+    assert "micro f1, mean of 3 seeds" in card and "micro f1, this folder's model, seed 2" in card
     scores = [json.loads((tmp_path / "out" / f"seed-{seed}" / "metrics.json").read_text()) for seed in (1, 2, 3)]
     assert metrics["dev"]["micro"]["f1"]["values"] == [one["dev"]["micro"]["f1"] for one in scores]
     assert [one["fold"] for one in scores] == [None] * 3
@@ -122,7 +131,8 @@ def test_the_score_of_a_seed_is_the_mean_of_its_folds_and_supports_are_summed(tm
     assert len(metrics["data"]) == 3 and len(metrics["seconds_per_seed"]) == 2
     assert len(metrics["curves"]) == len(metrics["best_epochs"]) == 6
     notes = json.loads((tmp_path / "out" / "model" / "finetuning.json").read_text())
-    assert (notes["seed"], notes["fold"]) == (1, 1)
+    assert (notes["seed"], notes["fold"]) == (1, 1) == (metrics["model_seed"], metrics["model_fold"])
+    assert "this folder's model, seed 1, fold 1" in (tmp_path / "out" / "model" / "README.md").read_text()
 
 
 def test_folds_are_drawn_too(tmp_path):
@@ -157,13 +167,24 @@ def test_a_lost_model_is_that_of_the_best_again(tmp_path, without_pictures):
     luck = {1: 5, 2: 1, 3: 2}
     experiment(tmp_path / "out", luck=luck).run(3)
     before = metrics_of(tmp_path / "out")
-    (tmp_path / "out" / "model" / "finetuning.json").unlink()
-    (tmp_path / "out" / "model").rmdir()
+    shutil.rmtree(tmp_path / "out" / "model")
     again = experiment(tmp_path / "out", luck=luck)
     again.run(3)
     assert again.learner.fits == 1
     assert json.loads((tmp_path / "out" / "model" / "finetuning.json").read_text())["seed"] == 2
     assert without_times(metrics_of(tmp_path / "out")) == without_times(before)
+
+
+def test_a_card_tells_of_its_model_also_where_fewer_seeds_are_asked_for(tmp_path, without_pictures):
+    luck = {1: 5, 2: 1, 3: 2}
+    experiment(tmp_path / "out", luck=luck).run(3)
+    again = experiment(tmp_path / "out", luck=luck)
+    again.run(1)
+    card = (tmp_path / "out" / "model" / "README.md").read_text()
+    assert "this folder's model, seed 2" in card and "mean of 1 seed\n" in card and not again.learner.fits
+    shutil.rmtree(tmp_path / "out" / "seed-2")
+    experiment(tmp_path / "out", luck=luck).run(1)
+    assert (tmp_path / "out" / "model" / "README.md").read_text() == card
 
 
 def test_other_conditions_are_refused_before_anything_is_trained_or_written(tmp_path, without_pictures):
@@ -185,7 +206,7 @@ def test_a_model_of_other_conditions_is_replaced_where_no_unit_is_left(tmp_path,
         file.unlink()
     (tmp_path / "out" / "seed-1").rmdir()
     other = experiment(tmp_path / "out", luck={1: 5})
-    other.conditions["protocol"]["changed"] = ["luck"]
+    other.conditions["protocol"] = PROTOCOL | {"changed": ["luck"]}
     other.run(1)
     notes = json.loads((tmp_path / "out" / "model" / "finetuning.json").read_text())
     assert notes["conditions"]["protocol"]["changed"] == ["luck"]

@@ -1,12 +1,17 @@
 """Tagging raw text with a fine-tuned model. That it finds what was scored: tests/end_to_end/test_finetune.py."""
 
+import re
 import sys
+from collections import Counter
 
 import pytest
 from tiny_models import write_roberta
 
 from downstream import tag
+from downstream.documents import Document, Entity, Labels
 from downstream.files import InputError
+from downstream.readers import ENTITIES
+from downstream.spans import Span
 
 
 def test_texts_are_read_from_files_and_folders(tmp_path):
@@ -45,3 +50,32 @@ def test_a_model_that_was_not_fine_tuned_here_is_refused_and_nothing_is_written(
     said = capsys.readouterr().err
     assert stop.value.code == 2 and "no finetuning.json in it" in said and said.count("\n") == 1
     assert not (tmp_path / "out.jsonl").exists()
+
+
+class Finder:
+    """Finds every `foie`."""
+
+    def __init__(self, *_):
+        pass
+
+    def __call__(self, texts):
+        return [[Span(one.start(), one.end(), "organ") for one in re.finditer("foie", text)] for text in texts]
+
+
+def test_entities_are_written_for_brat_or_a_line_a_document_and_read_back_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tag, "Tagger", Finder)
+    (tmp_path / "letters" / "may").mkdir(parents=True)
+    for name, text in {"may/one": "le foie\r\net le foie", "two": "rien"}.items():
+        (tmp_path / "letters" / f"{name}.txt").write_text(text, encoding="utf-8", newline="")
+    read = {}
+    for form, output in {"brat": "corrected", "jsonl": "out.jsonl"}.items():
+        command = ["tag", tmp_path / "letters", "--model", "m", "--output", tmp_path / output, "--format", form]
+        monkeypatch.setattr(sys, "argv", [str(part) for part in command])
+        tag.main()
+        assert "2 documents, 2 entities (2 organ)" in capsys.readouterr().out
+        read[form] = ENTITIES[form](tmp_path / output, Labels(("organ",)), Counter())
+    organs = [Entity("organ", ((3, 7),)), Entity("organ", ((15, 19),))]
+    assert read["brat"] == read["jsonl"] == [
+        Document("may/one", "le foie\r\net le foie", organs), Document("two", "rien", [])
+    ]  # fmt: skip
+    assert (tmp_path / "corrected" / "may" / "one.ann").read_text().startswith("T1\torgan 3 7\tfoie\n")
