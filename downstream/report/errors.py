@@ -35,7 +35,7 @@ def examples(group: Group, run: Run, wrong: dict[Place, float]) -> list[Table]:
 
 
 def side_by_side(group: Group, wrong: dict[str, dict[Place, float]]) -> list[Table]:
-    """Items that the first seed of one model has right and that of another wrong; in most seeds, first."""
+    """Items that the first seeds of the models answer differently; first those that one has right and another wrong."""
     spread = _disagreements(group, wrong)
     rows = []
     for place in _one_a_document(group.first, sorted(spread, key=lambda place: (-spread[place], place)), SENTENCES):
@@ -47,12 +47,10 @@ def side_by_side(group: Group, wrong: dict[str, dict[Place, float]]) -> list[Tab
 
 
 def _disagreements(group: Group, wrong: dict[str, dict[Place, float]]) -> dict[Place, float]:
-    """How far the models are apart, as a mean over their seeds, at each place where their first seeds are not alike."""
-    kind = group.first.metrics["kind"]
-    firsts = [wrong_places(kind, run.predictions[0]) for run in group.runs]
-    spread = {}
-    for place in {place for one in firsts for place in one}:
-        if len({one.get(place, 0.0) for one in firsts}) > 1:
+    """How far the models are apart in how often they are wrong, at each place where their first seeds differ."""
+    kind, spread = group.first.metrics["kind"], {}
+    for place in {place for one in wrong.values() for place in one}:
+        if len({shown(kind, run.predictions[0], place, "predicted")[1] for run in group.runs}) > 1:
             means = [wrong[run.name].get(place, 0.0) / len(run.predictions) for run in group.runs]
             spread[place] = max(means) - min(means)
     return spread

@@ -184,6 +184,21 @@ def test_models_are_shown_on_the_items_that_only_one_has_right(pair):
     assert [row[2:] for row in table.rows[:3]] == [["gold", "no"], ["mine", "no"], ["other", "yes"]]
 
 
+def test_models_that_are_wrong_in_different_ways_are_shown_too(tmp_path):
+    task, items, answers = entities()
+    folders = [output_of(tmp_path / name, task, items, [answers[:number] + [[[]]] * (2 - number)], model=name)
+               for number, name in enumerate(("none", "first", "both"))]  # fmt: skip
+    (one,) = groups_of(*folders)
+    (table,) = side_by_side(one, {run.name: amounts(run) for run in one.runs})
+    assert [row[0] for row in table.rows] == ["d1"] * 4 + ["d2"] * 4  # of d1 the line that some have right
+    assert table.rows[:3] == [["d1", "gold", "le [foie|anatomy]"], ["d1", "none", "le foie"],
+                              ["d1", "first", "le {foie|anatomy}"]]  # fmt: skip
+    assert [row[2] for row in table.rows[6:]] == [
+        "toux et fièvre le soir",
+        "{toux|symptom} et fièvre {le|symptom} soir",
+    ]
+
+
 @pytest.mark.parametrize("kind", families())
 def test_every_family_has_its_report(tmp_path, kind):
     task, items, answers = families()[kind]
