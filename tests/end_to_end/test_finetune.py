@@ -218,7 +218,9 @@ def test_a_second_call_goes_on_from_finished_seeds_and_gets_the_same_scores(task
 def test_other_conditions_are_refused_or_overwritten(task, tmp_path, monkeypatch):
     quick = ("--seeds", "1", "--set", "epochs=1", "--dev-only")
     run(monkeypatch, *command(task, tmp_path / "out", *quick))
-    with pytest.raises(finetune.InputError, match=r"seed-1/metrics.json: made under other conditions \(protocol\)"):
+    with pytest.raises(
+        finetune.InputError, match=r"seed-1/metrics.json: made under other conditions \(protocol, selection\)"
+    ):
         run(monkeypatch, *command(task, tmp_path / "out", *quick, "--set", "batch=4"))
     metrics = run(monkeypatch, *command(task, tmp_path / "out", *quick, "--set", "batch=4", "--overwrite"))
     assert metrics["protocol"]["batch"] == 4

@@ -135,7 +135,7 @@ def test_a_given_grid_replaces_the_files_key_by_key_and_a_set_key_is_not_searche
         ("{max_tokens: [64]}", "'max_tokens' cannot be searched"),
         ("{epochs: 3}", "epochs is 3; a list of values"),
         ("{epochs: []}", "epochs is []; a list of values"),
-        ("{epochs: [1, long]}", "epochs is 'long'; int or NoneType is needed"),
+        ("{epochs: [1, long]}", "epochs is 'long'; int or null is needed"),
         ("{epochs: [1, 0]}", "epochs is 0; it starts at 1"),
         ("{updates: [5]}", "either epochs or updates"),
     ],

@@ -100,7 +100,6 @@ def test_files_of_a_folder_follow_each_other(tmp_path):
         ("texte\tlabel\nUn.\tfoie\n", "line 1: 0 columns are named 'avis'"),
         ("texte\tavis\tavis\nUn.\tfoie\tfoie\n", "line 1: 2 columns are named 'avis'"),
         ("", "line 1: 0 columns are named 'texte'"),
-        ("texte\tavis\n", "no item in it"),
     ],
 )
 def test_tables_name_file_and_line_of_a_bad_row(tmp_path, content, complaint):
@@ -243,7 +242,3 @@ def test_settings_are_checked_before_any_file_is_read():
     with pytest.raises(InputError, match="the format needs the setting 'label'"):
         check_settings(TEXTS["table"], {"text": 1}, "recipe.yaml")
     check_settings(ENTITIES["jsonl"], {}, "recipe.yaml")
-
-
-def test_a_path_that_is_not_there_is_refused(tmp_path):
-    assert "no such file or folder" in refused(PAIRS["table"], tmp_path / "a.tsv", first=1, second=2, score=3)

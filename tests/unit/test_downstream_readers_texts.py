@@ -46,7 +46,6 @@ def test_hallmarks_unknown_or_without_their_text_are_refused(tmp_path):
     assert "7.txt, line 1, sentence 2: 'Sleeping' is not known" in sentence
     (tmp_path / "text" / "7.txt").unlink()
     assert "7.txt is in text/ or in labels/ but not in both" in refused(TEXTS["hoc"], tmp_path, HALLMARKS)
-    assert "no item in it" in refused(TEXTS["hoc"], tmp_path / "text", HALLMARKS)
 
 
 def test_hallmarks_in_mixed_encodings_are_refused(tmp_path):

@@ -150,7 +150,8 @@ def test_what_the_page_of_the_papers_names_is_there(repository):
     for module in modules:
         path = repository / module.replace(".", "/")
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
-    files = set(re.findall(r"(?:recipes|tests|docs|alibert_fairseq|downstream|preprocess)/[\w/.]*\.\w+", text))
-    files |= {f"docs/{name}" for name in re.findall(r"\]\(((?:results/)?\w+\.md)", text)}
+    files = {f"docs/{name}" for name in re.findall(r"\]\(([\w/]+\.md)", text)}
+    text = re.sub(r"\]\([\w/]+\.md", "", text)
+    files |= set(re.findall(r"(?:recipes|tests|docs|alibert_fairseq|downstream|preprocess)/[\w/.]*\.\w+", text))
     assert len(files) >= 12
     assert [file for file in sorted(files) if not (repository / file).is_file()] == []
