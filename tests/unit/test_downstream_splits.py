@@ -173,7 +173,7 @@ def test_fewer_documents_are_among_more_of_them_and_no_group_is_divided(groups, 
     whole = Part(items_of(task, ids), Counter(read=7, nothing=0))
     small, large = (with_fewer(task, whole, number, seed) for number in (fewer, more))
     assert documents_in(task, small) <= documents_in(task, large) <= documents_in(task, whole)
-    assert len(documents_in(task, small)) == fewer and len(small.items) == 3 * fewer
+    assert documents_in(task, small) == set(drawn_order(groups, seed)[:fewer]) and len(small.items) == 3 * fewer
     assert [item for item in whole.items if item in large.items] == large.items  # in their order
     assert small.counts == {"read": 7, "nothing": 0, "documents left out of training": len(groups) - fewer}
     assert "nothing" in small.counts and "documents left out of training" not in whole.counts
