@@ -10,6 +10,7 @@ from downstream.files import InputError
 from downstream.metrics import resampling
 from downstream.metrics.tallies import figure
 from downstream.report import data_sets, judged, leaks, main, published
+from downstream.report.answers import marked
 from downstream.report.confusion import matrices
 from downstream.report.errors import amounts, examples, side_by_side
 from downstream.report.groups import group
@@ -166,6 +167,11 @@ def test_errors_of_entities_are_shown_in_their_line_with_marks(tmp_path):
         ["d2", "[toux|symptom] et [fièvre|symptom] le soir", "{toux|symptom} et fièvre {le|symptom} soir",
          "1 of 1 seeds"],
     ]  # fmt: skip
+
+
+def test_an_entity_inside_another_is_marked_inside_it():
+    spans = [(3, 18, "outer"), (10, 18, "inner"), (0, 2, "before")]
+    assert marked("le cancer du foie est", spans, 3, 19, "[]") == "… [cancer [du foie |inner]|outer]e …"
 
 
 def test_what_most_seeds_get_wrong_comes_first(tmp_path):
