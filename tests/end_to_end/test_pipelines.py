@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from card_code import answers
+from card_code import BLOCK, answers, code_of
 from tiny_models import write_roberta
 from tokenizers import Tokenizer, processors
 
@@ -180,6 +180,14 @@ def test_the_code_on_the_card_answers_what_was_scored(runs, name):
     found = answers(runs[name])
     assert [told(name, one) for one in found] == scored(name, runs[name])
     assert len({json.dumps(one) for one in found}) > 1  # a model that has learned
+
+
+def test_the_page_of_the_docs_shows_the_same_code(runs, repository):
+    shown = BLOCK.findall((repository / "docs/downstream/using_models.md").read_text(encoding="utf-8"))
+    assert {name: code_of(run) in shown for name, run in runs.items() if name != "relation"} == dict.fromkeys(
+        FAMILIES.keys() - {"relation"},
+        True,  # a relation's is that of a label with another text
+    )
 
 
 @pytest.mark.skipif(

@@ -108,14 +108,21 @@ def test_the_prose_tells_whose_figures_they_are_and_how_they_came_about(tmp_path
     text = written(tmp_path)
     assert "| micro | 0.500 ± 0.100 |" in text and "| micro f1 | 0.750 |" in text
     assert "those of seed 2, which had the best micro f1 on dev" in text
-    for said in ("`small`: roberta, 1,234 parameters", "`ab1`", "- seqeval mode: strict", "| train | 9 | 7 organ |"):
+    for said in (
+        "from the encoder `small`: roberta, 1,234 parameters",
+        "`ab1`",
+        "- seqeval mode: strict",
+        "| train | 9 | 7 organ |",
+    ):
         assert said in text
     assert "| batch, learning rate, length | 8, 0.0005, at most 3 epochs |" in text
     assert "changed by hand" not in text and "Splits were drawn" not in text
     model = summary()["model"] | {"random_init": True}
     drawn = summary()["recipe"] | {"splits": {"all": "x"}, "split_seed": 5}
     other = written(tmp_path, summary(model=model, recipe=drawn), KEPT | {"fold": 3})
-    assert "from random weights of the architecture of `small`" in other
+    assert "from random weights of the architecture of `small`" in other and "frozen" not in text + other
+    probe = written(tmp_path, summary(model=summary()["model"] | {"frozen": True}))
+    assert "from the encoder `small` (frozen; only the head was trained)" in probe
     assert "Splits were drawn with seed 5" in other and "those of seed 2, fold 3" in other
 
 
