@@ -28,7 +28,7 @@ learning_rate: 2.0e-3
 epochs: 3
 source: chosen so that a tiny model learns
 """
-GRID = ["--grid", "learning_rate=1e-2,1e-6", "--grid", "epochs=3,4"]
+GRID = ["--grid", "learning_rate=1e-6,1e-2", "--grid", "epochs=3,4"]
 
 
 def write_split(file: Path, numbers: range) -> None:
@@ -96,7 +96,7 @@ def test_the_better_point_wins_and_every_trial_is_told(done):
     assert all(trial["state"] == "complete" and len(trial["dev"]) == 1 for trial in by_point.values())
     assert {point: trial["epochs"] for point, trial in by_point.items()} == {point: point[1] for point in by_point}
     assert record["dev"] == max(trial["dev"][0] for trial in by_point.values())
-    assert record["grid"] == {"learning_rate": [1e-2, 1e-6], "epochs": [3, 4]} and record["sampler_seed"] == 1
+    assert record["grid"] == {"learning_rate": [1e-6, 1e-2], "epochs": [3, 4]} and record["sampler_seed"] == 1
     assert set(record["data_sha256"][0]) == {"train", "dev"} and "optuna" in record["versions"]
     table = (output / "selection.md").read_text().splitlines()
     assert table[2].startswith("| 0.01 |") and table[-1].startswith("chosen: learning_rate 0.01, epochs")

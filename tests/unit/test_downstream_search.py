@@ -24,6 +24,7 @@ class Learner:
         return Encoded(items, [Piece([0, 1], None, number) for number in range(len(items))], Counter())
 
     def fit(self, train, dev, seed, watch):
+        assert train.items == ["a", "b", "c"] and dev.items == ["d"]
         self.seeds.append(seed)
         for number, figure in enumerate(CURVE[: self.protocol.epochs], 1):
             watch(Epoch(number, 1.0, figure, 0.0))
@@ -35,9 +36,9 @@ class Learner:
 @pytest.fixture
 def trainer():
     task = SimpleNamespace(
-        begin=lambda items: None, score=lambda items, answers: answers[0], chosen=lambda figures: figures
+        begin=lambda items: None, score=lambda items, answers: {"".join(items): answers[0]}, chosen=lambda one: one["d"]
     )
-    splits = {name: SimpleNamespace(items=["a", "b", "c"]) for name in ("train", "dev")}
+    splits = {"train": SimpleNamespace(items=["a", "b", "c"]), "dev": SimpleNamespace(items=["d"])}
     return Trainer(task, Learner(), [splits], PROTOCOL, 2)
 
 
