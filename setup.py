@@ -14,6 +14,7 @@ NEEDS = [
     "sentencepiece>=0.2",  # trains the Unigram vocabulary
     "tokenizers>=0.22",  # runs every vocabulary; 0.22 is what transformers 4.57 asks for
     "transformers>=4.57",  # export and fine-tuning; 4.57 and 5.x are tested
+    "huggingface_hub>=0.34",  # the front matter of cards; 0.34 is what transformers 4.57 asks for
     "safetensors>=0.4",  # the weights of exported models
     "submitit>=1.5",  # launch on this machine and on Slurm
     "cloudpickle>=2",  # what submitit ships jobs with; the launcher asks it to send its own code by value

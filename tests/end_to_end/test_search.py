@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from tiny_models import write_roberta
 
-from downstream import finetune, report, search
+from downstream import finetune, search
 from downstream.files import InputError
+from downstream.report.load import load
 
 WORDS = ["foie", "rein", "cuisse"]
 RECIPE = """
@@ -135,7 +136,7 @@ def test_finetune_trains_with_what_was_chosen_and_a_table_takes_it(task, done, t
     assert metrics["dev"]["micro"]["f1"]["values"] == [record["dev"]]  # the same training, by another command
     assert metrics["selection"]["by"] == "search" and metrics["selection"]["trials"] == {"complete": 4, "pruned": 0}
     assert json.loads((tmp_path / "run/seed-1/metrics.json").read_text())["conditions"]["selection"]["by"] == "search"
-    assert report.load(tmp_path / "run")["split"] == "test"
+    assert load(tmp_path / "run").split == "test"
 
 
 def test_the_command_to_run_next_is_said(task, tmp_path, monkeypatch, capsys):
@@ -162,7 +163,7 @@ def test_settings_by_hand_have_a_test_score_that_no_table_takes(task, tmp_path, 
     by_hand = tuned(monkeypatch, *command(task, tmp_path / "hand", "--set", "epochs=1", "--seeds", "1"))
     assert by_hand["selection"] == {"by": "hand", "changed": ["epochs=1"]}
     with pytest.raises(InputError, match=r"hand/metrics.json: .* by hand \(epochs=1\)"):
-        report.load(tmp_path / "hand")
+        load(tmp_path / "hand")
 
 
 def test_a_protocol_as_it_stands_says_so_and_how_many_seeds(task, tmp_path, monkeypatch):
@@ -170,7 +171,7 @@ def test_a_protocol_as_it_stands_says_so_and_how_many_seeds(task, tmp_path, monk
     metrics = tuned(monkeypatch, *command(task, tmp_path / "run", protocol="short"))
     assert metrics["selection"] == {"by": "protocol short, as it stands"} and metrics["seeds"] == [1, 2]
     assert metrics["max_tokens"] == 16 and metrics["recipe"]["max_tokens"] == 16
-    assert report.load(tmp_path / "run")["seeds"] == [1, 2]
+    assert load(tmp_path / "run").metrics["seeds"] == [1, 2]
 
 
 def test_a_protocol_that_leaves_something_to_choose_is_not_trained_with(task, tmp_path, monkeypatch):
