@@ -139,6 +139,7 @@ class Experiment:
         curve = self.learner.fit(encoded["train"], encoded["dev"], unit.seed)
         kept = self.learner.kept(curve)
         result = {**unit._asdict(), "best_epoch": kept and kept.epoch, "num_parameters": self.learner.num_parameters}
+        result["selected_on_dev"] = self.learner.selected
         records = []
         for name in [name for name in splits if name != "train"]:
             items, answers = encoded[name].items, self.learner.answer(encoded[name])

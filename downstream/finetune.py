@@ -1,5 +1,7 @@
 """Fine-tune a Hugging Face encoder on a task and score it: `python -m downstream.finetune RECIPE --model DIR`.
 
+With --baseline NAME in place of the model, score what it has to beat (docs/downstream/baselines.md).
+
 Reads the recipe, its data and the model's folder; writes to the output folder what downstream/experiment.py says. A
 second call with the same settings goes on from what is finished.
 """
@@ -9,19 +11,20 @@ import dataclasses
 import hashlib
 from pathlib import Path
 
-from downstream import models
 from downstream.experiment import Experiment
 from downstream.files import InputError, exit_with_sentence
+from downstream.learners.asked import asked_for, learner_of
 from downstream.learners.base import Learner
-from downstream.learners.encoder import Encoder, Start
+from downstream.learners.baseline import Baseline
+from downstream.learners.baselines import BASELINES
 from downstream.recipe import Protocol, load_protocol
 from downstream.results import versions
 from downstream.selection import Choice, read_selection, refuse_other
 from downstream.splits import Splits, read_folds, with_fewer
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
-from downstream.training import Machine
 
+NETWORKS = "vectors"  # the protocol of baselines that are networks
 DEFAULT_PROTOCOL = "tuned"  # made for what most users have: small corpora, and encoders of any size
 
 
@@ -29,27 +32,47 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m downstream.finetune", description=__doc__.split("\n\n")[0])
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", type=Path, help="a local Hugging Face folder with a fast tokenizer")
+    source.add_argument("--baseline", choices=list(BASELINES), help="learn the task without an encoder")
     source.add_argument("--check", action="store_true", help="only read the recipe and its data; say what they hold")
-    add_options(parser)
+    weights = add_options(parser)
+    weights.add_argument(
+        "--cosine",
+        action="store_true",
+        help="train nothing: cosines of the encoder's mean vectors, for ranking and similarity (a baseline)",
+    )
+    parser.add_argument(
+        "--vectors-text",
+        type=Path,
+        metavar="FILE",
+        help="text that the vectors of --baseline cnn and rnn are learned from; default: the training texts",
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the protocol"
     )
     parser.add_argument("--selection", type=Path, help="selection.json of downstream.search: train with what it chose")
-    parser.add_argument("--seeds", type=int, help="how many, counted from 1; default: as many as the protocol says")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        help="how many, counted from 1; default: as many as the protocol says; a baseline that draws nothing has one",
+    )
     parser.add_argument(
         "--train-documents",
         type=int,
         metavar="N",
         help="train on N documents, drawn by each seed, for as many updates as on all; default: all documents",
     )
-    parser.add_argument("--output", type=Path, help="default runs/finetune/TASK-PROTOCOL[-SETTING]-MODEL")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="default runs/finetune/TASK-PROTOCOL[-SETTING]-MODEL, or runs/finetune/TASK-BASELINE[-SETTING]",
+    )
     parser.add_argument("--dev-only", action="store_true", help="do not read the test split; to choose settings")
     parser.add_argument("--overwrite", action="store_true", help="throw away what an earlier run left in the output")
     return parser.parse_args(argv)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What downstream.search takes, too."""
+def add_options(parser: argparse.ArgumentParser):
+    """What downstream.search takes, too. Returns the group of those that say what becomes of the weights."""
     parser.add_argument("recipe", type=Path, help="the task's yaml file, for example recipes/finetune/sample.yaml")
     weights = parser.add_mutually_exclusive_group()
     weights.add_argument(
@@ -68,6 +91,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, help="folder of the recipe's splits; default: the recipe's own")
     parser.add_argument("--bf16", action="store_true", help="bf16 autocast: faster on GPUs and on CPUs that have it")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
+    return weights
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -81,7 +105,9 @@ def main(argv: list[str] | None = None) -> None:
     experiment = set_up(args, task)
     if args.overwrite:
         experiment.clear()
-    print(experiment.run(args.seeds or experiment.conditions["protocol"]["seeds"]))
+    num_seeds = args.seeds or experiment.conditions["protocol"].get("seeds", Protocol.seeds)
+    something_is_drawn = experiment.learner.draws or args.train_documents
+    print(experiment.run(num_seeds if something_is_drawn else 1))
 
 
 def names_of(task: Task) -> tuple[str, str]:
@@ -91,6 +117,9 @@ def names_of(task: Task) -> tuple[str, str]:
 
 def choice_of(args: argparse.Namespace, task: Task) -> Choice:
     """The protocol and how its settings were chosen. Raises InputError for two choices at once."""
+    if args.baseline:
+        protocol = load_protocol(args.recipe, NETWORKS, args.set, names_of(task))
+        return Choice(f"baseline {args.baseline}", protocol, args.set)
     if args.selection is None:
         name = args.protocol or DEFAULT_PROTOCOL
         return Choice(name, load_protocol(args.recipe, name, args.set, names_of(task)), args.set)
@@ -129,28 +158,35 @@ def check(args: argparse.Namespace, task: Task) -> str:
 
 def set_up(args: argparse.Namespace, task: Task) -> Experiment:
     """Read and check everything before the first update, so that bad input costs seconds."""
-    choice = choice_of(args, task)
-    protocol = choice.protocol
-    if protocol.grid:
-        raise InputError(
-            f"--protocol {choice.name}: it leaves {', '.join(protocol.grid)} to be chosen on dev; run python -m "
-            f"downstream.search {args.recipe} --model {args.model} --protocol {choice.name} first."
-        )
-    limit_length(task, protocol)
-    machine = Machine(models.device_of(args.device), args.bf16)
-    learner = Encoder(task, Start(args.model, args.random_init, args.frozen), protocol, machine)
+    kind = asked_for(args, task)
+    if issubclass(kind, Baseline):
+        learner, choice = learner_of(args, task, kind, None), None
+    else:
+        choice = choice_of(args, task)
+        refuse_open(args, choice)
+        limit_length(task, choice.protocol)
+        learner = learner_of(args, task, kind, choice.protocol)
     folds = read_folds(task, args.recipe, args.data, args.dev_only)
     for splits in folds:
         task.begin(splits["train"].items)
         if args.train_documents is not None:
             with_fewer(task, splits["train"], args.train_documents, seed=1)  # is refused before anything is cleared
-    conditions = conditions_of(task, learner, folds) | choice.conditions()
-    if choice.record:
+    conditions = conditions_of(task, learner, folds) | (choice.conditions() if choice else {})
+    if choice and choice.record:
         refuse_other(choice.record, conditions, args.selection)
-    conditions |= {"selection": choice.told(), "dev_only": args.dev_only}
-    conditions["train_documents"] = args.train_documents
+    told = choice.told() if choice else {"by": f"{conditions['protocol']['name']}, as it stands"}
+    conditions |= {"selection": told, "dev_only": args.dev_only, "train_documents": args.train_documents}
     output = args.output or default_output(args, task, choice)
     return Experiment(task, learner, folds, output, conditions, args.train_documents)
+
+
+def refuse_open(args: argparse.Namespace, choice: Choice) -> None:
+    """Raises InputError for a protocol that leaves something to be chosen."""
+    if choice.protocol.grid:
+        raise InputError(
+            f"--protocol {choice.name}: it leaves {', '.join(choice.protocol.grid)} to be chosen on dev; run python -m "
+            f"downstream.search {args.recipe} --model {args.model} --protocol {choice.name} first."
+        )
 
 
 def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:
@@ -165,9 +201,15 @@ def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:
     }
 
 
-def default_output(args: argparse.Namespace, task: Task, choice: Choice) -> Path:
-    how = ["selected"] if choice.record else choice.changed
-    parts = [task.recipe.task, choice.name, *how, args.model.resolve().name]
+def default_output(args: argparse.Namespace, task: Task, choice: Choice | None) -> Path:
+    """choice: None for a baseline that has no protocol."""
+    if args.baseline:
+        parts = [task.recipe.task, args.baseline, *args.set]
+    elif choice is None:
+        parts = [task.recipe.task, "cosine", args.model.resolve().name]
+    else:
+        how = ["selected"] if choice.record else choice.changed
+        parts = [task.recipe.task, choice.name, *how, args.model.resolve().name]
     parts += ["random"] * args.random_init + ["frozen"] * args.frozen + ["dev-only"] * args.dev_only
     parts += [f"{args.train_documents}-documents"] if args.train_documents else []
     return Path("runs/finetune") / "-".join(parts)

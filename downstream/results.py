@@ -29,6 +29,7 @@ def summarise(results: list[dict], conditions: dict, task: Task) -> dict:
         "num_parameters": results[0]["num_parameters"],
         "data": [one["data"] for one in next(iter(seeds.values()))],
         "seeds": list(seeds),
+        "selected_on_dev": [one["selected_on_dev"] for one in results],
         "best_epochs": [one["best_epoch"] for one in results],
         "seconds_per_seed": [round(sum(one["seconds"] for one in folds), 1) for folds in seeds.values()],
         "peak_memory": max(one["peak_memory"] for one in results),  # bytes, of the seed that took most

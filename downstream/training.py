@@ -31,6 +31,11 @@ class Machine(NamedTuple):
     device: torch.device
     bf16: bool
 
+    @property
+    def precision(self) -> str:
+        """As metrics.json says it."""
+        return "bf16 autocast" if self.bf16 else "fp32"
+
     def autocast(self):
         return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bf16)
 

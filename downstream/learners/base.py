@@ -29,7 +29,9 @@ class Learner(ABC):
 
     task: Task
     conditions: dict
+    draws = True  # whether the seed makes a difference
     saves = False  # whether `save` leaves a model that can be used
+    selected: dict | None = None  # settings that `fit` chose on dev, and `tried`, the chief figure of each
 
     @abstractmethod
     def encode(self, items: list, training: bool) -> Encoded:

@@ -120,14 +120,18 @@ class TextClassification(OfTexts):
             return [[float(name in item.labels) for name in self.names]]
         return [self.names.index(item.labels[0])]
 
+    @property
+    def limit(self) -> float:
+        """The logit above which a label is given, of several."""
+        return math.log(self.recipe.threshold / (1 - self.recipe.threshold))
+
     def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[tuple[str, ...]]:
         """The likeliest label; or those that are likely enough."""
         return [self._named(mean[0]) for mean in self.means(encoded, outputs)]
 
     def _named(self, logits: np.ndarray) -> tuple[str, ...]:
         if self.multi_label:
-            limit = math.log(self.recipe.threshold / (1 - self.recipe.threshold))
-            return tuple(name for name, logit in zip(self.names, logits, strict=True) if logit > limit)
+            return tuple(name for name, logit in zip(self.names, logits, strict=True) if logit > self.limit)
         return (self.names[int(logits.argmax())],)
 
     def score(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict:

@@ -47,12 +47,13 @@ def test_every_folder_with_code_is_installed(package, repository):
 
 def test_every_library_that_is_imported_is_asked_for(repository):
     """What a package imports by name is in setup.py by name, not there by luck of another's needs."""
+    imported_as = {"pyyaml": "yaml", "scikit-learn": "sklearn", "python-crfsuite": "pycrfsuite"}
     needs = next(
         ast.literal_eval(node.value)
         for node in ast.parse((repository / "setup.py").read_text(encoding="utf-8")).body
         if isinstance(node, ast.Assign) and node.targets[0].id == "NEEDS"
     )
-    asked = {re.split(r"[<>=]", need)[0] for need in needs} | {"yaml", "sklearn"}  # pyyaml's and scikit-learn's
+    asked = {imported_as.get(name, name) for name in (re.split(r"[<>=]", need)[0] for need in needs)}
     with_fairseq = {"fairseq", "fairseq_cli", "omegaconf"}  # the extra `fairseq`
     if_there = {"apex", "pyarrow"}  # pyarrow: the extra `parquet`
     known = asked | with_fairseq | if_there | set(sys.stdlib_module_names) | set(PACKAGES)

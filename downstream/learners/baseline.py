@@ -1,0 +1,80 @@
+"""What baselines without an encoder have in common: how they are named in tables, and how they read texts."""
+
+from abc import abstractmethod
+from collections import Counter
+from importlib import metadata
+from typing import ClassVar
+
+import numpy as np
+
+from downstream.learners.base import Epoch, Learner, Watch, unwatched
+from downstream.tasks.base import Encoded, Piece, Task
+from downstream.tasks.texts import Pair
+
+OF_TEXTS = ("classification", "relations", "similarity", "choice", "ranking")  # families of tasks/texts.py
+
+
+def conditions_of(name: str, settings: dict, libraries: tuple[str, ...]) -> dict:
+    """A baseline's, in the form that an encoder has, so that one table shows both."""
+    return {
+        "model": {"folder": name, "architecture": "baseline", "random_init": False, "frozen": False},
+        "protocol": {"name": f"baseline {name}", "changed": [], **settings},
+        "libraries": {library: metadata.version(library) for library in libraries},
+    }
+
+
+class Baseline(Learner):
+    """Draws nothing at random: one seed says all.
+
+    name: on the command line and in tables. families: those it serves. settings: all that its scores depend on but the
+    data. libraries: packages that have a part in its scores.
+    """
+
+    name: ClassVar[str]
+    families: ClassVar[tuple[str, ...]]
+    settings: ClassVar[dict] = {}
+    libraries: ClassVar[tuple[str, ...]] = ()
+    draws = False
+
+    def __init__(self, task: Task):
+        self.task = task
+        self.conditions = conditions_of(self.name, self.settings, self.libraries)
+        self.conditions["note"] = "draws nothing at random: one seed stands for all on the same training items"
+
+    def encode(self, items: list, training: bool) -> Encoded:
+        """The items as they are."""
+        return Encoded(items, [], Counter())
+
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+        """Learn from the items; there is no curve."""
+        self.learn(train, dev)
+        return []
+
+    @abstractmethod
+    def learn(self, train: Encoded, dev: Encoded) -> None:
+        """From the training items; from dev only a setting, which `selected` then has."""
+
+
+class TextBaseline(Baseline):
+    """Reads every text, or pair of texts, of an item whole, and gives for it what the head of an encoder would."""
+
+    def encode(self, items: list, training: bool) -> Encoded:
+        """A piece a pair, without token ids."""
+        found = Encoded(items, [], Counter())
+        for number, item in enumerate(items):
+            for place, (pair, target) in enumerate(zip(self.task.pairs(item), self.task.targets(item), strict=True)):
+                found.pieces.append(Piece([], target, number, place))
+                found.counts["empty texts"] += "" in pair
+        return found
+
+    def answer(self, encoded: Encoded) -> list:
+        """The task's own, of the outputs."""
+        return self.task.decode(encoded, self.outputs(self.pairs(encoded)))
+
+    def pairs(self, encoded: Encoded) -> list[Pair]:
+        """One a piece."""
+        return [pair for item in encoded.items for pair in self.task.pairs(item)]
+
+    @abstractmethod
+    def outputs(self, pairs: list[Pair]) -> np.ndarray:
+        """(pairs, outputs): a logit for each label or candidate, or a number."""

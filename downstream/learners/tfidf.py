@@ -1,0 +1,61 @@
+"""TF-IDF vectors of texts, and how much two texts have in common."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from downstream.files import InputError
+from downstream.tasks.texts import Pair
+
+WORD = r"\w+|[^\w\s]"  # signs too: a mention that is marked or replaced stands between some
+# Words and pairs of words; stretches of letters inside words, which inflections and misspellings share.
+VIEWS = {"word": (1, 2), "char_wb": (2, 5)}
+SETTINGS = {"tfidf": {"views": VIEWS, "sublinear_tf": True, "lowercase": True, "word": WORD}}
+
+
+class Tfidf:
+    """Vocabulary and weights come from the texts it is fitted on; what else a text has is passed over.
+
+    Counts are damped (1 + log), so that a long text is not ruled by the word it repeats. Rows have length 1 in a view.
+    """
+
+    def fit(self, pairs: list[Pair]) -> "Tfidf":
+        """Raises InputError for texts without a word."""
+        texts = [text for pair in pairs for text in pair if text]
+        if not any(map(str.strip, texts)):
+            raise InputError("no training text has a word; check the recipe's columns.")
+        self.views = [view.fit(texts) for view in map(_view, VIEWS)]
+        return self
+
+    def __len__(self) -> int:
+        return sum(len(view.vocabulary_) for view in self.views)
+
+    def vectors(self, texts: list[str]) -> list[sparse.csr_matrix]:
+        """(texts, features) of each view."""
+        return [view.transform(texts) for view in self.views]
+
+    def sides(self, pairs: list[Pair]) -> list[list[sparse.csr_matrix]]:
+        """The same of the first texts and of the second ones."""
+        return [self.vectors([pair[side] or "" for pair in pairs]) for side in (0, 1)]
+
+
+def _view(analyzer: str) -> TfidfVectorizer:
+    pattern = {"token_pattern": WORD} if analyzer == "word" else {}
+    return TfidfVectorizer(analyzer=analyzer, ngram_range=VIEWS[analyzer], sublinear_tf=True, **pattern)
+
+
+def cosines(first: list[sparse.csr_matrix], second: list[sparse.csr_matrix]) -> np.ndarray:
+    """(pairs, views): rows have length 1, or 0."""
+    return np.column_stack([np.asarray(a.multiply(b).sum(axis=1)) for a, b in zip(first, second, strict=True)])
+
+
+def overlaps(pairs: list[Pair]) -> np.ndarray:
+    """(pairs, 4): words that both texts have as a share of those of either, of the first's and of the second's; and
+    the ratio of the shorter one's number of words to the longer one's."""
+    rows = []
+    for first, second in pairs:
+        one, other = set(first.lower().split()), set((second or "").lower().split())
+        shared, sizes = len(one & other), sorted((len(one), len(other)))
+        rows.append([shared / max(total, 1) for total in (len(one | other), len(one), len(other))])
+        rows[-1].append(sizes[0] / max(sizes[1], 1))
+    return np.array(rows)

@@ -1,0 +1,65 @@
+"""A network with the head of a task, trained by the loop of training.py."""
+
+import random
+from abc import abstractmethod
+
+import torch
+
+from downstream.learners.base import Epoch, Learner, Watch, unwatched
+from downstream.models import Frame
+from downstream.recipe import Protocol
+from downstream.tasks.base import Encoded, Head
+from downstream.training import Learned, Machine, fit, kept_epoch, predict
+
+DEV_SEED = 1  # of a protocol's dev_items: the same for all trainings, or their epochs would be chosen on unlike items
+
+
+class Trained(Learner):
+    """Reads items as tokenizer and frame say, and learns as the protocol says."""
+
+    tokenizer: object  # called as those of transformers
+    frame: Frame
+    protocol: Protocol
+    machine: Machine
+
+    @abstractmethod
+    def built(self, head: Head, train: Encoded) -> torch.nn.Module:
+        """The network before training; what it draws comes from torch's global generator."""
+
+    def encode(self, items: list, training: bool) -> Encoded:
+        """Tokens and pieces of the items."""
+        return self.task.encode(items, self.tokenizer, self.frame, training)
+
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+        """Weights and batches are drawn from the seed."""
+        torch.manual_seed(seed)
+        head = self.task.head()
+        self.model = self.built(head, train).to(self.machine.device)
+        self.learned = Learned(self.model, head, self.frame.padding, self.machine)
+        drawn = self._drawn(dev)
+
+        def on_dev() -> float:
+            return self.task.chosen(self.task.score(drawn.items, self.answer(drawn)))
+
+        return fit(self.learned, train.pieces, self.protocol, seed, on_dev, watch, train.epoch)
+
+    def _drawn(self, dev: Encoded) -> Encoded:
+        """What the epoch is chosen on: all, or the protocol's dev_items of them, in their order."""
+        size = self.protocol.dev_items
+        if size is None or size >= len(dev.items):
+            return dev
+        numbers = sorted(random.Random(DEV_SEED).sample(range(len(dev.items)), size))
+        return self.encode([dev.items[number] for number in numbers], training=False)
+
+    def kept(self, curve: list[Epoch]) -> Epoch | None:
+        """The epoch whose weights the model has."""
+        return kept_epoch(curve, self.protocol.keep)
+
+    def answer(self, encoded: Encoded) -> list:
+        """By the model as it is now."""
+        return self.task.decode(encoded, predict(self.learned, encoded.pieces))
+
+    @property
+    def num_parameters(self) -> int:
+        """Frozen ones included."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
