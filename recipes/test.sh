@@ -9,4 +9,6 @@ ruff check .
 ruff format --check .
 # A process a core with one thread each; a file of tests to one process, because its tests share what they train.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
-python -m pytest -q --numprocesses auto --dist loadfile tests --ignore=tests/campaigns "$@"
+# Files in the order of their names, which has long ones first and many short ones last. By the number of their tests,
+# pytest-xdist's own order, the longest file of all, which has one, would begin last, and a single process end with it.
+python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder tests --ignore=tests/campaigns "$@"

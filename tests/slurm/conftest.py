@@ -23,6 +23,7 @@ CONFIGURATION = """\
 ClusterName=alibert_test
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={controller_port}
+FirstJobId={first_job}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
@@ -37,7 +38,6 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SchedulerParameters=sched_interval=1,batch_sched_delay=0
 SlurmdParameters=config_overrides
-SlurmdTimeout=10
 ReturnToService=2
 KillWait=5
 MpiDefault=none
@@ -151,7 +151,11 @@ def _write_configuration(directory: Path) -> Path:
     ports = dict(zip(("controller_port", "first_port", "second_port"), _free_ports(3), strict=True))
     path = directory / "slurm.conf"
     host = socket.gethostname().split(".")[0]
-    path.write_text(CONFIGURATION.format(directory=directory, user=getpass.getuser(), host=host, **ports))
+    # A cluster of another process of tests has other jobs: from its number the launcher draws a training's port, and by
+    # its number a test finds its processes. Slurm counts to 67 million.
+    first_job = 1000 * secrets.randbelow(60_000) + 1
+    own = {"directory": directory, "user": getpass.getuser(), "host": host, "first_job": first_job}
+    path.write_text(CONFIGURATION.format(**own, **ports))
     return path
 
 

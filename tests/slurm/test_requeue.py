@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from trainings import metrics, tensors, training_environment
+from trainings import metrics, tensors, training_environment, under_torchrun
 
-UPDATES, INTERRUPTED_AFTER = 240, 45
+UPDATES, EVERY, MINUTES = 280, 12, 10
 OPTIONS = f"--max-update {UPDATES} --batch-size 4 --warmup-updates 1 --encoder-layers 2 --disable-validation".split()
-OPTIONS += "--dropout 0.1 --save-interval-updates 20 --distributed-backend gloo --ddp-backend legacy_ddp --cpu".split()
-PATIENCE = 240  # seconds for a whole job; the slowest waits for a time limit of a minute
+OPTIONS += "--dropout 0.1 --save-interval-updates 10".split()
+JOB = re.compile(r"^job (\d+):", re.MULTILINE)
+PATIENCE = 240  # seconds for a start of the job; the slowest waits until Slurm looks at its time limits
 
 
 class Job:
@@ -25,23 +26,32 @@ class Job:
 
     def __init__(self, process: subprocess.Popen, save: Path, cluster):
         self.process, self.save, self.cluster = process, save, cluster
-        said = ""
-        while not (found := re.search(r"^job (\d+):", said, re.MULTILINE)):
-            line = process.stdout.readline()
-            assert line, said
-            said += line
-        self.number = found[1]
+        self.interruptions = 0
+        self.wait_until(lambda: re.search(JOB, self.said()))
+        self.number = re.search(JOB, self.said())[1]
+
+    def said(self) -> str:
+        """By the launcher, which shows what rank 0 says: too much for a pipe that nobody reads meanwhile."""
+        return Path(self.save, "said").read_text(errors="replace")
 
     def updates(self) -> int:
         """Those that metrics.jsonl has."""
-        return len(metrics(self.save))
+        path = self.save / "metrics.jsonl"
+        return path.read_bytes().count(b"\n") if path.exists() else 0
 
     def wait_until(self, ready: Callable[[], object]) -> None:
         """Fails if the job ends before, or is too slow."""
         end = time.monotonic() + PATIENCE
         while not ready():
-            assert self.process.poll() is None and time.monotonic() < end, self.process.stdout.read()
-            time.sleep(0.1)
+            assert self.process.poll() is None and time.monotonic() < end, self.said()[-4000:]
+            time.sleep(0.2)
+
+    def gets_on(self, expected: list[dict]) -> None:
+        """Waits until this start, and no other, has made some updates, and all are as they should be."""
+        goal = self.updates() + EVERY
+        self.wait_until(lambda: self.updates() >= goal)
+        made = metrics(self.save)
+        assert made == expected[: len(made)] and self.restarts() == self.interruptions
 
     def restarts(self) -> int:
         """How often Slurm has started it again."""
@@ -67,18 +77,27 @@ class Job:
         return [pid for pid in found if b"/fairseq-train\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def scontrol_requeue(job: Job) -> None:
-    subprocess.run(["scontrol", "requeue", job.number], check=True)
+def time_limit(job: Job) -> None:
+    """A minute and a half away from now, of which Slurm warns two minutes before, but it looks every half minute."""
+    scontrol("update", f"JobId={job.number}", "EndTime=now+90")
+    stand_still(job)
+    job.wait_until(lambda: job.restarts() > job.interruptions)
+    scontrol("update", f"JobId={job.number}", f"TimeLimit={MINUTES}")
 
 
 def preemption(job: Job) -> None:
     """By a job of a partition that goes before, which gives it thirty seconds."""
+    stand_still(job)
     command = ["sbatch", "--partition=urgent", "--nodes=2", "--output=/dev/null", "--wrap=sleep 3"]
     subprocess.run(command, check=True, capture_output=True)
 
 
 def preemption_signal(job: Job) -> None:
     subprocess.run(["scancel", "--signal=USR2", job.number], check=True)
+
+
+def scontrol_requeue(job: Job) -> None:
+    scontrol("requeue", job.number)
 
 
 def kill_of_a_rank(job: Job) -> None:
@@ -89,31 +108,11 @@ def kill_of_a_rank(job: Job) -> None:
 
 def kill_of_the_first_slurmd(job: Job) -> None:
     """The node of the batch file and of rank 0, which go on until the other rank is gone."""
-    _fail(job, "n1")
+    fail(job, "n1")
 
 
 def kill_of_the_second_slurmd(job: Job) -> None:
-    _fail(job, "n2")
-
-
-def _fail(job: Job, node: str) -> None:
-    """Slurm takes some time to notice, in which the training would end: it stands still meanwhile."""
-    trainers = job.trainers(RANK="0") + job.trainers(RANK="1")
-    for pid in trainers:
-        os.kill(pid, signal.SIGSTOP)
-    job.cluster.kill_slurmd(node)
-    try:
-        job.wait_until(lambda: _state(node).startswith("down"))
-    finally:
-        for pid in trainers:
-            with contextlib.suppress(ProcessLookupError):  # Slurm has killed those of the other node
-                os.kill(pid, signal.SIGCONT)
-        job.cluster.start_slurmd(node)
-
-
-def _state(node: str) -> str:
-    answer = subprocess.run(["sinfo", "-h", "-p", "test", "-n", node, "-o", "%T"], capture_output=True, text=True)
-    return answer.stdout.strip()
+    fail(job, "n2")
 
 
 def kill_of_the_whole_job(job: Job) -> None:
@@ -123,10 +122,27 @@ def kill_of_the_whole_job(job: Job) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-INTERRUPTIONS = [
+def stand_still(job: Job) -> None:
+    """Not to end before Slurm does what it was asked for, with which it wakes the processes."""
+    for pid in job.trainers(RANK="0") + job.trainers(RANK="1"):
+        os.kill(pid, signal.SIGSTOP)
+
+
+def fail(job: Job, node: str) -> None:
+    """Slurm is told at once; it would find out itself once the node has not answered for SlurmdTimeout."""
+    job.cluster.kill_slurmd(node)
+    scontrol("update", f"NodeName={node}", "State=DOWN", "Reason=its slurmd was killed")
+    job.wait_until(lambda: job.restarts() > job.interruptions)
+    job.cluster.start_slurmd(node)
+
+
+def scontrol(*words: str) -> None:
+    subprocess.run(["scontrol", *words], check=True)
+
+
+WARNED = [time_limit, preemption, preemption_signal]  # the training saves what it has
+NOT_WARNED = [
     scontrol_requeue,
-    preemption,
-    preemption_signal,
     kill_of_a_rank,
     kill_of_the_first_slurmd,
     kill_of_the_second_slurmd,
@@ -147,58 +163,41 @@ def recipe(repository) -> str:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(environment, recipe, repository, two_node_slurm, tmp_path_factory) -> Path:
-    """The folder of a two-node run that nothing happened to."""
-    save = tmp_path_factory.mktemp("undisturbed")
-    job = launched(recipe, "10", environment, repository, save, two_node_slurm)
-    assert job.process.wait(PATIENCE) == 0, job.process.stdout.read()
+def undisturbed(environment, recipe, two_node_slurm, tmp_path_factory) -> Path:
+    """The folder of a training that nothing happened to, on this machine."""
+    save = under_torchrun([recipe, *OPTIONS], tmp_path_factory.mktemp("undisturbed"), environment)
+    assert [line["update"] for line in metrics(save)] == list(range(1, UPDATES + 1))
     return save
 
 
-def launched(recipe, minutes, environment, repository, save, cluster, *options: str) -> Job:
+def launched(recipe, environment, repository, save, cluster) -> Job:
     """`python -m alibert_fairseq.launch RECIPE --nodes 2 ...`, which follows its job to the end."""
     command = [sys.executable, "-m", "alibert_fairseq.launch", recipe, "--partition", "test", "--nodes", "2"]
-    command += ["--cpu-processes-per-node", "1", "--time", minutes, "--logs", str(save / "logs"), "--requeue", *options]
+    command += ["--cpu-processes-per-node", "1", "--time", str(MINUTES), "--logs", str(save / "logs"), "--requeue"]
     own = {"SAVE_DIR": str(save), "PYTHONPATH": str(repository), "SLURM_CONF": str(cluster.configuration)}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    process = subprocess.Popen([*command, "--", *OPTIONS], env=environment | own, cwd=save, **streams)
+    with open(save / "said", "w") as said:
+        streams = {"stdout": said, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen([*command, "--", *OPTIONS], env=environment | own, cwd=save, **streams)
     return Job(process, save, cluster)
 
 
-def ended_as(undisturbed: Path, job: Job) -> None:
-    """The same bits, and metrics.jsonl has each update once."""
-    said = job.process.communicate(timeout=PATIENCE)[0]
-    assert job.process.returncode == 0, said
-    assert "2 of 2 ranks ended well" in said
-    found, expected = tensors(job.save), tensors(undisturbed)
-    assert found.keys() == expected.keys()
-    assert not [key for key, value in expected.items() if not torch.equal(found[key], value)]
-    assert [line["update"] for line in metrics(job.save)] == list(range(1, UPDATES + 1))
-    assert metrics(job.save) == metrics(undisturbed)
-
-
-@pytest.mark.parametrize("interrupt", INTERRUPTIONS, ids=lambda interrupt: interrupt.__name__)
 def test_an_interrupted_job_ends_like_one_left_in_peace(
-    interrupt, undisturbed, environment, recipe, repository, two_node_slurm, tmp_path
+    undisturbed, environment, recipe, repository, two_node_slurm, tmp_path
 ):
-    job = launched(recipe, "10", environment, repository, tmp_path, two_node_slurm)
-    job.wait_until(lambda: job.updates() >= INTERRUPTED_AFTER)
-    interrupt(job)
-    job.wait_until(lambda: job.restarts() == 1)
-    assert job.updates() < UPDATES
-    ended_as(undisturbed, job)
-    assert job.restarts() == 1
-
-
-def test_a_time_limit(undisturbed, environment, recipe, repository, two_node_slurm, tmp_path):
-    """Of a minute. Slurm looks at its limits every half minute; the signal comes ten to forty seconds before the end,
-    and with it one that wakes the training, which stands still until then, for it would have ended."""
-    limit = ["--sbatch", "signal=USR2@10"]
-    job = launched(recipe, "1", environment, repository, tmp_path, two_node_slurm, *limit)
-    job.wait_until(lambda: job.updates() >= INTERRUPTED_AFTER)
-    trainers = job.trainers(RANK="0") + job.trainers(RANK="1")
-    for pid in trainers:
-        os.kill(pid, signal.SIGSTOP)
-    job.wait_until(lambda: job.restarts() == 1)
-    assert job.updates() < UPDATES and not (tmp_path / "metrics.lost.jsonl").exists()
-    ended_as(undisturbed, job)
+    """One job, which all of that happens to: each time it is started again, and makes the updates it would have made
+    (the numbers of metrics.jsonl); at the end it has the same bits, and each update once."""
+    expected = metrics(undisturbed)
+    job = launched(recipe, environment, repository, tmp_path, two_node_slurm)
+    job.gets_on(expected)
+    for interrupt in WARNED + NOT_WARNED:
+        interrupt(job)
+        job.wait_until(lambda: job.restarts() > job.interruptions)
+        job.interruptions += 1
+        job.gets_on(expected)
+        assert interrupt not in WARNED or not (tmp_path / "metrics.lost.jsonl").exists(), interrupt.__name__
+    assert job.process.wait(PATIENCE) == 0 and "2 of 2 ranks ended well" in job.said(), job.said()
+    assert job.restarts() == len(WARNED + NOT_WARNED)
+    assert metrics(tmp_path) == expected
+    ours, theirs = tensors(tmp_path), tensors(undisturbed)
+    assert ours.keys() == theirs.keys()
+    assert not [key for key, value in theirs.items() if not torch.equal(ours[key], value)]

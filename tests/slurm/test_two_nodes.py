@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from trainings import tensors, training_environment
-
-from alibert_fairseq.launch.plan import CPU_ARGUMENTS
+from trainings import tensors, training_environment, under_torchrun
 
 # Name: recipe, arguments that make it short. Each recipe reads $DATA_BIN, writes to $SAVE_DIR and passes "$@" on.
+# ELECTRA's goes through Slurm in test_requeue.py, interrupted, and is compared with torchrun's there.
 SHORT = "--max-update 4 --batch-size 4 --warmup-updates 1 --encoder-layers 2 --disable-validation".split()
 RECIPES = {
     "stock_masked_lm": ("tests/slurm/stock_masked_lm.sh", ["--max-update", "5"]),
-    "electra": ("recipes/pretrain/tiny_electra.sh", SHORT),
     "alibert_mlm": ("recipes/pretrain/tiny_mlm.sh", SHORT),
 }
 PLACES = {
@@ -36,16 +34,10 @@ def reference(environment, repository, tmp_path_factory):
     """A function: every tensor of the checkpoint a recipe leaves under `torchrun` with two processes, made once."""
 
     @functools.cache
-    def under_torchrun(name: str) -> dict[str, torch.Tensor]:
-        directory = tmp_path_factory.mktemp("torchrun")
-        torchrun = ["torchrun", "--standalone", "--nproc_per_node", "2", "--no-python"]
-        command = [*torchrun, "bash", *recipe_of(name, repository), *CPU_ARGUMENTS]
-        own = environment | {"SAVE_DIR": str(directory)}
-        done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, done.stderr
-        return tensors(directory)
+    def trained(name: str) -> dict[str, torch.Tensor]:
+        return tensors(under_torchrun(recipe_of(name, repository), tmp_path_factory.mktemp("torchrun"), environment))
 
-    return under_torchrun
+    return trained
 
 
 @pytest.mark.parametrize("name, place", RUNS)

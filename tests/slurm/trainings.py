@@ -9,6 +9,8 @@ from pathlib import Path
 
 import torch
 
+from alibert_fairseq.launch.plan import CPU_ARGUMENTS
+
 
 def training_environment(directory: Path) -> dict[str, str]:
     """What recipes need: fairseq's commands, one thread (sums in one order), a data-bin of random words."""
@@ -23,6 +25,16 @@ def training_environment(directory: Path) -> dict[str, str]:
     command += ["--trainpref", directory / "train.txt", "--validpref", directory / "train.txt"]
     subprocess.run(command, env=environment, check=True, capture_output=True)
     return environment
+
+
+def under_torchrun(recipe: list[str], directory: Path, environment: dict[str, str]) -> Path:
+    """The folder, in which a recipe with its arguments has trained on this machine, with two processes on CPU."""
+    torchrun = ["torchrun", "--standalone", "--nproc_per_node", "2", "--no-python"]
+    command = [*torchrun, "bash", *recipe, *CPU_ARGUMENTS]
+    own = environment | {"SAVE_DIR": str(directory)}
+    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return directory
 
 
 def tensors(directory: Path) -> dict[str, torch.Tensor]:
