@@ -84,7 +84,7 @@ class Plan:
             "LOCAL_RANK": f"0..{self.processes_per_node - 1}",
             "LOCAL_WORLD_SIZE": str(self.processes_per_node),
             "MASTER_ADDR": "<first node of the job>",
-            "MASTER_PORT": "<20000 to 32767, drawn from the job's number and its starts>",
+            "MASTER_PORT": "<20000 to 32767, drawn from the launch, the job's number and its starts>",
             "PATH": f"{Path(sys.executable).parent}:$PATH",
         }
 

@@ -41,7 +41,7 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     TorchDistributedEnvironment().export(set_cuda_visible_devices=False, overwrite=True)
     local = os.environ["SUBMITIT_EXECUTOR"] == "local"
     start = 0 if local else int(os.environ.get("SLURM_RESTART_COUNT", 0))
-    os.environ["MASTER_PORT"] = str(port(job.job_id, start))
+    os.environ["MASTER_PORT"] = str(port(job.paths.folder.name, job.job_id, start))
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # fairseq-train of this environment
     os.environ["ALIBERT_TRAINING_NOTE"] = str(Path(job.paths.folder, f"{job.job_id}_training.json"))
     os.environ.update(environment)
@@ -68,9 +68,12 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
         sys.exit(code)
 
 
-def port(job_id: str, start: int) -> int:
-    """Where the ranks of a start meet: a start after one that found its port taken tries another."""
-    return random.Random(f"{job_id} {start}").randint(*PORTS)
+def port(log_folder: str, job_id: str, start: int) -> int:
+    """Where the ranks of a start meet: a start after one that found its port taken tries another.
+
+    The folder of the logs is the launch's own: jobs of two Slurm clusters may have the same number, and a node.
+    """
+    return random.Random(f"{log_folder} {job_id} {start}").randint(*PORTS)
 
 
 def ending_path(folder: os.PathLike, job_id: str, rank: int) -> Path:

@@ -151,8 +151,8 @@ def _write_configuration(directory: Path) -> Path:
     ports = dict(zip(("controller_port", "first_port", "second_port"), _free_ports(3), strict=True))
     path = directory / "slurm.conf"
     host = socket.gethostname().split(".")[0]
-    # A cluster of another process of tests has other jobs: from its number the launcher draws a training's port, and by
-    # its number a test finds its processes. Slurm counts to 67 million.
+    # A cluster of another process of tests has other jobs: by its number a test finds a job's processes. Slurm counts
+    # to 67 million.
     first_job = 1000 * secrets.randbelow(60_000) + 1
     own = {"directory": directory, "user": getpass.getuser(), "host": host, "first_job": first_job}
     path.write_text(CONFIGURATION.format(**own, **ports))

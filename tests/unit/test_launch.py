@@ -414,9 +414,10 @@ def until(ready, seconds=120):
 
 
 def test_the_port_is_another_in_every_start_and_the_same_for_all_ranks():
-    drawn = {rank.port(str(job), start) for job in range(1000) for start in range(3)}
+    drawn = {rank.port("toy-1", str(job), start) for job in range(1000) for start in range(3)}
     assert min(drawn) >= 20_000 and max(drawn) < 32_768 and len(drawn) > 2500
-    assert rank.port("5", 0) == rank.port("5", 0) != rank.port("5", 1)
+    assert rank.port("toy-1", "5", 0) == rank.port("toy-1", "5", 0) != rank.port("toy-1", "5", 1)
+    assert rank.port("toy-1", "5", 0) != rank.port("toy-2", "5", 0)  # the same number on another cluster
 
 
 def test_a_port_of_ones_own(recipe, monkeypatch):
