@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from downstream.card import write_card
-from downstream.files import InputError, directory_written_whole, write_json
+from downstream.files import InputError, alone_in, directory_written_whole, read_json, write_json
 from downstream.leakage import in_training
 from downstream.learners.base import Learner
 from downstream.memory import peak, reset_peak
@@ -26,6 +26,7 @@ from downstream.usage import usage_of
 
 ONE = re.compile(r"seed-\d+(-fold-\d+)?")
 RESULTS = ("metrics.json", "table.md", "scores.png", "curves.png", "splits.json")
+HALF = re.compile(rf"\.({ONE.pattern}|model|{'|'.join(map(re.escape, RESULTS))})\.\w+\.partial(\.old)?")  # see files.py
 
 
 class Unit(NamedTuple):
@@ -69,8 +70,13 @@ class Experiment:
         Raises InputError, before anything is trained, for an output that was made under other conditions, or is not
         from here.
         """
-        started, results = time.perf_counter(), []
         self.refuse_foreign()
+        with alone_in(self.output):
+            self._sweep()
+            return self._run_alone(num_seeds)
+
+    def _run_alone(self, num_seeds: int) -> str:
+        started, results = time.perf_counter(), []
         self._refuse_little(num_seeds)
         earlier = {unit: self.finished(unit) for unit in self.units(num_seeds)}
         self._write_splits()
@@ -104,7 +110,7 @@ class Experiment:
 
     def _kept(self) -> Unit:
         """Whose model is in the output."""
-        notes = json.loads((self.output / "model" / "finetuning.json").read_text(encoding="utf-8"))
+        notes = read_json(self.output / "model" / "finetuning.json")
         return Unit(notes["seed"], notes["fold"])
 
     def _write_card(self, summary: dict, kept: Unit) -> None:
@@ -193,8 +199,8 @@ class Experiment:
         file = self.output / unit.name / "metrics.json"
         if not file.is_file():
             return None
-        result, now = json.loads(file.read_text(encoding="utf-8")), as_json(self.conditions)
-        different = [key for key in now if result["conditions"].get(key) != now[key]]
+        result, now = read_json(file), as_json(self.conditions)
+        different = [key for key in now if result.get("conditions", {}).get(key) != now[key]]
         if different:
             raise InputError(
                 f"{file}: made under other conditions ({', '.join(different)}); give another --output, or --overwrite."
@@ -212,7 +218,7 @@ class Experiment:
         notes = self.output / "model" / "finetuning.json"
         if not notes.is_file():
             return False
-        other = json.loads(notes.read_text(encoding="utf-8"))
+        other = read_json(notes)
         return other["conditions"] == as_json(self.conditions) and other["dev"] >= on_dev
 
     def refuse_foreign(self) -> None:
@@ -231,10 +237,17 @@ class Experiment:
     def clear(self) -> None:
         """Remove what earlier runs wrote to the output folder, and nothing else."""
         self.refuse_foreign()
-        for folder in [*self._written(), self.output / "model"]:
-            shutil.rmtree(folder, ignore_errors=True)
-        for name in RESULTS:
-            (self.output / name).unlink(missing_ok=True)
+        with alone_in(self.output):
+            for folder in [*self._written(), self.output / "model"]:
+                shutil.rmtree(folder, ignore_errors=True)
+            for name in RESULTS:
+                (self.output / name).unlink(missing_ok=True)
+
+    def _sweep(self) -> None:
+        """Remove what a run that was killed left half written."""
+        for path in self.output.glob(".*.partial*"):
+            if HALF.fullmatch(path.name):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def as_json(value: dict) -> dict:

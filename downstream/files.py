@@ -1,6 +1,7 @@
 """Bad input is one sentence, text is read as it stands, outputs appear whole or not at all."""
 
 import errno
+import fcntl
 import json
 import os
 import shutil
@@ -70,6 +71,17 @@ def read_text(path: Path) -> str:
         ) from None
 
 
+def read_json(file: Path) -> dict:
+    """An object. Raises InputError for a file that is not JSON."""
+    try:
+        content = json.loads(read_text(file))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{file}, line {error.lineno}: is not JSON ({error.msg}); make it anew.") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{file}: holds no JSON object; make it anew.")
+    return content
+
+
 def files_of(path: Path, *suffixes: str) -> list[Path]:
     """The file itself, or the files of a folder (at any depth) that end in one of `suffixes`, sorted."""
     if path.is_file():
@@ -129,6 +141,28 @@ def directory_written_whole(path: Path) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Waits until nobody else who asked for it is in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        _lock(handle, folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"{folder}: another command is writing it; waiting for its end", flush=True)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except OSError:
+        pass  # a file system without locks
 
 
 def _flush_to_disk(directory: Path) -> None:

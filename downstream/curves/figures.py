@@ -7,7 +7,7 @@ import numpy as np
 
 from downstream.curves.points import Point
 from downstream.experiment import Unit
-from downstream.files import read_text
+from downstream.files import read_json, read_text
 from downstream.metrics.resampling import interval
 from downstream.metrics.tallies import figure, grouped
 from downstream.results import cell
@@ -20,7 +20,7 @@ def gathered(points: list[Point], output: Path, split: str) -> dict:
     that was broken off and continued is the same."""
     lines: dict[str, list[dict]] = {}
     for point in points:
-        metrics = json.loads(read_text(output / point.folder / "metrics.json"))
+        metrics = read_json(output / point.folder / "metrics.json")
         scored = {"x": point.x, "folder": point.folder, **score_of(metrics, split)}
         scored["interval"] = interval_of(output / point.folder, metrics, split)
         lines.setdefault(point.line, []).append(scored)

@@ -36,7 +36,8 @@ class Group:
 def data_of(run: Run) -> dict:
     """What must be the same for any two runs to be compared."""
     metrics = run.metrics
-    return {"split": run.split, "recipe": metrics["recipe"], "data": metrics["data_sha256"]}
+    fewer = {"train_documents": metrics.get("train_documents")}
+    return {"split": run.split, "recipe": metrics["recipe"], "data": metrics["data_sha256"], **fewer}
 
 
 def training_of(run: Run) -> dict:

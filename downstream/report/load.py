@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from downstream.files import InputError, read_text
+from downstream.files import InputError, read_json, read_text
 from downstream.metrics.tallies import Figure, figure, grouped
 from downstream.selection import refuse_unselected
 
@@ -143,17 +143,6 @@ def _check(run: Run) -> None:
     _ = run.chief_name, run.metrics["chief"]["tally"], run.is_baseline
     if not run.num_folds or len(run.chief["values"]) != len(run.metrics["seeds"]) or run.chief["mean"] is None:
         raise ValueError("its chief figure has no value for each seed")
-
-
-def read_json(file: Path) -> dict:
-    """An object. Raises InputError for a file that is not JSON."""
-    try:
-        content = json.loads(read_text(file))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{file}, line {error.lineno}: is not JSON ({error.msg}); make it anew.") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{file}: holds no JSON object; make it anew.")
-    return content
 
 
 def at(figures: dict, path: list[str] | tuple[str, ...]) -> dict:

@@ -1,0 +1,4 @@
+from downstream.evaluate.command import main
+from downstream.files import exit_with_sentence
+
+exit_with_sentence(main)

@@ -1,0 +1,91 @@
+"""The command line."""
+
+import argparse
+from pathlib import Path
+
+from downstream import report
+from downstream.evaluate.jobs import BASELINES, Job, plan
+from downstream.evaluate.pretraining import seen_before
+from downstream.evaluate.running import run
+from downstream.files import InputError
+
+RECIPES = Path(__file__).parents[2] / "recipes" / "finetune"  # of the checkout
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m downstream.evaluate",
+        description="What is a model worth? Every task whose data are there, then the report of all.",
+    )
+    parser.add_argument("models", type=Path, nargs="+", metavar="MODEL", help="local Hugging Face folders")
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder that holds the data sets")
+    parser.add_argument(
+        "--quick", action="store_true", help="one seed and some 300,000 tokens a set: a first look, on a CPU too"
+    )
+    parser.add_argument(
+        "--protocol", help="how to train (see downstream.finetune); default tuned, or quick with --quick"
+    )
+    parser.add_argument("--seeds", type=int, help="how many; default the protocol's")
+    parser.add_argument(
+        "--baselines",
+        default="",
+        metavar="NAME,...",
+        help=f"what the models have to beat, where it serves the task: {', '.join(BASELINES)}; or all",
+    )
+    parser.add_argument("--only", default="", metavar="TASK,...", help="these tasks; default: all whose data are there")
+    parser.add_argument("--recipes", type=Path, default=RECIPES, help="folder of recipes; default: this project's")
+    parser.add_argument(
+        "--pretraining-text",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="text files, or folders of .txt, that the models were pretrained on: test sentences in them are reported",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,  # a GPU trains one after the other; a small encoder on a CPU gains nothing from a second core
+        help="trainings at a time, which share the cores; default 1",
+    )
+    parser.add_argument("--dev-only", action="store_true", help="do not read the test splits; to choose a model")
+    parser.add_argument("--output", type=Path, default=Path("runs/evaluate"), help="default runs/evaluate")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command line; `argv` in place of that of the process."""
+    args = arguments(argv)
+    refuse(args)
+    jobs, missing = plan(args)
+    for task, folder in missing.items():
+        print(f"{task}: no folder {folder} with its splits below {args.data}; left out")
+    if not jobs:
+        raise InputError(f"{args.data}: the data of no recipe of {args.recipes} are in it; see the recipes' `folder`.")
+    failed = run(jobs, args.jobs)
+    if args.pretraining_text:
+        seen_before(jobs, args.pretraining_text, args.output / "pretraining_text.json")
+    done = [str(job.output) for job in jobs if job not in failed]
+    if done:
+        found = [str(args.output)] if args.pretraining_text else []
+        report.main([*done, *found, "--output", str(args.output)])
+    if failed:
+        raise InputError(f"{len(failed)} of {len(jobs)} did not end well: {_names(failed)}; mend, and run again.")
+
+
+def refuse(args: argparse.Namespace) -> None:
+    """Raise InputError for options that make no sense together, before anything is read."""
+    if args.quick and args.protocol:
+        raise InputError("--quick is a protocol of its own; leave out --protocol, or --quick.")
+    if args.dev_only and args.pretraining_text:
+        raise InputError("--pretraining-text looks for test sentences, which --dev-only does not read; leave one out.")
+    for option, value in (("--jobs", args.jobs), ("--seeds", args.seeds)):
+        if value is not None and value < 1:
+            raise InputError(f"{option} {value}: at least one is needed.")
+    for path in args.pretraining_text:
+        if not path.exists():
+            raise InputError(f"{path}: no such file or folder; check --pretraining-text.")
+
+
+def _names(jobs: list[Job]) -> str:
+    return ", ".join(f"{job.recipe.stem} ({job.learner})" for job in jobs)

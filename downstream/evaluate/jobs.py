@@ -1,0 +1,122 @@
+"""What is to be trained and scored: for each set that is there, each model, and what it has to beat."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from downstream.files import InputError
+from downstream.learners import baselines
+from downstream.learners.base import Learner
+from downstream.learners.cosine import EncoderCosine
+from downstream.learners.neural import OverWords
+from downstream.recipe import FOLD, Recipe
+from downstream.split_lists import parse
+from downstream.tasks import load_task
+
+OF_MODELS = ("random", "frozen", "cosine")  # of the first model; of each; of each, where cosines answer
+BASELINES = (*OF_MODELS, *baselines.BASELINES)
+DEPTH = 4  # folders below DIR in which a data set may lie
+
+
+class Job(NamedTuple):
+    """A command of downstream.finetune, the task it is for and what learns it."""
+
+    recipe: Path
+    data: Path
+    learner: str
+    command: list[str]
+    output: Path
+
+
+def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
+    """What is to be done; and the folders that were not found, by task.
+
+    Raises InputError for a task asked for that has no recipe, a baseline that nobody knows, models of one name.
+    """
+    wanted = _baselines(args.baselines)
+    _refuse_one_name(args.models)
+    files = sorted(args.recipes.glob("*.yaml"))
+    only = _split(args.only)
+    unknown = set(only) - {file.stem for file in files}
+    if unknown or not files:
+        known = ", ".join(file.stem for file in files)
+        raise InputError(f"{args.recipes}: no recipe {', '.join(sorted(unknown)) or 'at all'}; there are: {known}.")
+    jobs, missing = [], {}
+    for file in files:
+        recipe = load_task(file).recipe
+        if only and file.stem not in only or not only and not recipe.folder:
+            continue
+        data = find(recipe, args.data)
+        if data is None:
+            missing[recipe.task] = recipe.folder
+        else:
+            jobs += [_job(args, file, recipe, data, *asked) for asked in learners(args, wanted, recipe.kind)]
+    return jobs, missing
+
+
+def _split(names: str) -> list[str]:
+    return [name for name in names.split(",") if name]
+
+
+def _baselines(names: str) -> list[str]:
+    wanted = list(BASELINES) if names == "all" else _split(names)
+    unknown = [name for name in wanted if name not in BASELINES]
+    if unknown:
+        raise InputError(f"--baselines: there is no {', '.join(unknown)}; there are: {', '.join(BASELINES)}.")
+    return wanted
+
+
+def _refuse_one_name(models: list[Path]) -> None:
+    """Tables and outputs tell models by the names of their folders."""
+    seen: dict[str, Path] = {}
+    for model in models:
+        other = seen.setdefault(model.resolve().name, model)
+        if other is not model:
+            raise InputError(f"{other} and {model}: folders of one name, which tables tell models by; rename one.")
+
+
+def find(recipe: Recipe, root: Path) -> Path | None:
+    """The folder below `root` that has the name the recipe says and holds its splits; of several the first by path."""
+    patterns = ["/".join(["*"] * depth + [recipe.folder]) for depth in range(DEPTH)]
+    folders = [root] * (root.name == recipe.folder) + sorted(one for pattern in patterns for one in root.glob(pattern))
+    splits = [path.replace(FOLD, str(recipe.first_fold)) for path in recipe.splits.values()]
+    paths = [parse(split, recipe.task).path for split in splits]
+    return next((one for one in folders if all((one / path).exists() for path in paths)), None)
+
+
+def learners(args: argparse.Namespace, wanted: list[str], family: str) -> Iterator[tuple[str, list[str]]]:
+    """A name, and options of downstream.finetune, for each that serves the family."""
+    protocol = args.protocol or ("quick" if args.quick else "tuned")
+    for model in args.models:
+        name, given = model.resolve().name, ["--model", str(model)]
+        trained = [*given, "--protocol", protocol]
+        yield f"{name}-{protocol}", trained
+        if "random" in wanted and model is args.models[0]:
+            yield f"{name}-random-{protocol}", [*trained, "--random-init"]
+        if "frozen" in wanted:
+            yield f"{name}-frozen-{protocol}", [*trained, "--frozen"]
+        if "cosine" in wanted and family in EncoderCosine.families:
+            yield f"{name}-cosine", [*given, "--cosine"]
+    for name, kind in baselines.BASELINES.items():
+        if name in wanted and family in kind.families:
+            yield name, ["--baseline", name]
+
+
+def _job(args: argparse.Namespace, file: Path, recipe: Recipe, data: Path, name: str, options: list[str]) -> Job:
+    output = args.output / recipe.task / name
+    command = [str(file), *options, "--data", str(data), "--output", str(output)]
+    command += ["--seeds", str(_seeds(args))] if _seeds(args) else []
+    command += ["--dev-only"] * args.dev_only
+    command += ["--device", args.device] if args.device != "auto" and _on_a_device(options) else []
+    return Job(file, data, name, command, output)
+
+
+def _seeds(args: argparse.Namespace) -> int | None:
+    """As said; of a first look one, of baselines that are networks, too."""
+    return args.seeds or (1 if args.quick else None)
+
+
+def _on_a_device(options: list[str]) -> bool:
+    kind: type[Learner] | None = baselines.BASELINES.get(options[-1]) if options[0] == "--baseline" else None
+    return kind is None or issubclass(kind, OverWords)

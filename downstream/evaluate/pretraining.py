@@ -1,0 +1,28 @@
+"""Test sentences that stand in the pretraining text."""
+
+from pathlib import Path
+
+from tqdm import tqdm
+
+from downstream.evaluate.jobs import Job
+from downstream.files import read_json, write_json
+from downstream.leakage import Sought, in_files
+from downstream.splits import read_folds
+from downstream.tasks import load_task
+
+
+def seen_before(jobs: list[Job], paths: list[Path], output: Path) -> None:
+    """Look for test sentences in the pretraining text, once for all tasks; writes what is found, by task."""
+    sought, digests = {}, {}
+    for one in {one.recipe: one for one in jobs}.values():
+        task = load_task(one.recipe)
+        parts = [splits["test"] for splits in read_folds(task, one.recipe, one.data, dev_only=False)]
+        sought[task.recipe.task] = Sought(task, [item for part in parts for item in part.items])
+        digests[task.recipe.task] = [part.sha256 for part in parts]
+    asked = {"files": sorted(str(path.resolve()) for path in paths), "test_sha256": digests}
+    if output.is_file():
+        found = read_json(output)
+        if asked == {key: found.get(key) for key in asked}:
+            return
+    in_files(sought.values(), paths, lambda lines: tqdm(lines, unit=" lines of pretraining text", leave=False))
+    write_json(output, asked | {"tasks": {name: one.report() for name, one in sought.items()}})

@@ -1,0 +1,192 @@
+"""One command, every task whose data are there, and the report; broken off, it goes on to the same figures."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tiny_models import write_roberta
+
+from downstream.evaluate.command import main
+from downstream.files import InputError
+
+WORDS = ["foie", "rein", "cuisse"]
+ENTITIES = """
+task: organs
+format: jsonl
+folder: organs_of_today
+splits: {train: train.jsonl, dev: dev.jsonl, test: test.jsonl}
+types: [anatomy]
+"""
+PAIRS = """
+task: alike
+kind: similarity
+format: table
+reader: {first: first, second: second, score: score}
+folder: alike
+splits: {train: train.tsv, dev: dev.tsv, test: test.tsv}
+"""
+PROTOCOL = "{batch: 2, learning_rate: 1.0e-2, epochs: 4, seeds: 2, source: chosen so that a tiny model learns}"
+SPLITS = {"train": range(16), "dev": range(30, 36), "test": range(40, 46)}
+
+
+def text(number: int) -> str:
+    return f"le patient {number} traite {'la' if number % 2 else 'du'} {WORDS[number % len(WORDS)]} et fièvre"
+
+
+def entity(number: int) -> str:
+    start = text(number).index(WORDS[number % len(WORDS)])
+    found = {"start": start, "end": start + len(WORDS[number % len(WORDS)]), "label": "anatomy"}
+    return json.dumps({"text": text(number), "entities": [found]}, ensure_ascii=False)
+
+
+def pair(number: int) -> str:
+    return f"{text(number)}\t{text(number + number % 4)}\t{number % 4}"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """recipes/ with two tasks, data/ with theirs at two depths, encoder/."""
+    root = tmp_path_factory.mktemp("evaluate")
+    (root / "recipes" / "protocols").mkdir(parents=True)
+    (root / "recipes" / "protocols" / "p.yaml").write_text(PROTOCOL)
+    (root / "recipes" / "organs.yaml").write_text(ENTITIES)
+    (root / "recipes" / "alike.yaml").write_text(PAIRS)
+    for name, numbers in SPLITS.items():
+        write(root / "data" / "fr" / "organs_of_today" / f"{name}.jsonl", map(entity, numbers))
+        write(root / "data" / "alike" / f"{name}.tsv", ["first\tsecond\tscore", *map(pair, numbers)])
+    write_roberta(root / "encoder")
+    return root
+
+
+def write(file: Path, lines) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def words(place: Path, output: Path, *more) -> list[str]:
+    given = [place / "encoder", "--data", place / "data", "--recipes", place / "recipes", "--output", output]
+    return [str(word) for word in (*given, "--protocol", "p", "--device", "cpu", *more)]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(place, tmp_path_factory) -> Path:
+    """An output of all tasks, with baselines, two at a time."""
+    output = tmp_path_factory.mktemp("undisturbed")
+    baselines = ["--baselines", "random,majority", "--jobs", "2"]
+    main(
+        words(place, output, *baselines, "--pretraining-text", place / "data" / "fr" / "organs_of_today" / "test.jsonl")
+    )
+    return output
+
+
+def scores(output: Path) -> dict[str, dict]:
+    """Of each run, without its times."""
+    found = {file.parent: json.loads(file.read_text()) for file in output.glob("*/*/metrics.json")}
+    kept = ("dev", "test", "seeds", "model", "protocol", "data_sha256")
+    return {str(path.relative_to(output)): {key: one.get(key) for key in kept} for path, one in found.items()}
+
+
+def test_every_task_and_baseline_that_serves_it_is_scored(undisturbed):
+    assert set(scores(undisturbed)) == {
+        "organs/encoder-p",
+        "organs/encoder-random-p",
+        "organs/majority",
+        "alike/encoder-p",
+        "alike/encoder-random-p",
+        "alike/majority",
+    }
+    assert scores(undisturbed)["organs/encoder-p"]["seeds"] == [1, 2]
+    assert scores(undisturbed)["organs/encoder-random-p"]["model"]["random_init"] is True
+
+
+def test_the_report_has_them_all(undisturbed):
+    page = (undisturbed / "report.md").read_text()
+    for name in ("organs", "alike", "encoder", "encoder, random weights", "majority"):
+        assert name in page
+    assert "<html" in (undisturbed / "report.html").read_text()
+
+
+def test_sentences_of_the_pretraining_text_are_counted(undisturbed):
+    found = json.loads((undisturbed / "pretraining_text.json").read_text())["tasks"]
+    assert set(found) == {"organs", "alike"} and all(one["sentences"] for one in found.values())
+
+
+def test_what_is_finished_is_not_done_again(place, undisturbed, capfd):
+    before = {file: file.stat().st_mtime_ns for file in undisturbed.glob("*/*/seed-*/metrics.json")}
+    main(words(place, undisturbed, "--only", "organs"))
+    assert {file: file.stat().st_mtime_ns for file in before} == before
+    said = capfd.readouterr().out
+    assert "seed-2: micro f1 on dev" in said and said.count("(finished before)") == 2
+    assert "== 1 of 1 (0 min): organs, encoder-p: micro f1 on test" in said
+
+
+def test_killed_and_started_again_it_ends_like_one_left_in_peace(place, undisturbed, tmp_path):
+    """By SIGKILL, in the midst of a seed; the training that it leaves behind goes on, and is waited for."""
+    command = [sys.executable, "-m", "downstream.evaluate", *words(place, tmp_path / "out")]
+    killed = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    wait_for(lambda: list(tmp_path.glob("out/alike/encoder-p/seed-1")))
+    killed.kill()
+    killed.wait()
+    assert not (tmp_path / "out" / "report.md").exists()
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "(finished before)" in done.stdout
+    expected = scores(undisturbed)
+    assert scores(tmp_path / "out") == {name: expected[name] for name in ("organs/encoder-p", "alike/encoder-p")}
+
+
+def test_stopped_it_leaves_nobody_behind(place, tmp_path):
+    command = [sys.executable, "-m", "downstream.evaluate", *words(place, tmp_path / "out", "--jobs", "2")]
+    stopped = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    wait_for(lambda: len(children(stopped.pid)) == 2)
+    left = children(stopped.pid)
+    stopped.terminate()
+    assert stopped.wait(60) == 128 + signal.SIGTERM
+    assert len(left) == 2 and not any(alive(pid) for pid in left)
+
+
+def children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_for(ready, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_one_that_fails_does_not_keep_the_others(place, tmp_path, capfd):
+    data = tmp_path / "data"
+    for folder in ("fr/organs_of_today", "alike"):
+        (data / folder).parent.mkdir(parents=True, exist_ok=True)
+        (data / folder).symlink_to(place / "data" / folder)
+    (data / "alike").unlink()
+    write(data / "alike" / "train.tsv", ["first\tsecond\tscore", "le foie\tle rein\tbeaucoup"])
+    for name in ("dev", "test"):
+        (data / "alike" / f"{name}.tsv").write_text((place / "data" / "alike" / f"{name}.tsv").read_text())
+    given = [*words(place, tmp_path / "out", "--jobs", "2"), "--data", str(data)]
+    with pytest.raises(InputError, match=r"1 of 2 did not end well: alike \(encoder-p\)"):
+        main(given)
+    assert set(scores(tmp_path / "out")) == {"organs/encoder-p"}
+    assert "organs" in (tmp_path / "out" / "report.md").read_text()
+    assert "did not end well: error: " in (said := capfd.readouterr().out) and "train.tsv, line 2" in said
+
+
+def test_what_is_not_there_is_said(place, tmp_path, capsys):
+    with pytest.raises(InputError, match="the data of no recipe"):
+        main([*words(place, tmp_path), "--data", str(tmp_path)])
+    assert "organs: no folder organs_of_today with its splits below" in capsys.readouterr().out

@@ -1,0 +1,133 @@
+"""What downstream.evaluate would run, and what it refuses before it runs anything."""
+
+from pathlib import Path
+
+import pytest
+
+from downstream.evaluate import command
+from downstream.evaluate.jobs import BASELINES, find, plan
+from downstream.files import InputError
+from downstream.tasks import load_task
+
+RECIPE = (
+    "task: {task}\nfolder: {task}\nformat: {format}\nsplits: {{train: a.jsonl, dev: b.jsonl, test: c.jsonl}}\n{more}"
+)
+KINDS = {
+    "spans": ("jsonl", "types: [anatomy]"),
+    "texts": ("table", "kind: classification\nlabels: [good, bad]\nreader: {text: text, label: label}"),
+    "ranks": ("ranking", "kind: ranking\nreader: {question: a, candidate: b, right: c}"),
+}
+
+
+@pytest.fixture
+def place(tmp_path) -> Path:
+    (tmp_path / "recipes").mkdir()
+    for task in KINDS:
+        (tmp_path / "recipes" / f"{task}.yaml").write_text(recipe_of(task, KINDS[task]))
+        with_splits(tmp_path / "data" / "fr" / task)
+    return tmp_path
+
+
+def recipe_of(task: str, kind: tuple[str, str]) -> str:
+    form, more = kind
+    return RECIPE.format(task=task, format=form, more=more)
+
+
+def with_splits(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for name in "abc":
+        (folder / f"{name}.jsonl").touch()
+    return folder
+
+
+def parsed(place: Path, *more: str):
+    given = ["models/encoder", "--data", str(place / "data"), "--recipes", str(place / "recipes"), "--output", "out"]
+    return command.arguments([*given, *more])
+
+
+def learners(place: Path, *more: str) -> dict[str, list[str]]:
+    """By task."""
+    found: dict[str, list[str]] = {}
+    for job in plan(parsed(place, *more))[0]:
+        found.setdefault(job.recipe.stem, []).append(job.learner)
+    return found
+
+
+def test_each_baseline_where_it_serves_the_task(place):
+    found = learners(place, "--baselines", "all")
+    of_model = ["encoder-tuned", "encoder-random-tuned", "encoder-frozen-tuned"]
+    assert found["spans"] == [*of_model, "majority", "dictionary", "crf", "rnn"]
+    assert found["texts"] == [*of_model, "majority", "tfidf_svm", "cnn", "rnn"]
+    assert found["ranks"] == [*of_model, "encoder-cosine", "majority", "tfidf_cosine", "tfidf_svm", "cnn", "rnn"]
+    assert {"random", "frozen", "cosine", "dictionary", "crf"} < set(BASELINES)
+
+
+def test_random_weights_are_of_the_first_model_and_a_probe_is_of_each(place):
+    found = learners(place, "--only", "spans", "--baselines", "random,frozen", "--quick")
+    assert found["spans"] == ["encoder-quick", "encoder-random-quick", "encoder-frozen-quick"]
+    both = command.arguments(["a/one", "a/two", "--data", str(place), "--recipes", str(place / "recipes")])
+    both.baselines = "random,frozen"
+    names = [job.learner for job in plan(both)[0] if job.recipe.stem == "spans"]
+    assert names == ["one-tuned", "one-random-tuned", "one-frozen-tuned", "two-tuned", "two-frozen-tuned"]
+
+
+def test_a_command_has_what_it_was_asked_for(place):
+    more = ["--baselines", "majority,rnn", "--only", "texts", "--quick", "--device", "cpu", "--dev-only"]
+    encoder, majority, rnn = plan(parsed(place, *more))[0]
+    recipe, data = str(place / "recipes" / "texts.yaml"), str(place / "data" / "fr" / "texts")
+    common = ["--data", data, "--output", "out/texts/{}", "--seeds", "1", "--dev-only"]
+    cpu = ["--device", "cpu"]
+    named = [word.format("encoder-quick") for word in common]
+    assert encoder.command == [recipe, "--model", "models/encoder", "--protocol", "quick", *named, *cpu]
+    named = [word.format("majority") for word in common]
+    assert majority.command == [recipe, "--baseline", "majority", *named]
+    named = [word.format("rnn") for word in common]
+    assert rnn.command == [recipe, "--baseline", "rnn", *named, *cpu]
+
+
+def test_the_seeds_are_the_protocols_unless_they_are_given(place):
+    assert "--seeds" not in plan(parsed(place))[0][0].command
+    given = plan(parsed(place, "--quick", "--seeds", "3"))[0][0].command
+    assert given[given.index("--seeds") + 1] == "3"
+
+
+def test_a_set_is_found_at_any_depth_with_all_its_splits(place, tmp_path):
+    recipe = load_task(place / "recipes" / "spans.yaml").recipe
+    assert find(recipe, place / "data") == place / "data" / "fr" / "spans"
+    assert find(recipe, place / "data" / "fr" / "spans") == place / "data" / "fr" / "spans"
+    (place / "data" / "fr" / "spans" / "b.jsonl").unlink()
+    assert find(recipe, place / "data") is None
+    deeper = with_splits(place / "data" / "x" / "y" / "spans")
+    assert find(recipe, place / "data") == deeper
+    assert find(recipe, place.parent / "nowhere") is None
+
+
+def test_a_recipe_without_a_folder_is_only_run_when_asked_for(place):
+    file = place / "recipes" / "own.yaml"
+    file.write_text(recipe_of("own", KINDS["spans"]).replace("folder: own\n", ""))
+    jobs, missing = plan(parsed(place))
+    assert "own" not in {job.recipe.stem for job in jobs} and not missing
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        (["--only", "spans,nothing"], "no recipe nothing; there are: ranks, spans, texts"),
+        (["--baselines", "crf,luck"], "there is no luck; there are: random, frozen"),
+        (["--quick", "--protocol", "tuned"], "leave out --protocol, or --quick"),
+        (["--dev-only", "--pretraining-text", "x"], "leave one out"),
+        (["--pretraining-text", "not/there"], "not/there: no such file or folder"),
+        (["--jobs", "0"], "--jobs 0: at least one"),
+        (["--seeds", "0"], "--seeds 0: at least one"),
+    ],
+)
+def test_what_cannot_be_is_refused(place, more, words):
+    given = ["encoder", "--data", str(place / "data"), "--recipes", str(place / "recipes"), *more]
+    with pytest.raises(InputError) as refused:
+        command.main(given)
+    assert words in str(refused.value)
+
+
+def test_two_models_of_one_name_are_refused(place):
+    with pytest.raises(InputError, match="a/model and b/model: folders of one name"):
+        command.main(["a/model", "b/model", "--data", str(place), "--recipes", str(place / "recipes")])
