@@ -23,6 +23,7 @@ data: data
 splits: {train: train, dev: dev, test: test}
 types: [anatomy, substance, symptom]
 """
+TABLES = "train: train.tsv, dev: dev.tsv, test: test.tsv"
 SPLITS = "splits: {train: train, dev: dev, test: test}"
 PROTOCOL = """
 batch: 8
@@ -294,6 +295,13 @@ def broken(task: Path, tmp_path: Path, split: str, ann: str) -> list[str]:
     return ["--data", str(data)]
 
 
+def in_latin_1(task: Path, tmp_path: Path) -> list[str]:
+    """One document of another encoding than the others."""
+    options = broken(task, tmp_path, "dev", "")
+    (tmp_path / "data" / "dev" / "bad.txt").write_bytes("fièvre".encode("latin-1"))
+    return options
+
+
 @pytest.mark.parametrize(
     "spoil, complaint",
     [
@@ -302,6 +310,7 @@ def broken(task: Path, tmp_path: Path, split: str, ann: str) -> list[str]:
             "bad.ann, line 1: the offsets point to",
         ),
         (lambda task, place: broken(task, place, "test", "T1\tdose 0 4\tfoie"), "'dose' is not known to the recipe"),
+        (lambda task, place: in_latin_1(task, place), "is not UTF-8; convert the file"),
         (lambda task, place: ["--data", str(place / "none")], "no such file or folder"),
         (lambda task, place: ["--model", str(place)], "no config.json in it"),
         (lambda task, place: ["--protocol", "none"], "no such protocol"),
@@ -353,6 +362,54 @@ def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):
     (tmp_path / "data" / "train" / "d1.ann").write_text("")
     with pytest.raises(finetune.InputError, match="tiny: no entity to learn from is left"):
         run(monkeypatch, *command(task, tmp_path / "out", *options))
+
+
+@pytest.mark.parametrize(
+    "split, content, complaint",
+    [
+        ("train", "foie\tO\n.\tO\n", "no entity to learn from is left"),
+        ("test", "foie\tB-anatomy\nrate\tanat\tB-anatomy\n", "test.tsv, line 2: "),
+        ("dev", "foie\tB-organ\n", "'organ' is not known to the recipe"),
+    ],
+    ids=["all-O", "number of columns", "unknown type"],
+)
+def test_bad_columns_are_one_sentence(task, tmp_path, monkeypatch, split, content, complaint):
+    recipe = RECIPE.replace("format: brat", "format: iob").replace("train: train, dev: dev, test: test", TABLES)
+    (tmp_path / "columns.yaml").write_text(recipe)
+    (tmp_path / "data").mkdir()
+    for name in ("train", "dev", "test"):
+        (tmp_path / "data" / f"{name}.tsv").write_text("foie\tB-anatomy\n.\tO\n")
+    (tmp_path / "data" / f"{split}.tsv").write_text(content)
+    parts = command(task, tmp_path / "out")
+    with pytest.raises(finetune.InputError, match=complaint):
+        run(monkeypatch, str(tmp_path / "columns.yaml"), *parts[1:])
+    assert not (tmp_path / "out").exists()
+
+
+def test_odd_documents_are_learned_scored_and_counted(task, tmp_path, monkeypatch):
+    """An empty one, one of one token, one of 20,000, and entities that overlap, in train as in test."""
+    shutil.copytree(task / "data", tmp_path / "data")
+    documents = {
+        "empty": ("", []),
+        "one": ("foie", ["anatomy 0 4\tfoie"]),
+        "long": ("foie et " * 10_000, [f"anatomy {8 * n} {8 * n + 4}\tfoie" for n in range(10_000)]),
+        "overlapping": ("foie et rein", ["anatomy 0 7\tfoie et", "anatomy 5 12\tet rein"]),
+    }
+    for split in ("train", "test"):
+        for name, (text, lines) in documents.items():
+            (tmp_path / "data" / split / f"{name}.txt").write_text(text)
+            ann = "\n".join(f"T{number}\t{line}" for number, line in enumerate(lines, 1))
+            (tmp_path / "data" / split / f"{name}.ann").write_text(ann)
+    options = ["--data", tmp_path / "data", "--seeds", "1", "--set", "epochs=1"]
+    metrics = run(monkeypatch, *command(task, tmp_path / "out", *options))
+    found = {one["id"]: one for one in predictions(tmp_path / "out", 1)}
+    assert set(documents) < set(found) and not found["empty"]["predicted"]
+    assert len(found["long"]["gold"]) == 10_000 and len(found["one"]["predicted"]) == 1
+    assert found["overlapping"]["gold"] == [{"start": 0, "end": 7, "label": "anatomy", "text": "foie et"}]
+    assert metrics["test"]["micro"]["support"] == 4 * 16 + 10_000 + 1 + 1
+    assert metrics["test"]["every_gold_span"]["support"] == 4 * 16 + 10_000 + 1 + 2
+    for counts in (metrics["data"][0]["train"], metrics["data"][0]["test"]):
+        assert counts["empty documents"] == 1 and counts["crossing entities dropped"] == 1
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_no_half_seed(task, tmp_path, monkeypatch, capsys):

@@ -155,6 +155,22 @@ def test_killed_between_units_it_goes_on_with_the_same_metrics(tmp_path, without
     assert names_in(tmp_path / "out") == names_in(tmp_path / "whole")
 
 
+def test_what_a_killed_run_left_half_written_is_removed_and_nothing_else(tmp_path, without_pictures):
+    half = [".seed-1.ab12_x.partial", ".seed-2-fold-3.zz.partial.old", ".model.q.partial", ".metrics.json.77.partial"]
+    others = [".notes.md.77.partial", ".seed-1.swp", "notes.partial", ".seed-x.ab.partial"]
+    for name in [*half, *others]:
+        (tmp_path / name).mkdir(parents=True)
+    experiment(tmp_path).run(1)
+    assert [name for name in [*half, *others] if (tmp_path / name).exists()] == others
+
+
+def test_a_damaged_result_is_one_sentence(tmp_path, without_pictures):
+    experiment(tmp_path / "out").run(1)
+    (tmp_path / "out" / "seed-1" / "metrics.json").write_text('{"dev": 1')
+    with pytest.raises(InputError, match=r"seed-1/metrics\.json, line 1: is not JSON"):
+        experiment(tmp_path / "out").run(1)
+
+
 def test_more_seeds_go_on_from_those_that_are_done(tmp_path, without_pictures, capsys):
     experiment(tmp_path / "out").run(1)
     more = experiment(tmp_path / "out")

@@ -2,11 +2,20 @@
 
 import errno
 import json
+import threading
 from pathlib import Path
 
 import pytest
 
-from downstream.files import InputError, directory_written_whole, exit_with_sentence, write_json, written_whole
+from downstream.files import (
+    InputError,
+    alone_in,
+    directory_written_whole,
+    exit_with_sentence,
+    read_json,
+    write_json,
+    written_whole,
+)
 
 
 def full_disk(*_):
@@ -52,6 +61,41 @@ def test_a_directory_that_cannot_take_the_place_leaves_the_old_one(tmp_path, mon
         (folder / "new").touch()
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
     assert [path.name for path in (tmp_path / "d").iterdir()] == ["old"]
+
+
+def test_who_comes_second_waits_for_the_end_of_the_first(tmp_path):
+    begun, seen = threading.Event(), []
+
+    def second():
+        begun.set()
+        with alone_in(tmp_path / "out"):
+            seen.append((tmp_path / "out" / "done").exists())
+
+    with alone_in(tmp_path / "out"):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        begun.wait()
+        waiting.join(0.3)
+        assert waiting.is_alive()
+        (tmp_path / "out" / "done").touch()
+    waiting.join(10)
+    assert seen == [True]
+
+
+def test_a_file_system_without_locks_is_used_all_the_same(tmp_path, monkeypatch):
+    def no_locks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with alone_in(tmp_path / "out"):
+        assert (tmp_path / "out").is_dir()
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", ""])
+def test_damaged_json_is_one_sentence(tmp_path, content):
+    (tmp_path / "f.json").write_text(content)
+    with pytest.raises(InputError, match=r"f\.json.*; make it anew"):
+        read_json(tmp_path / "f.json")
 
 
 def test_bad_input_and_a_full_disk_end_in_one_sentence(tmp_path, capsys):
