@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from downstream.card import write_card
 from downstream.files import InputError, alone_in, directory_written_whole, read_json, write_json
 from downstream.leakage import in_training
@@ -157,6 +159,7 @@ class Experiment:
             result["drawn_for_training"] = drawn
         result["curve"] = [epoch._asdict() for epoch in curve]
         result["seconds"] = round(time.perf_counter() - started, 1)
+        result["threads"] = torch.get_num_threads()  # another number may change the last digits of a sum
         result["peak_memory"] = peak(self.conditions.get("device", "cpu"))
         result["conditions"] = self.conditions
         self._keep_if_best(unit, self.task.chosen(result["dev"]))

@@ -81,7 +81,7 @@ def add_options(parser: argparse.ArgumentParser):
         help="keep the model's architecture and tokenizer, draw its weights anew (a baseline)",
     )
     weights.add_argument(
-        "--frozen", action="store_true", help="train nothing but the head: a linear probe of the encoder (a baseline)"
+        "--frozen", action="store_true", help="train a linear probe of the encoder and nothing else (a baseline)"
     )
     parser.add_argument(
         "--protocol",

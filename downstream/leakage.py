@@ -75,25 +75,32 @@ def in_training(task: Task, splits: dict[str, Part]) -> dict | None:
     return sought.report()
 
 
-def in_files(sought: Iterable[Sought], paths: Iterable[Path], show=iter) -> None:
-    """Look for all of these in text files, and .txt files of folders; `show` may wrap their lines to show progress.
-
-    Raises InputError for a file that is missing or not UTF-8.
-    """
-    sought = list(sought)
-    for line in show(_lines(paths)):
-        for one in sought:
-            one.look_in(line)
-
-
-def _lines(paths: Iterable[Path]) -> Iterator[str]:
+def text_files(paths: Iterable[Path]) -> list[Path]:
+    """Text files, and the .txt files of folders. Raises InputError for a path where there is none."""
+    found = []
     for path in paths:
         files = files_of(path, ".txt")
         if not files:
             raise InputError(f"{path}: no such file, nor a folder of .txt files; check --pretraining-text.")
-        for file in files:
-            try:
-                with open(file, encoding="utf-8") as handle:
-                    yield from handle
-            except UnicodeDecodeError:
-                raise InputError(f"{file}: not UTF-8; convert it, for example with iconv -f latin1 -t utf-8.") from None
+        found += files
+    return found
+
+
+def in_files(sought: Iterable[Sought], files: Iterable[Path], show=iter) -> None:
+    """Look for all of these in text files; `show` may wrap their lines to show progress.
+
+    Raises InputError for a file that is not UTF-8.
+    """
+    sought = list(sought)
+    for line in show(_lines(files)):
+        for one in sought:
+            one.look_in(line)
+
+
+def _lines(files: Iterable[Path]) -> Iterator[str]:
+    for file in files:
+        try:
+            with open(file, encoding="utf-8") as handle:
+                yield from handle
+        except UnicodeDecodeError:
+            raise InputError(f"{file}: not UTF-8; convert it, for example with iconv -f latin1 -t utf-8.") from None

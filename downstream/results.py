@@ -32,6 +32,7 @@ def summarise(results: list[dict], conditions: dict, task: Task) -> dict:
         "selected_on_dev": [one["selected_on_dev"] for one in results],
         "best_epochs": [one["best_epoch"] for one in results],
         "seconds_per_seed": [round(sum(one["seconds"] for one in folds), 1) for folds in seeds.values()],
+        "threads": sorted({one["threads"] for one in results}),
         "peak_memory": max(one["peak_memory"] for one in results),  # bytes, of the seed that took most
         **{name: over_seeds([over_folds([one[name] for one in folds]) for folds in seeds.values()]) for name in splits},
         "curves": [one["curve"] for one in results],

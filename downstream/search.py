@@ -7,6 +7,7 @@ for downstream.finetune --selection; and selection.md, a table of the trials.
 
 import argparse
 import math
+import os
 import shlex
 import statistics
 import time
@@ -128,10 +129,8 @@ def main() -> None:
     conditions["versions"]["optuna"] = metadata.version("optuna")
     conditions |= {"grid": protocol.grid, "sampler": plan.sampler, "sampler_seed": plan.seed, "seeds": args.seeds}
     output = args.output or default_output(args, task, name)
-    if args.overwrite:
-        for written in (JOURNAL, *RESULTS):
-            (output / written).unlink(missing_ok=True)
-    record = search(plan, Trainer(task, learner, folds, protocol, args.seeds), as_json(conditions), output)
+    trainer = Trainer(task, learner, folds, protocol, args.seeds)
+    record = search(plan, trainer, as_json(conditions), output, anew=args.overwrite)
     record |= Choice(name, protocol.settled(record["settings"])).conditions()
     write_json(output / "selection.json", record)
     text = table(record)
@@ -166,9 +165,13 @@ def plan_of(args: argparse.Namespace, protocol: Protocol, name: str) -> Plan:
     return Plan(points, args.sampler, trials, SAMPLER_SEED)
 
 
-def search(plan: Plan, train: Trainer, conditions: dict, output: Path) -> dict:
-    """Run the trials that are not finished. Returns what selection.json holds."""
+def search(plan: Plan, train: Trainer, conditions: dict, output: Path, anew: bool = False) -> dict:
+    """Run the trials that are not finished, anew: all. Returns what selection.json holds."""
     with held(output / JOURNAL):
+        if anew:
+            os.truncate(output / JOURNAL, 0)  # it is held, so it stays
+            for written in RESULTS:
+                (output / written).unlink(missing_ok=True)
         study = open_study(output / JOURNAL, conditions)
         run_trials(study, plan, train)
     chosen = best(study, plan)

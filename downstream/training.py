@@ -84,9 +84,9 @@ def _passes(pieces: list[Piece], size: int, draw: random.Random) -> Iterator[lis
 def optimizer_of(model, protocol: Protocol, num_updates: int):
     """AdamW (torch's betas and epsilon, which are BERT's up to 0.01 of epsilon) and its schedule.
 
-    With layer_decay d, layer l of n learns with rate x d^(n - 1 - l), the embeddings with rate x d^n, as ELECTRA's
-    fine-tuning; layers that share their weights, as ALBERT's, are one. Raises InputError for an encoder whose layers
-    cannot be told by the names of its weights.
+    With layer_decay d, the head learns with the rate, layer l of n (from 0) with rate x d^(n - l), the embeddings with
+    rate x d^(n + 1), as ELECTRA's fine-tuning is meant (its code has one power more); layers that share their weights,
+    as ALBERT's, are one. Raises InputError for an encoder whose layers cannot be told by the names of its weights.
     """
     head_rate = protocol.learning_rate if protocol.head_learning_rate is None else protocol.head_learning_rate
     shares = _shares(model, protocol.layer_decay)
@@ -108,13 +108,15 @@ def optimizer_of(model, protocol: Protocol, num_updates: int):
 
 
 def _shares(model, decay: float) -> dict[str, float]:
-    """By name of each parameter of the encoder, the share of the learning rate that it has."""
+    """By name of each parameter of the encoder, the share of the learning rate that it has. What stands above the last
+    layer (a last LayerNorm) has that layer's."""
     own = [name for name, _ in model.named_parameters() if is_encoders(name, model)]
     layers = {name: int(found[1]) for name in own if (found := LAYER.search(name))}
     if decay < 1 and not layers:
         raise InputError(f"layer_decay is {decay}: no layers are known of {model.config.model_type}; leave it out.")
     depth = max(layers.values(), default=-1) + 1
-    return {name: decay ** (depth - 1 - layers[name] if name in layers else depth) for name in own}
+    powers = {name: depth + 1 if "embed" in name else 1 for name in own}  # embeddings, and what projects them
+    return {name: decay ** (depth - layers[name] if name in layers else powers[name]) for name in own}
 
 
 def num_updates(pieces: list[Piece], protocol: Protocol, epoch: int | None = None) -> int:
@@ -131,7 +133,13 @@ def num_updates(pieces: list[Piece], protocol: Protocol, epoch: int | None = Non
 
 def num_epochs(pieces: list[Piece], protocol: Protocol) -> int:
     """Of a whole training; the last one may be cut short."""
-    return -(-num_updates(pieces, protocol) // _batches_of(len(pieces), protocol))
+    total = num_updates(pieces, protocol)
+    return -(-total // _updates_an_epoch(len(pieces), protocol, total))
+
+
+def _updates_an_epoch(num_pieces: int, protocol: Protocol, total: int) -> int:
+    """One pass; of more than a hundred passes the hundredth part, or dev would be scored longer than is trained."""
+    return max(_batches_of(num_pieces, protocol), total // 100)
 
 
 def _batches_of(num_pieces: int, protocol: Protocol) -> int:
@@ -151,7 +159,7 @@ def fit(
     protocol keeps that. Returns the learning curve.
 
     Batches are drawn from `seed`; dropout comes from torch's global generator. `watch` is called after each epoch,
-    which is one pass over the pieces, or as many updates as one over `epoch` pieces.
+    which is one pass over the pieces, or as many updates as one over `epoch` pieces, but a hundredth at least of all.
     Raises InputError where the loss is no number any more.
     """
     model, total = learned.model, num_updates(pieces, protocol, epoch)
@@ -159,12 +167,13 @@ def fit(
     optimizer, schedule = optimizer_of(model, protocol, total)
     curve: list[Epoch] = []
     best: dict[str, torch.Tensor] = {}
+    updates_an_epoch = _updates_an_epoch(epoch or len(pieces), protocol, total)
     every = 0.5 if sys.stderr.isatty() else 60  # seconds; a log file gets a line a minute
     done = 0
     with tqdm(total=total, desc=f"seed {seed}", unit="update", leave=False, mininterval=every) as bar:
         while done < total:
             started, losses = time.perf_counter(), []
-            for batch in itertools.islice(drawn, _batches_of(epoch or len(pieces), protocol)):
+            for batch in itertools.islice(drawn, updates_an_epoch):
                 losses.append(_update(learned, batch, optimizer, schedule, protocol.clip))
                 bar.update()
                 done += 1

@@ -8,6 +8,7 @@ from downstream.evaluate.jobs import BASELINES, Job, plan
 from downstream.evaluate.pretraining import seen_before
 from downstream.evaluate.running import run
 from downstream.files import InputError
+from downstream.leakage import text_files
 
 RECIPES = Path(__file__).parents[2] / "recipes" / "finetune"  # of the checkout
 
@@ -63,12 +64,12 @@ def main(argv: list[str] | None = None) -> None:
     if not jobs:
         raise InputError(f"{args.data}: the data of no recipe of {args.recipes} are in it; see the recipes' `folder`.")
     failed = run(jobs, args.jobs)
-    if args.pretraining_text:
-        seen_before(jobs, args.pretraining_text, args.output / "pretraining_text.json")
-    done = [str(job.output) for job in jobs if job not in failed]
+    done = [job for job in jobs if job not in failed]
+    if done and args.pretraining_text:
+        seen_before(done, args.pretraining_text, args.output / "pretraining_text.json")
     if done:
         found = [str(args.output)] if args.pretraining_text else []
-        report.main([*done, *found, "--output", str(args.output)])
+        report.main([*(str(job.output) for job in done), *found, "--output", str(args.output)])
     if failed:
         raise InputError(f"{len(failed)} of {len(jobs)} did not end well: {_names(failed)}; mend, and run again.")
 
@@ -82,9 +83,7 @@ def refuse(args: argparse.Namespace) -> None:
     for option, value in (("--jobs", args.jobs), ("--seeds", args.seeds)):
         if value is not None and value < 1:
             raise InputError(f"{option} {value}: at least one is needed.")
-    for path in args.pretraining_text:
-        if not path.exists():
-            raise InputError(f"{path}: no such file or folder; check --pretraining-text.")
+    text_files(args.pretraining_text)
 
 
 def _names(jobs: list[Job]) -> str:

@@ -47,6 +47,8 @@ def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
         recipe = load_task(file).recipe
         if only and file.stem not in only or not only and not recipe.folder:
             continue
+        if not recipe.folder:
+            raise InputError(f"{file}: has no `folder` to look for below {args.data}; give it to downstream.finetune.")
         data = find(recipe, args.data)
         if data is None:
             missing[recipe.task] = recipe.folder

@@ -6,7 +6,7 @@ from tqdm import tqdm
 
 from downstream.evaluate.jobs import Job
 from downstream.files import read_json, write_json
-from downstream.leakage import Sought, in_files
+from downstream.leakage import Sought, in_files, text_files
 from downstream.splits import read_folds
 from downstream.tasks import load_task
 
@@ -19,10 +19,17 @@ def seen_before(jobs: list[Job], paths: list[Path], output: Path) -> None:
         parts = [splits["test"] for splits in read_folds(task, one.recipe, one.data, dev_only=False)]
         sought[task.recipe.task] = Sought(task, [item for part in parts for item in part.items])
         digests[task.recipe.task] = [part.sha256 for part in parts]
-    asked = {"files": sorted(str(path.resolve()) for path in paths), "test_sha256": digests}
+    files = text_files(paths)
+    asked = {"files": {str(file.resolve()): _state(file) for file in files}, "test_sha256": digests}
     if output.is_file():
         found = read_json(output)
         if asked == {key: found.get(key) for key in asked}:
             return
-    in_files(sought.values(), paths, lambda lines: tqdm(lines, unit=" lines of pretraining text", leave=False))
+    in_files(sought.values(), files, lambda lines: tqdm(lines, unit=" lines of pretraining text", leave=False))
     write_json(output, asked | {"tasks": {name: one.report() for name, one in sought.items()}})
+
+
+def _state(file: Path) -> list[int]:
+    """Size in bytes and time of the last change: of gigabytes a digest would take as long as the search."""
+    found = file.stat()
+    return [found.st_size, found.st_mtime_ns]

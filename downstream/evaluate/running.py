@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
+
 from downstream.evaluate.jobs import Job
 from downstream.report.load import load
 
@@ -42,7 +44,7 @@ def run(jobs: list[Job], at_a_time: int = 1) -> list[Job]:
 
 def _environment(at_a_time: int) -> dict[str, str]:
     """Of several, each has its share of the cores, unless the user has said how many threads."""
-    share = max(1, len(os.sched_getaffinity(0)) // at_a_time)
+    share = max(1, torch.get_num_threads() // at_a_time)  # torch has as many as there are cores
     threads = {} if at_a_time == 1 else {"OMP_NUM_THREADS": str(share)}
     return {**threads, **os.environ, "PYTHONUNBUFFERED": "1"}
 

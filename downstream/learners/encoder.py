@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 
 from downstream import models
+from downstream.learners.probe import LinearProbe
 from downstream.learners.trained import Trained
 from downstream.recipe import Protocol
 from downstream.tasks.base import Encoded, Head, Task
@@ -15,7 +16,7 @@ from downstream.training import Machine
 
 class Start(NamedTuple):
     """What of a pretrained folder is taken: `random` keeps the architecture and the tokenizer and draws the weights
-    anew; `frozen` trains nothing but the head (a linear probe)."""
+    anew; `frozen` trains a linear probe and nothing else."""
 
     folder: Path
     random: bool = False
@@ -46,19 +47,20 @@ def conditions_of(task: Task, start: Start, config, frame: models.Frame, machine
 class Encoder(Trained):
     """Raises InputError, when it is made, for a folder that cannot be used."""
 
-    saves = True
-
     def __init__(self, task: Task, start: Start, protocol: Protocol, machine: Machine):
         self.task, self.start, self.protocol, self.machine = task, start, protocol, machine
         config, self.tokenizer = models.load_config(start.folder), models.load_tokenizer(start.folder)
         self.frame = models.frame_of(self.tokenizer, config)
         self.conditions = conditions_of(task, start, config, self.frame, machine)
         self.conditions["protocol"] = dataclasses.asdict(protocol)
+        self.saves = not start.frozen  # a probe measures an encoder; whoever wants to use a model trains all of it
 
     def built(self, head: Head, train: Encoded) -> torch.nn.Module:
         """Weights of the head, or all, are drawn."""
         folder, anew, frozen = self.start
         model = models.load_model(folder, head, anew, self.protocol.dropout)
+        if frozen and not head.per_token:  # the heads on tokens are one linear map already
+            model = LinearProbe(model, len(head.names))
         for name, weight in model.named_parameters():
             if frozen and models.is_encoders(name, model):
                 weight.requires_grad_(False)

@@ -21,17 +21,13 @@ class Output(NamedTuple):
 
 
 class OverVectors(nn.Module):
-    """The vectors stay as they are; `base_model` is what training.py takes for the pretrained part."""
+    """The vectors stay as they are, as the weights of a frozen encoder would (`base_model_prefix`)."""
 
     base_model_prefix = "words"
 
     def __init__(self, vectors: torch.Tensor):
         super().__init__()
         self.words = nn.Embedding.from_pretrained(vectors, freeze=True, padding_idx=0)
-
-    @property
-    def base_model(self) -> nn.Module:
-        return self.words
 
 
 class Convolutions(OverVectors):

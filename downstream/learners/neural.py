@@ -42,7 +42,7 @@ class OverWords(Trained):
         self.task, self.protocol, self.machine = task, protocol, machine
         self.tokenizer = Words()
         self.lines = read_text(text).splitlines() if text else None
-        self.known: dict[str, Vectors] = {}  # by what they were learned from
+        self.known: dict[str, Vectors] = {}  # by what they were learned from; some 40 MB each, of each fold one
         self.conditions = {
             **conditions_of(self.name, dataclasses.asdict(protocol), ("gensim",)),
             "vectors": SETTINGS | {"text": text and {"name": text.name, "sha256": _digest(self.lines)}},
@@ -61,9 +61,9 @@ class OverWords(Trained):
         return self.network(self._rows(), head, any(piece.types for piece in train.pieces))
 
     def _vectors_of(self, train: Encoded) -> Vectors:
-        lines = self.lines or [
-            line for item in train.items for text in self.task.texts(item) for line in text.splitlines()
-        ]
+        lines = self.lines
+        if lines is None:
+            lines = [line for item in train.items for text in self.task.texts(item) for line in text.splitlines()]
         digest = _digest(lines)
         if digest not in self.known:
             self.known[digest] = Vectors(lines)

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from tiny_models import write_roberta
 
-from downstream.evaluate.command import main
+from downstream.evaluate.command import arguments, main
+from downstream.evaluate.jobs import plan
+from downstream.evaluate.pretraining import seen_before
 from downstream.files import InputError
 
 WORDS = ["foie", "rein", "cuisse"]
@@ -114,6 +116,17 @@ def test_the_report_has_them_all(undisturbed):
 def test_sentences_of_the_pretraining_text_are_counted(undisturbed):
     found = json.loads((undisturbed / "pretraining_text.json").read_text())["tasks"]
     assert set(found) == {"organs", "alike"} and all(one["sentences"] for one in found.values())
+
+
+def test_text_that_has_changed_is_read_again(place, tmp_path):
+    write(tmp_path / "text.txt", ["Rien de ce que l'on cherche n'est dans cette ligne."])
+    given = words(place, tmp_path / "out", "--only", "organs", "--pretraining-text", tmp_path / "text.txt")
+    asked = arguments(given)
+    jobs, _ = plan(asked)
+    for found, more in ((0, []), (1, [text(41)])):
+        write(tmp_path / "text.txt", more)
+        seen_before(jobs, asked.pretraining_text, tmp_path / "found.json")
+        assert json.loads((tmp_path / "found.json").read_text())["tasks"]["organs"]["found"] == found
 
 
 def test_what_is_finished_is_not_done_again(place, undisturbed, capfd):

@@ -14,6 +14,7 @@ from tiny_models import write_roberta
 from downstream import finetune, search
 from downstream.files import InputError
 from downstream.report.load import load
+from downstream.trials import held
 
 WORDS = ["foie", "rein", "cuisse"]
 RECIPE = """
@@ -227,5 +228,9 @@ def test_a_folder_of_another_search_is_refused_or_overwritten(task, tmp_path, mo
         searched(monkeypatch, *command(task, tmp_path / "out", "--grid", "epochs=2,1"))
     more = searched(monkeypatch, *command(task, tmp_path / "out", "--grid", "epochs=1,2"))
     assert more["trials"][0] == first["trials"][0] and len(more["trials"]) == 2
-    again = searched(monkeypatch, *command(task, tmp_path / "out", "--grid", "epochs=2", "--overwrite"))
+    over = command(task, tmp_path / "out", "--grid", "epochs=2", "--overwrite")
+    with held(tmp_path / "out" / "journal.log"), pytest.raises(InputError, match="another search is writing it"):
+        searched(monkeypatch, *over)
+    assert (tmp_path / "out" / "selection.json").exists()
+    again = searched(monkeypatch, *over)
     assert again["settings"] == {"epochs": 2} and len(again["trials"]) == 1

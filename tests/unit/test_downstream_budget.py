@@ -33,6 +33,8 @@ def protocol(**changes) -> Protocol:
         ({"training_tokens": 1}, 1, 1),
         ({"training_tokens": 125, "batch": 64}, 2, 2),
         ({"epochs": None, "updates": 7, "training_tokens": 50}, 3, 1),
+        ({"epochs": None, "updates": 900}, 900, 100),  # of 9 updates each: not 300 passes of 3
+        ({"epochs": 101}, 303, 101),
     ],
 )
 def test_updates_and_epochs(changes, updates, epochs):

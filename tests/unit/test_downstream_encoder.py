@@ -11,6 +11,7 @@ from downstream.documents import Document, Entity
 from downstream.learners.base import Epoch
 from downstream.learners.encoder import Encoder, Start
 from downstream.recipe import Protocol
+from downstream.tasks.classification import TextClassification, TextRecipe
 from downstream.training import Machine
 
 CPU = Machine(torch.device("cpu"), bf16=False)
@@ -75,6 +76,23 @@ def test_frozen_the_head_learns_and_no_weight_of_the_encoder_changes(tmp_path, w
     assert not all(
         torch.equal(weight, from_folder[name]) for name, weight in moved.model.base_model.state_dict().items()
     )
+
+
+@pytest.mark.parametrize("write", [write_roberta, write_electra])
+def test_of_texts_a_probe_is_one_linear_map_of_the_mean_state(tmp_path, write):
+    folder = write(tmp_path / "model", width=32)
+    splits = {name: name for name in ("train", "dev", "test")}
+    recipe = TextRecipe(task="t", kind="classification", format="table", labels=["good", "bad"], splits=splits)
+    task = TextClassification(recipe)
+    learner = Encoder(task, Start(folder, frozen=True), OVERFIT, CPU)
+    model = learner.built(task.head(), None).eval()
+    learned = {name: tuple(one.shape) for name, one in model.named_parameters() if one.requires_grad}
+    assert learned == {"out.weight": (2, 32), "out.bias": (2,)} and not learner.saves
+    ids = torch.tensor([[0, 5, 6, 2], [0, 7, 2, 1]])
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])
+    logits = model(input_ids=ids, attention_mask=mask).logits
+    alone = model.encoder(input_ids=ids[1:, :3], attention_mask=mask[1:, :3]).last_hidden_state[0]
+    assert torch.allclose(logits[1], model.out(alone.mean(0)), atol=1e-5)
 
 
 @pytest.mark.parametrize("keep, epoch", [("best", 1), ("last", 2)])

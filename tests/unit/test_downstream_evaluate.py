@@ -102,11 +102,13 @@ def test_a_set_is_found_at_any_depth_with_all_its_splits(place, tmp_path):
     assert find(recipe, place.parent / "nowhere") is None
 
 
-def test_a_recipe_without_a_folder_is_only_run_when_asked_for(place):
+def test_a_recipe_without_a_folder_is_not_run(place):
     file = place / "recipes" / "own.yaml"
     file.write_text(recipe_of("own", KINDS["spans"]).replace("folder: own\n", ""))
     jobs, missing = plan(parsed(place))
     assert "own" not in {job.recipe.stem for job in jobs} and not missing
+    with pytest.raises(InputError, match="own.yaml: has no `folder` to look for"):
+        plan(parsed(place, "--only", "own"))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_a_recipe_without_a_folder_is_only_run_when_asked_for(place):
         (["--baselines", "crf,luck"], "there is no luck; there are: random, frozen"),
         (["--quick", "--protocol", "tuned"], "leave out --protocol, or --quick"),
         (["--dev-only", "--pretraining-text", "x"], "leave one out"),
-        (["--pretraining-text", "not/there"], "not/there: no such file or folder"),
+        (["--pretraining-text", "not/there"], "not/there: no such file, nor a folder of .txt files"),
         (["--jobs", "0"], "--jobs 0: at least one"),
         (["--seeds", "0"], "--seeds 0: at least one"),
     ],

@@ -7,7 +7,7 @@ from task_helpers import ner_task
 
 from downstream.documents import Document
 from downstream.files import InputError
-from downstream.leakage import SHORTEST, Sought, in_files, in_training, sentences_of
+from downstream.leakage import SHORTEST, Sought, in_files, in_training, sentences_of, text_files
 from downstream.splits import Part
 
 LONG = "Le patient de 40 ans a une hépatite aiguë."
@@ -59,16 +59,17 @@ def test_several_tasks_are_looked_for_in_files_and_folders_at_once(tmp_path):
     (tmp_path / "two.txt").write_text(OTHER, encoding="utf-8")
     first, second = Sought(TASK, items_of(LONG)), Sought(TASK, items_of(OTHER, SHORT))
     seen = []
-    in_files([first, second], [tmp_path / "a", tmp_path / "two.txt"], lambda lines: seen.append(1) or lines)
+    files = text_files([tmp_path / "a", tmp_path / "two.txt"])
+    in_files([first, second], files, lambda lines: seen.append(1) or lines)
     assert (first.report()["found"], second.report()["found"], seen) == (1, 1, [1])
 
 
 def test_text_that_is_missing_or_not_utf8_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match="no such file, nor a folder of .txt files; check --pretraining-text"):
-        in_files([], [tmp_path])
+        text_files([tmp_path])
     (tmp_path / "a.txt").write_bytes("é".encode("latin-1"))
     with pytest.raises(InputError, match="a.txt: not UTF-8"):
-        in_files([], [tmp_path])
+        in_files([], text_files([tmp_path]))
 
 
 def test_a_test_split_of_short_texts_only_has_nothing_to_look_for():

@@ -130,28 +130,28 @@ SMALL = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2, "intermed
 THREE_LAYERS = {
     "roberta": (
         RobertaConfig(**SMALL, num_hidden_layers=3),
-        {"roberta.encoder.layer.0.": 1 / 4, "roberta.encoder.layer.1.": 1 / 2, "roberta.encoder.layer.2.": 1,
-         "roberta.embeddings.": 1 / 8, "classifier.": 10},
+        {"roberta.encoder.layer.0.": 1 / 8, "roberta.encoder.layer.1.": 1 / 4, "roberta.encoder.layer.2.": 1 / 2,
+         "roberta.embeddings.": 1 / 16, "classifier.": 10},
     ),
     "electra": (
         ElectraConfig(**SMALL, num_hidden_layers=3, embedding_size=4),
-        {"electra.encoder.layer.0.": 1 / 4, "electra.encoder.layer.1.": 1 / 2, "electra.encoder.layer.2.": 1,
-         "electra.embeddings": 1 / 8, "classifier.": 10},
+        {"electra.encoder.layer.0.": 1 / 8, "electra.encoder.layer.1.": 1 / 4, "electra.encoder.layer.2.": 1 / 2,
+         "electra.embeddings": 1 / 16, "classifier.": 10},
     ),
     "bert": (
         BertConfig(**SMALL, num_hidden_layers=3),
-        {"bert.encoder.layer.0.": 1 / 4, "bert.encoder.layer.1.": 1 / 2, "bert.encoder.layer.2.": 1,
-         "bert.embeddings.": 1 / 8, "bert.pooler.": 10, "classifier.": 10},
+        {"bert.encoder.layer.0.": 1 / 8, "bert.encoder.layer.1.": 1 / 4, "bert.encoder.layer.2.": 1 / 2,
+         "bert.embeddings.": 1 / 16, "bert.pooler.": 10, "classifier.": 10},
     ),
     "albert": (  # one layer, three times
         AlbertConfig(**SMALL, num_hidden_layers=3, embedding_size=4),
-        {"albert.encoder.albert_layer_groups.0.": 1, "albert.encoder.embedding_hidden_mapping_in.": 1 / 2,
-         "albert.embeddings.": 1 / 2, "albert.pooler.": 10, "classifier.": 10},
+        {"albert.encoder.albert_layer_groups.0.": 1 / 2, "albert.encoder.embedding_hidden_mapping_in.": 1 / 4,
+         "albert.embeddings.": 1 / 4, "albert.pooler.": 10, "classifier.": 10},
     ),
     "distilbert": (
         DistilBertConfig(vocab_size=20, dim=8, n_heads=2, hidden_dim=16, n_layers=3),
-        {"distilbert.transformer.layer.0.": 1 / 4, "distilbert.transformer.layer.1.": 1 / 2,
-         "distilbert.transformer.layer.2.": 1, "distilbert.embeddings.": 1 / 8, "pre_classifier.": 10,
+        {"distilbert.transformer.layer.0.": 1 / 8, "distilbert.transformer.layer.1.": 1 / 4,
+         "distilbert.transformer.layer.2.": 1 / 2, "distilbert.embeddings.": 1 / 16, "pre_classifier.": 10,
          "classifier.": 10},
     ),
 }  # fmt: skip
