@@ -75,7 +75,7 @@ def test_a_papers_protocol_has_its_numbers(name, task, family, tmp_path):
 
 def test_every_shipped_protocol_serves_every_family(repository, tmp_path):
     files = sorted((repository / "downstream" / "protocols").glob("*.yaml"))
-    assert {name for name, _, _ in PAPERS} | {"tuned", "quick", "quickstart", "vectors"} == {
+    assert {name for name, _, _ in PAPERS} | {"tuned", "cpu", "quick", "quickstart", "vectors"} == {
         file.stem for file in files
     }
     for file in files:
