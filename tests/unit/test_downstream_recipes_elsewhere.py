@@ -94,6 +94,17 @@ def bioasq_files(train, golden):
     }
 
 
+def deft(train, test):
+    """So many cases of 2021's train and test, and one that is of 2019 alone, whose types are others."""
+    parts = ["train 2019\ttrain 2021"] * train + ["test 2019\t\ttest 2021"] * test + ["test 2019"]
+    names = [f"filepdf-{number}-cas" for number in range(len(parts))]
+    entities = "T1\tage 11 17\t45 ans\nT2\tsosy 19 25\tfièvre\nA1\tassertion T2 absent\n"
+    files = {f"DEFT-cas-cliniques/{name}.txt": "Patient de 45 ans, fièvre." for name in names}
+    files |= {f"DEFT-cas-cliniques/{name}.ann": entities for name in names}
+    lines = [f"{name}.txt\t{part}\n" for name, part in zip(names, parts, strict=True)]
+    return files | {"distribution-corpus.txt": "".join(lines)}
+
+
 BLUE = ("train.tsv", "dev.tsv", "test.tsv")
 BIOBERT = ("train.tsv", "devel.tsv", "test.tsv")
 BIOASQ6 = bioasq_files("BioASQ-training6b/BioASQ-trainingDataset6b.json", "Task6BGoldenEnriched/6B")
@@ -109,6 +120,7 @@ FILES = {
     "share_clefe": {"Training.tsv": DISJOINT + PLAIN, "Development.tsv": PLAIN, "Test.tsv": DISJOINT},
     "s800": dict.fromkeys(BIOBERT, COLUMNS),
     "bc4chemd": dict.fromkeys(BIOBERT, COLUMNS),
+    "deft2021": deft(10, 2),
     "gad": {name: text for fold in range(1, 11) for name, text in gad(fold, positive=fold % 3).items()},
     "squad": {"train-v1.1.json": squad("train", 10, 3), "dev-v1.1.json": squad("dev", 1, 2)},
     "fquad": {"train.json": squad("train", 10, 3), "valid.json": squad("valid", 1, 2)},
@@ -123,6 +135,7 @@ EXPECTED = {  # items of train, dev and test in the first fold; where the chief 
     "share_clefe": (2, 1, 1, "micro/f1"),
     "s800": (2, 2, 2, "micro/f1"),
     "bc4chemd": (2, 2, 2, "micro/f1"),
+    "deft2021": (9, 1, 2, "micro/f1"),
     "gad": (18, 2, 3, "micro/f1"),
     "squad": (27, 3, 2, "f1"),
     "fquad": (27, 3, 2, "f1"),
@@ -206,6 +219,11 @@ def test_disorders_in_pieces_are_entities_of_their_own_and_counted(folds_of):
     assert folds[0]["train"].counts["entities opened by an I"] == 1
 
 
+def test_clinical_cases_have_the_types_of_2021_alone(folds_of):
+    _, folds = folds_of("deft2021")
+    assert entities(folds, "test") == [("fièvre", "sosy")] * 2
+
+
 @pytest.mark.parametrize("name, label", [("s800", "Species"), ("bc4chemd", "Chemical")])
 def test_biobert_leaves_the_type_to_the_recipe(folds_of, name, label):
     _, folds = folds_of(name)
@@ -257,6 +275,11 @@ WRONG = {
     "share_clefe": ("Test.tsv", "Fever\tB\n.\t-\t5\tO\n", "Test.tsv, line 2: 4 columns after lines of 2"),
     "s800": ("devel.tsv", "Mus\tSpecies\n", "devel.tsv, line 1: 'Species' is not a label"),
     "bc4chemd": ("test.tsv", "Zinc\n", "test.tsv, line 1: a token and a label are needed"),
+    "deft2021": (
+        "DEFT-cas-cliniques/filepdf-0-cas.ann",
+        "T1\tsymptome 19 25\tfièvre\n",
+        "filepdf-0-cas.ann, line 1: 'symptome' is not known to the recipe",
+    ),
     "gad": ("10/test.tsv", "index\tsentence\n0\t@GENE$\n", "test.tsv, line 1: 'sentence' is not known to the recipe"),
     "squad": ("dev-v1.1.json", '{"version": "1.1"}', "dev-v1.1.json: the key 'data' is missing"),
     "fquad": ("valid.json", "[", "valid.json, line 1: not JSON"),
