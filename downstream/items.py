@@ -73,6 +73,7 @@ class ReadingQuestion:
 
     answers: each with its accepted forms, the first the preferred one; one answer, or several of a list; none where the
     texts do not answer it. places: where training finds them, (number of the context, first character, end excluded).
+    group: what must not be divided between splits, a text that several questions are about; empty: the question itself.
     """
 
     id: str
@@ -81,3 +82,4 @@ class ReadingQuestion:
     answers: tuple[tuple[str, ...], ...]
     places: tuple[tuple[int, int, int], ...]
     is_list: bool = False
+    group: str = ""

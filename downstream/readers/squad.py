@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from downstream.files import InputError
@@ -13,6 +14,8 @@ from downstream.readers.records import distinct, field, json_of
 def read(path: Path, counts: Counter) -> list[ReadingQuestion]:
     """A question about one context each; the answers of several annotators are the forms of one answer.
 
+    Questions on one context are a group: dev, drawn from train, has none of train's texts.
+
     Questions without an answer, which version 2.0 marks as impossible, have none, and are counted. An answer that does
     not stand at its answer_start is taken from where its text is nearest, and counted. Raises InputError for an answer
     whose text the context does not have, and for a question that is marked as impossible and has an answer.
@@ -22,15 +25,13 @@ def read(path: Path, counts: Counter) -> list[ReadingQuestion]:
 
 def _items(file: Path, counts: Counter) -> Iterator[tuple[str, ReadingQuestion]]:
     for number, article in enumerate(field(json_of(file), "data", list, f"{file}"), 1):
-        for paragraph in field(article, "paragraphs", list, f"{file}, entry {number} of data"):
-            place = f"{file}, entry {number} of data"
-            context = field(paragraph, "context", str, place)
+        place = f"{file}, entry {number} of data"
+        for position, paragraph in enumerate(field(article, "paragraphs", list, place), 1):
+            context, group = field(paragraph, "context", str, place), f"{file.stem} {number}.{position}"
             for record in field(paragraph, "qas", list, place):
                 name = field(record, "id", str, place)
-                yield (
-                    f"{file}, question {name!r}",
-                    _question(name, record, context, f"{file}, question {name!r}", counts),
-                )
+                own = f"{file}, question {name!r}"
+                yield own, replace(_question(name, record, context, own, counts), group=group)
 
 
 def _question(name: str, record: dict, context: str, place: str, counts: Counter) -> ReadingQuestion:

@@ -127,23 +127,25 @@ def _missing(benchmark: dict, listed: list[str], common: list[str]) -> Text:
 def _published(
     setting: Setting, benchmark: dict, groups: list[list[str]], means: dict[str, dict]
 ) -> list[Table | Text]:
-    """Models of papers that report each of the averaged tasks, averaged the same way."""
+    """Models of papers that report each of the averaged tasks, averaged the same way; where no task is missing, too,
+    the averages that papers report."""
     if not setting.title.startswith("test"):
         return []
-    found: dict[tuple[str, str], dict[str, published.Published]] = {}
+    found: dict[str, dict[str, float]] = {}
     for task in (task for tasks in groups for task in tasks):
         chief = tuple(next(iter(setting.tasks[task].values())).metrics["chief"]["path"])
         for one in published.of(task):
             if one.path == chief:
-                found.setdefault((one.source, one.model), {})[task] = one
-    whole = {who: by_task for who, by_task in found.items() if len(by_task) == sum(map(len, groups))}
-    if not whole:
+                found.setdefault(f"{one.source}: {one.model}", {})[task] = one.value
+    theirs = {who: mean_of(values, groups) for who, values in found.items() if len(values) == sum(map(len, groups))}
+    if groups == [*benchmark["groups"].values()]:
+        theirs |= benchmark.get("published", {})
+    if not theirs:
         return []
-    rows = []
-    for (source, model), by_task in whole.items():
-        theirs = mean_of({task: one.value for task, one in by_task.items()}, groups)
-        differences = [published.against(one["mean"], theirs) for one in means.values()]
-        rows.append([f"{source}: {model}", f"{theirs:.3f}", *differences])
+    rows = [
+        [who, f"{value:.3f}", *(published.against(one["mean"], value) for one in means.values())]
+        for who, value in theirs.items()
+    ]
     head = ["published", "theirs, the same tasks", *(f"{model} (difference)" for model in means)]
     return [
         Table(f"{benchmark['name']}: published figures of the same tasks, averaged the same way", head, rows),

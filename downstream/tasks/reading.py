@@ -193,6 +193,9 @@ class ExtractiveAnswers(Task):
     def id_of(self, item: ReadingQuestion) -> str:
         return item.id
 
+    def group(self, item: ReadingQuestion) -> str:
+        return item.group or item.id
+
     def texts(self, item: ReadingQuestion) -> Iterable[str]:
         """Question and contexts."""
         return [item.question, *item.contexts]

@@ -12,8 +12,9 @@ from downstream.tasks import load_task
 
 MTL = "en/mtl_bioinformatics_2016"
 # Entities: Bio-ELECTRA's Table 1 for BC2GM, NCBI and LINNAEUS; BLUE's and BLURB's pages for BC5CDR, but for two more
-# diseases in dev (4,244 there); JNLPBA's 51,301 and 8,662; QUAERO's 16,233; FRACCO's 71,380 without 34 stages of
-# tumours, and without 25,738 whole expressions (cut at gaps: 46,468); DDI's 15,451 less one whose offsets are wrong.
+# diseases in dev (4,244 there), where the columns cut "St. Anthony's fire" at a sentence's end after "St.", twice;
+# JNLPBA's 51,301 and 8,662; QUAERO's 16,233; FRACCO's 71,380 without 34 stages of tumours, and without 25,738 whole
+# expressions (cut at gaps: 46,468); DDI's 15,451 less one whose offsets are wrong.
 SETS = {
     "bc2gm": (f"{MTL}/BC2GM-IOB", (12574, 2519, 5038), (15197, 3061, 6325)),
     "bc5cdr_chem": (f"{MTL}/BC5CDR-chem-IOB", (4560, 4581, 4797), (5203, 5347, 5385)),

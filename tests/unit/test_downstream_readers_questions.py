@@ -101,7 +101,7 @@ def test_squad_answers_of_several_annotators_are_forms_of_one(tmp_path):
         READING["squad"], squad(tmp_path, [("foie", 26), ("Le foie", 23), ("foie", 26), ("foie", 3)])
     )
     places = ((0, 26, 30), (0, 23, 30), (0, 3, 7))
-    assert items == [ReadingQuestion("q1", "Quoi ?", (CONTEXT,), (("foie", "Le foie"),), places)]
+    assert items == [ReadingQuestion("q1", "Quoi ?", (CONTEXT,), (("foie", "Le foie"),), places, group="q 1.1")]
     assert not counts["answers moved to where their text stands"]
 
 
