@@ -7,7 +7,7 @@
 # The paper trains its models with one tokenizer and says that its rules improve "overall performance" (section 1) and
 # that lower case is better (section 6): `paper` is its Unigram_L, `cased` its Unigram, `not_normalised` its Unigram_N_N.
 # `--punctuation after` is left out: no figure of tokenizer_study.md tells it from `paper`. Text and weights are those of
-# quaero.sh; a default is chosen by the dev parts. small_encoders.bash says how a stopped campaign goes on.
+# french_sets.sh; a default is chosen by the dev parts. small_encoders.bash says how a stopped campaign goes on.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/small_encoders.bash"
 corpora=(bdpm_notices=0.2 pamj_cas_cliniques=6 tico19_fr=4 mesconseilscovid=4 hpo_fr=3)

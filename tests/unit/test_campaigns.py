@@ -326,3 +326,28 @@ def test_a_sample_that_is_missed_or_seen_twice_is_reported(second, once, campaig
         (tmp_path / save / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     found = world_sizes.compare(tmp_path / "whole", tmp_path / "parts", 0.0)
     assert found["each_sample_once_in_each_epoch"] is once and found["the_same_samples_in_every_update"] is once
+
+
+def test_scores_of_a_killed_command_are_compared_but_for_times(campaign, tmp_path):
+    module = campaign("kill_finetuning")
+    for side in ("peace", "killed"):
+        for name, content in {
+            "t/m/metrics.json": {"test": 0.5, "seconds_per_seed": [len(side)]},
+            "t/m/seed-1/metrics.json": {"test": 0.5, "seconds": len(side), "curve": [{"loss": 1.0, "seconds": side}]},
+            "t/m/seed-1/predictions.jsonl": {"id": 1},
+        }.items():
+            file = tmp_path / side / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(content))
+    peace, killed = tmp_path / "peace", tmp_path / "killed"
+    assert module.compared(peace, killed) == [] and len(module.results(killed)) == 1
+    (killed / "t/m/seed-1/predictions.jsonl").write_text('{"id":  1}')
+    (killed / "t/m/seed-1/metrics.json").unlink()
+    (killed / "t/m/.seed-2.x.partial").mkdir()
+    (killed / "t/m/metrics.json").write_text('{"test": 0.4, "seconds_per_seed": [1]}')
+    assert module.compared(peace, killed) == [
+        "left: t/m/.seed-2.x.partial",
+        "t/m/metrics.json differs",
+        "t/m/seed-1/metrics.json differs",
+        "t/m/seed-1/predictions.jsonl differs",
+    ]
