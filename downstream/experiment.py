@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +28,9 @@ from downstream.usage import usage_of
 
 ONE = re.compile(r"seed-\d+(-fold-\d+)?")
 RESULTS = ("metrics.json", "table.md", "scores.png", "curves.png", "splits.json")
+READ_AGAIN = """
+seed fold best_epoch num_parameters selected_on_dev data curve seconds peak_memory
+""".split()  # of a unit's metrics.json, conditions and scores apart
 HALF = re.compile(rf"\.({ONE.pattern}|model|{'|'.join(map(re.escape, RESULTS))})\.\w+\.partial(\.old)?")  # see files.py
 
 
@@ -80,6 +83,7 @@ class Experiment:
     def _run_alone(self, num_seeds: int) -> str:
         started, results = time.perf_counter(), []
         self._refuse_little(num_seeds)
+        self._notes()  # damaged ones are refused before anything is trained
         earlier = {unit: self.finished(unit) for unit in self.units(num_seeds)}
         self._write_splits()
         for unit, before in earlier.items():
@@ -110,9 +114,18 @@ class Experiment:
             return splits
         return splits | {"train": with_fewer(self.task, splits["train"], self.train_documents, unit.seed)}
 
+    def _notes(self) -> dict | None:
+        """Of the model in the output, if there is one."""
+        file = self.output / "model" / "finetuning.json"
+        if not file.is_file():
+            return None
+        notes = read_json(file)
+        refuse_incomplete(notes, ("seed", "fold", "dev", "conditions"), file)
+        return notes
+
     def _kept(self) -> Unit:
         """Whose model is in the output."""
-        notes = read_json(self.output / "model" / "finetuning.json")
+        notes = self._notes()
         return Unit(notes["seed"], notes["fold"])
 
     def _write_card(self, summary: dict, kept: Unit) -> None:
@@ -208,6 +221,7 @@ class Experiment:
             raise InputError(
                 f"{file}: made under other conditions ({', '.join(different)}); give another --output, or --overwrite."
             )
+        refuse_incomplete(result, [*READ_AGAIN, *(name for name in self.folds[unit.place] if name != "train")], file)
         return result
 
     def _keep_if_best(self, unit: Unit, on_dev: float) -> None:
@@ -218,11 +232,8 @@ class Experiment:
 
     def _holds(self, on_dev: float) -> bool:
         """Whether the output has a model of these conditions that did at least as well on dev."""
-        notes = self.output / "model" / "finetuning.json"
-        if not notes.is_file():
-            return False
-        other = read_json(notes)
-        return other["conditions"] == as_json(self.conditions) and other["dev"] >= on_dev
+        other = self._notes()
+        return bool(other) and other["conditions"] == as_json(self.conditions) and other["dev"] >= on_dev
 
     def refuse_foreign(self) -> None:
         """Raise InputError if a folder that would be replaced is not one that was written from here."""
@@ -251,6 +262,13 @@ class Experiment:
         for path in self.output.glob(".*.partial*"):
             if HALF.fullmatch(path.name):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def refuse_incomplete(record: dict, keys: Iterable[str], file: Path) -> None:
+    """Raises InputError for what an earlier run wrote into this file, if it lacks one of these keys."""
+    missing = [key for key in keys if key not in record]
+    if missing:
+        raise InputError(f"{file}: lacks {', '.join(missing)}; remove {file.parent}, and it is made anew.")
 
 
 def as_json(value: dict) -> dict:

@@ -10,6 +10,7 @@ from downstream.recipe import Protocol
 
 SEARCHED_FOR = ("task", "recipe", "model", "max_tokens", "data_sha256", "protocol")  # a selection holds for these only
 SUMMARY = ("sampler", "sampler_seed", "seeds", "grid", "settings", "dev", "num_points")
+OBJECTS, LISTS = ("model", "protocol", "grid", "settings"), ("data_sha256", "trials")  # what is opened of a selection
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,26 @@ def read_selection(file: Path) -> dict:
     """selection.json as downstream.search wrote it. Raises InputError for another file."""
     try:
         record = json.loads(read_text(file))
-        missing = [key for key in (*SEARCHED_FOR, *SUMMARY, "trials") if key not in record]
-    except (ValueError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
+    except json.JSONDecodeError as error:
         raise InputError(f"{file}: not json ({error}); give the selection.json of downstream.search.") from None
-    if missing or not isinstance(record, dict):
-        raise InputError(f"{file}: not written by downstream.search; give the selection.json in its output.")
+    if not isinstance(record, dict) or not _is_whole(record):
+        raise InputError(f"{file}: not as downstream.search wrote it; give the selection.json in its output.")
     return record
+
+
+def _is_whole(record: dict) -> bool:
+    """Whether everything is in it that is looked for, and the settings are a point of the grid."""
+    return (
+        all(key in record for key in (*SEARCHED_FOR, *SUMMARY, "trials"))
+        and all(isinstance(record[key], dict) for key in OBJECTS)
+        and all(isinstance(record[key], list) and all(isinstance(one, dict) for one in record[key]) for key in LISTS)
+        and all("state" in trial for trial in record["trials"])
+        and isinstance(record["protocol"].get("name"), str)
+        and record["settings"].keys() == record["grid"].keys()
+        and all(
+            isinstance(values, list) and record["settings"][key] in values for key, values in record["grid"].items()
+        )
+    )
 
 
 def refuse_other(record: dict, conditions: dict, file: Path) -> None:

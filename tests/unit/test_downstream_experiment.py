@@ -171,6 +171,48 @@ def test_a_damaged_result_is_one_sentence(tmp_path, without_pictures):
         experiment(tmp_path / "out").run(1)
 
 
+def without(file, key):
+    """Take a key out of a record."""
+    write_json(file, {name: value for name, value in json.loads(file.read_text()).items() if name != key})
+
+
+RECORDED = """
+seed fold best_epoch num_parameters selected_on_dev data curve seconds peak_memory dev test
+""".split()
+
+
+@pytest.mark.parametrize("key", RECORDED)
+def test_a_result_that_lacks_something_is_one_sentence(tmp_path, without_pictures, key):
+    experiment(tmp_path / "out").run(1)
+    without(tmp_path / "out" / "seed-1" / "metrics.json", key)
+    again = experiment(tmp_path / "out")
+    with pytest.raises(
+        InputError, match=rf"seed-1/metrics\.json: lacks {key}; remove .*seed-1, and it is made anew\.$"
+    ):
+        again.run(2)
+    assert again.learner.fits == 0
+
+
+def test_those_are_all_that_a_result_holds(tmp_path, without_pictures):
+    experiment(tmp_path / "out").run(1)
+    assert set(json.loads((tmp_path / "out" / "seed-1" / "metrics.json").read_text())) == {*RECORDED, "conditions"}
+
+
+@pytest.mark.parametrize("key", ["seed", "fold", "dev", "conditions"])
+def test_a_model_whose_notes_lack_something_is_one_sentence(tmp_path, without_pictures, key):
+    experiment(tmp_path / "out").run(1)
+    without(tmp_path / "out" / "model" / "finetuning.json", key)
+    again = experiment(tmp_path / "out")
+    with pytest.raises(
+        InputError, match=rf"model/finetuning\.json: lacks {key}; remove .*model, and it is made anew\.$"
+    ):
+        again.run(2)
+    assert again.learner.fits == 0
+    shutil.rmtree(tmp_path / "out" / "model")
+    again.run(1)
+    assert json.loads((tmp_path / "out" / "model" / "finetuning.json").read_text())["seed"] == 1
+
+
 def test_more_seeds_go_on_from_those_that_are_done(tmp_path, without_pictures, capsys):
     experiment(tmp_path / "out").run(1)
     more = experiment(tmp_path / "out")

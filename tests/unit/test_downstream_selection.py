@@ -83,6 +83,39 @@ def test_another_file_is_no_selection(tmp_path, content):
         read_selection(tmp_path / "s.json")
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"settings": {"epochs": 2, "none_such": 1}},
+        {"settings": {}},
+        {"settings": {"epochs": 3}},  # not in the grid
+        {"settings": [2]},
+        {"grid": {"epochs": 2}},
+        {"grid": ["epochs"]},
+        {"protocol": {"changed": []}},
+        {"protocol": {"name": 3}},
+        {"protocol": "p"},
+        {"model": "model"},
+        {"data_sha256": {"train": "a"}},
+        {"data_sha256": ["a"]},
+        {"trials": {}},
+        {"trials": [{}]},
+        {"trials": ["complete"]},
+    ],
+)
+def test_a_damaged_selection_is_refused(tmp_path, changes):
+    (tmp_path / "s.json").write_text(json.dumps(record(**changes)))
+    with pytest.raises(InputError, match=r"s\.json: not as downstream\.search wrote it; give the selection\.json"):
+        read_selection(tmp_path / "s.json")
+
+
+@pytest.mark.parametrize("key", record())
+def test_a_selection_that_lacks_a_key_is_refused(tmp_path, key):
+    (tmp_path / "s.json").write_text(json.dumps({name: value for name, value in record().items() if name != key}))
+    with pytest.raises(InputError, match=r"s\.json: not as downstream\.search wrote it"):
+        read_selection(tmp_path / "s.json")
+
+
 def test_no_file_is_no_selection(tmp_path):
     with pytest.raises(InputError, match=r"s\.json: no such file"):
         read_selection(tmp_path / "s.json")
