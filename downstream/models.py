@@ -9,16 +9,14 @@ import torch
 import transformers
 from safetensors import SafetensorError
 from tokenizers import Tokenizer
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-from downstream.files import InputError, directory_written_whole, write_json
+from downstream.files import InputError, directory_written_whole, read_json, write_json
 from downstream.tasks.base import Head
 
 transformers.logging.set_verbosity_error()  # it warns of the new head, which is meant; load_model checks the rest
 transformers.utils.logging.disable_progress_bar()
 
-# Models of RoBERTa's family number positions from the padding id + 1, so that many rows fewer can be used.
-ROBERTA_FAMILY = ("roberta", "camembert", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "xmod")
 # What the configurations of BERT's, RoBERTa's, ELECTRA's and DistilBERT's families call their dropouts.
 DROPOUTS = """
 hidden_dropout_prob attention_probs_dropout_prob classifier_dropout dropout attention_dropout seq_classif_dropout
@@ -26,9 +24,9 @@ hidden_dropout_prob attention_probs_dropout_prob classifier_dropout dropout atte
 # Copied as they are: what transformers 5 would write names a tokenizer class that 4.57 does not know.
 TOKENIZER_FILES = """
 tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json
-vocab.txt vocab.json merges.txt sentencepiece.bpe.model spiece.model
+vocab.txt vocab.json merges.txt sentencepiece.bpe.model sentencepiece.model spiece.model spm.model
 """.split()
-WEIGHTS = ("*.safetensors", "*.bin")
+WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")  # not training_args.bin, nor an adapter's
 FINE_TUNED = ("ForTokenClassification", "ForSequenceClassification", "ForQuestionAnswering", "ForMultipleChoice")
 
 
@@ -60,13 +58,20 @@ class Frame(NamedTuple):
 
 
 def read_config(folder: Path, **changes):
-    """The model's configuration. Raises InputError if the folder is not a Hugging Face model."""
+    """The model's configuration. Raises InputError if the folder is not a Hugging Face model, or if the model's
+    positions have no number, as XLNet's and T5's: texts are cut into windows that fit."""
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no config.json in it; give the folder of an exported Hugging Face model.")
     try:
-        return AutoConfig.from_pretrained(folder, **changes)
+        config = AutoConfig.from_pretrained(folder, **changes)
     except (OSError, ValueError) as error:
         raise InputError(f"{folder}/config.json: {first_line(error)}; export the folder again.") from None
+    if (getattr(config, "max_position_embeddings", None) or 0) < 1:
+        raise InputError(
+            f"{folder}/config.json: {config.model_type} has no largest number of positions (max_position_embeddings); "
+            "give an encoder that has one, as BERT's and RoBERTa's families."
+        )
+    return config
 
 
 def load_config(folder: Path, **changes):
@@ -78,7 +83,8 @@ def load_config(folder: Path, **changes):
 
 
 def load_tokenizer(folder: Path):
-    """The folder's fast tokenizer; only those have offsets into the raw text."""
+    """The folder's fast tokenizer; only those have offsets into the raw text. Raises InputError for another, and for
+    one without a padding token."""
     if not any((folder / name).is_file() for name in TOKENIZER_FILES):
         raise InputError(f"{folder}: no tokenizer in it (tokenizer.json); export the folder again.")
     try:
@@ -89,6 +95,8 @@ def load_tokenizer(folder: Path):
     tokenizer = AutoTokenizer.from_pretrained(folder)
     if not tokenizer.is_fast:
         raise InputError(f"{folder}: its tokenizer is not a fast one, so it has no offsets; add a tokenizer.json.")
+    if tokenizer.pad_token_id is None:
+        raise InputError(f"{folder}: its tokenizer has no padding token; name its pad_token in tokenizer_config.json.")
     return tokenizer
 
 
@@ -102,14 +110,20 @@ def frame_of(tokenizer, config) -> Frame:
     pair = tokenizer("a", "a", return_token_type_ids=True)  # whether they are given unasked depends on the version
     first, rest = _around(bare, pair["input_ids"])
     between, last = _around(bare, rest)
-    types = 1 in pair["token_type_ids"] and getattr(config, "type_vocab_size", 1) > 1
+    types = 1 in pair["token_type_ids"] and _knows_types(config)
     if not first + between + last:
         first, between, last = before, after, after
-    positions = config.max_position_embeddings
-    if config.model_type in ROBERTA_FAMILY:
-        positions -= config.pad_token_id + 1
-    longest = min(tokenizer.model_max_length, positions)
+    longest = min(tokenizer.model_max_length, _positions(config))
     return Frame(before, after, tokenizer.pad_token_id, longest, (first, between, last), types)
+
+
+def _positions(config) -> int:
+    """How many tokens the model can number. RoBERTa and what was made after it number them from the padding id + 1,
+    which is where their embeddings of positions know that id."""
+    with torch.device("meta"):  # the layers without their weights
+        layers = AutoModel.from_config(config).named_modules()
+    padding = next((layer.padding_idx for name, layer in layers if name.endswith("position_embeddings")), None)
+    return config.max_position_embeddings - (0 if padding is None else padding + 1)
 
 
 def _around(part: list[int], whole: list[int]) -> tuple[list[int], list[int]]:
@@ -159,19 +173,25 @@ def _labels(head: Head) -> dict:
 
 
 def load_weights(kind, folder: Path, **options) -> tuple:
-    """The model of an auto class, and the sorted names of its weights that the folder lacks (drawn at random)."""
+    """The model of an auto class, and the sorted names of its weights that the folder lacks (drawn at random).
+
+    Of a pytorch_model.bin transformers unpickles tensors alone, and refuses whatever else is in it.
+    """
     if not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
         raise InputError(f"{folder}: no weights in it (model.safetensors); export the folder again.")
     try:
         model, report = kind.from_pretrained(folder, output_loading_info=True, **options)
-    except (RuntimeError, SafetensorError) as error:
+    except Exception as error:  # there is no end to what a damaged .bin raises
         raise InputError(f"{folder}: no usable weights ({first_line(error)}); export the folder again.") from None
     # Version 5 keeps the precision a folder was saved in, 4 does not; a half-precision AdamW would lose small updates.
     return model.float(), sorted(report["missing_keys"])
 
 
 def save_model(model, source: Path, target: Path, notes: dict) -> None:
-    """Write model, the tokenizer files of `source` and notes (finetuning.json) to `target`, whole or not at all."""
+    """Write model, the tokenizer files of `source` and notes (finetuning.json) to `target`, whole or not at all.
+
+    A tokenizer without a form for pairs gets the one of `frame_of`, or pipelines would show the model other pairs.
+    """
     with directory_written_whole(target) as folder:
         try:
             model.save_pretrained(folder)
@@ -180,13 +200,33 @@ def save_model(model, source: Path, target: Path, notes: dict) -> None:
         for name in TOKENIZER_FILES:
             if (source / name).is_file():
                 shutil.copyfile(source / name, folder / name)
+        _form_pairs(folder / "tokenizer.json", model.config)
         write_json(folder / "finetuning.json", notes)
+
+
+def _form_pairs(file: Path, config) -> None:
+    """The form of frame_of in place of two bare sequences; other forms stay."""
+    content = read_json(file) if file.is_file() else {}
+    processor = content.get("post_processor") or {}
+    for one in processor.get("processors", [processor]):
+        if one.get("type") != "TemplateProcessing" or any("SpecialToken" in part for part in one["pair"]):
+            continue
+        kind = one["pair"][-1]["Sequence"]["type_id"] if _knows_types(config) else 0
+        place = next(place for place, part in enumerate(one["single"]) if "Sequence" in part)
+        after = [{"SpecialToken": part["SpecialToken"] | {"type_id": kind}} for part in one["single"][place + 1 :]]
+        one["pair"] = [*one["single"], {"Sequence": {"id": "B", "type_id": kind}}, *after]
+        write_json(file, content)
+
+
+def _knows_types(config) -> bool:
+    """Whether the model tells the second of a pair by a token type."""
+    return getattr(config, "type_vocab_size", 1) > 1
 
 
 def fingerprint(folder: Path) -> str:
     """SHA-256 over the configuration, the tokenizer and the weights of a model folder."""
     digest = hashlib.sha256()
-    patterns = ("config.json", "tokenizer.json", "tokenizer_config.json", *WEIGHTS)
+    patterns = ("config.json", *TOKENIZER_FILES, *WEIGHTS)
     for file in sorted({file for pattern in patterns for file in folder.glob(pattern)}):
         digest.update(file.name.encode())
         with open(file, "rb") as handle:
@@ -205,5 +245,5 @@ def device_of(name: str) -> torch.device:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's message, to quote inside one sentence."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    """The first line of an error's message, or its first sentence, to quote inside one sentence."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].split(". ")[0].rstrip(".")

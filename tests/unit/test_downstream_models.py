@@ -8,10 +8,29 @@ import torch
 from safetensors.torch import load_file, save_file
 from tiny_models import write_electra, write_roberta
 from tokenizers import Tokenizer, processors
-from transformers import AutoModel, AutoModelForTokenClassification
+from transformers import (
+    AutoModel,
+    AutoModelForTokenClassification,
+    Data2VecTextConfig,
+    ElectraConfig,
+    LongformerConfig,
+    MPNetConfig,
+    RobertaConfig,
+    T5Config,
+    XLNetConfig,
+)
 
 from downstream.files import InputError
-from downstream.models import device_of, fingerprint, frame_of, load_config, load_model, load_tokenizer, save_model
+from downstream.models import (
+    TOKENIZER_FILES,
+    device_of,
+    fingerprint,
+    frame_of,
+    load_config,
+    load_model,
+    load_tokenizer,
+    save_model,
+)
 from downstream.tasks.heads import a_label, a_label_per_token, a_number, a_span, labels
 
 HEAD = a_label_per_token(["O", "B-anatomy", "I-anatomy"])
@@ -100,6 +119,45 @@ def test_truncated_weights_are_refused(folder):
         load_model(folder, HEAD, random_init=False)
 
 
+class Hostile:
+    """Whoever unpickles it writes a file."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return open, (str(self.file), "w")
+
+
+def test_a_damaged_bin_is_refused_and_what_it_hides_is_not_run(folder, tmp_path):
+    (folder / "model.safetensors").unlink()
+    file, hidden = folder / "pytorch_model.bin", tmp_path / "hidden"
+    torch.save({"weight": torch.zeros(9)}, file)
+    damaged = [file.read_bytes()[:size] for size in (0, 100, 900)] + [b"text, no weights"]
+    torch.save({"weight": Hostile(hidden)}, file)
+    for content in [*damaged, file.read_bytes()]:
+        file.write_bytes(content)
+        with pytest.raises(InputError, match=r"model: no usable weights \(.*\); export the folder again\.$") as error:
+            load_model(folder, HEAD, random_init=False)
+        assert not any(end in str(error.value) for end in (". ", "\n"))  # torch's advice is to run it
+    assert not hidden.exists()
+
+
+def test_what_is_no_weights_of_the_model_does_not_count_as_such(folder):
+    (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
+    torch.save({}, folder / "training_args.bin")
+    with pytest.raises(InputError, match=r"no weights in it \(model\.safetensors\)"):
+        load_model(folder, HEAD, random_init=False)
+
+
+def test_weights_in_a_bin_are_read(folder):
+    before = load_model(folder, HEAD, random_init=False).base_model.state_dict()
+    torch.save(AutoModel.from_pretrained(folder).state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    after = load_model(folder, HEAD, random_init=False).base_model.state_dict()
+    assert all(torch.equal(weights, after[name]) for name, weights in before.items())
+
+
 @pytest.mark.parametrize(
     "file, load, complaint",
     [
@@ -135,7 +193,8 @@ def test_a_saved_model_predicts_the_same_and_cannot_be_fine_tuned_by_mistake(fol
     again = AutoModelForTokenClassification.from_pretrained(tmp_path / "saved").eval()
     ids = torch.tensor([[0, 5, 6, 2]])
     assert torch.equal(model(ids).logits, again(ids).logits)
-    assert (tmp_path / "saved" / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
+    name = "tokenizer_config.json"  # for what becomes of tokenizer.json see the forms for pairs
+    assert (tmp_path / "saved" / name).read_bytes() == (folder / name).read_bytes()
     assert json.loads((tmp_path / "saved" / "finetuning.json").read_text()) == {"seed": 1}
     with pytest.raises(InputError, match="was fine-tuned already"):
         load_config(tmp_path / "saved")
@@ -218,6 +277,100 @@ def test_the_models_limit_counts_when_the_tokenizer_names_none(folder):
     del settings["model_max_length"]
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     assert frame_of(load_tokenizer(folder), load_config(folder)).longest == 32
+
+
+SMALL = {
+    "vocab_size": 99, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8,
+    "max_position_embeddings": 34, "pad_token_id": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "config, longest",
+    [
+        (ElectraConfig(**SMALL), 34),
+        (RobertaConfig(**SMALL), 32),
+        (RobertaConfig(**SMALL | {"pad_token_id": 3}), 30),
+        (MPNetConfig(**SMALL), 32),
+        (Data2VecTextConfig(**SMALL), 32),
+        (LongformerConfig(**SMALL, attention_window=4), 32),
+    ],
+)
+def test_the_longest_sequence_is_the_longest_that_the_model_reads(folder, config, longest):
+    tokenizer = load_tokenizer(folder)
+    tokenizer.model_max_length = 10**9  # as transformers has it where the folder names none
+    assert frame_of(tokenizer, config).longest == longest
+    model = AutoModel.from_config(config).eval()
+    model(torch.full((1, longest), 5))
+    with pytest.raises((IndexError, RuntimeError)):
+        model(torch.full((1, longest + 1), 5))
+
+
+@pytest.mark.parametrize("config", [XLNetConfig(), T5Config()])
+def test_a_model_without_a_number_of_positions_is_refused(tmp_path, config):
+    config.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=rf"config\.json: {config.model_type} has no largest number of positions"):
+        load_config(tmp_path)
+
+
+def test_a_tokenizer_without_a_padding_token_is_refused(folder):
+    file = folder / "tokenizer_config.json"
+    settings = json.loads(file.read_text())
+    del settings["pad_token"]
+    file.write_text(json.dumps(settings))
+    with pytest.raises(InputError, match=r"model: its tokenizer has no padding token; name its pad_token in"):
+        load_tokenizer(folder)
+
+
+FORMLESS = {
+    "alone": processors.TemplateProcessing("<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]),
+    "one of several": processors.Sequence([
+        processors.ByteLevel(trim_offsets=False),
+        processors.TemplateProcessing("<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]),
+    ]),
+    "of one type": processors.TemplateProcessing("<s> $A </s>", "$A $B", special_tokens=[("<s>", 0), ("</s>", 2)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("types", [1, 2])
+@pytest.mark.parametrize("name", FORMLESS)
+def test_the_saved_tokenizer_frames_pairs_as_the_scoring_did(folder, tmp_path, name, types):
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.post_processor = FORMLESS[name]
+    tokenizer.save(str(folder / "tokenizer.json"))
+    source = load_tokenizer(folder)
+    model = load_model(folder, a_label(["no", "yes"]), random_init=False)
+    model.config.type_vocab_size = types
+    frame = frame_of(source, model.config)
+    assert frame.types == (types == 2 and name != "of one type")
+    save_model(model, folder, tmp_path / "saved", {})
+    saved = load_tokenizer(tmp_path / "saved")
+    texts = "le foie", "douleur du rein"
+    ids, kinds = frame.around(*(source(text, add_special_tokens=False)["input_ids"] for text in texts))
+    whole = saved(*texts, return_token_type_ids=True)
+    assert whole["input_ids"] == ids and ids.count(2) == 2
+    assert whole["token_type_ids"] == (kinds or [0] * len(ids))
+    assert saved(texts[0], return_offsets_mapping=True) == source(texts[0], return_offsets_mapping=True)
+    assert frame_of(saved, model.config) == frame
+
+
+@pytest.mark.parametrize("post_processor", [ROBERTAS_PAIR, BERTS_PAIR])
+def test_a_form_for_pairs_stays_as_it_is(folder, tmp_path, post_processor):
+    pairs_of(folder, post_processor)
+    save_model(load_model(folder, HEAD, random_init=False), folder, tmp_path / "saved", {})
+    assert (tmp_path / "saved" / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
+
+
+def test_the_fingerprint_follows_the_tokenizer_and_nothing_that_is_not_read(folder):
+    seen = {fingerprint(folder)}
+    for name in ("training_args.bin", "README.md", "finetuning.json"):
+        (folder / name).write_text("x")
+        assert fingerprint(folder) in seen
+    for name in ("config.json", *TOKENIZER_FILES):
+        with open(folder / name, "a") as handle:
+            handle.write(" ")
+        assert fingerprint(folder) not in seen
+        seen.add(fingerprint(folder))
 
 
 def test_the_fingerprint_follows_the_weights(folder):

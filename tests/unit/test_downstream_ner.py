@@ -9,7 +9,7 @@ from task_helpers import encoded_by, ner_task, perfect
 from tiny_models import write_roberta
 from tokenizers import Tokenizer, models
 from tokenizers.pre_tokenizers import Metaspace
-from transformers import PreTrainedTokenizerFast
+from transformers import ElectraConfig, PreTrainedTokenizerFast
 
 from downstream.documents import Document, Entity
 from downstream.files import InputError
@@ -19,6 +19,7 @@ from downstream.tasks import task_of
 from downstream.tasks.ner import IGNORED, gold_spans
 
 TYPES = ("anatomy", "symptom")
+LIMITS = ElectraConfig(max_position_embeddings=32, num_hidden_layers=1)
 NO_SPECIALS = Frame([], [], 0, 24, ([], [], []), False)
 MODES = ("outermost", "innermost", "concatenated", "per_type")
 
@@ -76,17 +77,11 @@ def test_gold_survives_tokens_windows_and_back(tokenizer, text, data, sequence, 
     example = task.example(Document("a", text, entities), Counter())
     if nested == "concatenated" and example.layers[0]:
         task.begin([example])
-    encoded = task.encode([example], tokenizer, frame_of(tokenizer, Limits), training)
+    encoded = task.encode([example], tokenizer, frame_of(tokenizer, LIMITS), training)
     assert perfect(task, encoded) == [example.layers]
     assert all(len(one.ids) == len(one.target) <= 14 for one in encoded.pieces)
     learned = [label for one in encoded.pieces for label in one.target if label not in (IGNORED, [IGNORED] * 2)]
     assert len(learned) == encoded.counts["tokens"]
-
-
-class Limits:
-    """Of a configuration."""
-
-    max_position_embeddings, model_type = 32, "electra"
 
 
 def test_predicted_entities_have_raw_offsets(tokenizer):
@@ -161,7 +156,7 @@ def test_counts_are_of_this_split(tokenizer):
     assert +encoded_by(task, tokenizer, document).counts == Counter(wanted)
     whole = Counter()
     items = [task.example(one, whole) for one in (document, Document("b", "le", []))]
-    assert +task.encode(items[:1], tokenizer, frame_of(tokenizer, Limits), False).counts == Counter(wanted)
+    assert +task.encode(items[:1], tokenizer, frame_of(tokenizer, LIMITS), False).counts == Counter(wanted)
 
 
 NESTED = Document("a", "foie du patient et rein", [
