@@ -29,7 +29,7 @@ from downstream.usage import usage_of
 ONE = re.compile(r"seed-\d+(-fold-\d+)?")
 RESULTS = ("metrics.json", "table.md", "scores.png", "curves.png", "splits.json")
 READ_AGAIN = """
-seed fold best_epoch num_parameters selected_on_dev data curve seconds peak_memory
+seed fold best_epoch num_parameters selected_on_dev data curve seconds threads peak_memory
 """.split()  # of a unit's metrics.json, conditions and scores apart
 HALF = re.compile(rf"\.({ONE.pattern}|model|{'|'.join(map(re.escape, RESULTS))})\.\w+\.partial(\.old)?")  # see files.py
 

@@ -177,7 +177,7 @@ def without(file, key):
 
 
 RECORDED = """
-seed fold best_epoch num_parameters selected_on_dev data curve seconds peak_memory dev test
+seed fold best_epoch num_parameters selected_on_dev data curve seconds threads peak_memory dev test
 """.split()
 
 
