@@ -1,11 +1,14 @@
 """What a fine-tuning run is told, in two small yaml files: a recipe (task and data) and a protocol (how to train)."""
 
 import itertools
+import math
+import re
 import types
 import typing
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import ClassVar
 
 import yaml
@@ -16,6 +19,7 @@ from downstream.split_lists import refuse_overlap
 
 PROTOCOLS = Path(__file__).parent / "protocols"  # ours; a recipe's own are in protocols/ beside it
 FOLD = "{fold}"  # stands in the paths of splits for the number of the fold
+NAME = re.compile(r"[\w-][\w.-]*")  # of a task: a folder, wherever it is made
 SHORTEST = 8  # tokens of a sequence that holds anything beside its special tokens
 OTHER = "other"  # stands in a protocol for the tasks that it does not name
 UNSEARCHED = ("source", "seeds", "grid", "max_tokens", "training_tokens", "dev_items")  # what is no way of training
@@ -71,7 +75,20 @@ class Recipe:
             check_settings(self.readers[name], self.settings(name), f"{file}: reader")
         if self.max_tokens < SHORTEST:
             raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least {SHORTEST}.")
+        self._check_names(file)
         self._check_splits(file)
+
+    def _check_names(self, file: Path) -> None:
+        """That no folder is made, or looked for, in another place than the command says."""
+        if not NAME.fullmatch(self.task):
+            raise InputError(
+                f"{file}: task is {self.task!r}; letters, digits, _, - and . name it, and no . comes first."
+            )
+        folder = PurePath(self.folder)
+        if folder.is_absolute() or ".." in folder.parts:
+            raise InputError(
+                f"{file}: folder is {self.folder!r}; a path below --data is needed, without dots for parents."
+            )
 
     @property
     def draws(self) -> bool:
@@ -87,7 +104,8 @@ class Recipe:
         if self.folds is not None and self.folds < 3:
             raise InputError(f"{file}: folds is {self.folds}; three are the fewest that give train, dev and test.")
         self._check_combination(file)
-        refuse_overlap(self.splits, f"{file}: splits")
+        also = {f"also_train's {path}": path for path in self.also_train}
+        refuse_overlap(self.splits | also, f"{file}: splits")
 
     def _check_combination(self, file: Path) -> None:
         """That the splits which the recipe does not name can be drawn, and in one way only."""
@@ -154,6 +172,8 @@ class Protocol:
         for key in counts:
             if getattr(self, key) is not None and getattr(self, key) < 1:
                 raise InputError(f"{file}: {key} is {getattr(self, key)}; it starts at 1.")
+        if self.weight_decay < 0:
+            raise InputError(f"{file}: weight_decay is {self.weight_decay}; it is at least 0, and 0 is none.")
         for key in ("learning_rate", "head_learning_rate", "clip"):
             if getattr(self, key) is not None and getattr(self, key) <= 0:
                 raise InputError(f"{file}: {key} is {getattr(self, key)}; it is above 0.")
@@ -167,6 +187,13 @@ class Protocol:
             raise InputError(f"{file}: keep is {self.keep!r}; choose best or last.")
         if self.max_tokens is not None and self.max_tokens < SHORTEST:
             raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least {SHORTEST}.")
+
+
+def refuse_twice(names: list[str], place: str) -> None:
+    """Raise InputError for a name that stands in a list twice."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"{place}: {twice[0]!r} stands there twice; keep one of them.")
 
 
 def _listed(keys: tuple[str, ...]) -> str:
@@ -220,6 +247,8 @@ def _change(change: str) -> tuple[str, object]:
     key, equals, value = change.partition("=")
     if not equals:
         raise InputError(f"--set {change}: write KEY=VALUE, for example --set epochs=3.")
+    if "/" in change:
+        raise InputError(f"--set {change}: the output folder has this in its name; leave out the slash.")
     return key, yaml_value(value, f"--set {change}")
 
 
@@ -286,9 +315,11 @@ def _value(value: object, kind: type, place: str) -> object:
     wanted = typing.get_args(kind) if isinstance(kind, types.UnionType) else (typing.get_origin(kind) or kind,)
     if float in wanted and isinstance(value, (int, str)) and not isinstance(value, bool):
         try:
-            return float(value)
+            value = float(value)
         except ValueError:
             pass
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{place} is {value}; a finite number is needed.")
     if not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted:
         names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
         raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")

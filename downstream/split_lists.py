@@ -3,11 +3,12 @@
 A recipe writes such a split as `PATH @ LIST = PART`: `brat_raw @ SUGGESTED_SPLIT.tsv = dev`.
 """
 
+import os.path
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import combinations
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from downstream.files import InputError, read_text
@@ -34,12 +35,20 @@ def parse(split: str, place: str) -> Source:
 
 
 def refuse_overlap(splits: Mapping[str, str], place: str) -> None:
-    """Raise InputError if two splits of the same path, one at least by a list, can share a document."""
+    """Raise InputError if two splits can share a document: one's path holds the other's, and no list parts them."""
     sources = {name: parse(split, place) for name, split in splits.items()}
     for (one, first), (other, second) in combinations(sources.items(), 2):
-        apart = first.list == second.list and first.part != second.part
-        if first.path == second.path and (first.list or second.list) and not apart:
-            raise InputError(f"{place}: {one} and {other} can have documents in common; take two parts of one list.")
+        apart = first.path == second.path and first.list == second.list and first.part != second.part
+        if not apart and (_holds(first.path, second.path) or _holds(second.path, first.path)):
+            raise InputError(
+                f"{place}: {one} and {other} can have documents in common; take two paths, none in the other, or two "
+                "parts of one list."
+            )
+
+
+def _holds(folder: str, path: str) -> bool:
+    """Whether the path is the folder or in it; folders are read at any depth."""
+    return PurePath(os.path.normpath(path)).is_relative_to(os.path.normpath(folder))
 
 
 def in_part(items: list, source: Source, root: Path, document_of: Callable[..., str], counts: Counter) -> list:

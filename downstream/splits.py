@@ -51,24 +51,57 @@ def read_folds(task: Task, recipe_file: Path, data: Path | None, dev_only: bool)
     else:
         folds = [_official(task, root, None, dev_only)]
     names = [name for name in ("train", "dev", "test") if name != "test" or not dev_only]
-    return [{name: splits[name] for name in names} for splits in folds]
+    folds = [_with_common(task, {name: splits[name] for name in names}) for splits in folds]
+    for splits in folds:
+        _refuse_unscored(task, splits)
+    return folds
 
 
 def _official(task: Task, root: Path, fold: int | None, dev_only: bool) -> Splits:
-    """As the recipe names them; dev is drawn from train where the data have none."""
+    """As the recipe names them; dev is drawn from train where the data have none, before more is added to train."""
     recipe, splits = task.recipe, {}
     for name, path in recipe.splits.items():
         if name != "test" or not dev_only:
             splits[name] = _read(task, root, path.replace(FOLD, str(fold)), recipe.format)
-    for path, format in recipe.also_train.items():
-        splits["train"] = _together(splits["train"], _read(task, root, path, format))
+    more = [_read(task, root, path, format) for path, format in recipe.also_train.items()]
+    together = [item for part in (splits["train"], *more) for item in part.items]
+    _refuse_twice(task, together, f"{root}, train and also_train")
     if "dev" not in splits:
         splits |= _divided(task, splits["train"], {"dev": recipe.dev_share}, "train")
+    for part in more:
+        splits["train"] = _together(splits["train"], part)
     return splits
 
 
 def _together(one: Part, other: Part) -> Part:
     return Part(one.items + other.items, one.counts + other.counts)
+
+
+def _refuse_twice(task: Task, items: list, place: str) -> None:
+    twice = [name for name, count in Counter(map(task.id_of, items)).items() if count > 1]
+    if twice:
+        raise InputError(f"{place}: {len(twice)} ids stand for several items (first: {twice[0]}); give each its own.")
+
+
+def _with_common(task: Task, splits: Splits) -> Splits:
+    """Documents that official splits share are counted; they stay, or scores could not be compared with others'."""
+    found, earlier = {}, set()
+    for name, part in splits.items():
+        documents = documents_in(task, part)
+        common = {"documents whose id an earlier split has": len(documents & earlier)}
+        found[name] = part._replace(counts=Counter({**part.counts, **common})) if documents & earlier else part
+        earlier |= documents
+    return found
+
+
+def _refuse_unscored(task: Task, splits: Splits) -> None:
+    """Raise InputError for a split that the chief figure says nothing of."""
+    for name in [name for name in splits if name != "train"]:
+        if not any(map(task.is_scored, splits[name].items)):
+            raise InputError(
+                f"{task.recipe.task}: the chief figure, {' '.join(task.chief.path)}, is of no item of {name}; name "
+                "another figure in the recipe, or other splits."
+            )
 
 
 def _read(task: Task, root: Path, split: str, format: str) -> Part:
@@ -78,9 +111,7 @@ def _read(task: Task, root: Path, split: str, format: str) -> Part:
         raise InputError(f"{path}: no such file or folder; check the recipe's data and splits, or give --data.")
     counts: Counter = Counter()
     items = in_part(task.read(path, format, counts), source, root, task.group, counts)
-    twice = [name for name, count in Counter(map(task.id_of, items)).items() if count > 1]
-    if twice:
-        raise InputError(f"{path}: {len(twice)} ids stand for several items (first: {twice[0]}); give each its own.")
+    _refuse_twice(task, items, f"{path}")
     counts["items without a word"] += sum(not any(map(str.strip, task.texts(item))) for item in items)
     if not items:
         raise InputError(f"{path}: nothing annotated as {format} in it; check the recipe's data, splits and format.")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import torch
 
-from downstream.metrics.tallies import figure
+from downstream.metrics.tallies import Figure, figure
 from downstream.recipe import Recipe
 
 IGNORED = -100  # PyTorch's cross_entropy passes over this label
@@ -90,6 +90,11 @@ class Task(ABC):
         """The recipe's, or the family's."""
         return self.chiefs[self.recipe.figure or next(iter(self.chiefs))]
 
+    @property
+    def chief_figure(self) -> Figure:
+        """As tallies add up to it."""
+        return figure(self.chief.tally, self.counted)
+
     @abstractmethod
     def read(self, path: Path, format: str, counts: Counter) -> list:
         """The items of a file or folder, by the reader of this format; what was read past is counted.
@@ -123,7 +128,7 @@ class Task(ABC):
 
     def tallies(self, items: list, answers: list) -> list[list[float] | None]:
         """Each item's part of the chief figure, which sums of these give (metrics/tallies.py)."""
-        tally = figure(self.chief.tally, self.counted).tally
+        tally = self.chief_figure.tally
         sides = [self.sides(*pair) for pair in zip(items, answers, strict=True)]
         return [one and list(map(float, tally(*one))) for one in sides]
 
@@ -142,6 +147,10 @@ class Task(ABC):
     @abstractmethod
     def id_of(self, item: Any) -> str:
         """Of its own in the split."""
+
+    def is_scored(self, item: Any) -> bool:
+        """Whether the chief figure is of it."""
+        return True
 
     def group(self, item: Any) -> str:
         """What must not be divided between splits: a document, of which several items may be made."""

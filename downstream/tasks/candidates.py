@@ -39,8 +39,9 @@ class CandidatesRecipe(Recipe):
         super().check(file)
         if self.num_wrong is not None and self.num_wrong < 1:
             raise InputError(f"{file}: num_wrong is {self.num_wrong}; a right candidate needs at least 1 beside it.")
-        if isinstance(self.right_weight, str) and self.right_weight != "balanced" or self.right_weight == 0:
-            raise InputError(f"{file}: right_weight is {self.right_weight!r}; give a number above 0, or balanced.")
+        weight = self.right_weight
+        if weight != "balanced" and (isinstance(weight, str) or weight <= 0):
+            raise InputError(f"{file}: right_weight is {weight!r}; give a number above 0, or balanced.")
 
 
 class OfCandidates(OfTexts):
@@ -109,8 +110,22 @@ class OfCandidates(OfTexts):
 class MultipleChoice(OfCandidates):
     """Every candidate that is more likely right than not is chosen; if there is none, the likeliest."""
 
-    chiefs: ClassVar = {name: SEVERAL[name] for name in ("exact_match", "jaccard", "micro_f1")}
+    chiefs: ClassVar = {
+        "exact_match": SEVERAL["exact_match"],
+        "jaccard": SEVERAL["jaccard"],
+        "micro_f1": Chief(("micro", "f1"), "entity_micro_f1"),  # of chosen places: how many there are need not be known
+    }
     evaluation: ClassVar = {"jaccard": "shared of united answers; DrBenchmark's Hamming score of FrenchMedMCQA"}
+
+    def read(self, path: Path, format: str, counts: Counter) -> list[Candidates]:
+        """Raises InputError for a question that leaves no choice."""
+        items = super().read(path, format, counts)
+        for item in items:
+            if len(item.candidates) < 2:
+                raise InputError(
+                    f"{path}: {item.id} has {len(item.candidates)} candidates; a choice is between two or more."
+                )
+        return items
 
     def score(self, items: list[Candidates], answers: list[list[float]]) -> dict:
         """Exact match of the set of answers, and how much of it is right."""

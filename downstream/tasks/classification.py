@@ -13,9 +13,8 @@ from downstream.documents import Labels
 from downstream.files import InputError
 from downstream.items import LabelledText
 from downstream.metrics import labels as metrics
-from downstream.metrics.tallies import figure
 from downstream.readers import TEXTS
-from downstream.recipe import Recipe
+from downstream.recipe import Recipe, refuse_twice
 from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.heads import a_label, labels
 from downstream.tasks.texts import OfTexts, Pair
@@ -46,6 +45,7 @@ class LabelRecipe(Recipe):
         super().check(file)
         if len(set(self.labels)) < 2 or "" in self.labels:
             raise InputError(f"{file}: labels are {self.labels}; at least two different ones are needed.")
+        refuse_twice(self.labels, f"{file}: labels")
         strangers = set(self.rename.values()) - set(self.labels) - set(self.ignore)
         if strangers:
             raise InputError(
@@ -153,7 +153,7 @@ class TextClassification(OfTexts):
         """Where documents are scored, one has its tally with the first of its texts."""
         if not self.recipe.by_group:
             return super().tallies(items, answers)
-        tally, sides = figure(self.chief.tally, self.counted).tally, self._by_group(items, answers)
+        tally, sides = self.chief_figure.tally, self._by_group(items, answers)
         first = [sides.pop(self.group(item), None) for item in items]
         return [one and list(map(float, tally(*one))) for one in first]
 

@@ -17,7 +17,7 @@ from downstream.documents import Document, Labels
 from downstream.files import InputError
 from downstream.metrics.entities import EVALUATION, exact_spans, scores
 from downstream.readers import ENTITIES
-from downstream.recipe import Recipe
+from downstream.recipe import Recipe, refuse_twice
 from downstream.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
 from downstream.tasks.base import IGNORED, Chief, Encoded, Head, Piece, Task
 from downstream.tasks.heads import a_label_per_token, a_label_per_token_and_type
@@ -56,6 +56,7 @@ class NerRecipe(Recipe):
                     f"{file}: type {name!r} has a space, an outer hyphen, a + or a /, which would be lost in "
                     "labels; rename it."
                 )
+        refuse_twice(self.types, f"{file}: types")
         strangers = set(self.rename.values()) - set(self.types) - set(self.ignore)
         if strangers:
             raise InputError(f"{file}: rename leads to {', '.join(sorted(strangers))}, which is no type of the recipe.")

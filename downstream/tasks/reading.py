@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -17,6 +18,7 @@ import numpy as np
 from downstream.files import InputError
 from downstream.items import ReadingQuestion
 from downstream.metrics import reading as metrics
+from downstream.metrics.tallies import Figure, mean_of
 from downstream.readers import READING
 from downstream.recipe import Recipe
 from downstream.tasks.base import Chief, Encoded, Head, Piece, Task
@@ -38,6 +40,13 @@ class ReadingRecipe(Recipe):
 
     readers: ClassVar = READING
     choices: ClassVar = {"language": tuple(metrics.ARTICLES)}
+
+    def check(self, file: Path) -> None:
+        super().check(file)
+        if self.longest_answer < 1:
+            raise InputError(f"{file}: longest_answer is {self.longest_answer}; an answer has 1 token at least.")
+        if not 0 <= self.list_threshold <= 1:
+            raise InputError(f"{file}: list_threshold is {self.list_threshold}; it is a probability, 0 to 1.")
 
 
 class Window(NamedTuple):
@@ -80,6 +89,12 @@ class ExtractiveAnswers(Task):
         self.recipe = recipe
         self.names = ()
         self.may_be_none = False  # whether texts may leave a question without an answer, as SQuAD 2's
+
+    @property
+    def chief_figure(self) -> Figure:
+        """SQuAD's figures are in the recipe's language."""
+        score = {"f1": metrics.token_f1, "exact_match": metrics.exact_match}.get(self.chief.path[0])
+        return mean_of(partial(score, language=self.recipe.language)) if score else super().chief_figure
 
     def read(self, path: Path, format: str, counts: Counter) -> list[ReadingQuestion]:
         return READING[format](path, counts, **self.recipe.settings(format))
@@ -173,12 +188,20 @@ class ExtractiveAnswers(Task):
 
     def sides(self, item: ReadingQuestion, answer: Answer) -> tuple | None:
         """None for a list question where the chief figure is of others, and the other way round."""
-        of_lists, given = self.chief.path[0] == "lists", self.given(item, answer)
-        if item.is_list != of_lists:
+        if not self.is_scored(item):
             return None
-        if of_lists:
+        given = self.given(item, answer)
+        if item.is_list:
             return item.answers, given
         return _forms(item), given if self.chief.path[0] == "factoids" else (*given, "")[0]
+
+    def is_scored(self, item: ReadingQuestion) -> bool:
+        """Whether it is of the kind, list or not, that the chief figure is of."""
+        return item.is_list == (self.chief.path[0] == "lists")
+
+    def chosen(self, figures: dict) -> float:
+        """The chief one; 0 where none of the few dev_items of a protocol is of its kind."""
+        return super().chosen(figures) if self.chief.path[0] in figures else 0.0
 
     def record(self, item: ReadingQuestion, answer: Answer) -> dict:
         return {

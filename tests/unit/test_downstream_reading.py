@@ -142,6 +142,16 @@ def test_factoids_and_lists_are_scored_apart_and_the_chief_figure_passes_over_th
     assert task.tallies(items, answers)[0] is None and task.tallies(items, answers)[1] is not None
 
 
+@pytest.mark.parametrize("figure", ["f1", "exact_match", "mean_reciprocal_rank", "lenient_accuracy", "list_f1"])
+def test_the_figure_is_0_where_no_drawn_item_is_of_its_kind(figure):
+    task, is_list = task_of(figure=figure), figure == "list_f1"
+    of_its_kind, other = (question(("rein",), is_list=kind) for kind in (is_list, not is_list))
+    right = Answer(("rein",), (1.0,), 0.0)
+    assert task.chosen(task.score([of_its_kind], [right])) == 1.0
+    assert task.chosen(task.score([other], [right])) == 0.0
+    assert task.is_scored(of_its_kind) and not task.is_scored(other)
+
+
 def test_a_long_question_is_cut_and_counted_and_one_without_room_is_refused(reader):
     item = ReadingQuestion("a", "foie " * 90, (CONTEXT,), (("rein",),), ())
     with pytest.raises(InputError, match="no room beside a question"):

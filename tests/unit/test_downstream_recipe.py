@@ -82,6 +82,20 @@ def test_the_samples_types_are_the_papers(repository):
         ("types: ['']", "has a space, an outer hyphen"),
         ("types: [a+b]", "has a space, an outer hyphen"),
         ("types: [a/b]", "has a space, an outer hyphen"),
+        ("types: [a, b, a]", "t.yaml: types: 'a' stands there twice; keep one of them."),
+        ("task: ../t", "task is '../t'; letters, digits"),
+        ("task: /t", "task is '/t'; letters, digits"),
+        ("task: a/b", "task is 'a/b'; letters, digits"),
+        ("task: .", "task is '.'; letters, digits"),
+        ("task: .t", "task is '.t'; letters, digits"),
+        ("task: ''", "task is ''; letters, digits"),
+        ('task: "t\\n"', "task is 't\\n'; letters, digits"),
+        ("folder: ..", "folder is '..'; a path below --data"),
+        ("folder: a/../b", "folder is 'a/../b'; a path below --data"),
+        ("folder: /a", "folder is '/a'; a path below --data"),
+        ("splits: {train: a, dev: b, test: a}", "t.yaml: splits: train and test can have documents in common"),
+        ("also_train: {c: brat}", "test and also_train's c can have documents in common"),
+        ("also_train: {./a: brat}", "train and also_train's ./a can have documents in common"),
         ("rename: {X: y}", "rename leads to y"),
         ("max_tokens: long", "int is needed"),
         ("max_tokens: 4", "at least 8"),
@@ -95,6 +109,49 @@ def test_a_bad_recipe_is_one_sentence(folder, change, complaint):
     with pytest.raises(InputError, match="t.yaml") as error:
         load_recipe(folder / "t.yaml")
     assert complaint in str(error.value) and "\n" not in str(error.value)
+
+
+FAMILIES = {
+    "classification": "format: table\nreader: {text: a, label: b}\nlabels: [x, y]",
+    "relations": "format: chemprot\nlabels: [x, y]",
+    "ranking": "format: refomed",
+    "extractive_qa": "format: squad",
+}
+
+
+@pytest.mark.parametrize(
+    "kind, change, complaint",
+    [
+        ("classification", "labels: [x, y, x]", "labels: 'x' stands there twice; keep one of them."),
+        ("classification", "threshold: .nan\nmulti_label: true", "threshold is nan; a finite number is needed."),
+        ("relations", "labels: [x, y, y]", "labels: 'y' stands there twice; keep one of them."),
+        ("ranking", "right_weight: -1.0", "right_weight is -1.0; give a number above 0, or balanced."),
+        ("ranking", "right_weight: 0", "right_weight is 0.0; give a number above 0, or balanced."),
+        ("ranking", "right_weight: heavy", "right_weight is 'heavy'; give a number above 0, or balanced."),
+        ("ranking", "right_weight: .inf", "right_weight is inf; a finite number is needed."),
+        ("extractive_qa", "longest_answer: 0", "longest_answer is 0; an answer has 1 token at least."),
+        ("extractive_qa", "longest_answer: -3", "longest_answer is -3; an answer has 1 token at least."),
+        ("extractive_qa", "list_threshold: 7", "list_threshold is 7.0; it is a probability, 0 to 1."),
+        ("extractive_qa", "list_threshold: -0.1", "list_threshold is -0.1; it is a probability, 0 to 1."),
+    ],
+)
+def test_a_bad_value_of_a_familys_own_is_one_sentence(folder, kind, change, complaint):
+    changed = change.partition(":")[0]
+    lines = [f"kind: {kind}", "task: t", OFFICIAL, *FAMILIES[kind].splitlines()]
+    (folder / "t.yaml").write_text("\n".join(lines))
+    assert load_recipe(folder / "t.yaml").kind == kind
+    (folder / "t.yaml").write_text("\n".join([*(one for one in lines if not one.startswith(changed)), change]))
+    with pytest.raises(InputError) as error:
+        load_recipe(folder / "t.yaml")
+    assert str(error.value).endswith(complaint) and str(error.value).startswith(f"{folder / 't.yaml'}: ")
+
+
+@pytest.mark.parametrize("line", ["task: t-2.0_é", "folder: a b/c..d", "splits: {train: a, dev: b, test: ab}"])
+def test_names_and_paths_that_stay_where_they_are_meant_are_taken(folder, line):
+    key = line.partition(":")[0]
+    kept = [one for one in RECIPE.splitlines() if one.partition(":")[0] != key]
+    (folder / "t.yaml").write_text("\n".join([*kept, line]))
+    assert load_recipe(folder / "t.yaml").format == "brat"
 
 
 OFFICIAL, TWO, ALL = "splits: {train: a, dev: b, test: c}", "splits: {train: a, test: c}", "splits: {all: a}"
@@ -196,6 +253,11 @@ def test_settings_change_by_name_and_2e_5_is_a_number(folder):
         ("learning_rate=0", "learning_rate is 0.0; it is above 0"),
         ("head_learning_rate=0.0", "head_learning_rate is 0.0; it is above 0"),
         ("warmup=10", "warmup is 10.0; it is a share"),
+        ("weight_decay=-1", "weight_decay is -1.0; it is at least 0"),
+        ("learning_rate=nan", "learning_rate is nan; a finite number is needed"),
+        ("learning_rate=.inf", "learning_rate is inf; a finite number is needed"),
+        ("weight_decay=.nan", "weight_decay is nan; a finite number is needed"),
+        ("source=a/b", "--set source=a/b: the output folder has this in its name; leave out the slash."),
     ],
 )
 def test_a_bad_setting_is_one_sentence(folder, change, complaint):

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from baseline_helpers import task_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from task_helpers import ner_task
@@ -85,6 +86,88 @@ def test_dev_is_drawn_from_train_where_the_data_have_none(tmp_path):
     [without_test] = read(task, tmp_path, dev_only=True)
     assert without_test == {name: splits[name] for name in ("train", "dev")}
     assert splits["train"] == [one for one in IDS if one in splits["train"]]  # in the file's order
+
+
+def joint(**keys):
+    """Train and test of one set, more to train on of another."""
+    splits = {"train": "train.jsonl", "test": "test.jsonl"}
+    return ner_task("anatomy", format="jsonl", splits=splits, also_train={"more.jsonl": "jsonl"}, **keys)
+
+
+@pytest.mark.parametrize("dev", [None, "dev.jsonl"])
+def test_what_is_added_to_train_is_not_in_dev(tmp_path, dev):
+    more = [f"more{number}" for number in range(90)]
+    for name, ids in (("train", IDS), ("more", more), ("dev", ["d"]), ("test", ["t"])):
+        write(tmp_path, f"{name}.jsonl", ids)
+    task = joint(dev_share=0.25)
+    if dev:
+        splits = task.recipe.splits | {"dev": dev}
+        task = NamedEntities(replace(task.recipe, splits=splits, dev_share=None))
+    [splits] = read(task, tmp_path)
+    assert len(splits["dev"]) == (1 if dev else 10) and not set(splits["dev"]) & set(more)
+    assert splits["train"] == [one for one in IDS if one not in splits["dev"]] + more
+
+
+def test_ids_that_two_training_sets_share_are_refused(tmp_path):
+    for name, ids in (("train", IDS), ("more", ["m", *IDS[:2]]), ("test", ["t"])):
+        write(tmp_path, f"{name}.jsonl", ids)
+    with pytest.raises(
+        InputError, match=r"train and also_train: 2 ids stand for several items \(first: d0\); give each"
+    ):
+        read(joint(dev_share=0.25), tmp_path)
+
+
+COMMON = "documents whose id an earlier split has"
+
+
+def test_documents_that_official_splits_share_are_counted(tmp_path):
+    for name, ids in (("train", ["a", "b", "c"]), ("dev", ["d", "c"]), ("test", ["a", "d", "e", "f"])):
+        write(tmp_path, f"{name}.jsonl", ids)
+    task = ner_task("anatomy", format="jsonl", splits={name: f"{name}.jsonl" for name in ("train", "dev", "test")})
+    [splits] = read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)
+    assert {name: part.counts.get(COMMON) for name, part in splits.items()} == {"train": None, "dev": 1, "test": 2}
+    assert all("items without a word" in part.counts for part in splits.values())
+    drawn = ner_task("anatomy", format="jsonl", splits={"all": "test.jsonl"}, dev_share=0.25, test_share=0.25)
+    [splits] = read_folds(drawn, tmp_path / "recipe.yaml", tmp_path, False)
+    assert not any(COMMON in part.counts for part in splits.values())
+
+
+def bioasq(folder, **kinds):
+    """BioASQ splits, each with questions of these kinds."""
+    for split, names in kinds.items():
+        questions = [
+            {
+                "id": f"{split}{number}",
+                "type": kind,
+                "body": "where?",
+                "exact_answer": [["liver"]] if kind == "list" else ["liver"],
+                "snippets": [{"text": "in the liver"}],
+            }
+            for number, kind in enumerate(names)
+        ]
+        (folder / f"{split}.json").write_text(json.dumps({"questions": questions}))
+
+
+@pytest.mark.parametrize(
+    "figure, dev, test, missing",
+    [
+        ("f1", ["list"], ["factoid"], "chief figure, f1, is of no item of dev;"),
+        ("list_f1", ["factoid", "list"], ["factoid"], "chief figure, lists f1, is of no item of test;"),
+        ("lenient_accuracy", ["list", "list"], ["factoid"], "figure, factoids lenient_accuracy, is of no item of dev;"),
+        ("list_f1", ["factoid", "list"], ["list"], None),
+        ("f1", ["factoid", "list"], ["factoid"], None),
+    ],
+)
+def test_a_split_without_questions_of_the_chief_figures_kind_is_refused(tmp_path, figure, dev, test, missing):
+    bioasq(tmp_path, train=["list", "factoid"], dev=dev, test=test)
+    splits = {name: f"{name}.json" for name in ("train", "dev", "test")}
+    task = task_of("extractive_qa", format="bioasq", splits=splits, figure=figure)
+    if missing is None:
+        [found] = read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)
+        assert len(found["dev"].items) == len(dev)
+    else:
+        with pytest.raises(InputError, match=missing):
+            read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)
 
 
 def test_all_is_divided_into_shares(tmp_path):

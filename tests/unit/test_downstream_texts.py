@@ -10,7 +10,6 @@ from tiny_models import write_roberta
 
 from downstream.files import InputError
 from downstream.items import Candidates, LabelledText, Mention, Relation, ScoredPair
-from downstream.metrics.tallies import figure
 from downstream.models import Frame, frame_of, load_config, load_tokenizer
 from downstream.tasks.candidates import CandidatesRecipe, MultipleChoice, Ranking, chosen
 from downstream.tasks.classification import TextClassification, TextRecipe
@@ -115,53 +114,6 @@ def test_documents_have_the_labels_of_their_sentences():
     assert [one is None for one in tallies] == [False, True, False, True]
 
 
-@pytest.mark.parametrize(
-    "task, items, answers",
-    [
-        (
-            classification(),
-            [LabelledText(str(number), "t", (label,)) for number, label in enumerate("xyzxy")],
-            [(label,) for label in "xxzxz"],
-        ),
-        (
-            classification(multi_label=True, by_group=True, figure="example_f1"),
-            [LabelledText(f"{number}", "t", tuple("xyz"[: number % 3]), group=str(number // 2)) for number in range(8)],
-            [tuple("xyz"[number % 2 :]) for number in range(8)],
-        ),
-        (
-            classification(multi_label=True, figure="weighted_f1"),
-            [LabelledText(f"{number}", "t", tuple("xyz"[: number % 3])) for number in range(8)],
-            [tuple("xyz"[number % 2 :]) for number in range(8)],
-        ),
-        (
-            relations(),
-            [Relation(str(number), "t", label) for number, label in enumerate(["no", "yes", "both", "yes", "no"])],
-            ["yes", "yes", "no", "both", "no"],
-        ),
-        (
-            Similarity(SimilarityRecipe(task="t", kind="similarity", format="table", splits=SPLITS)),
-            [ScoredPair(str(number), "a", "b", score) for number, score in enumerate([0.0, 1.5, 4.0, 2.0])],
-            [0.3, 1.0, 3.0, 2.5],
-        ),
-        (
-            candidates(MultipleChoice),
-            [Candidates(str(number), "q", ("a", "b", "c"), (number % 3,)) for number in range(4)],
-            [[1.0, -1.0, -1.0], [1.0, 1.0, -1.0], [-1.0, -2.0, -0.5], [-1.0, 2.0, -3.0]],
-        ),
-        (
-            candidates(Ranking),
-            [Candidates(str(number), "q", ("a", "b", "c"), (number % 3,)) for number in range(4)],
-            [[1.0, 0.5, 0.0], [1.0, 0.5, 0.0], [1.0, 0.5, 0.0], [0.0, 0.5, 1.0]],
-        ),
-    ],
-    ids=["accuracy", "documents", "weighted", "relations", "similarity", "choice", "ranking"],
-)
-def test_the_chief_figure_is_the_value_of_its_summed_tallies(task, items, answers):
-    sums = np.sum([one for one in task.tallies(items, answers) if one is not None], axis=0)
-    value = figure(task.chief.tally, task.counted).value(sums)
-    assert value == pytest.approx(task.chosen(task.score(items, answers))) and 0 < value < 1
-
-
 def test_relations_are_scored_without_the_negative_label():
     items = [Relation(str(number), "t", label) for number, label in enumerate(["no", "no", "yes", "both"])]
     figures = relations().score(items, ["no", "yes", "yes", "no"])
@@ -235,6 +187,15 @@ def test_candidates_are_read_with_the_question_and_right_ones_weigh_as_much_as_w
 def test_nothing_to_learn_is_one_sentence(task, items, complaint):
     with pytest.raises(InputError, match=complaint):
         task.begin(items)
+
+
+def test_a_question_with_one_option_is_no_choice(tmp_path):
+    keys = {"task": "t", "kind": "choice", "splits": SPLITS}
+    columns = {"question": "q", "options": {"a": "a"}, "right": "right"}
+    (tmp_path / "a.tsv").write_text("q\ta\tright\nfoie\trein\ta\n")
+    task = MultipleChoice(CandidatesRecipe(format="options", reader=columns, **keys))
+    with pytest.raises(InputError, match="a.tsv: a-2 has 1 candidates; a choice is between two or more."):
+        task.read(tmp_path / "a.tsv", "options", Counter())
 
 
 def test_a_text_with_two_labels_needs_multi_label(tmp_path):
