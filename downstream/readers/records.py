@@ -44,6 +44,12 @@ def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         raise InputError(f"{file}, line {line}: not JSON ({error.msg}); mend it, or fetch the file again.") from None
+    except InputError:
+        raise
+    except RecursionError:
+        raise InputError(f"{place}: thousands of nested brackets; mend it, or fetch the file again.") from None
+    except ValueError:  # Python's limit, which keeps a long one from taking forever
+        raise InputError(f"{place}: a number of thousands of digits; mend it, or fetch the file again.") from None
 
 
 def field(record: object, key: str, kind: type, place: str):

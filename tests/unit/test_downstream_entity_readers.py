@@ -142,11 +142,19 @@ def test_bad_tagged_lines_are_named(tmp_path, record, complaint):
     assert "train.jsonl, line 2" in sentence and complaint in sentence
 
 
-@pytest.mark.parametrize("info", ["{", "{}", '{"features": {"ner_tags": []}}', '{"features": {"ner_tags": {}}}'])
-def test_a_file_of_names_without_them_is_refused(tmp_path, info):
+@pytest.mark.parametrize("feature", ["[]", "{}", '["O"]', '{"feature": ["O"]}', '[{"names": 3}]', None])
+def test_a_file_of_names_without_them_is_refused(tmp_path, feature):
     folder = tagged(tmp_path, {"tokens": ["foie"], "ner_tags": [1]})
-    (folder / "dataset_info.json").write_text(info)
+    (folder / "dataset_info.json").write_text(f'{{"features": {{"ner_tags": {feature}}}}}' if feature else "{}")
     assert "dataset_info.json: no names of ner_tags" in refused(jsonl.read, folder)
+
+
+def test_a_file_of_names_of_another_kind_does_not_hinder_tags_that_are_names(tmp_path):
+    folder = tagged(tmp_path, {"tokens": ["foie"], "ner_tags": ["B-anatomy"]})
+    (folder / "dataset_info.json").write_text('{"features": {"ner_tags": {"feature": {"dtype": "string"}}}}')
+    assert found(jsonl.read(folder, TYPES, Counter())) == [("foie", "anatomy")]
+    (folder / "dataset_info.json").write_text("[" * 100_000)
+    assert "dataset_info.json: thousands of nested brackets" in refused(jsonl.read, folder)
 
 
 # DDI

@@ -105,6 +105,8 @@ def test_pubmedqa_answers_that_do_not_fit_the_questions_are_refused(tmp_path, te
         (json.dumps({"1": question(QUESTION=None)}), "key '1': the key 'QUESTION' is missing"),
         ('{"1": {},\n "1": {}}', "the key '1' stands 2 times"),
         ('{"1": {},\n', "line 2: not JSON"),
+        ("[" * 100_000, "thousands of nested brackets"),
+        ('{"1": ' + "1" * 5000 + "}", "a number of thousands of digits"),
     ],
 )
 def test_pubmedqa_names_file_and_key_of_a_bad_question(tmp_path, content, complaint):
