@@ -219,6 +219,27 @@ def test_bioasq_yes_or_no_with_snippets_or_ideal_answers(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "answer, left",
+    [
+        ("No evidence supports it.", "No evidence supports it."),
+        ("No-one knows.", "No-one knows."),
+        ("Yes-associated protein is.", "Yes-associated protein is."),
+        ("Yes (1 of 3).", "Yes (1 of 3)."),
+        ("Not yes, but no.", "Not yes, but no."),
+        (" no; (never) ", "(never) "),
+        ("YES!? It is: yes.", "It is: yes."),
+        ("Yes \u2013 in mice.", "in mice."),
+        ("No - in mice.", "in mice."),
+        ("Yes\n", ""),
+    ],
+)
+def test_bioasq_ideal_answers_lose_a_leading_yes_or_no_that_punctuation_parts_from_the_rest(tmp_path, answer, left):
+    file = bioasq(tmp_path, {"type": "yesno", "exact_answer": "yes", "ideal_answer": ["x", answer]})
+    [item], _ = read_items(TEXTS["bioasq"], file, YES_NO, context="ideal_answer")
+    assert item.second == f"x\n{left}"
+
+
+@pytest.mark.parametrize(
     "question, complaint",
     [
         ({"type": "factoid"}, "exact_answer is None"),
