@@ -178,6 +178,8 @@ def test_biobert_files_with_and_without_names_of_columns(tmp_path):
     (tmp_path / "test.tsv").write_text("index\tsentence\tlabel\r\n0\t@GENE$ un @DISEASE$\t1\r\n")
     items, _ = read_items(RELATIONS["biobert"], tmp_path / "test.tsv", labels)
     assert items == [Relation("0", "@GENE$ un @DISEASE$", "1")]
+    (tmp_path / "test.tsv").write_bytes("\ufeffindex\tsentence\tlabel\n0\t@GENE$ un @DISEASE$\t1\n".encode())
+    assert read_items(RELATIONS["biobert"], tmp_path / "test.tsv", labels)[0] == items
     (tmp_path / "test.tsv").write_text("index\tsentence\tlabel\n0\tUn\n")
     assert "test.tsv, line 2: 2 columns" in refused(RELATIONS["biobert"], tmp_path / "test.tsv", labels)
 
