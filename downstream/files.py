@@ -83,10 +83,11 @@ def read_json(file: Path) -> dict:
 
 
 def files_of(path: Path, *suffixes: str) -> list[Path]:
-    """The file itself, or the files of a folder (at any depth) that end in one of `suffixes`, sorted."""
+    """The file itself, or the files of a folder that end in one of `suffixes`, at any depth, sorted; no hidden ones."""
     if path.is_file():
         return [path]
-    return sorted(file for file in path.rglob("*") if file.suffix in suffixes and not file.name.startswith("."))
+    found = (file for file in path.rglob("*") if file.suffix in suffixes)
+    return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(path).parts))
 
 
 def named(arguments: list[str], option: str, default_names: bool) -> dict[str, Path]:

@@ -40,7 +40,10 @@ def over_steps(arguments: list[str]) -> list[Point]:
 
 
 def _checkpoints(argument: str) -> list[Point]:
-    name, step, folder = ARGUMENT.fullmatch(argument).group("name", "step", "folder")
+    parts = ARGUMENT.fullmatch(argument)
+    if not parts:
+        raise InputError(f"--models {argument!r}: write DIR, NAME=DIR or NAME=STEP:DIR.")
+    name, step, folder = parts.group("name", "step", "folder")
     place = Path(folder)
     is_one = _is_model(place)
     models = [place] if is_one else sorted(filter(_is_model, place.glob("*")))

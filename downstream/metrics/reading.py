@@ -53,7 +53,12 @@ def _means(pairs: list[tuple[float, float]]) -> dict:
 
 def exact_match(forms: Sequence[str], answer: str, language: str = "en") -> float:
     """1 if the answer, normalised, is one of the accepted forms; no form: if it is empty."""
-    return float(normalise(answer, language) in {normalise(form, language) for form in forms or [""]})
+    return float(normalise(answer, language) in _accepted(forms, language))
+
+
+def _accepted(forms: Sequence[str], language: str) -> list[str]:
+    """The forms, normalised; as in SQuAD 2.0's script those that are empty then do not count, unless all are."""
+    return [kept for form in forms if (kept := normalise(form, language))] or [""]
 
 
 def token_f1(forms: Sequence[str], answer: str, language: str = "en") -> float:
@@ -63,7 +68,7 @@ def token_f1(forms: Sequence[str], answer: str, language: str = "en") -> float:
     same on all other answers.
     """
     mine = normalise(answer, language).split()
-    return max(_shared_f1(normalise(form, language).split(), mine) for form in forms or [""])
+    return max(_shared_f1(form.split(), mine) for form in _accepted(forms, language))
 
 
 def _shared_f1(theirs: list[str], mine: list[str]) -> float:

@@ -16,14 +16,16 @@ from downstream.readers.records import distinct, field, json_of, texts
 
 TYPES = ("factoid", "list", "yesno", "summary")
 CONTEXTS = ("snippets", "ideal_answer")
-LEADING_ANSWER = re.compile(r"\s*(yes|no)\b\W*", re.IGNORECASE)
+# Not "No evidence", "No-one": there the word is part of the sentence.
+LEADING_ANSWER = re.compile(r"\A\s*(?:yes|no)(?:\s*[.,;:!?…–—]+|\s-+(?=\s)|\s*$)\s*", re.IGNORECASE)
 
 
 def read_texts(path: Path, labels: Labels, counts: Counter, *, context: str = "snippets") -> list[LabelledText]:
     """The questions of type yesno; the others are counted.
 
     context: the second text, snippets (a line each) as in the challenge, or ideal_answer as in Bio-ELECTRA, section 3:
-    without the yes or no it may begin with. A question without snippets has no second text, and is counted.
+    without a yes or no at its beginning, if punctuation or nothing is after that. A question without snippets has no
+    second text, and is counted.
     """
     if context not in CONTEXTS:
         raise InputError(f"{path}: the context {context!r} is not known; choose one of {', '.join(CONTEXTS)}.")
@@ -79,7 +81,7 @@ def _snippets(record: dict, place: str, counts: Counter) -> tuple[str, ...]:
 def _ideal_answers(record: dict, place: str) -> list[str]:
     answer = record.get("ideal_answer")
     answers = [answer] if isinstance(answer, str) else texts(record, "ideal_answer", place)
-    return [LEADING_ANSWER.sub("", one, count=1) if LEADING_ANSWER.match(one) else one for one in answers]
+    return [LEADING_ANSWER.sub("", one) for one in answers]
 
 
 def _answers(record: dict, place: str) -> tuple[tuple[str, ...], ...]:

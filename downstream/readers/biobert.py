@@ -16,7 +16,7 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[Relation]:
 
     Raises InputError as tables.read_relations does.
     """
-    first = read_text(path).split("\n")[0].rstrip("\r").split("\t")
+    first = read_text(path).removeprefix("\ufeff").split("\n")[0].rstrip("\r").split("\t")
     if first == TEST_COLUMNS:
         return tables.read_relations(path, labels, counts, id="index", text="sentence", label="label")
     return tables.read_relations(path, labels, counts, text=1, label=2)

@@ -1,13 +1,15 @@
-"""The DDI corpus (Herrero-Zazo et al., 2013): an XML file a document, every two drugs of a sentence annotated."""
+"""The DDI corpus's pairs: every two drugs of a sentence, and how they interact; ddi_xml has the form of the files."""
 
-import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from lxml import etree
+
 from downstream.documents import Labels
-from downstream.files import InputError, files_of, read_text
+from downstream.files import InputError, files_of
 from downstream.items import Mention, Relation
+from downstream.readers.ddi_xml import attribute, document_of, fragments_of, is_there, place_of, text_of
 from downstream.readers.records import distinct
 
 NOT_FOR_RELATIONS = "Test for DrugNER task"
@@ -18,9 +20,10 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[Relation]:
 
     Labels are the types advise, effect, int and mechanism; false for drugs that do not interact; true for the one pair
     of the corpus that interacts in a way not said. Mentions in several pieces go from the first to the last, counted.
+    A mention whose text is not at its offsets stays there, so that no pair is lost, and is counted (there is one).
 
-    Raises InputError for broken XML, a pair without its mentions, offsets that do not fit the text, and for a folder
-    that holds the test set of the entity task, whose pairs were never annotated.
+    Raises InputError for what is no XML of this form, a pair without its mentions, offsets outside the sentence, and
+    for a folder that holds the test set of the entity task, whose pairs were never annotated.
     """
     if any(path.rglob(NOT_FOR_RELATIONS)) or NOT_FOR_RELATIONS in path.parts:
         raise InputError(
@@ -31,48 +34,29 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[Relation]:
 
 
 def _pairs(file: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, Relation]]:
-    try:
-        document = ElementTree.fromstring(read_text(file).removeprefix("\ufeff"))
-    except ElementTree.ParseError as error:
-        raise InputError(f"{file}, line {error.position[0]}: not XML ({error}); fetch the file again.") from None
-    group = _attribute(document, "id", f"{file}")
+    document = document_of(file)
+    group = attribute(document, "id", file)
     for sentence in document.iter("sentence"):
-        place = f"{file}, sentence {sentence.get('id')}"
-        text = _attribute(sentence, "text", place)
-        mentions = {one.get("id"): _mention(one, text, place, counts) for one in sentence.findall("entity")}
-        for pair in sentence.findall("pair"):
-            name = _attribute(pair, "id", place)
-            label = labels.keep(_label(pair, f"{file}, pair {name}"), f"{file}, pair {name}", counts, "relations")
+        text = text_of(sentence, file)
+        mentions = {attribute(one, "id", file): _mention(one, text, file, counts) for one in sentence.iter("entity")}
+        for pair in sentence.iter("pair"):
+            place, name = place_of(pair, file), attribute(pair, "id", file)
+            label = labels.keep(_label(pair, file), place, counts, "relations")
             if not {pair.get("e1"), pair.get("e2")} <= mentions.keys():
-                raise InputError(f"{file}, pair {name}: one of its entities is not in the sentence; mend the pair.")
+                raise InputError(
+                    f"{place}: the pair {name!r} has an entity that is not in the sentence; mend the pair."
+                )
             if label is not None:
-                arguments = mentions[pair.get("e1")], mentions[pair.get("e2")]
-                yield f"{file}, pair {name}", Relation(name, text, label, arguments, group)
+                yield place, Relation(name, text, label, (mentions[pair.get("e1")], mentions[pair.get("e2")]), group)
 
 
-def _attribute(element: ElementTree.Element, name: str, place: str) -> str:
-    value = element.get(name)
-    if value is None:
-        raise InputError(f"{place}: a <{element.tag}> has no {name}; mend the file.")
-    return value
-
-
-def _label(pair: ElementTree.Element, place: str) -> str:
-    interacts = _attribute(pair, "ddi", place)
+def _label(pair: etree._Element, file: Path) -> str:
+    interacts = attribute(pair, "ddi", file)
     return pair.get("type", "true") if interacts == "true" else interacts
 
 
-def _mention(entity: ElementTree.Element, text: str, place: str, counts: Counter) -> Mention:
-    offsets = _attribute(entity, "charOffset", place)
-    try:
-        fragments = sorted(
-            (int(start), int(last) + 1) for start, last in (one.split("-") for one in offsets.split(";"))
-        )
-    except ValueError:
-        raise InputError(f"{place}: charOffset {offsets!r} is not of the form 3-8 or 3-8;12-15; mend it.") from None
+def _mention(entity: etree._Element, text: str, file: Path, counts: Counter) -> Mention:
+    fragments = fragments_of(entity, text, file)
     counts["discontinuous mentions (hull)"] += len(fragments) > 1
-    start, end = fragments[0][0], fragments[-1][1]
-    whole = len(fragments) > 1 or text[start:end] == entity.get("text")
-    if not 0 <= start < end <= len(text) or not whole:
-        raise InputError(f"{place}: at {offsets} the text is not {entity.get('text')!r}; mend the offsets.")
-    return Mention(start, end, _attribute(entity, "type", place))
+    counts["mentions whose text is not at their offsets"] += not is_there(entity, text, fragments)
+    return Mention(fragments[0][0], fragments[-1][1], attribute(entity, "type", file))

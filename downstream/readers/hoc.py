@@ -30,8 +30,9 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[LabelledText]:
 
 
 def _sentences(text: Path, annotation: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, LabelledText]]:
-    sentences = read_text(text).removesuffix("\n").split("\n")
-    before, *cells = read_text(annotation).split("<")
+    lines = read_text(text).removeprefix("\ufeff").removesuffix("\n").split("\n")
+    sentences = [line.removesuffix("\r") for line in lines]
+    before, *cells = read_text(annotation).removeprefix("\ufeff").split("<")
     if before.strip() or len(cells) != len(sentences):
         raise InputError(
             f"{annotation}, line 1: labels of {len(cells)} sentences, each after a <, where {text} has "

@@ -4,12 +4,12 @@ Offsets into a text: {"text": ..., "entities": [{"start": 0, "end": 4, "label": 
 Face's `datasets` exports DrBenchmark and as LinkBERT's form of BLURB has them: {"tokens": [...], "ner_tags": [...]}.
 """
 
-import json
 from collections import Counter
 from pathlib import Path
 
 from downstream.documents import Document, Entity, Labels
-from downstream.files import InputError, files_of, read_text
+from downstream.files import InputError, files_of
+from downstream.readers.records import json_lines, json_of
 from downstream.readers.tags import Token, rebuild
 
 INFO = "dataset_info.json"  # `datasets` writes it: Dataset.info.write_to_directory(folder)
@@ -24,27 +24,14 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:
     documents = []
     for file in files_of(path, ".jsonl"):
         names = _tag_names(file.with_name(INFO))
-        for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
-            if not line.strip():
-                continue
+        for number, record in json_lines(file):
             place = f"{file}, line {number}"
-            record = _record(line, place)
             name = str(record.get("id", f"{file.stem}-{number}"))
             if "ner_tags" in record:
                 documents.append(rebuild(name, [_tagged(record, names, place)], labels, counts))
             else:
                 documents.append(Document(name, *_annotated(record, labels, counts, place)))
     return documents
-
-
-def _record(line: str, place: str) -> dict:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        raise _refusal(place) from None
-    if not isinstance(record, dict):
-        raise _refusal(place)
-    return record
 
 
 def _refusal(place: str) -> InputError:
@@ -59,7 +46,7 @@ def _annotated(record: dict, labels: Labels, counts: Counter, place: str) -> tup
         text, spans = record["text"], [(span["start"], span["end"], span["label"]) for span in record["entities"]]
     except (KeyError, TypeError):
         raise _refusal(place) from None
-    if not isinstance(text, str) or not all(type(start) is type(end) is int for start, end, _ in spans):
+    if not isinstance(text, str) or not {tuple(map(type, span)) for span in spans} <= {(int, int, str)}:
         raise _refusal(place)
     entities = []
     for start, end, label in spans:
@@ -98,11 +85,12 @@ def _tag_names(info: Path) -> list[str]:
     """The names of ner_tags in the order of their numbers; none without the file."""
     if not info.is_file():
         return []
+    content = json_of(info)
     try:
-        feature = json.loads(read_text(info))["features"]["ner_tags"]
+        feature = content["features"]["ner_tags"]
         inner = feature[0] if isinstance(feature, list) else feature["feature"]  # [ClassLabel] or Sequence(ClassLabel)
         return [str(name) for name in inner.get("names", [])]
-    except (ValueError, KeyError, IndexError, TypeError):
+    except (KeyError, IndexError, TypeError, AttributeError):
         raise InputError(
             f"{info}: no names of ner_tags in it; export it again with `datasets`, or remove it."
         ) from None

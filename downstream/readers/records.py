@@ -1,8 +1,9 @@
 """What readers of items share: JSON whose errors name their place, and items that each have an id of their own."""
 
+import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -43,6 +44,12 @@ def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         raise InputError(f"{file}, line {line}: not JSON ({error.msg}); mend it, or fetch the file again.") from None
+    except InputError:
+        raise
+    except RecursionError:
+        raise InputError(f"{place}: thousands of nested brackets; mend it, or fetch the file again.") from None
+    except ValueError:  # Python's limit, which keeps a long one from taking forever
+        raise InputError(f"{place}: a number of thousands of digits; mend it, or fetch the file again.") from None
 
 
 def field(record: object, key: str, kind: type, place: str):
@@ -61,7 +68,7 @@ def texts(record: object, key: str, place: str) -> list[str]:
 
 
 def distinct(items: Iterable[tuple[str, Item]], counts: Counter) -> list[Item]:
-    """The items of (place, item) pairs. One that comes twice is kept, under an id of its own, and counted.
+    """The items of (place, item) pairs. One that comes twice is kept, as "ID (2)", and counted.
 
     Raises InputError naming both places if two items that differ have one id: predictions are kept by id.
     """
@@ -74,6 +81,13 @@ def distinct(items: Iterable[tuple[str, Item]], counts: Counter) -> list[Item]:
             )
         if item.id in seen:
             counts["items that stand in the files twice"] += 1
-            item = replace(item, id=f"{item.id} ({place})")
+            item = _again(item, seen)
         seen[item.id] = place, item
     return [item for _, item in seen.values()]
+
+
+def _again(item: Item, taken: Container[str]) -> Item:
+    """A copy under the next free id, of the same group: splits must not divide the two."""
+    names = (f"{item.id} ({number})" for number in itertools.count(2))
+    group = {"group": item.group or item.id} if hasattr(item, "group") else {}
+    return replace(item, id=next(name for name in names if name not in taken), **group)

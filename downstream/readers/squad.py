@@ -47,8 +47,8 @@ def _question(name: str, record: dict, context: str, place: str, counts: Counter
 
 def _place(answer: dict, context: str, place: str, counts: Counter) -> tuple[int, int]:
     text, start = answer["text"], field(answer, "answer_start", int, place)
-    starts = [match.start() for match in re.finditer(re.escape(text), context)] if text.strip() else []
-    if not starts:
+    starts = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]  # overlapping ones too
+    if not text.strip() or not starts:
         raise InputError(f"{place}: the answer {text!r} does not stand in the context; mend the answer.")
     nearest = min(starts, key=lambda one: abs(one - start))
     counts["answers moved to where their text stands"] += nearest != start

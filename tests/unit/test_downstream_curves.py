@@ -74,6 +74,8 @@ def test_checkpoints_that_cannot_be_placed_are_refused(tmp_path):
     for wrong in (str(tmp_path), str(tmp_path / "none"), f"r=5:{tmp_path / 'run'}", "=x", f"r=x:{one}"):
         with pytest.raises(InputError, match="no config.json in it; give an exported checkpoint or a folder of them"):
             over_steps([wrong])
+    with pytest.raises(InputError, match="--models '': write DIR, NAME=DIR or NAME=STEP:DIR"):
+        over_steps([""])
     with pytest.raises(InputError, match="step 5 of run is there twice; give the other run a NAME=DIR of its own"):
         over_steps([str(one), f"run=5:{one}"])
 

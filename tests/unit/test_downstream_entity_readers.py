@@ -142,11 +142,19 @@ def test_bad_tagged_lines_are_named(tmp_path, record, complaint):
     assert "train.jsonl, line 2" in sentence and complaint in sentence
 
 
-@pytest.mark.parametrize("info", ["{", "{}", '{"features": {"ner_tags": []}}', '{"features": {"ner_tags": {}}}'])
-def test_a_file_of_names_without_them_is_refused(tmp_path, info):
+@pytest.mark.parametrize("feature", ["[]", "{}", '["O"]', '{"feature": ["O"]}', '[{"names": 3}]', None])
+def test_a_file_of_names_without_them_is_refused(tmp_path, feature):
     folder = tagged(tmp_path, {"tokens": ["foie"], "ner_tags": [1]})
-    (folder / "dataset_info.json").write_text(info)
+    (folder / "dataset_info.json").write_text(f'{{"features": {{"ner_tags": {feature}}}}}' if feature else "{}")
     assert "dataset_info.json: no names of ner_tags" in refused(jsonl.read, folder)
+
+
+def test_a_file_of_names_of_another_kind_does_not_hinder_tags_that_are_names(tmp_path):
+    folder = tagged(tmp_path, {"tokens": ["foie"], "ner_tags": ["B-anatomy"]})
+    (folder / "dataset_info.json").write_text('{"features": {"ner_tags": {"feature": {"dtype": "string"}}}}')
+    assert found(jsonl.read(folder, TYPES, Counter())) == [("foie", "anatomy")]
+    (folder / "dataset_info.json").write_text("[" * 100_000)
+    assert "dataset_info.json: thousands of nested brackets" in refused(jsonl.read, folder)
 
 
 # DDI
@@ -164,14 +172,14 @@ def drugs(folder, *entities, text="Take zinc, or &lt;zinc&gt; and iron oxides.")
 def test_ddi_offsets_include_the_end_and_names_may_be_in_pieces(tmp_path):
     folder = drugs(
         tmp_path,
-        '<entity charOffset="5-8" type="drug" text="zinc"/>',
-        '<entity charOffset="14-19;30-35" type="group" text="&lt;zinc&gt;  oxides"/>',
+        '<entity charOffset="0-8" type="drug" text="Take  zinc"/>',
+        '<entity charOffset="30-35;14-19" type="group" text="&lt;zinc&gt;  oxides"/>',
         '<pair e1="D1.s1.e0" e2="D1.s1.e1" ddi="false"/>',
     )
     [document] = ddi.read(folder, Labels(("drug", "group")), Counter())
     assert (document.id, document.text) == ("D1", "First.\nTake zinc, or <zinc> and iron oxides.\n")
     pieces = [[document.text[start:end] for start, end in one.fragments] for one in document.entities]
-    assert pieces == [["zinc"], ["<zinc>", "oxides"]]
+    assert pieces == [["Take zinc"], ["<zinc>", "oxides"]]
 
 
 def test_a_line_break_in_a_ddi_sentence_is_a_space(tmp_path):
@@ -199,8 +207,9 @@ def test_a_drug_that_is_elsewhere_and_one_of_an_ignored_type_are_counted(tmp_pat
         ('<entity charOffset="8-5" type="drug" text="zinc"/>', "offsets 8-5 lie outside"),
         ('<entity charOffset="5" type="drug" text="zinc"/>', "not offsets of the form"),
         ('<entity type="drug" text="zinc"/>', "not offsets of the form"),
+        ('<entity charOffset="5-8" text="zinc"/>', "a.xml, line 3: a <entity> has no type"),
         ('<entity charOffset="5-8" type="food" text="zinc"/>', "'food' is not known"),
-        ("<entity", "a.xml: not XML"),
+        ("<entity", "a.xml, line 3: not XML"),
     ],
 )
 def test_bad_ddi_files_are_named(tmp_path, entity, complaint):
@@ -208,10 +217,23 @@ def test_bad_ddi_files_are_named(tmp_path, entity, complaint):
 
 
 def test_other_xml_and_other_encodings_are_refused_as_ddi(tmp_path):
+    (tmp_path / "a.xml").touch()
+    assert "a.xml, line 1: not XML (Document is empty" in refused(ddi.read, tmp_path)
     (tmp_path / "a.xml").write_text("<collection/>")
     assert "its root is <collection>" in refused(ddi.read, tmp_path)
-    (tmp_path / "a.xml").write_bytes('<document id="é"/>'.encode("latin-1"))
-    assert "not XML" in refused(ddi.read, tmp_path)
+    (tmp_path / "a.xml").write_bytes('<document>\n<sentence text="é"/></document>'.encode("latin-1"))
+    assert "a.xml, line 2: not XML (" in refused(ddi.read, tmp_path)
+    (tmp_path / "a.xml").write_text('<document id="D1">\n<sentence id="s"/></document>')
+    assert "a.xml, line 2: a <sentence> has no text" in refused(ddi.read, tmp_path)
+    (tmp_path / "a.xml").write_text("<document><sentence text='Zinc.'/></document>")
+    assert "a.xml, line 1: a <document> has no id" in refused(ddi.read, tmp_path)
+
+
+def test_the_encoding_that_ddis_xml_declares_is_kept(tmp_path):
+    text = '<?xml version="1.0" encoding="ISO-8859-1"?><document id="D1"><sentence id="s" text="Épo."/></document>'
+    (tmp_path / "a.xml").write_bytes(text.encode("latin-1"))
+    [document] = ddi.read(tmp_path, TYPES, Counter())
+    assert document.text == "Épo.\n"
 
 
 # brat

@@ -12,6 +12,7 @@ from downstream.files import (
     alone_in,
     directory_written_whole,
     exit_with_sentence,
+    files_of,
     read_json,
     write_json,
     written_whole,
@@ -89,6 +90,16 @@ def test_a_file_system_without_locks_is_used_all_the_same(tmp_path, monkeypatch)
     monkeypatch.setattr("fcntl.flock", no_locks)
     with alone_in(tmp_path / "out"):
         assert (tmp_path / "out").is_dir()
+
+
+def test_files_of_a_folder_are_those_below_it_that_are_not_hidden(tmp_path):
+    folder = tmp_path / ".cache" / "set"  # a folder above that is hidden hides nothing
+    names = ("b.tsv", "a/c.tsv", "a/d.txt", ".e.tsv", ".ipynb_checkpoints/b-checkpoint.tsv", "a/.git/x/f.tsv", "g.xml")
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    assert files_of(folder, ".tsv", ".txt") == [folder / name for name in ("a/c.tsv", "a/d.txt", "b.tsv")]
+    assert files_of(folder / ".e.tsv", ".txt") == [folder / ".e.tsv"]
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", ""])

@@ -169,11 +169,15 @@ def test_json_lines(tmp_path):
 @pytest.mark.parametrize(
     "line, complaint",
     [
-        ("{", "not a document"),
-        ('"foie"', "not a document"),
+        ("{", "not JSON"),
+        ('"foie"', "not an object"),
+        ("[" * 100_000, "nested brackets"),
+        ('{"text": "foie", "entities": [], "id": ' + "1" * 5000 + "}", "a number of thousands of digits"),
         ('{"text": "foie"}', "not a document"),
         ('{"text": 3, "entities": []}', "not a document"),
         ('{"text": "foie", "entities": [{"start": "0", "end": 4, "label": "anatomy"}]}', "not a document"),
+        ('{"text": "foie", "entities": [{"start": 0, "end": 4, "label": ["anatomy"]}]}', "not a document"),
+        ('{"text": "foie", "entities": [{"start": 0, "end": 4, "label": {}}]}', "not a document"),
         ('{"text": "foie", "entities": [{"start": 0, "end": 5, "label": "anatomy"}]}', "lie outside"),
         ('{"text": "foie", "entities": [{"start": 0, "end": 4, "label": "x"}]}', "'x' is not known"),
     ],

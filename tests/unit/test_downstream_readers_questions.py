@@ -28,7 +28,7 @@ def test_options_of_an_exam_are_in_the_order_of_their_letters(tmp_path):
         CANDIDATES["frenchmedmcqa"], written(tmp_path, [exam(), exam(id="y", question=" "), exam()])
     )
     assert items[0] == Candidates("x", "Lequel ?", ("La rate", "Le foie", "Le nez"), (0, 2))
-    assert len({item.id for item in items}) == 3
+    assert [item.id for item in items] == ["x", "y", "x (2)"]
     assert counts["items that stand in the files twice"] == 1
 
 
@@ -116,6 +116,16 @@ def test_squad_questions_without_an_answer(tmp_path):
 def test_squad_answers_at_another_offset_are_moved_to_the_nearest_and_counted(tmp_path, start, place):
     [item], counts = read_items(READING["squad"], squad(tmp_path, [("foie", start)]))
     assert item.places == ((0, *place),) and counts["answers moved to where their text stands"] == 1
+
+
+@pytest.mark.parametrize("text, start, place", [("ana", 6, 6), ("ana", 4, 4), ("ana", 7, 6), ("a b a", 25, 25)])
+def test_squad_answers_stay_where_they_overlap_themselves(tmp_path, text, start, place):
+    context = "Sa banana mûre, or a a b a b a."
+    file = squad(tmp_path, [(text, start)])
+    file.write_text(file.read_text().replace(CONTEXT, context), encoding="utf-8")
+    [item], counts = read_items(READING["squad"], file)
+    assert context[place:].startswith(text) and item.places == ((0, place, place + len(text)),)
+    assert counts["answers moved to where their text stands"] == (start != place)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +216,27 @@ def test_bioasq_yes_or_no_with_snippets_or_ideal_answers(tmp_path):
     assert [item.second for item in items] == ["il guérit.\nOui.\nYesterday.", None]
     sentence = refused(TEXTS["bioasq"], tmp_path / "q.json", YES_NO, context="documents")
     assert "the context 'documents' is not known; choose one of snippets, ideal_answer" in sentence
+
+
+@pytest.mark.parametrize(
+    "answer, left",
+    [
+        ("No evidence supports it.", "No evidence supports it."),
+        ("No-one knows.", "No-one knows."),
+        ("Yes-associated protein is.", "Yes-associated protein is."),
+        ("Yes (1 of 3).", "Yes (1 of 3)."),
+        ("Not yes, but no.", "Not yes, but no."),
+        (" no; (never) ", "(never) "),
+        ("YES!? It is: yes.", "It is: yes."),
+        ("Yes \u2013 in mice.", "in mice."),
+        ("No - in mice.", "in mice."),
+        ("Yes\n", ""),
+    ],
+)
+def test_bioasq_ideal_answers_lose_a_leading_yes_or_no_that_punctuation_parts_from_the_rest(tmp_path, answer, left):
+    file = bioasq(tmp_path, {"type": "yesno", "exact_answer": "yes", "ideal_answer": ["x", answer]})
+    [item], _ = read_items(TEXTS["bioasq"], file, YES_NO, context="ideal_answer")
+    assert item.second == f"x\n{left}"
 
 
 @pytest.mark.parametrize(

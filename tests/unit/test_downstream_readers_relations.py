@@ -87,13 +87,14 @@ def test_ddi_pairs_with_types_and_hulls_in_the_order_of_the_arguments(tmp_path):
 @pytest.mark.parametrize(
     "inside, complaint",
     [
-        (AB + PAIR.format(0, 'ddi="true" type="x"'), "a.xml, pair p0: 'x' is not known"),
-        (AB + '<pair id="p0" e1="e1" e2="e7" ddi="false"/>', "a.xml, pair p0: one of its entities"),
-        (AB + '<pair id="p0" e1="e1" e2="e0"/>', "a.xml, pair p0: a <pair> has no ddi"),
+        (AB + PAIR.format(0, 'ddi="true" type="x"'), "a.xml, line 3: 'x' is not known"),
+        (AB + '<pair id="p0" e1="e1" e2="e7" ddi="false"/>', "a.xml, line 3: the pair 'p0' has an entity"),
+        (AB + '<pair id="p0" e1="e1" e2="e0"/>', "a.xml, line 3: a <pair> has no ddi"),
         (AB + PAIR.format(0, 'ddi="false"') + PAIR.format(0, 'ddi="true" type="effect"'), "the id 'p0' is that of"),
-        (ENTITY.format("e0", "0-7", "Aspirin"), "at 0-7 the text is not 'Aspirin'"),
-        (ENTITY.format("e0", "20-26;30-90", "A"), "at 20-26;30-90 the text is not 'A'"),
-        (ENTITY.format("e0", "0:7", "Aspirin"), "sentence d1.s0: charOffset '0:7' is not of the form"),
+        (AB.replace(' type="drug"', ""), "a.xml, line 3: a <entity> has no type"),
+        (AB.replace(' id="e0"', ""), "a.xml, line 3: a <entity> has no id"),
+        (ENTITY.format("e0", "20-26;30-90", "A"), "a.xml, line 3: offsets 30-90 lie outside the 27 characters"),
+        (ENTITY.format("e0", "0:7", "Aspirin"), "a.xml, line 3: not offsets of the form"),
         ("</sentence>", "a.xml, line 3: not XML"),
     ],
 )
@@ -101,10 +102,22 @@ def test_ddi_names_file_and_place_of_what_is_bad(tmp_path, inside, complaint):
     assert complaint in refused(RELATIONS["ddi"], ddi(tmp_path / "x", inside), LABELS)
 
 
-def test_ddi_in_mixed_encodings_is_refused(tmp_path):
+def test_ddi_mentions_whose_text_is_elsewhere_are_counted_and_their_pairs_kept_at_the_offsets(tmp_path):
+    inside = AB.replace('"Aspirin"', '"Insulin"').replace('"insulin B"', '"insulin  C"') + PAIR.format(0, 'ddi="false"')
+    [item], counts = read_items(RELATIONS["ddi"], ddi(tmp_path / "x", inside), LABELS)
+    assert quoted(item) == ("insulin A or B", "Aspirin")
+    assert counts["mentions whose text is not at their offsets"] == 2
+
+
+def test_ddi_in_mixed_encodings_is_refused_and_a_declared_one_is_kept(tmp_path):
     folder = ddi(tmp_path / "x", AB)
     (folder / "a.xml").write_bytes("<document>\né\n".encode() + "é</document>".encode("latin-1"))
-    assert "a.xml, line 3: byte" in refused(RELATIONS["ddi"], folder, LABELS)
+    assert "a.xml, line 3: not XML (" in refused(RELATIONS["ddi"], folder, LABELS)
+    ddi(tmp_path / "x", AB + PAIR.format(0, 'ddi="false"'), "Aspirin and insuliné or B.")
+    content = (folder / "a.xml").read_text().replace("UTF-8", "ISO-8859-1")
+    (folder / "a.xml").write_bytes(content.encode("latin-1"))
+    [item], _ = read_items(RELATIONS["ddi"], folder, LABELS)
+    assert item.text == "Aspirin and insuliné or B."
 
 
 def test_ddi_folder_whose_pairs_are_not_annotated_is_refused(tmp_path):
@@ -165,6 +178,8 @@ def test_biobert_files_with_and_without_names_of_columns(tmp_path):
     (tmp_path / "test.tsv").write_text("index\tsentence\tlabel\r\n0\t@GENE$ un @DISEASE$\t1\r\n")
     items, _ = read_items(RELATIONS["biobert"], tmp_path / "test.tsv", labels)
     assert items == [Relation("0", "@GENE$ un @DISEASE$", "1")]
+    (tmp_path / "test.tsv").write_bytes("\ufeffindex\tsentence\tlabel\n0\t@GENE$ un @DISEASE$\t1\n".encode())
+    assert read_items(RELATIONS["biobert"], tmp_path / "test.tsv", labels)[0] == items
     (tmp_path / "test.tsv").write_text("index\tsentence\tlabel\n0\tUn\n")
     assert "test.tsv, line 2: 2 columns" in refused(RELATIONS["biobert"], tmp_path / "test.tsv", labels)
 

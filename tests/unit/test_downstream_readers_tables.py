@@ -139,10 +139,16 @@ def test_broken_quotes_and_mixed_encodings_are_named(tmp_path):
 def test_an_id_of_two_items_is_refused_and_an_item_that_comes_twice_is_kept_and_counted(tmp_path):
     settings = {"id": 1, "text": 2, "label": 3}
     items, counts = texts(written(tmp_path, "a.tsv", "x\tUn.\tfoie\n" * 3), **settings)
-    assert len({item.id for item in items}) == 3 and {item.text for item in items} == {"Un."}
-    assert counts["items that stand in the files twice"] == 2
+    assert [(item.id, item.group) for item in items] == [("x", ""), ("x (2)", "x"), ("x (3)", "x")]
+    assert {item.text for item in items} == {"Un."} and counts["items that stand in the files twice"] == 2
     sentence = refused(TEXTS["table"], written(tmp_path, "a.tsv", "x\tUn.\tfoie\nx\tUn.\tcoeur\n"), LABELS, **settings)
     assert "a.tsv, line 2: the id 'x' is that of another item" in sentence and "a.tsv, line 1)" in sentence
+
+
+def test_the_second_of_two_equal_items_keeps_their_document_and_takes_nobodys_id(tmp_path):
+    settings = {"id": 1, "text": 2, "label": 3, "group": 4}
+    items, _ = texts(written(tmp_path, "a.tsv", "x (2)\tZ.\tfoie\td1\n" + "x\tUn.\tfoie\td7\n" * 2), **settings)
+    assert [(item.id, item.group) for item in items] == [("x (2)", "d1"), ("x", "d7"), ("x (3)", "d7")]
 
 
 @pytest.mark.parametrize("columns", [{"text": 1, "label": "avis"}, {"text": [1], "label": [2]}])

@@ -15,7 +15,7 @@ ANSWERS = Labels(("yes", "no"), {"maybe": "no"}, ("unsure",))
 
 def hallmarks(folder, text="Un .\nDeux .\n", labels="< Invading--Far< ", name="7"):
     for part, content in (("text", text), ("labels", labels)):
-        (folder / part).mkdir(exist_ok=True)
+        (folder / part).mkdir(parents=True, exist_ok=True)
         (folder / part / f"{name}.txt").write_text(content, encoding="utf-8")
     return folder
 
@@ -32,6 +32,16 @@ def test_hallmarks_are_the_first_level_of_each_sentence(tmp_path):
         LabelledText("7-4", "Quatre .", (), group="7"),
     ]
     assert (counts["sentences labelled NULL"], counts["texts of an ignored type"]) == (1, 1)
+
+
+def test_hallmarks_with_byte_order_marks_and_the_line_ends_of_windows_are_the_same(tmp_path):
+    plain, _ = read_items(TEXTS["hoc"], hallmarks(tmp_path / "a"), HALLMARKS)
+    folder = hallmarks(tmp_path / "b")
+    for part, content in (("text", "\ufeffUn .\r\nDeux .\r\n"), ("labels", "\ufeff< Invading--Far< \r\n")):
+        (folder / part / "7.txt").write_bytes(content.encode())
+    assert read_items(TEXTS["hoc"], folder, HALLMARKS)[0] == plain
+    (folder / "text" / "7.txt").write_bytes(b"Un .\r\nDeux .")
+    assert read_items(TEXTS["hoc"], folder, HALLMARKS)[0] == plain
 
 
 def test_hallmarks_of_another_number_of_sentences_are_refused(tmp_path):
@@ -105,6 +115,8 @@ def test_pubmedqa_answers_that_do_not_fit_the_questions_are_refused(tmp_path, te
         (json.dumps({"1": question(QUESTION=None)}), "key '1': the key 'QUESTION' is missing"),
         ('{"1": {},\n "1": {}}', "the key '1' stands 2 times"),
         ('{"1": {},\n', "line 2: not JSON"),
+        ("[" * 100_000, "thousands of nested brackets"),
+        ('{"1": ' + "1" * 5000 + "}", "a number of thousands of digits"),
     ],
 )
 def test_pubmedqa_names_file_and_key_of_a_bad_question(tmp_path, content, complaint):
