@@ -24,12 +24,12 @@ OFFICIAL = {"splits": {"train": "train", "dev": "dev", "test": "test"}}
 
 
 class Told(Learner):
-    """Answers, of each seed, what it was told for test; on dev the same of its first items."""
+    """Answers, of each seed, what it was told of each item."""
 
     num_parameters = 1234567
 
-    def __init__(self, task: Task, model: str, protocol: str, answers: list[list]):
-        self.task, self.answers = task, answers
+    def __init__(self, task: Task, model: str, protocol: str, items: list, answers: list[list]):
+        self.task, self.ids, self.answers = task, [task.id_of(item) for item in items], answers
         encoder = {"folder": model, "architecture": "roberta", "random_init": False, "frozen": False}
         self.conditions = {"model": encoder, "protocol": {"name": protocol, "changed": []}}
         if protocol == "baseline":
@@ -43,7 +43,8 @@ class Told(Learner):
         return []
 
     def answer(self, encoded):
-        return self.answers[self.seed - 1][: len(encoded.items)]
+        of_items = dict(zip(self.ids, self.answers[self.seed - 1], strict=True))
+        return [of_items[self.task.id_of(item)] for item in encoded.items]
 
 
 @pytest.fixture
@@ -56,14 +57,16 @@ def without_pictures(monkeypatch):
 def output_of(
     folder: Path, task: Task, items: list, answers: list[list], model: str = "mine", protocol: str = "tuned", folds=1
 ) -> Path:
-    """Of these test items and, of each seed, answers to them; train and dev are the same items."""
-    learner = Told(task, model, protocol, answers)
-    parts = {name: Part(items, Counter(files=1)) for name in ("train", "dev", "test")}
-    digests = {name: part.sha256 for name, part in parts.items()}
+    """Of these test items (as many of them in each fold) and, of each seed, answers to them; train and dev are those of
+    test."""
+    learner, size = Told(task, model, protocol, items, answers), len(items) // folds
+    divided = [items[fold * size : (fold + 1) * size] for fold in range(folds)]
+    parts = [{name: Part(own, Counter(files=1)) for name in ("train", "dev", "test")} for own in divided]
+    digests = [{name: part.sha256 for name, part in one.items()} for one in parts]
     conditions = {"task": task.recipe.task, "kind": task.recipe.kind, "recipe": task.recipe.as_dict()}
-    conditions |= {**learner.conditions, "data_sha256": [digests] * folds}
+    conditions |= {**learner.conditions, "data_sha256": digests}
     conditions["selection"] = {"by": f"protocol {protocol}, as it stands"}
-    Experiment(task, learner, [parts] * folds, folder, conditions).run(len(answers))
+    Experiment(task, learner, parts, folder, conditions).run(len(answers))
     return folder
 
 

@@ -20,8 +20,8 @@ from downstream.tasks.base import Task
 
 AXES = {"steps": "pretraining step (updates)", "documents": "number of training documents"}
 BAND = (
-    "Mean ± deviation over the seeds [95 % bootstrap interval over documents, of the mean; none with folds]. In the "
-    "picture, whiskers are the deviation and bands the interval."
+    "Mean ± deviation over the seeds [95 % bootstrap interval over documents, of the mean]. In the picture, whiskers "
+    "are the deviation and bands the interval."
 )
 SPLITS = {
     "dev": "Scores are of dev, on which epochs were chosen: they compare points, and are too good for a result.",

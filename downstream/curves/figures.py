@@ -42,22 +42,19 @@ def score_of(metrics: dict, split: str) -> dict:
     return found
 
 
-def interval_of(folder: Path, metrics: dict, split: str) -> dict | None:
-    """Bootstrap interval over documents, each drawn with the answers of all seeds.
-
-    None with folds: the score is then a mean over them, of which no draw of documents is an interval.
-    """
-    files = [folder / Unit(seed, None).name / "predictions.jsonl" for seed in metrics["seeds"]]
-    if not all(file.is_file() for file in files):
-        return None
-    tallies = np.stack([_tallies(file, split) for file in files])
-    chief = metrics["chief"]
-    return interval(tallies, figure(chief["tally"], chief["counted"]).value, DRAW_SEED)
+def interval_of(folder: Path, metrics: dict, split: str) -> dict:
+    """Bootstrap interval over documents, each drawn within its fold with the answers of all seeds."""
+    num_folds, chief = len(metrics["data"]), metrics["chief"]
+    folds = []
+    for fold in range(1, num_folds + 1):
+        units = [Unit(seed, fold if num_folds > 1 else None) for seed in metrics["seeds"]]
+        folds.append(np.stack([_tallies(folder / unit.name, split) for unit in units]))
+    return interval(folds, figure(chief["tally"], chief["counted"]), DRAW_SEED)
 
 
-def _tallies(file: Path, split: str) -> np.ndarray:
+def _tallies(folder: Path, split: str) -> np.ndarray:
     """Of each document, (documents, k); items that the chief figure is not of have none."""
-    records = [json.loads(line) for line in read_text(file).split("\n") if line]
+    records = [json.loads(line) for line in read_text(folder / "predictions.jsonl").split("\n") if line]
     counted = [one for one in records if one["split"] == split and one["tally"] is not None]
     return grouped(np.array([one["tally"] for one in counted]), [one["group"] for one in counted])
 
@@ -74,4 +71,4 @@ def table(curves: dict) -> str:
 
 def _shown(point: dict) -> str:
     within = point["interval"]
-    return cell(point) + (f" [{within['low']:.3f}, {within['high']:.3f}]" if within else "")
+    return f"{cell(point)} [{within['low']:.3f}, {within['high']:.3f}]"

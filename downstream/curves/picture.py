@@ -21,10 +21,9 @@ def draw(curves: dict, log: bool, file: Path) -> None:
         deviations = [point["deviation"] or 0 for point in points]
         style = {"color": "black", "markersize": 5, "linewidth": 1, "capsize": 3}
         axes.errorbar(xs, means, deviations, fmt=MARKS[number % len(MARKS)], label=name, **style)
-        if all(point["interval"] for point in points):
-            low, high = ([point["interval"][bound] for point in points] for bound in ("low", "high"))
-            hatch = HATCHES[number % len(HATCHES)]
-            axes.fill_between(xs, low, high, facecolor=(0, 0, 0, 0.1), edgecolor="0.6", hatch=hatch, linewidth=0.5)
+        low, high = ([point["interval"][bound] for point in points] for bound in ("low", "high"))
+        hatch = HATCHES[number % len(HATCHES)]
+        axes.fill_between(xs, low, high, facecolor=(0, 0, 0, 0.1), edgecolor="0.6", hatch=hatch, linewidth=0.5)
     if log:
         places = sorted({point["x"] for points in curves["lines"].values() for point in points})
         axes.set_xscale("log")

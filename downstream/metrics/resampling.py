@@ -3,13 +3,19 @@
 Everything is said of the test items: how a figure of these trained models would vary over other test sets of the size.
 How it varies over seeds is the deviation over seeds, beside it. The seeds of a run answer the same items, so they are
 drawn and exchanged together, an item with all its seeds; five seeds are not five times as many items.
+
+Where the figure of a seed is the mean of its folds', tallies come as one array a fold: items are drawn and exchanged
+within their fold, and the figures of the folds averaged, so that everything is said of the figure that is reported.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from downstream.metrics.tallies import Figure
+
 Value = Callable[[np.ndarray], np.ndarray]
+Tallies = np.ndarray | Sequence[np.ndarray]  # (seeds, items, k), or one such array a fold
 
 DRAWS = 10_000  # a bound then moves, from seed to seed, by some 0.7% of the width of a 95% interval
 CONFIDENCE = 0.95  # the convention
@@ -17,50 +23,71 @@ CHUNK = 2_000_000  # numbers of an array at a time: 16 MB, whatever there is to 
 ROUNDING = 1e-12  # differences that are equal but for the order of summation are equal
 
 
-def interval(tallies: np.ndarray, value: Value, seed: int, draws: int = DRAWS, confidence: float = CONFIDENCE) -> dict:
-    """The mean over the seeds of a figure, with the bounds of its percentile bootstrap interval.
+def interval(tallies: Tallies, figure: Figure, seed: int, draws: int = DRAWS, confidence: float = CONFIDENCE) -> dict:
+    """The mean over the seeds (and folds) of a figure, with the bounds of its percentile bootstrap interval.
 
-    tallies: (seeds, items, k), and value: sums (..., k) to figures (...), as in tallies.py.
+    tallies: (seeds, items, k) as in tallies.py, or one such array a fold.
     """
-    tallies = np.asarray(tallies, dtype=float)
-    drawn = np.concatenate([value(sums).mean(1) for sums in _drawn_sums(tallies, seed, draws)])
-    return {"figure": _figure(tallies, value), **_bounds(drawn, confidence), "draws": draws, "seed": seed}
+    folds, generator = _folds(tallies), np.random.default_rng([seed, 0])
+    drawn = np.mean([_drawn_figures(one, figure.value, generator, draws).mean(1) for one in folds], axis=0)
+    return {"figure": _figure(folds, figure.value), **_bounds(drawn, confidence), "draws": draws, "seed": seed}
 
 
 def comparison(
-    first: np.ndarray,
-    second: np.ndarray,
-    value: Value,
+    first: Tallies,
+    second: Tallies,
+    figure: Figure,
     seed: int,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
 ) -> dict:
     """first - second on the same items: paired bootstrap interval, and the p value of approximate randomisation.
 
-    first, second: tallies (seeds, items, k) of the same items in the same order; the numbers of seeds may differ.
+    first, second: tallies (seeds, items, k) of the same items in the same order, or one such array a fold; the numbers
+    of seeds may differ. They are brought to one scale first, for figures that have one (Figure.exchangeable).
     p is two-sided: how often a difference as large comes about when a coin gives each item's answers to either system.
     Chosen over a p value from the bootstrap, which rejects true null hypotheses too often (Riezler and Maxwell 2005).
     It assumes nothing of the figure, so it serves F1 (Yeh 2000, Dror et al. 2018).
     Raises ValueError if the items are not as many.
     """
-    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if first.shape[1:] != second.shape[1:]:
-        raise ValueError(
-            f"the systems have tallies of {first.shape[1:]} and {second.shape[1:]} (items, k), not the same"
-        )
-    number = len(first)
-    both = np.concatenate([first, second])
-    figures = [value(sums) for sums in _drawn_sums(both, seed, draws)]
-    drawn = np.concatenate([one[:, :number].mean(1) - one[:, number:].mean(1) for one in figures])
-    difference = _figure(first, value) - _figure(second, value)
-    exchanged = _exchanged_differences(first, second, value, seed, draws)
-    as_large = int(np.sum(np.abs(exchanged) >= abs(difference) - ROUNDING))
-    p = (1 + as_large) / (1 + draws)  # the data as they are count as one of the draws, so p is never 0
+    first, second = _folds(first), _folds(second)
+    shapes, others = ([one.shape[1:] for one in folds] for folds in (first, second))
+    if shapes != others:
+        raise ValueError(f"the systems have tallies of {shapes} and {others} (items, k), not the same")
+    pairs, generator = zip(first, second, strict=True), np.random.default_rng([seed, 0])
+    drawn = np.mean([_drawn_differences(*pair, figure.value, generator, draws) for pair in pairs], axis=0)
+    difference = _figure(first, figure.value) - _figure(second, figure.value)
+    p = _p(first, second, figure, seed, draws)
     return {"difference": difference, **_bounds(drawn, confidence), "p": p, "draws": draws, "seed": seed}
 
 
-def _figure(tallies: np.ndarray, value: Value) -> float:
-    return float(value(tallies.sum(1)).mean())
+def _p(first: list[np.ndarray], second: list[np.ndarray], figure: Figure, seed: int, draws: int) -> float:
+    """Of approximate randomisation."""
+    first, second = ([figure.exchangeable(one) for one in folds] for folds in (first, second))
+    difference = _figure(first, figure.value) - _figure(second, figure.value)
+    pairs, generator = zip(first, second, strict=True), np.random.default_rng([seed, 1])
+    exchanged = np.mean([_exchanged_differences(*pair, figure.value, generator, draws) for pair in pairs], axis=0)
+    as_large = int(np.sum(np.abs(exchanged) >= abs(difference) - ROUNDING))
+    return (1 + as_large) / (1 + draws)  # the data as they are count as one of the draws, so p is never 0
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """The p values of a table, corrected so that the level bounds the share of tables with any false rejection (Holm
+    1979): the smallest times their number, the next one times one less and so on, none below the one before."""
+    corrected, largest = [0.0] * len(ps), 0.0
+    for rank, place in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[place]))
+        corrected[place] = largest
+    return corrected
+
+
+def _folds(tallies: Tallies) -> list[np.ndarray]:
+    folds = [tallies] if isinstance(tallies, np.ndarray) else tallies
+    return [np.asarray(one, dtype=float) for one in folds]
+
+
+def _figure(folds: list[np.ndarray], value: Value) -> float:
+    return float(np.mean([value(one.sum(1)).mean() for one in folds]))
 
 
 def _bounds(drawn: np.ndarray, confidence: float) -> dict:
@@ -68,22 +95,33 @@ def _bounds(drawn: np.ndarray, confidence: float) -> dict:
     return {"low": float(low), "high": float(high), "confidence": confidence}
 
 
-def _drawn_sums(tallies: np.ndarray, seed: int, draws: int) -> Iterator[np.ndarray]:
-    """Sums over items drawn with replacement, the same for all seeds: (draws of a chunk, seeds, k), chunk by chunk."""
-    generator, (seeds, items, k) = np.random.default_rng([seed, 0]), tallies.shape
+def _drawn_figures(tallies: np.ndarray, value: Value, generator: np.random.Generator, draws: int) -> np.ndarray:
+    """Figures over items drawn with replacement, the same for all seeds, (draws, seeds)."""
+    (seeds, items, k), figures = tallies.shape, []
     for rows in _chunks(draws, max(items, seeds * k)):
         drawn = generator.integers(items, size=(rows, items)) + items * np.arange(rows)[:, None]
         times = np.bincount(drawn.ravel(), minlength=rows * items).reshape(rows, items)
-        yield _weighted(times, tallies)
+        figures.append(value(_weighted(times, tallies)))
+    return np.concatenate(figures)
 
 
-def _exchanged_differences(first: np.ndarray, second: np.ndarray, value: Value, seed: int, draws: int) -> np.ndarray:
+def _drawn_differences(
+    first: np.ndarray, second: np.ndarray, value: Value, generator: np.random.Generator, draws: int
+) -> np.ndarray:
+    """first - second over the same drawn items, (draws,)."""
+    figures = _drawn_figures(np.concatenate([first, second]), value, generator, draws)
+    return figures[:, : len(first)].mean(1) - figures[:, len(first) :].mean(1)
+
+
+def _exchanged_differences(
+    first: np.ndarray, second: np.ndarray, value: Value, generator: np.random.Generator, draws: int
+) -> np.ndarray:
     """first - second where a coin for each item exchanges its answers, (draws,).
 
     Each seed of one system is exchanged with each of the other, and the figures averaged: there is nothing by which to
     pair seeds of different models, and the mean is then the reported one where no coin falls.
     """
-    generator, (seeds, items, k) = np.random.default_rng([seed, 1]), first.shape
+    seeds, items, k = first.shape
     sums_first, sums_second = first.sum(1)[:, None], second.sum(1)[None]
     differences = []
     for rows in _chunks(draws, max(items, seeds * len(second) * k)):

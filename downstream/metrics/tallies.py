@@ -17,10 +17,15 @@ from downstream.metrics.similarity import NO_SPREAD, closeness
 
 
 class Figure(NamedTuple):
-    """tally: (gold, predicted) of one item to k numbers. value: their sums over items, (..., k), to figures, (...)."""
+    """tally: (gold, predicted) of one item to k numbers. value: their sums over items, (..., k), to figures, (...).
+
+    exchangeable: tallies of one system, (seeds, items, k), to such as another system's may be exchanged with, of the
+    same figure. Most are as they stand; what a system predicts on a scale of its own is brought to a common one.
+    """
 
     tally: Callable[..., Sequence[float]]
     value: Callable[[np.ndarray], np.ndarray]
+    exchangeable: Callable[[np.ndarray], np.ndarray] = np.asarray
 
 
 def figure(name: str, classes: Sequence[str] = ()) -> Figure:
@@ -42,8 +47,10 @@ def grouped(tallies: np.ndarray, groups: Sequence[Hashable]) -> np.ndarray:
     For items that are not independent, the sentences or relations of one document: documents are drawn, not sentences.
     """
     numbers: dict[Hashable, int] = {}
-    belongs = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
-    return np.stack([tallies[..., belongs == number, :].sum(-2) for number in range(len(numbers))], axis=-2)
+    belongs = [numbers.setdefault(group, len(numbers)) for group in groups]
+    sums = np.zeros((*tallies.shape[:-2], len(numbers), tallies.shape[-1]), tallies.dtype)
+    np.add.at(sums, (..., belongs, slice(None)), tallies)
+    return sums
 
 
 def mean_of(score: Callable[..., float]) -> Figure:
@@ -114,6 +121,21 @@ def _pearson(sums: np.ndarray) -> np.ndarray:
     return _ratio(xy - x * y, np.sqrt(np.where(varied, spread_x * spread_y, 0)))
 
 
+def _standardised(tallies: np.ndarray) -> np.ndarray:
+    """Pearson's tallies with the predictions y of each seed at mean 0 and spread 1, which its value does not depend on.
+
+    A mixture of two systems' predictions does depend on their scales: cosines among scores from 0 to 5 correlate with
+    nothing, however good both are. Constant predictions become 0.
+    """
+    n, x, y, xx, yy, xy = np.moveaxis(np.asarray(tallies, dtype=float), -1, 0)
+    number, square = n.sum(-1, keepdims=True), yy.sum(-1, keepdims=True)
+    mean = y.sum(-1, keepdims=True) / number
+    variance = square / number - mean**2
+    scale = _ratio(np.ones_like(variance), np.sqrt(np.where(variance > NO_SPREAD**2 * square / number, variance, 0)))
+    moved, squared = (y - mean * n) * scale, (yy - 2 * mean * y + mean**2 * n) * scale**2
+    return np.stack([n, x, moved, xx, squared, (xy - mean * x) * scale], axis=-1)
+
+
 def _f1(found: np.ndarray, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
     return _ratio(2 * found, predicted + gold)
 
@@ -130,7 +152,7 @@ FIGURES: dict[str, Figure] = {
     "example_f1": Figure(lambda gold, predicted: (*agreement(gold, predicted)[:2], 1), _example_f1),
     "mean_example_f1": mean_of(lambda gold, predicted: agreement(gold, predicted)[2]),
     "jaccard": mean_of(lambda gold, predicted: agreement(gold, predicted)[3]),
-    "pearson": Figure(lambda x, y: (1, x, y, x * x, y * y, x * y), _pearson),
+    "pearson": Figure(lambda x, y: (1, x, y, x * x, y * y, x * y), _pearson, _standardised),
     "edrm": mean_of(closeness),
     "reciprocal_rank": mean_of(reciprocal_rank),
     "top_1_accuracy": mean_of(top_1),

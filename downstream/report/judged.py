@@ -11,7 +11,6 @@ from downstream.results import cell
 
 SEED = 1  # of what is drawn; written in the report, so that it can be made again
 LEVEL = 0.05  # of p, that is called a difference; the convention
-SAME = 1e-6  # by which the figure of all documents together and the mean of the folds' may differ by rounding
 
 
 @dataclass(frozen=True)
@@ -24,14 +23,14 @@ class Judged:
 
 def judge(group: Group, draws: int = DRAWS) -> Judged:
     """Raises InputError where two runs answer different items."""
-    value = group.first.chief_figure.value
+    figure = group.first.chief_figure
     _refuse_other_items(group)
     tallies = {run.name: run.tallies() for run in group.runs}
-    filled = {name: one for name, one in tallies.items() if one.shape[1]}
+    filled = {name: folds for name, folds in tallies.items() if all(one.shape[1] for one in folds)}
     return Judged(
-        {name: interval(one, value, SEED, draws) if name in filled else None for name, one in tallies.items()},
+        {name: interval(tallies[name], figure, SEED, draws) if name in filled else None for name in tallies},
         {
-            (one, other): comparison(filled[one], filled[other], value, SEED, draws)
+            (one, other): comparison(filled[one], filled[other], figure, SEED, draws)
             for one, other in combinations(filled, 2)
         },
     )
@@ -46,7 +45,7 @@ def _refuse_other_items(group: Group) -> None:
             )
 
 
-def models(group: Group, judged: Judged) -> list[Table | Text]:
+def models(group: Group, judged: Judged) -> Table:
     """A row a model: the chief figure with its deviation over seeds and its interval over documents, and the cost."""
     name = group.first.chief_name
     head = ["model", f"{name}, mean ± deviation over seeds", f"{CONFIDENCE:.0%} interval over documents"]
@@ -54,8 +53,7 @@ def models(group: Group, judged: Judged) -> list[Table | Text]:
     for run in group.runs:
         rows.append([run.name, cell(run.chief), bounds(judged.intervals[run.name]), *cost(run)])
     caption = f"{group.title}: {name} on {group.first.split}, {group.trained}"
-    table = Table(caption, [*head, "seeds", "parameters", "seconds a seed", "memory"], rows)
-    return [table, *_pooled(group, judged)]
+    return Table(caption, [*head, "seeds", "parameters", "seconds a seed", "memory"], rows)
 
 
 def bounds(one: dict | None) -> str:
@@ -72,20 +70,6 @@ def cost(run) -> list[str]:
         f"{sum(seconds) / len(seconds):,.0f}",
         f"{memory / 2**30:.2f} GiB" if memory else NONE,
     ]
-
-
-def _pooled(group: Group, judged: Judged) -> list[Text]:
-    """Where the interval is of another number than the mean: folds are averaged there, and drawn together here."""
-    other = {
-        run.name: judged.intervals[run.name]["figure"]
-        for run in group.runs
-        if judged.intervals[run.name] and abs(judged.intervals[run.name]["figure"] - run.chief["mean"]) > SAME
-    }
-    if not other:
-        return []
-    told = ", ".join(f"{name} {value:.3f}" for name, value in other.items())
-    why = "the documents of all folds together" if group.first.num_folds > 1 else "the sums over documents"
-    return [Text(f"Intervals and comparisons are of the figure of {why}: {told}.")]
 
 
 def pairs(group: Group, judged: Judged) -> list[Table | Text]:

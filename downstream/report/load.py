@@ -67,7 +67,7 @@ class Run:
 
     @cached_property
     def predictions(self) -> list[list[dict]]:
-        """Of each seed, a record for each item of the split, those of all folds one after the other.
+        """Of each seed, a record for each item of the split, with its fold (from 0), fold after fold.
 
         Raises InputError for files that are damaged, or seeds that answer different items.
         """
@@ -76,7 +76,8 @@ class Run:
             names = [f"seed-{seed}"]
             if self.num_folds > 1:
                 names = [f"seed-{seed}-fold-{fold}" for fold in range(1, self.num_folds + 1)]
-            seeds.append([one for name in names for one in _records(self.place / name, self.split)])
+            folds = [_records(self.place / name, self.split) for name in names]
+            seeds.append([one | {"fold": fold} for fold, records in enumerate(folds) for one in records])
         first = [one["id"] for one in seeds[0]]
         if any([one["id"] for one in records] != first for records in seeds):
             raise InputError(f"{self.place}: its seeds answer different items; run downstream.finetune --overwrite.")
@@ -86,13 +87,17 @@ class Run:
         """Free the memory of what `predictions` has read."""
         self.__dict__.pop("predictions", None)
 
-    def tallies(self) -> np.ndarray:
-        """Of the chief figure, (seeds, documents, k). Raises InputError as `predictions` does."""
-        kept = [number for number, one in enumerate(self.predictions[0]) if one["tally"] is not None]
-        groups = [self.predictions[0][number]["group"] for number in kept]
+    def tallies(self) -> list[np.ndarray]:
+        """Of the chief figure, of each fold (seeds, documents, k). Raises InputError as `predictions` does."""
+        return [self._tallies_of(fold) for fold in range(self.num_folds)]
+
+    def _tallies_of(self, fold: int) -> np.ndarray:
+        seeds = [[one for one in records if one["fold"] == fold] for records in self.predictions]
+        kept = [number for number, one in enumerate(seeds[0]) if one["tally"] is not None]
+        groups = [seeds[0][number]["group"] for number in kept]
         try:
-            rows = np.array([[records[number]["tally"] for number in kept] for records in self.predictions], float)
-        except (TypeError, ValueError):
+            rows = np.array([[records[number]["tally"] for number in kept] for records in seeds], float)
+        except (TypeError, ValueError, IndexError):
             raise InputError(f"{self.place}: tallies of its seeds do not match; run it with --overwrite.") from None
         return grouped(rows, groups) if kept else rows
 

@@ -14,7 +14,7 @@ READING = (
     "the kind (percentile bootstrap, documents drawn with replacement, all seeds of a document together). P is "
     "precision, R recall; the chief figure of a task is the one that epochs and seeds are chosen by, on dev. The best "
     "mean of a row is in bold type, whether or not the difference could be chance; the tables of differences say that. "
-    "Folds of a cross-validation are averaged for each seed."
+    "Folds of a cross-validation are averaged for each seed, and documents drawn within each fold."
 )
 ERRORS = (
     "Gold entities are marked [words|TYPE], predicted ones {words|TYPE}. Examples are chosen by rule: what most seeds "
@@ -31,7 +31,7 @@ def report(loaded: Loaded) -> tuple[Section, Section]:
     judgements, tasks, short = [], [], []
     for one in groups:
         judgement = judge(one)
-        scored = [*_apart(one), *judged.models(one, judgement), *scores.by_label(one)]
+        scored = [*_apart(one), judged.models(one, judgement), *scores.by_label(one)]
         judgements.append((one, judgement))
         tasks.append(Section(one.title, [*scored, *_task(one, judgement)]))
         short.append(Section(one.title, scored))

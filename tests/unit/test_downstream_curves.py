@@ -132,17 +132,20 @@ TALLIES = {1: [(1, 2, 2), (0, 1, 3), None, (1, 1, 1)], 2: [(2, 2, 2), (1, 1, 3),
 GROUPS = ["a", "a", "b", "c"]
 
 
-def write_point(folder, folds=False):
+def write_point(folder, folds=1):
     """What downstream.finetune leaves: of two seeds, four items of dev in three documents, and another one of test."""
-    for seed, tallies in TALLIES.items():
+    units = [(seed, f"-fold-{fold}" * (folds > 1)) for fold in range(1, folds + 1) for seed in TALLIES]
+    for seed, fold in units:
+        tallies = TALLIES[seed] if fold != "-fold-2" else TALLIES[seed][::-1]
         lines = [{"split": "test", "group": "z", "tally": [9, 9, 9]}]
         lines += [{"split": "dev", "group": group, "tally": one} for group, one in zip(GROUPS, tallies, strict=True)]
-        (folder / (f"seed-{seed}" + "-fold-1" * folds)).mkdir(parents=True)
+        (folder / f"seed-{seed}{fold}").mkdir(parents=True)
         text = "".join(json.dumps({**one, "text": "a\u2028b"}, ensure_ascii=False) + "\n" for one in lines)
-        (folder / (f"seed-{seed}" + "-fold-1" * folds) / "predictions.jsonl").write_text(text, encoding="utf-8")
+        (folder / f"seed-{seed}{fold}" / "predictions.jsonl").write_text(text, encoding="utf-8")
     score = {"mean": 0.55, "deviation": 0.07, "values": [0.4, 0.6]}
     metrics = {
         "task": "tiny", "protocol": {"name": "p"}, "seeds": [1, 2], "seconds": 3.5, "dev": {"micro": {"f1": score}},
+        "data": [{}] * folds,
         "chief": {"path": ["micro", "f1"], "tally": "entity_micro_f1", "counted": []},
     }  # fmt: skip
     (folder / "metrics.json").write_text(json.dumps(metrics))
@@ -152,12 +155,15 @@ def write_point(folder, folds=False):
 def test_the_interval_draws_documents_with_the_answers_of_all_seeds(tmp_path):
     metrics = write_point(tmp_path / "p")
     by_document = np.array([[(1, 3, 5), (1, 1, 1)], [(3, 3, 5), (1, 2, 1)]])
-    wanted = interval(by_document, figure("entity_micro_f1").value, 1)
+    wanted = interval(by_document, figure("entity_micro_f1"), 1)
     assert interval_of(tmp_path / "p", metrics, "dev") == wanted and wanted["low"] < wanted["high"]
 
 
-def test_a_mean_over_folds_has_no_interval(tmp_path):
-    assert interval_of(tmp_path / "p", write_point(tmp_path / "p", folds=True), "dev") is None
+def test_of_folds_documents_are_drawn_within_each(tmp_path):
+    first = np.array([[(1, 3, 5), (1, 1, 1)], [(3, 3, 5), (1, 2, 1)]])
+    second = np.array([[(1, 1, 1), (0, 1, 3), (1, 2, 2)], [(1, 2, 1), (1, 1, 3), (2, 2, 2)]])
+    found = interval_of(tmp_path / "p", write_point(tmp_path / "p", folds=2), "dev")
+    assert found == interval([first, second], figure("entity_micro_f1"), 1)
 
 
 def test_a_point_says_its_scores_and_no_time(tmp_path):
@@ -186,12 +192,12 @@ def drawn(*lines):
 
 def test_the_table_has_a_row_a_place_and_a_gap_where_a_line_has_no_point():
     curves = drawn(2, 1)
-    curves["lines"]["line 0"][1] |= {"deviation": None, "interval": None}
+    curves["lines"]["line 0"][1] |= {"deviation": None}
     assert table(curves).splitlines() == [
         "| documents | line 0 | line 1 |",
         "|---|---|---|",
         "| 1 | 0.500 ± 0.125 [0.250, 0.750] | 0.500 ± 0.125 [0.250, 0.750] |",
-        "| 10 | 0.500 |  |",
+        "| 10 | 0.500 [0.250, 0.750] |  |",
     ]
 
 
@@ -200,7 +206,6 @@ def test_lines_differ_in_more_than_colour(tmp_path, monkeypatch, log):
     kept = []
     monkeypatch.setattr("downstream.curves.picture.plt.close", kept.append)
     curves = drawn(3, 3, 2)
-    curves["lines"]["line 2"][0]["interval"] = None
     draw(curves, log, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     (axes,) = kept[0].axes
@@ -208,7 +213,7 @@ def test_lines_differ_in_more_than_colour(tmp_path, monkeypatch, log):
     assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 3
     assert {line.get_color() for line in lines} == {"black"}
     bands = [one for one in axes.collections if one.get_paths() and type(one).__name__.startswith("Fill")]
-    assert len({band.get_hatch() for band in bands}) == len(bands) == 2  # one line has no interval
+    assert len({band.get_hatch() for band in bands}) == len(bands) == 3
     assert axes.get_xscale() == ("log" if log else "linear")
     assert axes.get_xlabel() == "documents" + " (log scale)" * log and axes.get_ylabel() == "micro f1 on dev"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["line 0", "line 1", "line 2"]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from downstream.metrics import resampling
-from downstream.metrics.resampling import comparison, interval
-from downstream.metrics.tallies import figure, mean_of
+from downstream.metrics.resampling import comparison, holm, interval
+from downstream.metrics.tallies import figure, mean_of, tallies
 
-F1 = figure("entity_micro_f1").value
-MEAN = mean_of(float).value
+F1 = figure("entity_micro_f1")
+MEAN = mean_of(float)
 
 
 def scores(*seeds):
@@ -29,10 +29,10 @@ def documents(generator, items, recall=0.8, precision=0.7, seeds=1):
 def test_the_bounds_are_those_of_all_drawings():
     """Of five items there are 5 ** 5 drawings: all of them listed, with two seeds that share each drawing."""
     table = documents(np.random.default_rng(5), items=5, seeds=2).astype(float)
-    every = [F1(table[:, list(drawn)].sum(1)).mean() for drawn in itertools.product(range(5), repeat=5)]
+    every = [F1.value(table[:, list(drawn)].sum(1)).mean() for drawn in itertools.product(range(5), repeat=5)]
     report = interval(table, F1, seed=3, confidence=0.8)
     assert [report["low"], report["high"]] == pytest.approx(np.quantile(every, [0.1, 0.9]), abs=0.01)
-    assert report["figure"] == pytest.approx(F1(table.sum(1)).mean())
+    assert report["figure"] == pytest.approx(F1.value(table.sum(1)).mean())
     assert (report["confidence"], report["draws"], report["seed"]) == (0.8, resampling.DRAWS, 3)
 
 
@@ -90,13 +90,13 @@ def test_p_is_that_of_all_exchanges():
     for recall in (0.8, 0.5, 0.2):
         gold = generator.integers(1, 6, 8)
         first, second = (np.stack([generator.binomial(gold, r), gold, gold], -1)[None] for r in (0.8, recall))
-        observed = F1(first.sum(1))[0] - F1(second.sum(1))[0]
+        observed = F1.value(first.sum(1))[0] - F1.value(second.sum(1))[0]
         every = []
         for coins in itertools.product([False, True], repeat=8):
             sides = [
                 np.where(np.array(coins)[:, None], *pair) for pair in ((second[0], first[0]), (first[0], second[0]))
             ]
-            every.append(F1(sides[0].sum(0)) - F1(sides[1].sum(0)))
+            every.append(F1.value(sides[0].sum(0)) - F1.value(sides[1].sum(0)))
         exact = np.mean(np.abs(every) >= abs(observed) - 1e-9)
         assert comparison(first, second, F1, seed=1)["p"] == pytest.approx(exact, abs=0.02)
 
@@ -149,6 +149,76 @@ def test_unequal_numbers_of_seeds():
 def test_another_number_of_items_is_refused():
     with pytest.raises(ValueError, match="not the same"):
         comparison(scores([1, 2]), scores([1, 2, 3]), MEAN, seed=1)
+
+
+def test_the_interval_over_folds_is_of_the_mean_of_their_figures():
+    """Of three documents a fold there are 27 drawings, of two folds 27 * 27: all of them listed."""
+    folds = [documents(np.random.default_rng(seed), items=3, seeds=2).astype(float) for seed in (5, 6)]
+    of_folds = [[F1.value(one[:, list(drawn)].sum(1)).mean() for drawn in itertools.product(range(3), repeat=3)]
+                for one in folds]  # fmt: skip
+    every = [np.mean(pair) for pair in itertools.product(*of_folds)]
+    report = interval(folds, F1, seed=3, confidence=0.8)
+    assert [report["low"], report["high"]] == pytest.approx(np.quantile(every, [0.1, 0.9]), abs=0.01)
+    assert report["figure"] == pytest.approx(np.mean([F1.value(one.sum(1)).mean() for one in folds]))
+
+
+def test_the_difference_over_folds_is_of_the_means_of_their_figures():
+    """Of four documents a fold there are 16 exchanges, of two folds 256: all of them listed."""
+    generator = np.random.default_rng(9)
+    first, second = ([documents(generator, 4, recall).astype(float) for _ in range(2)] for recall in (0.9, 0.5))
+    of_folds = []
+    for one, other in zip(first, second, strict=True):
+        swapped = [np.array(coins)[:, None] for coins in itertools.product([False, True], repeat=4)]
+        of_folds.append([F1.value(np.where(coins, other[0], one[0]).sum(0))
+                         - F1.value(np.where(coins, one[0], other[0]).sum(0)) for coins in swapped])  # fmt: skip
+    every, observed = [np.mean(pair) for pair in itertools.product(*of_folds)], np.mean([one[0] for one in of_folds])
+    report = comparison(first, second, F1, seed=1)
+    assert report["difference"] == pytest.approx(observed) and report["low"] < observed < report["high"]
+    exact = np.mean(np.abs(every) >= abs(observed) - 1e-9)
+    assert 0.02 < exact < 0.5 and report["p"] == pytest.approx(exact, abs=0.02)
+
+
+def pearson_of(gold, *seeds):
+    """Tallies of the correlation, from predictions of each seed."""
+    return np.stack([tallies(figure("pearson"), gold, predicted) for predicted in seeds])
+
+
+@pytest.mark.parametrize("scale, shift", [(0.01, 0), (20, 0), (1, 1000)])
+def test_p_of_a_correlation_does_not_depend_on_the_scale_of_predictions(scale, shift):
+    generator, pearson = np.random.default_rng(3), figure("pearson")
+    gold = generator.uniform(0, 5, 60)
+    better, worse = (gold + generator.normal(0, spread, (2, 60)) for spread in (1.0, 1.4))
+    plain = comparison(pearson_of(gold, *better), pearson_of(gold, *worse), pearson, seed=1, draws=999)
+    moved = [scale * better[0] + shift, better[1]]  # one of the seeds only
+    report = comparison(pearson_of(gold, *moved), pearson_of(gold, *worse), pearson, seed=1, draws=999)
+    assert report["p"] == pytest.approx(plain["p"], abs=0.002) and 0.001 < plain["p"] < 0.2
+
+
+def test_constant_predictions_are_told_from_good_ones_on_any_scale():
+    generator, pearson = np.random.default_rng(3), figure("pearson")
+    gold = generator.uniform(0, 5, 60)
+    good = pearson_of(gold, gold + generator.normal(0, 1, 60))
+    found = {comparison(good, pearson_of(gold, [constant] * 60), pearson, seed=1, draws=999)["p"]
+             for constant in (0.0, 2.5, 1e5)}  # fmt: skip
+    assert found == {0.001}
+
+
+def test_equal_correlations_on_two_scales_are_told_apart_in_five_percent():
+    """Cosines beside scores from 0 to 5; as in the test of equal systems below."""
+    generator, pearson, rejected = np.random.default_rng(7), figure("pearson"), 0
+    for number in range(300):
+        gold = generator.uniform(0, 5, 60)
+        scores_to_5, cosines = gold + generator.normal(0, 1, 60), 0.8 + (gold + generator.normal(0, 1, 60)) / 50
+        both = pearson_of(gold, scores_to_5), pearson_of(gold, cosines)
+        rejected += comparison(*both, pearson, seed=number, draws=199)["p"] <= 0.05
+    assert 4 <= rejected <= 27, rejected
+
+
+def test_holm_against_cases_by_hand():
+    assert holm([]) == [] and holm([0.03]) == [0.03]
+    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+    assert holm([0.6, 0.9]) == pytest.approx([1.0, 1.0])
+    assert holm([0.02, 0.02, 0.02, 0.001]) == pytest.approx([0.06, 0.06, 0.06, 0.004])
 
 
 @pytest.mark.parametrize("seeds", [(1, 1), (3, 3), (4, 2)])

@@ -42,7 +42,7 @@ def pair(tmp_path):
 
 def test_runs_of_one_task_stand_side_by_side_with_interval_and_cost(pair):
     (one,) = groups_of(*pair)
-    table, *_ = judged.models(one, judged.judge(one, DRAWS))
+    table = judged.models(one, judged.judge(one, DRAWS))
     rows = cells(table)
     assert [*rows] == ["mine", "other"] and rows["mine"][0] == "0.875 ± 0.177" and rows["other"][0] == "0.750 ± 0.000"
     assert rows["mine"][2:4] == ["2", "1,234,567"] and rows["mine"][5].endswith(" GiB")
@@ -54,7 +54,7 @@ def test_intervals_and_differences_are_those_of_resampling_on_the_tallies(pair):
     gold = told("ynynynyn")
     right = [np.array([[[mine == theirs, 1] for mine, theirs in zip(seed, gold, strict=True)] for seed in seeds])
              for seeds in ((GOOD, BAD), (BAD, BAD))]  # fmt: skip
-    value, found = figure("accuracy").value, judged.judge(one, DRAWS)
+    value, found = figure("accuracy"), judged.judge(one, DRAWS)
     assert found.intervals["mine"] == resampling.interval(right[0], value, judged.SEED, DRAWS)
     assert found.comparisons == {("mine", "other"): resampling.comparison(*right, value, judged.SEED, DRAWS)}
     table, said = judged.pairs(one, found)
@@ -74,16 +74,37 @@ def test_documents_are_drawn_not_their_texts(tmp_path):
     task, items = texts()
     items = [type(item)(item.id, item.text, item.labels, group=str(number // 4)) for number, item in enumerate(items)]
     (one,) = groups_of(output_of(tmp_path / "a", task, items, [BAD]))
-    assert one.first.tallies().tolist() == [[[2, 4], [4, 4]]]
+    (only,) = one.first.tallies()
+    assert only.tolist() == [[[2, 4], [4, 4]]]
 
 
-def test_of_folds_the_interval_is_of_all_documents_together(tmp_path):
-    folder = run_of(tmp_path / "a", GOOD, BAD, folds=2)
-    changed(folder, test=json.loads((folder / "metrics.json").read_text())["test"] | {"accuracy": {
-        "mean": 0.5, "deviation": 0.0, "values": [0.5, 0.5]}})  # fmt: skip
-    (one,) = groups_of(folder)
-    assert one.first.tallies().shape == (2, 8, 2)  # the same eight texts are the test of both folds here
-    assert "all folds together: mine 0.875." in judged.models(one, judged.judge(one, DRAWS))[1].text
+def in_folds(root, name: str, answers: list[float]):
+    """A run on eight pairs of texts in two folds of four."""
+    task, items, _ = families()["similarity"]
+    gold = [0.0, 1.0, 2.0, 3.0, 4.0, 3.0, 2.0, 4.0]
+    pairs = [type(items[0])(str(number), "x", "y", score) for number, score in enumerate(gold)]
+    return output_of(root / name, task, pairs, [answers], name, folds=2)
+
+
+def test_of_folds_interval_and_difference_are_of_the_mean_of_the_folds(tmp_path):
+    """The good one sets the second fold far off: best in each fold, and worse than the other over both together."""
+    shifted = in_folds(tmp_path, "shifted", [0.1, 1.0, 2.1, 3.0, -6.0, -7.0, -8.1, -6.0])
+    fair = in_folds(tmp_path, "fair", [1.0, 0.0, 2.0, 3.0, 4.0, 2.0, 3.0, 4.0])
+    (one,) = groups_of(shifted, fair)
+    found, means = judged.judge(one, DRAWS), {run.name: run.chief["mean"] for run in one.runs}
+    assert [part.shape for part in one.first.tallies()] == [(1, 4, 6), (1, 4, 6)]
+    for name, interval in found.intervals.items():
+        assert interval["figure"] == pytest.approx(means[name]) and interval["low"] <= means[name] <= interval["high"]
+    difference = found.comparisons["shifted", "fair"]["difference"]
+    assert difference == pytest.approx(means["shifted"] - means["fair"]) and difference > 0.1
+
+
+@pytest.mark.parametrize("kind", families())
+def test_the_interval_is_of_the_score_in_every_family(tmp_path, kind):
+    task, items, answers = families()[kind]
+    (one,) = groups_of(output_of(tmp_path / "a", task, items, [answers]))
+    found = judged.judge(one, DRAWS).intervals["mine"]
+    assert found["figure"] == pytest.approx(one.first.chief["mean"])
 
 
 @pytest.mark.parametrize("key, other", [
