@@ -17,7 +17,7 @@ from downstream.learners.asked import asked_for, learner_of
 from downstream.learners.base import Learner
 from downstream.learners.baseline import Baseline
 from downstream.learners.baselines import BASELINES
-from downstream.recipe import Protocol, load_protocol
+from downstream.recipe import Protocol, by_task, load_protocol
 from downstream.results import versions
 from downstream.selection import Choice, read_selection, refuse_other
 from downstream.splits import Splits, read_folds, with_fewer
@@ -122,13 +122,16 @@ def choice_of(args: argparse.Namespace, task: Task) -> Choice:
         return Choice(f"baseline {args.baseline}", protocol, args.set)
     if args.selection is None:
         name = args.protocol or DEFAULT_PROTOCOL
-        return Choice(name, load_protocol(args.recipe, name, args.set, names_of(task)), args.set)
+        protocol = load_protocol(args.recipe, name, args.set, names_of(task))
+        return Choice(name, protocol, args.set, by_task=by_task(args.recipe, name, args.set))
     if args.protocol or args.set:
         raise InputError("--selection has the protocol and its settings already; leave out --protocol and --set.")
     record = read_selection(args.selection)
     name = record["protocol"]["name"]
     searched = load_protocol(args.recipe, name, [], names_of(task), record["grid"])
-    return Choice(name, searched.settled(record["settings"]), record=record)
+    as_in_file = load_protocol(args.recipe, name, [], names_of(task)).grid == record["grid"]
+    differing = by_task(args.recipe, name, []) if as_in_file else {}  # --grid of the search is the same for all tasks
+    return Choice(name, searched.settled(record["settings"]), record=record, by_task=differing)
 
 
 def limit_length(task: Task, protocol: Protocol) -> None:

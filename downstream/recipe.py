@@ -225,11 +225,7 @@ def load_protocol(
     that differ between tasks. grid: in place of the file's, key by key. A key of the grid stands at its first value.
     Raises InputError for a bad file, change or point of the grid.
     """
-    folders = recipe_file.parent / "protocols", PROTOCOLS
-    files = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.yaml")}
-    if name not in files:
-        raise InputError(f"{folders[0] / name}.yaml: no such protocol; there are: {', '.join(sorted(files))}.")
-    file = files[name]
+    file = _protocol_file(recipe_file, name)
     set_by_hand = dict(_change(change) for change in changes)
     values = _mapping(file) | set_by_hand
     lists = _lists(values.pop("grid", {}), file) | (grid or {})
@@ -241,6 +237,24 @@ def load_protocol(
     for point in protocol.points:
         protocol.settled(point).check(file)
     return protocol
+
+
+def by_task(recipe_file: Path, name: str, changes: list[str]) -> dict:
+    """What a protocol's file has different values of for different tasks, as it has them: {"epochs": {"ner": 15, ...}},
+    those of its grid under "grid". Without it, one protocol on two tasks looks like two. Raises InputError as
+    load_protocol does for the file."""
+    values = _mapping(_protocol_file(recipe_file, name)) | dict(_change(change) for change in changes)
+    grid = {key: options for key, options in values.pop("grid", {}).items() if isinstance(options, dict)}
+    found = {key: value for key, value in values.items() if isinstance(value, dict)}
+    return found | ({"grid": grid} if grid else {})
+
+
+def _protocol_file(recipe_file: Path, name: str) -> Path:
+    folders = recipe_file.parent / "protocols", PROTOCOLS
+    files = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.yaml")}
+    if name not in files:
+        raise InputError(f"{folders[0] / name}.yaml: no such protocol; there are: {', '.join(sorted(files))}.")
+    return files[name]
 
 
 def _change(change: str) -> tuple[str, object]:

@@ -15,16 +15,22 @@ OBJECTS, LISTS = ("model", "protocol", "grid", "settings"), ("data_sha256", "tri
 
 @dataclass(frozen=True)
 class Choice:
-    """The settings of a run: a protocol by name, what of it was changed by --set, the record of the search if any."""
+    """The settings of a run: a protocol by name, what of it was changed by --set, the record of the search if any.
+
+    by_task: of the protocol, the values that differ between tasks (recipe.by_task).
+    """
 
     name: str
     protocol: Protocol
     changed: list[str] = field(default_factory=list)
     record: dict | None = None
+    by_task: dict = field(default_factory=dict)
 
     def conditions(self) -> dict:
-        """What scores depend on."""
-        return {"protocol": {"name": self.name, "changed": self.changed, **asdict(self.protocol)}}
+        """What scores depend on; and, where the protocol has other values for other tasks, all of these, by which the
+        report knows runs of one protocol on several tasks."""
+        conditions = {"protocol": {"name": self.name, "changed": self.changed, **asdict(self.protocol)}}
+        return conditions | ({"protocol_by_task": self.by_task} if self.by_task else {})
 
     def told(self) -> dict:
         """How it was chosen, as metrics.json has it."""

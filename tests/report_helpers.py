@@ -91,17 +91,18 @@ def told(*words: str) -> list[tuple[str, ...]]:
     return [({"y": "yes", "n": "no"}[letter],) for letter in "".join(words)]
 
 
-def entities() -> tuple[NamedEntities, list, list]:
+def entities(name: str = "tiny_ner", types=("anatomy", "symptom")) -> tuple[NamedEntities, list, list]:
     """A task, two documents, and answers of one seed: right, of another type, with other bounds, missed, invented."""
-    task = NamedEntities(NerRecipe(task="tiny_ner", format="brat", types=["anatomy", "symptom"], **OFFICIAL))
+    task = NamedEntities(NerRecipe(task=name, format="brat", types=[*types], **OFFICIAL))
+    anatomy, symptom = types
     documents = [
-        Document("d1", "le foie\ndouleur du rein", [Entity("anatomy", ((3, 7),)), Entity("symptom", ((8, 15),)),
-                                                    Entity("anatomy", ((19, 23),))]),
-        Document("d2", "toux et fièvre le soir", [Entity("symptom", ((0, 4),)), Entity("symptom", ((8, 14),))]),
+        Document("d1", "le foie\ndouleur du rein", [Entity(anatomy, ((3, 7),)), Entity(symptom, ((8, 15),)),
+                                                    Entity(anatomy, ((19, 23),))]),
+        Document("d2", "toux et fièvre le soir", [Entity(symptom, ((0, 4),)), Entity(symptom, ((8, 14),))]),
     ]  # fmt: skip
     items = [task.example(document, Counter()) for document in documents]
-    first = [Span(1, 2, "anatomy"), Span(2, 3, "anatomy"), Span(3, 5, "anatomy")]
-    return task, items, [[first], [[Span(0, 1, "symptom"), Span(3, 4, "symptom")]]]
+    first = [Span(1, 2, anatomy), Span(2, 3, anatomy), Span(3, 5, anatomy)]
+    return task, items, [[first], [[Span(0, 1, symptom), Span(3, 4, symptom)]]]
 
 
 def families() -> dict[str, tuple[Task, list, list]]:

@@ -2,6 +2,7 @@
 
 import statistics
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import yaml
@@ -9,7 +10,7 @@ import yaml
 from downstream.metrics.seeds import over_seeds
 from downstream.report import published
 from downstream.report.content import NONE, Strong, Table, Text
-from downstream.report.groups import Group
+from downstream.report.groups import Group, on_all_tasks, unlike
 from downstream.report.load import Run
 from downstream.results import cell
 
@@ -19,42 +20,58 @@ AVERAGE = "average"
 
 @dataclass(frozen=True)
 class Setting:
-    """Groups of one way of training: the chief figures {"mean", "deviation", "values"} by task, then by model."""
+    """Groups of one way of training."""
 
     title: str
-    tasks: dict[str, dict[str, Run]]
+    groups: list[Group]
 
-    @property
+    @cached_property
+    def titles(self) -> dict[str, list[str]]:
+        """By task; several where a task was learned on other data or with another recipe, too."""
+        found: dict[str, list[str]] = {}
+        for group in self.groups:
+            found.setdefault(group.first.task, []).append(group.title)
+        return found
+
+    @cached_property
+    def tasks(self) -> dict[str, dict[str, Run]]:
+        """By task, then by model; of tasks with one group."""
+        return {
+            group.first.task: {run.name: run for run in group.runs}
+            for group in self.groups
+            if len(self.titles[group.first.task]) == 1
+        }
+
+    @cached_property
     def models(self) -> list[str]:
         """Encoders first."""
-        runs = {name: run for by_model in self.tasks.values() for name, run in by_model.items()}
+        runs = {run.name: run for group in self.groups for run in group.runs}
         return sorted(runs, key=lambda name: (runs[name].is_baseline, list(runs).index(name)))
 
     def is_baseline(self, model: str) -> bool:
-        return any(by_model[model].is_baseline for by_model in self.tasks.values() if model in by_model)
+        return any(run.is_baseline for group in self.groups for run in group.runs if run.name == model)
 
 
 def settings(groups: list[Group]) -> list[Setting]:
-    """Groups that were trained alike, together. A task with several groups of one setting is left to its own tables."""
+    """Groups that were trained alike, together."""
     by_setting: dict[str, list[Group]] = {}
     for group in groups:
         by_setting.setdefault(group.setting, []).append(group)
-    found = []
+    found, firsts = [], {}
     for together in by_setting.values():
-        names = [group.first.task for group in together]
-        alone = [group for group in together if names.count(group.first.task) == 1]
-        tasks = {group.first.task: {run.name: run for run in group.runs} for group in alone}
-        if tasks:
-            found.append(Setting(f"{together[0].first.split}, {together[0].trained}", tasks))
+        title, first = f"{together[0].first.split}, {together[0].trained}", together[0].first
+        like = firsts.setdefault(title, first)
+        differs = "" if like is first else f"; {unlike(on_all_tasks(like), on_all_tasks(first))}"  # of one name
+        found.append(Setting(title + differs, together))
     return found
 
 
 def all_tasks(setting: Setting) -> Table:
-    """A row a task with its chief figure, the best mean of each marked."""
+    """A row a task (a table of it, where there are several) with its chief figure, the best mean of each marked."""
     rows = []
-    for task, runs in setting.tasks.items():
-        figure = next(iter(runs.values())).chief_name
-        rows.append([task, figure, *_cells({name: run.chief for name, run in runs.items()}, setting.models)])
+    for group in setting.groups:
+        figures = {run.name: run.chief for run in group.runs}
+        rows.append([group.title, group.first.chief_name, *_cells(figures, setting.models)])
     return Table(f"Every task ({setting.title})", ["task", "figure", *setting.models], rows)
 
 
@@ -86,7 +103,7 @@ def average(setting: Setting, benchmark: dict) -> list[Table | Text]:
     rows = [[task, *_cells({name: run.chief for name, run in setting.tasks[task].items()}, models)] for task in common]
     rows.append([AVERAGE, *_cells(means, models)])
     table = Table(f"{benchmark['name']}: average over {len(common)} tasks ({setting.title})", ["task", *models], rows)
-    return [table, _missing(benchmark, listed, common), *_published(setting, benchmark, groups, means)]
+    return [table, _missing(setting, benchmark, listed, common), *_published(setting, benchmark, groups, means)]
 
 
 def _cells(figures: dict[str, dict], models: list[str]) -> list[str]:
@@ -113,10 +130,16 @@ def mean_of(values: dict[str, float], groups: list[list[str]]) -> float:
     return statistics.fmean(statistics.fmean(values[task] for task in tasks) for tasks in groups)
 
 
-def _missing(benchmark: dict, listed: list[str], common: list[str]) -> Text:
+def _missing(setting: Setting, benchmark: dict, listed: list[str], common: list[str]) -> Text:
     left = [task for task in listed if task not in common]
+    several = [task for task in left if len(setting.titles.get(task, ())) > 1]
+    wanting = [task for task in left if len(setting.titles.get(task, ())) < 2]
     told = [f"Source: {benchmark['source']}."] if "source" in benchmark else []
-    told += [f"Not in the average, for want of a score of each encoder: {', '.join(left)}."] if left else []
+    for why, tasks in (
+        ("for want of a score of each encoder in this setting", wanting),
+        ("because it has several tables in this setting", several),
+    ):
+        told += [f"Not in the average, {why}: {', '.join(tasks)}."] if tasks else []
     told += (
         [f"Of the benchmark, but without a recipe: {', '.join(benchmark['absent'])}."] if "absent" in benchmark else []
     )
@@ -127,27 +150,34 @@ def _missing(benchmark: dict, listed: list[str], common: list[str]) -> Text:
 def _published(
     setting: Setting, benchmark: dict, groups: list[list[str]], means: dict[str, dict]
 ) -> list[Table | Text]:
-    """Models of papers that report each of the averaged tasks, averaged the same way; where no task is missing, too,
-    the averages that papers report."""
+    """Models of papers that report each of the averaged tasks, averaged the same way, with the difference where each of
+    these figures compares with ours. Where no task is missing, too, the averages that papers report, whose tasks do not
+    all compare."""
     if not setting.title.startswith("test"):
         return []
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, published.Published]] = {}
     for task in (task for tasks in groups for task in tasks):
         chief = tuple(next(iter(setting.tasks[task].values())).metrics["chief"]["path"])
         for one in published.of(task):
             if one.path == chief:
-                found.setdefault(f"{one.source}: {one.model}", {})[task] = one.value
-    theirs = {who: mean_of(values, groups) for who, values in found.items() if len(values) == sum(map(len, groups))}
+                found.setdefault(f"{one.source}: {one.model}", {})[task] = one
+    whole = {who: by_task for who, by_task in found.items() if len(by_task) == sum(map(len, groups))}
+    theirs = {
+        who: mean_of({task: one.value for task, one in by_task.items()}, groups) for who, by_task in whole.items()
+    }
+    compare = {who for who, by_task in whole.items() if all(one.compares is True for one in by_task.values())}
     if groups == [*benchmark["groups"].values()]:
         theirs |= benchmark.get("published", {})
     if not theirs:
         return []
-    rows = [
-        [who, f"{value:.3f}", *(published.against(one["mean"], value) for one in means.values())]
-        for who, value in theirs.items()
-    ]
+    rows = []
+    for who, value in theirs.items():
+        ours = [published.against(one["mean"], value) if who in compare else NONE for one in means.values()]
+        rows.append([who, f"{value:.3f}", *ours])
     head = ["published", "theirs, the same tasks", *(f"{model} (difference)" for model in means)]
     return [
         Table(f"{benchmark['name']}: published figures of the same tasks, averaged the same way", head, rows),
-        Text("Whether the figure of a task compares with ours stands with the task."),
+        Text(
+            f"Whether the figure of a task compares with ours stands with the task; {NONE} where one of them does not."
+        ),
     ]

@@ -78,8 +78,15 @@ def setting_of(encoders: list[Run], split: str) -> str:
     """In words that are the same for the same training and split; of baselines alone only the split."""
     if not encoders:
         return split
-    training = training_of(encoders[0])
-    return f"{split}, {_json(training)}"
+    return f"{split}, {_json(on_all_tasks(encoders[0]))}"
+
+
+def on_all_tasks(run: Run) -> dict:
+    """training_of, with the values for all tasks where the protocol has other ones for other tasks."""
+    training, by_task = training_of(run), dict(run.metrics.get("protocol_by_task", {}))
+    protocol, grid = training["protocol"], by_task.pop("grid", {})
+    everywhere = {"searched": protocol["searched"] | grid} if "searched" in protocol else by_task
+    return training | {"protocol": protocol | everywhere}
 
 
 def _by(runs: list[Run], key) -> dict[str, list[Run]]:
@@ -99,7 +106,11 @@ def _refuse_twice(runs: list[Run]) -> None:
 
 def _difference(first: Run, other: Run) -> str:
     """What is not the same, as `protocol: epochs 8 here, 1 there`."""
-    sides = [data_of(run) | (training_of(run) if not run.is_baseline else {}) for run in (first, other)]
+    return unlike(*(data_of(run) | (training_of(run) if not run.is_baseline else {}) for run in (first, other)))
+
+
+def unlike(*sides: dict) -> str:
+    """What two dictionaries do not have the same, in words."""
     return "; ".join(f"{key}: {_unlike(*values)}" for key, values in _pairs(*sides) if values[0] != values[1])
 
 

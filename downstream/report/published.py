@@ -14,9 +14,16 @@ from downstream.report.load import Run, at
 FILE = Path(__file__).with_name("published.yaml")
 
 
+VERDICTS = {
+    True: "compares with ours",
+    "data": "is of the data and split of ours, but of a kinder measure or one that it does not say",
+    False: "does not compare with ours",
+}
+
+
 @dataclass(frozen=True)
 class Published:
-    """One figure, from 0 to 1 (of data/LABEL: a count). compares: whether it was made as ours; condition: how not."""
+    """One figure, from 0 to 1 (of data/LABEL: a count). compares: of VERDICTS; condition: how it differs."""
 
     source: str
     model: str
@@ -24,7 +31,7 @@ class Published:
     path: tuple[str, ...]
     value: float
     deviation: float | None
-    compares: bool
+    compares: bool | str
     condition: str
 
 
@@ -86,8 +93,7 @@ def against(ours: float | None, theirs: float) -> str:
 def conditions(found: list[Published]) -> Text:
     """For each table of a paper, whether its figures can be compared, in words."""
     told = dict.fromkeys((one.source, one.compares, one.condition) for one in found)
-    verdicts = {True: "compares with ours", False: "does not compare with ours"}
-    return Text(" ".join(f"{source} {verdicts[compares]}: {why}." for source, compares, why in told))
+    return Text(" ".join(f"{source} {VERDICTS[compares]}: {why}." for source, compares, why in told))
 
 
 def _value(one: Published) -> str:

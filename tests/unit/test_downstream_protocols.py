@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from downstream.files import InputError
-from downstream.recipe import load_protocol
+from downstream.recipe import by_task, load_protocol
 
 PROTOCOL = """
 batch: 4
@@ -160,3 +160,15 @@ def test_a_bad_grid_is_one_sentence(folder, grid, complaint):
 def test_a_bad_value_is_one_sentence(folder, line, complaint):
     with pytest.raises(InputError, match=complaint):
         loaded(folder, PROTOCOL + line)
+
+
+def test_what_differs_between_tasks_is_as_the_file_has_it(tmp_path):
+    recipe = tmp_path / "r.yaml"
+    assert by_task(recipe, "tuned", []) == {}
+    found = by_task(recipe, "drbenchmark", [])
+    assert found.keys() == {"batch", "learning_rate", "epochs"} and found["learning_rate"] == {
+        "ner": 1e-4,
+        "other": 2e-5,
+    }
+    assert by_task(recipe, "drbenchmark", ["epochs=3", "batch=4"]).keys() == {"learning_rate"}
+    assert by_task(recipe, "oubiobert", [])["grid"].keys() == {"epochs"}

@@ -248,7 +248,20 @@ def test_published_figures_stand_beside_ours_with_the_difference(tmp_path):
     table, said = published.beside_ours(one)
     row = next(row for row in table.rows if row[0].endswith("Table 7: Large1"))
     assert row == ["BioALBERT (002), Table 7: Large1", "micro f1", "0.970", "1.000 (+0.030)"]
-    assert "Bio-ELECTRA (004), Table 4 compares with ours: the same corpus and split," in said.text
+    assert (
+        "Bio-ELECTRA (004), Table 4 is of the data and split of ours, but of a kinder measure or one that" in said.text
+    )
+
+
+def test_published_counts_of_annotations_stand_beside_ours(tmp_path):
+    """AliBERT's Table 3."""
+    task, items, answers = entities("deft2021", ("anatomie", "sosy"))
+    (one,) = groups_of(output_of(tmp_path / "a", task, items, [answers]))
+    table, said, *_ = data_sets.labels(one)
+    assert table.head[-2:] == ["all", "AliBERT, Table 3"]
+    assert cells(table)["sosy"][-2:] == ["9", "5,240"] and cells(table)["anatomie"][-2:] == ["6", "4,780"]
+    assert "AliBERT, Table 3 does not compare with ours: five types" in said.text
+    assert [row[0] for row in published.beside_ours(one)[0].rows][0] == "AliBERT, Table 4: CamemBERT"
 
 
 def test_shared_sentences_are_counted(tmp_path):

@@ -39,7 +39,10 @@ def test_an_average_is_over_the_tasks_that_every_encoder_has(tmp_path):
     table, missing = averages.average(setting, PLAIN)
     assert [*rows(table)] == ["a", "b", "average"] and rows(table)["average"] == ["1.000", "0.750"]
     assert isinstance(rows(table)["average"][0], Strong) and not isinstance(rows(table)["average"][1], Strong)
-    assert "for want of a score of each encoder: c." in missing.text and "without a recipe: d." in missing.text
+    assert (
+        "for want of a score of each encoder in this setting: c." in missing.text
+        and "without a recipe: d." in missing.text
+    )
     assert table.caption == "Mine: average over 2 tasks (test, protocol tuned, 1 seed)"
 
 
@@ -78,9 +81,19 @@ def test_published_models_are_averaged_over_the_same_tasks(tmp_path):
     setting = setting_of(tmp_path, {"bc5cdr_disease": {"x": [GOOD]}, "bc5cdr_chem": {"x": [GOOD]}})
     for runs in setting.tasks.values():
         runs["x"].metrics["chief"]["path"] = ["micro", "f1"]  # which is that of entities, and the accuracy here
-    table = averages.average(setting, named("BLUE"))[2]
-    assert rows(table)["ouBioBERT (003), Table 7: SciBERT (Sci)"] == ["0.893", "1.000 (+0.107)"]
-    assert OUBIOBERT not in rows(table)
+    table, said = averages.average(setting, named("BLUE"))[2:]
+    assert rows(table)["ouBioBERT (003), Table 7: SciBERT (Sci)"] == ["0.893", "-"]
+    assert OUBIOBERT not in rows(table) and said.text.endswith("; - where one of them does not.")
+
+
+def test_a_difference_of_averages_is_told_where_every_figure_compares(tmp_path, monkeypatch):
+    setting = setting_of(tmp_path, {task: {"x": [GOOD]} for task in "ab"})
+    figures = [published.Published("P", model, task, ("accuracy",), 0.75, None, compares, "")
+               for model, verdicts in {"all": [True, True], "one": [True, "data"], "other": [False, True]}.items()
+               for task, compares in zip("ab", verdicts, strict=True)]  # fmt: skip
+    monkeypatch.setattr(published, "everything", lambda: figures)
+    table = averages.average(setting, PLAIN)[2]
+    assert rows(table) == {"P: all": ["0.750", "1.000 (+0.250)"], "P: one": ["0.750", "-"], "P: other": ["0.750", "-"]}
 
 
 def named(benchmark):
@@ -96,21 +109,21 @@ def test_blue_has_a_total_a_clinical_and_a_biomedical_score(tmp_path):
     scores = {task: {"x": [BAD]} for task in CLINICAL} | {task: {"x": [GOOD]} for task in BIOMEDICAL}
     setting = setting_of(tmp_path, scores)
     for name, mean, theirs in [
-        ("BLUE", "0.900", ["0.839", "0.900 (+0.061)"]),
-        ("BLUE, clinical", "0.750", ["0.805", "0.750 (-0.055)"]),
-        ("BLUE, biomedical", "1.000", ["0.861", "1.000 (+0.139)"]),
+        ("BLUE", "0.900", ["0.839", "-"]),
+        ("BLUE, clinical", "0.750", ["0.805", "-"]),
+        ("BLUE, biomedical", "1.000", ["0.861", "-"]),
     ]:
         table, said, published_table, _ = averages.average(setting, named(name))
         assert rows(table)["average"] == [mean] and rows(published_table)[OUBIOBERT] == theirs
         assert "for want of" not in said.text and "without a recipe" not in said.text
     for name in ("BLUE", "BLUE, biomedical"):
-        assert "ChemProt is another export." in averages.average(setting, named(name))[1].text
+        assert "ChemProt is another export, of thirteen" in averages.average(setting, named(name))[1].text
 
 
 def test_an_average_that_a_paper_reports_is_not_set_beside_one_of_fewer_tasks(tmp_path):
     setting = setting_of(tmp_path, {task: {"x": [GOOD]} for task in CLINICAL[:3]})
     table, said = averages.average(setting, named("BLUE, clinical"))
-    assert "for want of a score of each encoder: mednli." in said.text
+    assert "for want of a score of each encoder in this setting: mednli." in said.text
 
 
 TOTALS = [54.8, 82.9, 81.2, 82.0, 82.9, 81.8, 77.5, 81.4, 81.4]  # of 003's Table 7, in its order
@@ -141,6 +154,7 @@ def test_the_lists_name_recipes_and_their_labels(repository):
             assert one.path[1] in task.recipe.types
         else:
             assert one.path[:-1] == task.chief.path[:-1]
+        assert one.compares in published.VERDICTS
     assert any(one.path == recipes[one.task].chief.path for one in published.of("hoc"))
 
 
@@ -150,10 +164,48 @@ def test_every_column_of_a_papers_table_has_its_value():
             assert all(len(values) == len(source["models"]) for values in row["figures"].values()), row["task"]
 
 
-def test_a_task_that_stands_in_two_groups_of_a_setting_is_left_out(tmp_path):
-    folders = []
-    for name in ("p", "q"):
-        task, items = texts("a")
-        folders.append(output_of(tmp_path / name, task, items, [GOOD]))
+def test_a_task_of_two_tables_has_two_rows_and_is_in_no_average(tmp_path):
+    folders = [output_of(tmp_path / name, *texts(name[0]), [GOOD]) for name in ("a1", "a2", "b", "c")]
     changed(folders[1], data_sha256=[{"test": "other"}])
-    assert averages.settings(group(load_all(folders).runs)) == []
+    (setting,) = averages.settings(group(load_all(folders).runs))
+    assert [*rows(averages.all_tasks(setting))] == ["a (1)", "a (2)", "b", "c"]
+    table, said = averages.average(setting, PLAIN)
+    assert [*rows(table)] == ["b", "c", "average"]
+    assert "Not in the average, because it has several tables in this setting: a. Of the" in said.text
+    assert "for want" not in said.text
+
+
+def resolved(epochs: int, by_task: dict | None) -> dict:
+    """metrics.json of a protocol that has other epochs for other tasks; of older ones without these."""
+    return {"protocol": {"name": "tuned", "changed": [], "epochs": epochs}, "protocol_by_task": by_task}
+
+
+def test_a_protocol_with_other_values_for_other_tasks_is_one_setting(tmp_path):
+    folders = [output_of(tmp_path / name, *texts(name), [GOOD]) for name in "ab"]
+    for folder, epochs in zip(folders, (15, 35), strict=True):
+        changed(folder, **resolved(epochs, {"epochs": {"ner": 15, "other": 35}}))
+    (setting,) = averages.settings(group(load_all(folders).runs))
+    assert [*rows(averages.average(setting, PLAIN)[0])] == ["a", "b", "average"]
+    changed(folders[1], **resolved(35, {"epochs": {"ner": 15, "other": 36}}))  # the file was changed in between
+    assert len(averages.settings(group(load_all(folders).runs))) == 2
+
+
+def test_older_runs_of_such_a_protocol_are_told_apart(tmp_path):
+    folders = [output_of(tmp_path / name, *texts(name), [GOOD]) for name in "abc"]
+    for folder, epochs in zip(folders, (15, 35, 50), strict=True):
+        changed(folder, **resolved(epochs, None))
+    found = averages.settings(group(load_all(folders).runs))
+    assert [one.title for one in found] == [
+        "test, protocol tuned, 1 seed",
+        "test, protocol tuned, 1 seed; protocol: epochs 35 instead of 15",
+        "test, protocol tuned, 1 seed; protocol: epochs 50 instead of 15",
+    ]
+
+
+def test_a_grid_with_other_values_for_other_tasks_is_one_setting(tmp_path):
+    folders = [output_of(tmp_path / name, *texts(name), [GOOD]) for name in "ab"]
+    for folder, grid in zip(folders, ([20, 30], [5, 6]), strict=True):
+        selection = {"by": "search", "grid": {"epochs": grid, "learning_rate": [1e-5]}}
+        by_task = {"grid": {"epochs": {"ner": [20, 30], "other": [5, 6]}}}
+        changed(folder, **resolved(grid[0], by_task), selection=selection)
+    assert len(averages.settings(group(load_all(folders).runs))) == 1

@@ -1,12 +1,15 @@
 """How settings were chosen: what metrics.json says of it, what a selection holds for, what no table takes."""
 
 import json
+from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from downstream.files import InputError
+from downstream.finetune import choice_of
 from downstream.recipe import Protocol
 from downstream.selection import Choice, read_selection, refuse_other, refuse_unselected
 
@@ -45,6 +48,24 @@ def test_a_protocol_as_it_stands_a_hand_and_a_search_are_told_apart():
 def test_what_was_chosen_is_among_the_conditions():
     told = Choice("p", PROTOCOL, ["epochs=3"]).conditions()["protocol"]
     assert (told["name"], told["changed"], told["batch"], told["learning_rate"]) == ("p", ["epochs=3"], 4, 1e-3)
+
+
+def test_only_a_protocol_with_values_for_other_tasks_has_these_among_the_conditions():
+    assert Choice("p", PROTOCOL).conditions().keys() == {"protocol"}
+    differing = {"epochs": {"ner": 2, "other": 3}}
+    assert Choice("p", PROTOCOL, by_task=differing).conditions()["protocol_by_task"] == differing
+
+
+def test_a_searched_grid_is_known_on_other_tasks_if_it_is_the_files_own(tmp_path):
+    file = Path("recipes/finetune/quaero_emea.yaml")
+    task = SimpleNamespace(recipe=SimpleNamespace(task="quaero_emea", kind="ner"))
+    own = {"learning_rate": [3e-5, 4e-5, 5e-5], "epochs": [20, 30]}
+    for grid, known in ((own, {"epochs"}), (own | {"epochs": [20]}, None)):
+        searched = record(protocol={"name": "oubiobert"}, grid=grid, settings={"learning_rate": 3e-5, "epochs": 20})
+        (tmp_path / "s.json").write_text(json.dumps(searched))
+        args = Namespace(baseline=None, selection=tmp_path / "s.json", protocol=None, set=[], recipe=file)
+        differing = choice_of(args, task).by_task
+        assert (differing["grid"].keys() if known else differing) == (known or {})
 
 
 def test_a_selection_holds_for_another_folder_of_the_same_model_and_with_the_test_split():
