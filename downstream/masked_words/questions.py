@@ -105,7 +105,7 @@ def draw(name: str, file: Path, count: int, seed: int) -> Source:
 def read_sentences(file: Path) -> Source:
     """One sentence a line: text with one [MASK], a tab, the expected word. Blank lines and # lines are passed over."""
     questions = []
-    for number, line in enumerate(read_text(file).removeprefix("\ufeff").splitlines(), 1):
+    for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
         if not line.strip() or line.startswith("#"):
             continue
         text, _, word = (part.strip() for part in line.partition("\t"))

@@ -4,6 +4,8 @@ import math
 from collections import Counter
 from statistics import NormalDist
 
+from downstream.markdown import escaped
+
 LIMITS = (1, 3, 5)  # of AliBERT's Table 5
 ALL = "all sources"
 MANY = 4  # pieces and more that are counted together: beyond it there are few words each
@@ -58,8 +60,8 @@ def by_pieces(rows: list[dict], name: str) -> dict[str, dict]:
 def markdown(content: dict, examples: int) -> str:
     """The whole report as text, with the first `examples` sentences of each source in Figure 5's table."""
     models, rows = content["models"], content["rows"]
-    heads = {name: f"{name} ({model['note']})" if model["note"] else name for name, model in models.items()}
-    lines = ["# Masked words", "", content["measure"], "", *_settings(content), ""]
+    heads = {name: escaped(f"{name} ({model['note']})" if model["note"] else name) for name, model in models.items()}
+    lines = ["# Masked words", "", escaped(content["measure"]), "", *_settings(content), ""]
     lines += ["## Expected word among the first 1, 3 and 5", "", "In brackets 95 % intervals (Wilson) over words.", ""]
     lines += _table5(content["scores"], heads)
     if len(models) > 1:
@@ -76,21 +78,21 @@ def _settings(content: dict) -> list[str]:
     lines = [f"- {candidates['number']:,} candidates, the same for all models: {candidates['from']}."]
     for name, counts in content["sources"].items():
         said = ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in counts.items())
-        lines.append(f"- {name}: {said}.")
+        lines.append(f"- {escaped(name)}: {said}.")
     for name, model in content["models"].items():
         never = ", ".join(f"{count:,} {reason}" for reason, count in model["never_predicted"].items()) or "none"
-        lines.append(f"- {name}: forms of candidates that it cannot predict: {never}.")
+        lines.append(f"- {escaped(name)}: forms of candidates that it cannot predict: {never}.")
     return [*lines, f"- seed {content['seed']}."]
 
 
 def _table5(scores: dict[str, dict], heads: dict[str, str]) -> list[str]:
     sources = next(iter(scores.values()))
-    titles = [f"{source}, top {limit}" for source in sources for limit in LIMITS]
+    titles = [f"{escaped(source)}, top {limit}" for source in sources for limit in LIMITS]
     lines = [f"| model | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
     for name, row in scores.items():
         cells = [_share(one[f"top_{limit}"]) for one in row.values() for limit in LIMITS]
-        lines.append(f"| {heads.get(name, name)} | {' | '.join(cells)} |")
-    words = ", ".join(f"{source} {one['words']:,}" for source, one in sources.items())
+        lines.append(f"| {heads.get(name, escaped(name))} | {' | '.join(cells)} |")
+    words = ", ".join(f"{escaped(source)} {one['words']:,}" for source, one in sources.items())
     return [*lines, "", f"Words: {words}."]
 
 
@@ -118,7 +120,7 @@ def _figure5(rows: list[dict], heads: dict[str, str], examples: int) -> list[str
         if shown[row["source"]] > examples:
             continue
         cells = [_cell(row["answers"][name], row["expected"]) for name in heads]
-        lines.append(f"| {row['sentence'].replace('|', '/')} | {row['expected']} | {' | '.join(cells)} |")
+        lines.append(f"| {escaped(row['sentence'])} | {escaped(row['expected'])} | {' | '.join(cells)} |")
     return lines
 
 
@@ -126,7 +128,7 @@ def _cell(answer: dict, expected: str) -> str:
     marked = []
     for one in answer["top"]:
         bold = "**" if one["word"].casefold() == expected.casefold() else ""
-        marked.append(f"{bold}{one['word']}{bold} {one['score']:.3f}")
+        marked.append(f"{bold}{escaped(one['word'])}{bold} {one['score']:.3f}")
     rank, pieces = answer["expected_rank"], answer["expected_pieces"]
     if rank is None:
         place = "cannot predict it"

@@ -1,7 +1,6 @@
 """A report as Markdown."""
 
-import html
-
+from downstream.markdown import escaped
 from downstream.report.content import Picture, Section, Strong, Table, Text
 
 
@@ -10,14 +9,6 @@ def render(section: Section, level: int = 1) -> str:
     parts = [f"{'#' * min(level, 6)} {escaped(section.title)}"]
     parts += [render(one, level + 1) if isinstance(one, Section) else _block(one) for one in section.blocks]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
-
-
-def escaped(text: str) -> str:
-    """Nothing in it is taken for HTML, for a border of a table or for emphasis."""
-    text = html.escape(" ".join(text.split()), quote=False)
-    for sign in "\\|*`":
-        text = text.replace(sign, "\\" + sign)
-    return text
 
 
 def _block(block: Text | Table | Picture) -> str:

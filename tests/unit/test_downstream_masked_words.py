@@ -382,6 +382,30 @@ def test_the_baseline_names_the_most_frequent_words():
     assert [one["answers"]["most frequent words"]["expected_rank"] for one in answered] == [1, 3, 3, 4]
 
 
+def test_a_sentence_with_a_sign_that_some_take_for_a_line_end_is_one(tmp_path):
+    (tmp_path / "s.tsv").write_text("Le\u2028bon\u0085 [MASK] du patient.\tfoie\n", encoding="utf-8")
+    (question,) = read_sentences(tmp_path / "s.tsv").questions
+    assert question.before == "Le\u2028bon\u0085 " and question.word == "foie"
+
+
+def test_names_sentences_and_words_are_plain_text():
+    answer = {"top": [{"word": "~~a~~", "score": 0.5}, {"word": "_x_", "score": 0.25}], "expected_rank": 2,
+              "expected_pieces": 1, "expected_score": 0.25}  # fmt: skip
+    row = {"source": "*s*", "sentence": "le [MASK](b) | <i>", "expected": "_x_", "answers": {"_m_": answer}}
+    share = {"share": 0.5, "low": 0.25, "high": 0.75}
+    scores = {"_m_": {"*s*": {"words": 1} | {f"top_{limit}": share for limit in (1, 3, 5)}}}
+    model = {"note": "", "never_predicted": {}, "pieces": tables.by_pieces([row], "_m_")}
+    content = {"models": {"_m_": model}, "rows": [row], "measure": "Whole words.", "scores": scores, "seed": 1,
+               "candidates": {"number": 2, "from": "the texts"}, "sources": {"*s*": {"masked": 1}}}  # fmt: skip
+    text = tables.markdown(content, 1)
+    for line in (
+        r"| le [MASK\](b) \| &lt;i&gt; | \_x\_ | \~\~a\~\~ 0.500<br>**\_x\_** 0.250<br>(rank 2) |",
+        r"| model | \*s\*, top 1 | \*s\*, top 3 | \*s\*, top 5 |", "| sentence | expected | \\_m\\_ |",
+        r"- \*s\*: 1 masked.", r"Words: \*s\* 1.", r"| \_m\_ | 0.50 [0.25, 0.75] |",
+    ):  # fmt: skip
+        assert line in text
+
+
 def test_few_candidates_are_joined_by_the_vocabularies_words(folders, tmp_path, monkeypatch):
     fillers = [load_filler(folders[0], "m", CPU)]
     (tmp_path / "s.tsv").write_text("La [MASK] est forte.\tToux\n")

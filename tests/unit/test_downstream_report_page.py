@@ -12,6 +12,7 @@ from downstream.report import html, main, markdown
 from downstream.report.content import Picture, Section, Strong, Table, Text
 
 VOID = {"meta", "img"}
+PLAIN = ["quaero_emea", "[0.510, 0.620]", "a_b", "-"]
 EVIL = '<script>alert("x")</script> a|b'
 
 
@@ -97,6 +98,16 @@ def test_the_same_files_make_the_same_page(written, folders, tmp_path):
     main([*map(str, folders), "--output", str(tmp_path / "again")])
     for name, text in written.items():
         assert (tmp_path / "again" / name).read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("_mot_", r"\_mot\_"), ("__mot__", r"\_\_mot\_\_"), ("~~x~~ ~y~", r"\~\~x\~\~ \~y\~"), ("*a*", r"\*a\*"),
+    ("[foie|ANAT](gauche)", r"[foie\|ANAT\](gauche)"), ("[a][b]", r"[a\][b]"), ("[a]: b", r"[a\]: b"),
+    ("`a` <b>", r"\`a\` &lt;b&gt;"), ("a\\*", r"a\\\*"), ("a_", r"a\_"), ("(_a)", r"(\_a)"),
+    *((one, one) for one in PLAIN),
+])  # fmt: skip
+def test_nothing_is_taken_for_markdown_and_plain_words_stay(text, wanted):
+    assert markdown.escaped(text) == wanted
 
 
 def test_blocks_as_html_and_as_markdown():
