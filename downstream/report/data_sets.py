@@ -4,6 +4,7 @@ from downstream.report import published
 from downstream.report.content import NONE, Table, Text
 from downstream.report.groups import Group
 from downstream.report.load import Run
+from downstream.split_lists import parse
 
 SPLITS = ("train", "dev", "test")
 SIZES = ("items", "types", "documents", "sequences", "tokens", "words")  # of counts, those that say no loss
@@ -13,8 +14,7 @@ def overview(groups: list[Group]) -> Table:
     """A row a data set."""
     rows = []
     for group in groups:
-        data, recipe = group.first.metrics["data"], group.first.metrics["recipe"]
-        drawn = _drawn(recipe)
+        data, drawn = group.first.metrics["data"], _drawn(group.first)
         items = [_items(group.first, split) for split in SPLITS]
         rows.append([group.title, group.first.metrics["kind"].replace("_", " "), *items, str(len(data)), drawn])
     head = ["data set", "family", *(f"{split} items" for split in SPLITS), "folds", "splits"]
@@ -53,9 +53,12 @@ def _items(run: Run, split: str) -> str:
     return f"{data[split]['items']:,}" if split in data else NONE
 
 
-def _drawn(recipe: dict) -> str:
-    """Whether the splits are official."""
-    drawn = "all" in recipe["splits"]
-    if not drawn and recipe.get("dev_share") is None:
-        return "official"
-    return ("drawn" if drawn else "dev drawn from train") + f", seed {recipe.get('split_seed')}"
+def _drawn(run: Run) -> str:
+    """Whether the splits are the data's own, by a list, whoever made it, or drawn."""
+    recipe = run.metrics["recipe"]
+    if "all" in recipe["splits"]:
+        return f"drawn, seed {recipe.get('split_seed')}"
+    lists = sorted({parse(split, run.task).list for split in recipe["splits"].values()} - {""})
+    digest = run.metrics["data_sha256"][0][run.split][:12]
+    told = f"by a list ({', '.join(lists)}; sha256 of {run.split} {digest})" if lists else "the data's own"
+    return told + (f"; dev drawn from train, seed {recipe.get('split_seed')}" if recipe.get("dev_share") else "")
