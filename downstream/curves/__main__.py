@@ -17,8 +17,10 @@ from downstream.files import exit_with_sentence, named, write_json, written_whol
 from downstream.splits import read_folds
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
+from downstream.units import SENTENCES, WITHOUT_DOCUMENTS
 
 AXES = {"steps": "pretraining step (updates)", "documents": "number of training documents"}
+DOCUMENTS = "documents"  # in what is told, where the data say which these are
 BAND = (
     "Mean ± deviation over the seeds [95 % bootstrap interval over documents, of the mean]. In the picture, whiskers "
     "are the deviation and bands the interval."
@@ -62,8 +64,10 @@ def main(argv: list[str] | None = None) -> None:
         words = command(args, point, output)
         print(f"python -m downstream.finetune {shlex.join(words)}", flush=True)
         finetune.main(words)
-    curves = {"kind": args.kind, "axis": AXES[args.kind], "told": BAND, **gathered(points, output, split)}
-    write(curves, output)
+    found = gathered(points, output, split)
+    axis, told = (text.replace(DOCUMENTS, found["unit"]) for text in (AXES[args.kind], BAND))
+    told += f" {WITHOUT_DOCUMENTS}" if found["unit"] == SENTENCES else ""
+    write({"kind": args.kind, "axis": axis, "told": told, **found}, output)
 
 
 def points_of_documents(args: argparse.Namespace, task: Task) -> list[Point]:

@@ -33,7 +33,7 @@ def draw(curves: dict, log: bool, file: Path) -> None:
     seeds = len(curves["seeds"])
     axes.set_title(
         f"{curves['task']}, protocol {curves['protocol']}, {seeds} seed{'s' * (seeds > 1)}\n"
-        "whiskers: deviation over seeds; bands: 95 % interval over documents",
+        f"whiskers: deviation over seeds; bands: 95 % interval over {curves['unit']}",
         fontsize="medium",
     )
     axes.legend()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from downstream.metrics.reading import exact_match
+from downstream.metrics.ranking import top_1
 from downstream.tasks.candidates import chosen
 
 WIDTH = 240  # characters of a text that are shown: some three lines of a page
@@ -17,11 +17,12 @@ Place = tuple[int, int]
 
 
 class Family(NamedTuple):
-    """wrong: of a record, its wrong places (lines) with how wrong they are, 1 or a distance. shown: the text of a place
-    and one side of it, in words."""
+    """wrong: of a record, its wrong places (lines) with how wrong they are, a share or a distance. shown: the text of a
+    place and one side of it, in words. keys: of a record, those that only this family has."""
 
     wrong: Callable[[dict], dict[int, float]]
     shown: Callable[[dict, int, str], tuple[str, str]]
+    keys: tuple[str, ...] = ("text",)
 
 
 def wrong_places(kind: str, records: list[dict]) -> dict[Place, float]:
@@ -136,12 +137,13 @@ def _choice_shown(record: dict, line: int, side: str) -> tuple[str, str]:
 
 
 def _first(record: dict) -> int:
-    """The candidate that is ranked first."""
-    return max(range(len(record["predicted"])), key=record["predicted"].__getitem__)
+    """The candidate that is ranked first; as they are scored, a wrong one before a right one of the same score."""
+    scores, right = record["predicted"], record["gold"]
+    return max(range(len(scores)), key=lambda number: (scores[number], number not in right))
 
 
 def _ranking_wrong(record: dict) -> dict[int, float]:
-    return {} if _first(record) in record["gold"] else {0: 1.0}
+    return {} if top_1(record["gold"], record["predicted"]) else {0: 1.0}
 
 
 def _ranking_shown(record: dict, line: int, side: str) -> tuple[str, str]:
@@ -150,12 +152,15 @@ def _ranking_shown(record: dict, line: int, side: str) -> tuple[str, str]:
 
 
 def _reading_wrong(record: dict) -> dict[int, float]:
-    forms = [form for forms in record["gold"] for form in forms]
-    return {} if exact_match(forms, [*record["predicted"], ""][0]) else {0: 1.0}
+    """What its tally, points of how many, leaves out; without one, the figure is not of this question."""
+    points, most = record["tally"] or (1, 1)
+    return {} if points >= most else {0: 1 - points / most}
 
 
 def _reading_shown(record: dict, line: int, side: str) -> tuple[str, str]:
-    answers = [forms[0] for forms in record["gold"]] if side == "gold" else record["predicted"][:1]
+    """Of a list, which has several gold answers, everything that was predicted; else the first."""
+    gold = [forms[0] for forms in record["gold"]]
+    answers = gold if side == "gold" else record["predicted"][: None if len(gold) > 1 else 1]
     return _text(record), " // ".join(answers) or "no answer"
 
 
@@ -163,8 +168,8 @@ FAMILIES = {
     "ner": Family(_entities_wrong, _entities_shown),
     "relations": Family(_labels_wrong, _labels_shown),
     "classification": Family(_labels_wrong, _labels_shown),
-    "similarity": Family(_scores_wrong, _scores_shown),
-    "choice": Family(_choice_wrong, _choice_shown),
-    "ranking": Family(_ranking_wrong, _ranking_shown),
+    "similarity": Family(_scores_wrong, _scores_shown, ("text", "second")),
+    "choice": Family(_choice_wrong, _choice_shown, ("text", "candidates")),
+    "ranking": Family(_ranking_wrong, _ranking_shown, ("text", "candidates")),
     "extractive_qa": Family(_reading_wrong, _reading_shown),
 }

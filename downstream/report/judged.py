@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from downstream.files import InputError
-from downstream.metrics.resampling import CONFIDENCE, DRAWS, comparison, interval
+from downstream.metrics.resampling import CONFIDENCE, DRAWS, comparison, holm, interval
 from downstream.report.content import NONE, Table, Text
 from downstream.report.groups import Group
+from downstream.report.load import Run
 from downstream.results import cell
+from downstream.units import SENTENCES, WITHOUT_DOCUMENTS
 
 SEED = 1  # of what is drawn; written in the report, so that it can be made again
 LEVEL = 0.05  # of p, that is called a difference; the convention
@@ -45,15 +47,17 @@ def _refuse_other_items(group: Group) -> None:
             )
 
 
-def models(group: Group, judged: Judged) -> Table:
-    """A row a model: the chief figure with its deviation over seeds and its interval over documents, and the cost."""
+def models(group: Group, judged: Judged) -> list[Table | Text]:
+    """A row a model: the chief figure with its deviation over seeds and its interval, and the cost; and what to make of
+    an interval that is not over documents."""
     name = group.first.chief_name
-    head = ["model", f"{name}, mean ± deviation over seeds", f"{CONFIDENCE:.0%} interval over documents"]
+    head = ["model", f"{name}, mean ± deviation over seeds", f"{CONFIDENCE:.0%} interval over {group.first.unit}"]
     rows = []
     for run in group.runs:
         rows.append([run.name, cell(run.chief), bounds(judged.intervals[run.name]), *cost(run)])
     caption = f"{group.title}: {name} on {group.first.split}, {group.trained}"
-    return Table(caption, [*head, "seeds", "parameters", "seconds a seed", "memory"], rows)
+    table = Table(caption, [*head, "seeds", "parameters", "seconds a seed", "memory"], rows)
+    return [table, *([Text(WITHOUT_DOCUMENTS)] if group.first.unit == SENTENCES else [])]
 
 
 def bounds(one: dict | None) -> str:
@@ -61,7 +65,7 @@ def bounds(one: dict | None) -> str:
     return f"[{one['low']:.3f}, {one['high']:.3f}]" if one else NONE
 
 
-def cost(run) -> list[str]:
+def cost(run: Run) -> list[str]:
     """Seeds, parameters, mean seconds of a seed, peak memory of the largest seed."""
     seconds, memory = run.metrics["seconds_per_seed"], run.metrics.get("peak_memory")
     return [
@@ -73,29 +77,39 @@ def cost(run) -> list[str]:
 
 
 def pairs(group: Group, judged: Judged) -> list[Table | Text]:
-    """Each pair of models: difference, its interval, p, and what that says; nothing for one model."""
+    """Each pair of models: difference, its interval, p, also corrected for the number of pairs, and what that says;
+    nothing for one model."""
     if not judged.comparisons:
         return []
+    corrected = holm([found["p"] for found in judged.comparisons.values()])
+    names = {run.name: _trained(run) for run in group.runs}
     rows = [
         [
             f"{one} - {other}",
             f"{found['difference']:+.3f}",
             f"[{found['low']:+.3f}, {found['high']:+.3f}]",
             f"{found['p']:.4f}",
-            said(one, other, found),
+            f"{p:.4f}",
+            said(names[one], names[other], found["difference"], p),
         ]
-        for (one, other), found in judged.comparisons.items()
+        for ((one, other), found), p in zip(judged.comparisons.items(), corrected, strict=True)
     ]
-    head = ["pair", f"difference in {group.first.chief_name}", f"{CONFIDENCE:.0%} interval", "p", "says"]
-    table = Table(f"{group.title}: differences between models on the same documents", head, rows)
-    several = f" {len(rows)} pairs are compared; p is not corrected for that." if len(rows) > 1 else ""
+    head = ["pair", f"difference in {group.first.chief_name}", f"{CONFIDENCE:.0%} interval", "p", "p (Holm)", "says"]
+    table = Table(f"{group.title}: differences between models on the same {group.first.unit}", head, rows)
+    several = f" Holm's p is corrected for {len(rows)} pairs, and decides." if len(rows) > 1 else ""
     first = next(iter(judged.comparisons.values()))
     how = f"{first['draws']:,} draws, seed {first['seed']}"
     return [table, Text(f"Paired bootstrap intervals; p of approximate randomisation, two-sided ({how}).{several}")]
 
 
-def said(one: str, other: str, found: dict) -> str:
+def _trained(run: Run) -> str:
+    """A model of one seed is one training, from which another one may differ."""
+    return run.name if len(run.metrics["seeds"]) > 1 or run.is_baseline else f"this training of {run.name}"
+
+
+def said(one: str, other: str, difference: float, p: float) -> str:
     """In words, for those who do not read p."""
-    if found["p"] >= LEVEL:
+    if p >= LEVEL:
         return "cannot be told apart"
-    return f"{one if found['difference'] > 0 else other} is better"
+    better, worse = (one, other) if difference > 0 else (other, one)
+    return f"{better} is better than {worse}"

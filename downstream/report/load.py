@@ -9,9 +9,11 @@ import numpy as np
 
 from downstream.files import InputError, read_json, read_text
 from downstream.metrics.tallies import Figure, figure, grouped
+from downstream.report.answers import FAMILIES
 from downstream.selection import refuse_unselected
+from downstream.units import unit_of
 
-RECORD = ("id", "group", "gold", "predicted", "tally")  # of a line of predictions.jsonl
+RECORD = ("id", "group", "gold", "predicted", "tally")  # of a line of predictions.jsonl, whatever its family
 
 
 @dataclass
@@ -76,12 +78,18 @@ class Run:
             names = [f"seed-{seed}"]
             if self.num_folds > 1:
                 names = [f"seed-{seed}-fold-{fold}" for fold in range(1, self.num_folds + 1)]
-            folds = [_records(self.place / name, self.split) for name in names]
+            keys = (*RECORD, *FAMILIES[self.metrics["kind"]].keys)
+            folds = [_records(self.place / name, self.split, keys) for name in names]
             seeds.append([one | {"fold": fold} for fold, records in enumerate(folds) for one in records])
         first = [one["id"] for one in seeds[0]]
         if any([one["id"] for one in records] != first for records in seeds):
             raise InputError(f"{self.place}: its seeds answer different items; run downstream.finetune --overwrite.")
         return seeds
+
+    @cached_property
+    def unit(self) -> str:
+        """What is drawn for intervals: documents, sentences, questions or pairs."""
+        return unit_of(self.metrics["kind"], self.metrics["recipe"].get("format", ""), self.predictions[0])
 
     def forget_predictions(self) -> None:
         """Free the memory of what `predictions` has read."""
@@ -145,7 +153,7 @@ def _check(run: Run) -> None:
     """Read what every table needs, so that a file that lacks it is refused before anything is computed."""
     for key in ("kind", "recipe", "data_sha256", "num_parameters", "seconds_per_seed"):
         _ = run.metrics[key]
-    _ = run.chief_name, run.metrics["chief"]["tally"], run.is_baseline
+    _ = run.chief_name, run.metrics["chief"]["tally"], run.is_baseline, FAMILIES[run.metrics["kind"]]
     if not run.num_folds or len(run.chief["values"]) != len(run.metrics["seeds"]) or run.chief["mean"] is None:
         raise ValueError("its chief figure has no value for each seed")
 
@@ -207,15 +215,15 @@ def _tell_apart(runs: list[Run]) -> None:
             run.name += f" ({run.metrics['model'].get('sha256', '')[:6]})"
 
 
-def _records(folder: Path, split: str) -> list[dict]:
-    """The lines of a split. Raises InputError for a line that is not whole."""
+def _records(folder: Path, split: str, keys: tuple[str, ...]) -> list[dict]:
+    """The lines of a split. Raises InputError for a line that is not whole, or lacks a key."""
     file, records = folder / "predictions.jsonl", []
-    for number, line in enumerate(read_text(file).splitlines(), 1):
+    for number, line in enumerate(read_text(file).removesuffix("\n").split("\n"), 1):
         try:
             record = json.loads(line)
             if record["split"] == split:
                 records.append(record)
-                _ = [record[key] for key in RECORD]
+                _ = [record[key] for key in keys]
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(f"{file}, line {number}: is no prediction ({error!r}); run with --overwrite.") from None
     if not records:

@@ -30,7 +30,7 @@ def draw(judged: list[tuple[Group, Judged]]) -> Picture:
         if lines[place][0] is not lines[place - 1][0]:
             axes.axhline(place - 0.5, color="0.7", linewidth=0.6)
     axes.set_yticks(range(len(lines)), [f"{group.title}: {run.name}" for group, run, _ in lines])
-    axes.set(xlabel="chief figure, with its interval over documents", ylim=(len(lines) - 0.5, -0.5))
+    axes.set(xlabel="chief figure, with its interval", ylim=(len(lines) - 0.5, -0.5))
     axes.grid(axis="x", color="0.85")
     stream = BytesIO()
     figure.savefig(stream, format="png", dpi=120, metadata={"Software": None})  # the same bytes from any release

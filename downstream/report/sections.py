@@ -11,7 +11,8 @@ TITLE = "Scores of models on tasks"
 READING = (
     "A score is the mean over the seeds of a run ± their standard deviation (n - 1): how it varies with chance in "
     "training. An interval in brackets says how the score of these trained models would vary over other documents of "
-    "the kind (percentile bootstrap, documents drawn with replacement, all seeds of a document together). P is "
+    "the kind (percentile bootstrap, documents drawn with replacement, all seeds of a document together; in place of "
+    "documents sentences, questions or pairs, where the table says so). P is "
     "precision, R recall; the chief figure of a task is the one that epochs and seeds are chosen by, on dev. The best "
     "mean of a row is in bold type, whether or not the difference could be chance; the tables of differences say that. "
     "Folds of a cross-validation are averaged for each seed, and documents drawn within each fold."
@@ -31,7 +32,7 @@ def report(loaded: Loaded) -> tuple[Section, Section]:
     judgements, tasks, short = [], [], []
     for one in groups:
         judgement = judge(one)
-        scored = [*_apart(one), judged.models(one, judgement), *scores.by_label(one)]
+        scored = [*_apart(one), *judged.models(one, judgement), *scores.by_label(one)]
         judgements.append((one, judgement))
         tasks.append(Section(one.title, [*scored, *_task(one, judgement)]))
         short.append(Section(one.title, scored))

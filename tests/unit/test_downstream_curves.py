@@ -9,7 +9,7 @@ import pytest
 from task_helpers import ner_task
 
 from alibert_fairseq.hf.card import write_card
-from downstream.curves.__main__ import arguments, command
+from downstream.curves.__main__ import arguments, command, main
 from downstream.curves.figures import gathered, interval_of, table
 from downstream.curves.picture import draw
 from downstream.curves.points import Point, over_documents, over_steps, sizes_of, step_of
@@ -18,6 +18,7 @@ from downstream.files import InputError
 from downstream.metrics.resampling import interval
 from downstream.metrics.tallies import figure
 from downstream.splits import Part
+from downstream.units import WITHOUT_DOCUMENTS
 
 CARD = "| | |\n|---|---|\n| vocabulary | 120 |\n| updates | {} |\n| seed | 7 |\n"
 
@@ -138,14 +139,17 @@ def write_point(folder, folds=1):
     for seed, fold in units:
         tallies = TALLIES[seed] if fold != "-fold-2" else TALLIES[seed][::-1]
         lines = [{"split": "test", "group": "z", "tally": [9, 9, 9]}]
-        lines += [{"split": "dev", "group": group, "tally": one} for group, one in zip(GROUPS, tallies, strict=True)]
+        lines += [
+            {"split": "dev", "group": group, "id": group, "tally": one}
+            for group, one in zip(GROUPS, tallies, strict=True)
+        ]
         (folder / f"seed-{seed}{fold}").mkdir(parents=True)
         text = "".join(json.dumps({**one, "text": "a\u2028b"}, ensure_ascii=False) + "\n" for one in lines)
         (folder / f"seed-{seed}{fold}" / "predictions.jsonl").write_text(text, encoding="utf-8")
     score = {"mean": 0.55, "deviation": 0.07, "values": [0.4, 0.6]}
     metrics = {
         "task": "tiny", "protocol": {"name": "p"}, "seeds": [1, 2], "seconds": 3.5, "dev": {"micro": {"f1": score}},
-        "data": [{}] * folds,
+        "data": [{}] * folds, "kind": "ner", "recipe": {"format": "iob"},
         "chief": {"path": ["micro", "f1"], "tally": "entity_micro_f1", "counted": []},
     }  # fmt: skip
     (folder / "metrics.json").write_text(json.dumps(metrics))
@@ -171,7 +175,8 @@ def test_a_point_says_its_scores_and_no_time(tmp_path):
     for point in points:
         write_point(tmp_path / point.folder)
     found = gathered(points, tmp_path, "dev")
-    assert found.keys() == {"task", "split", "figure", "protocol", "seeds", "lines"}
+    assert found.keys() == {"task", "split", "figure", "protocol", "seeds", "unit", "lines"}
+    assert found["unit"] == "sentences"
     assert (found["figure"], found["split"], found["seeds"]) == ("micro f1", "dev", [1, 2])
     assert {name: [point["x"] for point in line] for name, line in found["lines"].items()} == {"a": [2, 9], "b": [2]}
     one = found["lines"]["a"][1]
@@ -186,7 +191,7 @@ def drawn(*lines):
     made = {f"line {number}": [{"x": 10**x, **point} for x in range(count)] for number, count in enumerate(lines)}
     return {
         "axis": "documents", "figure": "micro f1", "task": "tiny", "protocol": "p", "seeds": [1], "split": "dev",
-        "lines": made,
+        "unit": "pairs", "lines": made,
     }  # fmt: skip
 
 
@@ -201,6 +206,23 @@ def test_the_table_has_a_row_a_place_and_a_gap_where_a_line_has_no_point():
     ]
 
 
+def test_axis_and_words_name_what_is_drawn(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("downstream.curves.__main__.finetune.main", lambda words: None)
+    monkeypatch.setattr("downstream.curves.__main__.points_of_documents", lambda *_: [Point("a", 2, tmp_path, "a/2")])
+    monkeypatch.setattr("downstream.curves.__main__.load_task", lambda _: None)
+    write_point(tmp_path / "a" / "2")
+    main(["documents", "r.yaml", "--model", "m", "--sizes", "2", "--output", str(tmp_path)])
+    told = (tmp_path / "curves.md").read_text(encoding="utf-8")
+    assert "| number of training sentences | a |" in told and "interval over sentences, of the mean]" in told
+    assert WITHOUT_DOCUMENTS in told
+
+
+def test_names_of_lines_are_plain_text():
+    curves = drawn(1)
+    curves["lines"] = {"_a_|b": curves["lines"]["line 0"]}
+    assert table(curves).splitlines()[0] == "| documents | \\_a\\_\\|b |"
+
+
 @pytest.mark.parametrize("log", [True, False])
 def test_lines_differ_in_more_than_colour(tmp_path, monkeypatch, log):
     kept = []
@@ -209,6 +231,7 @@ def test_lines_differ_in_more_than_colour(tmp_path, monkeypatch, log):
     draw(curves, log, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     (axes,) = kept[0].axes
+    assert axes.get_title().endswith("bands: 95 % interval over pairs")
     lines = [container.lines[0] for container in axes.containers]
     assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 3
     assert {line.get_color() for line in lines} == {"black"}

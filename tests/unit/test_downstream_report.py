@@ -10,11 +10,12 @@ from downstream.files import InputError
 from downstream.metrics import resampling
 from downstream.metrics.tallies import figure
 from downstream.report import data_sets, judged, leaks, main, published
-from downstream.report.answers import marked
+from downstream.report.answers import FAMILIES, marked, shown, wrong_places
 from downstream.report.confusion import matrices
 from downstream.report.errors import amounts, examples, side_by_side
 from downstream.report.groups import group
 from downstream.report.load import load_all
+from downstream.units import WITHOUT_DOCUMENTS, unit_of
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
 GOOD, BAD = told("ynynynyn"), told("yyyyynyn")
@@ -42,7 +43,7 @@ def pair(tmp_path):
 
 def test_runs_of_one_task_stand_side_by_side_with_interval_and_cost(pair):
     (one,) = groups_of(*pair)
-    table = judged.models(one, judged.judge(one, DRAWS))
+    (table,) = judged.models(one, judged.judge(one, DRAWS))
     rows = cells(table)
     assert [*rows] == ["mine", "other"] and rows["mine"][0] == "0.875 ± 0.177" and rows["other"][0] == "0.750 ± 0.000"
     assert rows["mine"][2:4] == ["2", "1,234,567"] and rows["mine"][5].endswith(" GiB")
@@ -59,15 +60,67 @@ def test_intervals_and_differences_are_those_of_resampling_on_the_tallies(pair):
     assert found.comparisons == {("mine", "other"): resampling.comparison(*right, value, judged.SEED, DRAWS)}
     table, said = judged.pairs(one, found)
     expected = found.comparisons["mine", "other"]
-    assert cells(table)["mine - other"][0::2] == [f"{expected['difference']:+.3f}", f"{expected['p']:.4f}"]
+    assert cells(table)["mine - other"][0:3:2] == [f"{expected['difference']:+.3f}", f"{expected['p']:.4f}"]
     assert "200 draws, seed 1" in said.text
 
 
 @pytest.mark.parametrize(
-    "difference, p, says", [(0.1, 0.01, "a is better"), (-0.1, 0.049, "b is better"), (0.1, 0.05, "cannot be told")]
+    "difference, p, says",
+    [(0.1, 0.01, "a is better than b"), (-0.1, 0.049, "b is better than a"), (0.1, 0.05, "cannot be told apart")],
 )
 def test_a_difference_is_said_in_words(difference, p, says):
-    assert judged.said("a", "b", {"difference": difference, "p": p}).startswith(says)
+    assert judged.said("a", "b", difference, p) == says
+
+
+def test_of_several_pairs_the_corrected_p_decides(tmp_path):
+    """A p below 0.05 that is not, times the number of pairs."""
+    answers = {"a": told("ynynynyn"), "b": told("ynynynyy"), "c": told("nynynyny")}
+    (one,) = groups_of(*(run_of(tmp_path / name, seed, model=name) for name, seed in answers.items()))
+    found = judged.judge(one, DRAWS)
+    for pair, p in zip(found.comparisons, (0.01, 0.03, 0.02), strict=True):
+        found.comparisons[pair] |= {"p": p, "difference": 0.5}
+    table, said = judged.pairs(one, found)
+    assert [row[3:5] for row in table.rows] == [["0.0100", "0.0300"], ["0.0300", "0.0400"], ["0.0200", "0.0400"]]
+    assert table.rows[0][5] == "this training of a is better than this training of b"
+    assert "Holm's p is corrected for 3 pairs, and decides." in said.text
+    for pair in found.comparisons:
+        found.comparisons[pair]["p"] = 0.02
+    assert {row[5] for row in judged.pairs(one, found)[0].rows} == {"cannot be told apart"}
+
+
+def test_one_seed_is_one_training_unless_nothing_is_drawn(tmp_path, pair):
+    (one,) = groups_of(*pair, run_of(tmp_path / "c", BAD, model="majority", protocol="baseline"))
+    found = judged.judge(one, DRAWS)
+    for comparison in found.comparisons.values():
+        comparison |= {"p": 0.001, "difference": -0.5}
+    assert [row[5] for row in judged.pairs(one, found)[0].rows] == [
+        "other is better than mine", "majority is better than mine", "majority is better than other",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind, unit", {
+    "ner": "documents", "relations": "sentences", "classification": "documents", "similarity": "pairs",
+    "choice": "questions", "ranking": "questions", "extractive_qa": "questions",
+}.items())  # fmt: skip
+def test_tables_name_what_is_drawn(tmp_path, kind, unit):
+    task, items, answers = families()[kind]
+    (one,) = groups_of(*(output_of(tmp_path / name, task, items, [answers], name) for name in "ab"))
+    found = judged.judge(one, DRAWS)
+    table, *said = judged.models(one, found)
+    assert table.head[2] == f"95% interval over {unit}" and judged.pairs(one, found)[0].caption.endswith(unit)
+    assert [text.text for text in said] == [WITHOUT_DOCUMENTS] * (unit == "sentences")
+
+
+@pytest.mark.parametrize("format, texts, unit", [
+    ("iob", ["le foie", "la toux"], "sentences"),
+    ("iob", ["le foie\nla toux", "la toux"], "documents"),
+    ("brat", ["le foie", "la toux"], "documents"),  # of one line each, as titles are
+])  # fmt: skip
+def test_of_columns_without_documents_sentences_are_drawn(format, texts, unit):
+    records = [{"id": str(number), "group": str(number), "text": text} for number, text in enumerate(texts)]
+    assert unit_of("ner", format, records) == unit
+    assert unit_of("relations", "chemprot", [{"id": "a", "group": "le foie", "text": "x"}]) == "sentences"
+    assert unit_of("relations", "ddi", [{"id": "a", "group": "d", "text": "x"}]) == "documents"
 
 
 def test_documents_are_drawn_not_their_texts(tmp_path):
@@ -239,7 +292,17 @@ def test_the_data_sets_table_counts_labels_in_each_split(pair):
     (one,) = groups_of(*pair)
     table, counted = data_sets.labels(one)
     assert cells(table) == {"yes": ["4", "4", "4", "12"], "no": ["4", "4", "4", "12"]} and "1 files" in counted.text
-    assert data_sets.overview([one]).rows == [["tiny", "classification", "8", "8", "8", "1", "official"]]
+    assert data_sets.overview([one]).rows == [["tiny", "classification", "8", "8", "8", "1", "the data's own"]]
+
+
+def test_splits_by_a_list_are_not_called_the_datas_own(tmp_path):
+    parts = {name: f"all @ SUGGESTED.tsv = {name}" for name in ("train", "test")}
+    (one,) = groups_of(run_of(tmp_path / "a", GOOD, recipe={"splits": parts, "dev_share": 0.1}))
+    digest = one.first.metrics["data_sha256"][0]["test"]
+    wanted = f"by a list (SUGGESTED.tsv; sha256 of test {digest[:12]}); dev drawn from train, seed 1"
+    assert data_sets.overview([one]).rows[0][-1] == wanted
+    (one,) = groups_of(run_of(tmp_path / "b", GOOD, recipe={"splits": {"all": "x"}, "folds": 3}))
+    assert data_sets.overview([one]).rows[0][-1] == "drawn, seed 1"
 
 
 def test_published_figures_stand_beside_ours_with_the_difference(tmp_path):
@@ -308,6 +371,54 @@ def test_runs_that_answer_other_items_are_refused(pair, place, sentence):
         for file in [folder / "seed-1" / "predictions.jsonl"] + [folder / "seed-2" / "predictions.jsonl"] * place:
             file.write_text(file.read_text().replace('"t7"', '"t8"'))
     refused(pair, sentence)
+
+
+@pytest.mark.parametrize("kind", families())
+def test_predictions_that_lack_a_key_of_their_family_are_refused(tmp_path, kind):
+    task, items, answers = families()[kind]
+    folder = output_of(tmp_path / "a", task, items, [answers])
+    file = folder / "seed-1" / "predictions.jsonl"
+    whole = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    for key in FAMILIES[kind].keys:
+        lines = [json.dumps({name: value for name, value in one.items() if name != key}) for one in whole]
+        file.write_text("\n".join(lines), encoding="utf-8")
+        refused([folder], f"line {len(whole) - len(items) + 1}: is no prediction (KeyError('{key}'))")
+    changed(folder, kind="other")
+    refused([folder], "not written by downstream.finetune (KeyError('other'))")
+
+
+def test_signs_that_some_take_for_line_ends_stay_in_a_line(tmp_path):
+    task, items = texts()
+    items = [type(item)(item.id, f"a\u2028b\u0085c\u2029d {item.id}", item.labels) for item in items]
+    (one,) = groups_of(output_of(tmp_path / "a", task, items, [GOOD]))
+    assert one.first.predictions[0][0]["text"] == "a\u2028b\u0085c\u2029d t0"
+
+
+def reading_record(gold: list, predicted: list, tally) -> dict:
+    return {"text": "où ?", "gold": gold, "predicted": predicted, "tally": tally}
+
+
+@pytest.mark.parametrize("record, amount", [
+    (reading_record([["foie"]], ["le foie"], [1.0, 1.0]), None),  # right in French
+    (reading_record([["foie"]], ["foie"], [0.0, 1.0]), 1.0),
+    (reading_record([["a"], ["b"], ["c"]], ["a"], [0.5, 1.0]), 0.5),  # of a list
+    (reading_record([["a"]], ["a"], None), None),  # of another kind than the figure
+])  # fmt: skip
+def test_whether_an_answer_is_wrong_is_what_the_figure_says(record, amount):
+    assert wrong_places("extractive_qa", [record]) == ({} if amount is None else {(0, 0): amount})
+
+
+def test_of_a_list_all_answers_are_shown_else_the_first():
+    lists = reading_record([["a", "A"], ["b"]], ["b", "c"], [0.5, 1.0])
+    assert [shown("extractive_qa", [lists], (0, 0), side)[1] for side in ("gold", "predicted")] == ["a // b", "b // c"]
+    assert shown("extractive_qa", [reading_record([["a"]], ["b", "c"], [0, 1])], (0, 0), "predicted")[1] == "b"
+
+
+def test_of_candidates_with_one_score_a_wrong_one_is_first_as_in_the_figure():
+    record = {"text": "q", "candidates": ["right", "wrong"], "gold": [0], "predicted": [0.5, 0.5]}
+    assert wrong_places("ranking", [record]) == {(0, 0): 1.0}
+    assert shown("ranking", [record], (0, 0), "predicted")[1] == "wrong"
+    assert wrong_places("ranking", [record | {"predicted": [0.6, 0.5]}]) == {}
 
 
 def refused(folders, sentence: str) -> None:
