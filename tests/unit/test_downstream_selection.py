@@ -56,8 +56,8 @@ def test_only_a_protocol_with_values_for_other_tasks_has_these_among_the_conditi
     assert Choice("p", PROTOCOL, by_task=differing).conditions()["protocol_by_task"] == differing
 
 
-def test_a_searched_grid_is_known_on_other_tasks_if_it_is_the_files_own(tmp_path):
-    file = Path("recipes/finetune/quaero_emea.yaml")
+def test_a_searched_grid_is_known_on_other_tasks_if_it_is_the_files_own(tmp_path, repository):
+    file = repository / "recipes" / "finetune" / "quaero_emea.yaml"
     task = SimpleNamespace(recipe=SimpleNamespace(task="quaero_emea", kind="ner"))
     own = {"learning_rate": [3e-5, 4e-5, 5e-5], "epochs": [20, 30]}
     for grid, known in ((own, {"epochs"}), (own | {"epochs": [20]}, None)):
