@@ -17,7 +17,7 @@ from downstream.learners.asked import asked_for, learner_of
 from downstream.learners.base import Learner
 from downstream.learners.baseline import Baseline
 from downstream.learners.baselines import BASELINES
-from downstream.recipe import Protocol, by_task, load_protocol
+from downstream.protocol import Protocol, by_task, load_protocol
 from downstream.results import versions
 from downstream.selection import Choice, read_selection, refuse_other
 from downstream.splits import Splits, read_folds, with_fewer

@@ -21,13 +21,14 @@ from downstream.files import InputError, exit_with_sentence, write_json, written
 from downstream.finetune import DEFAULT_PROTOCOL, add_options, conditions_of, limit_length, names_of
 from downstream.learners.base import Epoch, Watch
 from downstream.learners.encoder import Encoder, Start
-from downstream.recipe import Protocol, load_protocol, yaml_value
+from downstream.protocol import Protocol, load_protocol
 from downstream.selection import Choice
 from downstream.splits import Splits, read_folds
 from downstream.tasks import load_task
 from downstream.tasks.base import Encoded, Task
 from downstream.training import Machine, num_epochs
 from downstream.trials import FEWEST, FIRST, HALFWAY, Behind, Plan, best, finished, held, open_study, run_trial
+from downstream.yaml_files import yaml_value
 
 SAMPLER_SEED = 1  # of the order of the grid and of tpe; any serves, it is in the result
 JOURNAL, RESULTS = "journal.log", ("selection.json", "selection.md")

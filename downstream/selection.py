@@ -6,7 +6,7 @@ from pathlib import Path
 
 from downstream.experiment import as_json
 from downstream.files import InputError, read_text
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 
 SEARCHED_FOR = ("task", "recipe", "model", "max_tokens", "data_sha256", "protocol")  # a selection holds for these only
 SUMMARY = ("sampler", "sampler_seed", "seeds", "grid", "settings", "dev", "num_points")
@@ -17,7 +17,7 @@ OBJECTS, LISTS = ("model", "protocol", "grid", "settings"), ("data_sha256", "tri
 class Choice:
     """The settings of a run: a protocol by name, what of it was changed by --set, the record of the search if any.
 
-    by_task: of the protocol, the values that differ between tasks (recipe.by_task).
+    by_task: of the protocol, the values that differ between tasks (protocol.by_task).
     """
 
     name: str

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from downstream.files import InputError
 from downstream.learners.base import Epoch, Watch, unwatched
 from downstream.models import is_encoders
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.tasks.base import Head, Piece
 
 POOL = 8  # batches sorted by length together: next to no padding, and still another mixture every epoch

@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from downstream.evaluate.jobs import Job
+from downstream.files import InputError
 from downstream.report.load import load
 
 POLL_SECONDS = 0.2
@@ -34,10 +35,10 @@ def run(jobs: list[Job], at_a_time: int = 1) -> list[Job]:
             for job, process in list(running.values()):
                 if process.poll() is not None:
                     del running[job.output]
-                    failed += [job] * (process.returncode != 0)
-                    done = len(jobs) - len(waiting) - len(running)
-                    print(f"== {_progress(done, len(jobs), began)}: {job.recipe.stem}, {job.learner}: ", end="")
-                    print(_ending(job, process.returncode, at_a_time), flush=True)
+                    well, said = _ending(job, process.returncode, at_a_time)
+                    failed += [job] * (not well)
+                    done = _progress(len(jobs) - len(waiting) - len(running), len(jobs), began)
+                    print(f"== {done}: {job.recipe.stem}, {job.learner}: {said}", flush=True)
             time.sleep(POLL_SECONDS)
     return failed
 
@@ -70,18 +71,21 @@ def _progress(done: int, number: int, began: float) -> str:
     return f"{done} of {number} ({minutes:.0f} min{left})"
 
 
-def _ending(job: Job, code: int, at_a_time: int) -> str:
-    """In a few words: the chief figure, or what went wrong."""
+def _ending(job: Job, code: int, at_a_time: int) -> tuple[bool, str]:
+    """Whether there is a score, and in a few words the chief figure, or what went wrong."""
     if code == 0:
-        scored = load(job.output)
-        return f"{scored.chief_name} on {scored.split} {scored.chief['mean']:.4f}"
+        try:
+            scored = load(job.output)
+        except InputError as error:  # without it the report would refuse all others, too
+            return False, f"did not end well: {error}"
+        return True, f"{scored.chief_name} on {scored.split} {scored.chief['mean']:.4f}"
     if at_a_time == 1:
         said = "see above"
     else:
         lines = _log(job).read_text(encoding="utf-8", errors="replace").splitlines()
         said = f"{lines[-1] if lines else 'it said nothing'} ({_log(job)})"
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else "did not end well"
-    return f"{how}: {said}"
+    return False, f"{how}: {said}"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from downstream.learners.baselines import BASELINES
 from downstream.learners.cosine import EncoderCosine
 from downstream.learners.encoder import Encoder, Start
 from downstream.learners.neural import OverWords
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.tasks.base import Task
 from downstream.training import Machine
 

@@ -9,7 +9,7 @@ import torch
 from downstream import models
 from downstream.learners.probe import LinearProbe
 from downstream.learners.trained import Trained
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.tasks.base import Encoded, Head, Task
 from downstream.training import Machine
 

@@ -15,7 +15,7 @@ from downstream.learners.networks import Convolutions, Recurrence
 from downstream.learners.trained import Trained
 from downstream.learners.word_vectors import SETTINGS, Vectors, Words
 from downstream.models import Frame
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.tasks.base import Encoded, Head, Task
 from downstream.training import Machine
 

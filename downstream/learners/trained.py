@@ -7,7 +7,7 @@ import torch
 
 from downstream.learners.base import Epoch, Learner, Watch, unwatched
 from downstream.models import Frame
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.tasks.base import Encoded, Head
 from downstream.training import Learned, Machine, fit, kept_epoch, predict
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
@@ -13,6 +14,8 @@ from downstream.items import Candidates, LabelledText, ReadingQuestion, Relation
 
 Item = TypeVar("Item", LabelledText, Relation, ScoredPair, Candidates, ReadingQuestion)
 
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # as it is written; two make a character, one cannot be written again
+SURROGATES = re.compile("[\ud800-\udfff]")
 KINDS = {str: "a text", list: "a list", dict: "an object", int: "a whole number"}
 
 
@@ -40,7 +43,7 @@ def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
         return dict(pairs)
 
     try:
-        return json.loads(text, object_pairs_hook=as_dict)
+        found = json.loads(text, object_pairs_hook=as_dict)
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         raise InputError(f"{file}, line {line}: not JSON ({error.msg}); mend it, or fetch the file again.") from None
@@ -50,6 +53,9 @@ def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
         raise InputError(f"{place}: thousands of nested brackets; mend it, or fetch the file again.") from None
     except ValueError:  # Python's limit, which keeps a long one from taking forever
         raise InputError(f"{place}: a number of thousands of digits; mend it, or fetch the file again.") from None
+    if SURROGATE.search(text) and SURROGATES.search(json.dumps(found, ensure_ascii=False)):
+        raise InputError(f"{place}: half of a character (\\ud800 to \\udfff); mend it, or fetch the file again.")
+    return found
 
 
 def field(record: object, key: str, kind: type, place: str):

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from downstream.alignment import token_ranges, token_tags, trimmed, word_tags, words_covered
 from downstream.documents import Document, Labels
 from downstream.files import InputError
 from downstream.metrics.entities import EVALUATION, exact_spans, scores
@@ -127,7 +128,7 @@ class NamedEntities(Task):
         return a_label_per_token(self.names)
 
     def encode(self, items: list[Example], tokenizer, frame, training: bool) -> Encoded:
-        """Training sequences are never cut through an entity, others are cut without looking at the gold.
+        """Training sequences are cut through no entity that fits in one, others without looking at the gold.
 
         Notes are, of each item, the words that each of its tokens covers, first to last (excluded).
         """
@@ -140,10 +141,11 @@ class NamedEntities(Task):
             if not example.words:  # byte-level tokenizers make tokens of a blank text, which has no word
                 ids, offsets = [], []
             text = example.document.text
-            characters = [_trimmed(text, start, end) for start, end in offsets]
-            covered = _covered(example, characters)
+            characters = [trimmed(text, start, end) for start, end in offsets]
+            covered = words_covered(example.words, characters)
             ranks = cut_ranks(text, characters, [first for first, _ in covered])
-            entities = _token_ranges(example, covered, found.counts)
+            spans = [span for layer in example.layers for span in layer]
+            entities = token_ranges(spans, covered, found.counts)
             if training:
                 ranks = keep_whole(ranks, entities)
             cut = windows(ranks, size, size // CONTEXT_SHARE, self.recipe.sequence == "line")
@@ -270,61 +272,9 @@ def gold_spans(example: Example) -> list[Span | None]:
     """
     text = example.document.text
     return [
-        Span(*_trimmed(text, entity.start, entity.end), entity.label) if len(entity.fragments) == 1 else None
+        Span(*trimmed(text, entity.start, entity.end), entity.label) if len(entity.fragments) == 1 else None
         for entity in dict.fromkeys(example.document.entities)
     ]
-
-
-def token_tags(tags: list[str], covered: list[tuple[int, int]], counts: Counter) -> list[str]:
-    """The gold tag of every token: its first word's, continued (I-) if an earlier token has begun that word."""
-    found, begun = [], -1
-    for first, last in covered:
-        tag = tags[first]
-        counts["tokens across an entity border"] += tags[first:last] != [tag] + [_continued(tag)] * (last - first - 1)
-        found.append(tag if first > begun else _continued(tag))
-        begun = max(begun, last - 1)
-    return found
-
-
-def word_tags(num_words: int, covered: list[tuple[int, int]], tokens: list[str]) -> list[str]:
-    """The tag of every word from those of the tokens; a word of which no token is left is O.
-
-    A token over several words gives its tag to the first and continues it on the others.
-    """
-    tags, begun = ["O"] * num_words, -1
-    for (first, last), tag in zip(covered, tokens, strict=True):
-        for word in range(max(first, begun + 1), last):
-            tags[word] = tag if word == first else _continued(tag)
-        begun = max(begun, last - 1)
-    return tags
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The offsets without white space at either end; nothing but white space becomes empty, at its end."""
-    kept = text[start:end].strip()
-    if not kept:
-        return end, end
-    start = text.index(kept, start)
-    return start, start + len(kept)
-
-
-def _covered(example: Example, characters: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The words of each token, first to last (excluded)."""
-    starts, ends = [start for start, _ in example.words], [end for _, end in example.words]
-    covered = []
-    for start, end in characters:
-        first = min(bisect_right(ends, start), len(starts) - 1)  # a token of white space only goes with the next word
-        covered.append((first, max(bisect_left(starts, end), first + 1)))
-    return covered
-
-
-def _token_ranges(example: Example, covered: list[tuple[int, int]], counts: Counter) -> list[tuple[int, int]]:
-    """The tokens of each gold entity, first to last (excluded); an entity of which no token is left is counted."""
-    firsts, lasts = [first for first, _ in covered], [last for _, last in covered]
-    spans = [span for layer in example.layers for span in layer]
-    ranges = [(bisect_right(lasts, start), bisect_left(firsts, end)) for start, end, _ in spans]
-    counts["entities the tokenizer leaves no token of"] += sum(start >= end for start, end in ranges)
-    return [(start, end) for start, end in ranges if start < end]
 
 
 def _across(entities: list[tuple[int, int]], cut: list[Window]) -> int:
@@ -340,7 +290,3 @@ def _piece(ids: list[int], targets: list, item: int, window: Window, frame) -> P
     own = targets[window.core_start : window.core_end]
     target = [ignored] * first + own
     return Piece(framed, target + [ignored] * (len(framed) - len(target)), item, (first, first + len(own)))
-
-
-def _continued(tag: str) -> str:
-    return "I-" + tag[2:] if tag.startswith("B-") else tag

@@ -6,20 +6,13 @@ from pathlib import Path
 
 import pytest
 from tiny_models import write_roberta
+from tiny_tasks import write_task
 
 from downstream import finetune, training
 from downstream.curves.__main__ import main
 from downstream.files import InputError
 from downstream.learners.encoder import Encoder
 
-WORDS = ["foie", "rein", "cuisse"]
-RECIPE = """
-task: tiny
-format: jsonl
-data: data
-splits: {train: train.jsonl, dev: dev.jsonl, test: test.jsonl}
-types: [anatomy]
-"""
 PROTOCOL = """
 batch: 2
 learning_rate: 1.0e-2
@@ -29,25 +22,10 @@ source: chosen so that a tiny model learns
 """
 
 
-def write_split(file: Path, numbers: range) -> None:
-    lines = []
-    for number in numbers:
-        word = WORDS[number % len(WORDS)]
-        text = f"le patient {number} traite {'la' if number % 2 else 'du'} {word} et fièvre"
-        start = text.index(word)
-        lines.append({"text": text, "entities": [{"start": start, "end": start + len(word), "label": "anatomy"}]})
-    file.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines), encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def task(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("task")
-    for folder in ("protocols", "data"):
-        (root / folder).mkdir()
-    (root / "tiny.yaml").write_text(RECIPE)
-    (root / "protocols" / "p.yaml").write_text(PROTOCOL)
-    for split, numbers in {"train": range(16), "dev": range(30, 36), "test": range(40, 46)}.items():
-        write_split(root / "data" / f"{split}.jsonl", numbers)
+    write_task(root, {"p": PROTOCOL}, train=range(16))
     write_roberta(root / "wide", width=32)
     write_roberta(root / "narrow", width=16)
     return root

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from tiny_models import write_roberta
+from tiny_tasks import text, with_its_organ, write_lines
 
 from downstream.evaluate.command import arguments, main
 from downstream.evaluate.jobs import plan
 from downstream.evaluate.pretraining import seen_before
 from downstream.files import InputError
 
-WORDS = ["foie", "rein", "cuisse"]
 ENTITIES = """
 task: organs
 format: jsonl
@@ -36,16 +36,6 @@ PROTOCOL = "{batch: 2, learning_rate: 1.0e-2, epochs: 4, seeds: 2, source: chose
 SPLITS = {"train": range(16), "dev": range(30, 36), "test": range(40, 46)}
 
 
-def text(number: int) -> str:
-    return f"le patient {number} traite {'la' if number % 2 else 'du'} {WORDS[number % len(WORDS)]} et fièvre"
-
-
-def entity(number: int) -> str:
-    start = text(number).index(WORDS[number % len(WORDS)])
-    found = {"start": start, "end": start + len(WORDS[number % len(WORDS)]), "label": "anatomy"}
-    return json.dumps({"text": text(number), "entities": [found]}, ensure_ascii=False)
-
-
 def pair(number: int) -> str:
     return f"{text(number)}\t{text(number + number % 4)}\t{number % 4}"
 
@@ -59,15 +49,10 @@ def place(tmp_path_factory) -> Path:
     (root / "recipes" / "organs.yaml").write_text(ENTITIES)
     (root / "recipes" / "alike.yaml").write_text(PAIRS)
     for name, numbers in SPLITS.items():
-        write(root / "data" / "fr" / "organs_of_today" / f"{name}.jsonl", map(entity, numbers))
-        write(root / "data" / "alike" / f"{name}.tsv", ["first\tsecond\tscore", *map(pair, numbers)])
+        write_lines(root / "data" / "fr" / "organs_of_today" / f"{name}.jsonl", map(with_its_organ, numbers))
+        write_lines(root / "data" / "alike" / f"{name}.tsv", ["first\tsecond\tscore", *map(pair, numbers)])
     write_roberta(root / "encoder")
     return root
-
-
-def write(file: Path, lines) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def words(place: Path, output: Path, *more) -> list[str]:
@@ -116,12 +101,12 @@ def test_sentences_of_the_pretraining_text_are_counted(undisturbed):
 
 
 def test_text_that_has_changed_is_read_again(place, tmp_path):
-    write(tmp_path / "text.txt", ["Rien de ce que l'on cherche n'est dans cette ligne."])
+    write_lines(tmp_path / "text.txt", ["Rien de ce que l'on cherche n'est dans cette ligne."])
     given = words(place, tmp_path / "out", "--only", "organs", "--pretraining-text", tmp_path / "text.txt")
     asked = arguments(given)
     jobs, _ = plan(asked)
     for found, more in ((0, []), (1, [text(41)])):
-        write(tmp_path / "text.txt", more)
+        write_lines(tmp_path / "text.txt", more)
         seen_before(jobs, asked.pretraining_text, tmp_path / "found.json")
         assert json.loads((tmp_path / "found.json").read_text())["tasks"]["organs"]["found"] == found
 
@@ -184,7 +169,7 @@ def test_one_that_fails_does_not_keep_the_others(place, tmp_path, capfd):
         (data / folder).parent.mkdir(parents=True, exist_ok=True)
         (data / folder).symlink_to(place / "data" / folder)
     (data / "alike").unlink()
-    write(data / "alike" / "train.tsv", ["first\tsecond\tscore", "le foie\tle rein\tbeaucoup"])
+    write_lines(data / "alike" / "train.tsv", ["first\tsecond\tscore", "le foie\tle rein\tbeaucoup"])
     for name in ("dev", "test"):
         (data / "alike" / f"{name}.tsv").write_text((place / "data" / "alike" / f"{name}.tsv").read_text())
     given = [*words(place, tmp_path / "out", "--jobs", "2"), "--data", str(data)]

@@ -10,20 +10,13 @@ from pathlib import Path
 
 import pytest
 from tiny_models import write_roberta
+from tiny_tasks import RECIPE, write_task
 
 from downstream import finetune, search
 from downstream.files import InputError
 from downstream.report.load import load
 from downstream.trials import held
 
-WORDS = ["foie", "rein", "cuisse"]
-RECIPE = """
-task: tiny
-format: jsonl
-data: data
-splits: {train: train.jsonl, dev: dev.jsonl, test: test.jsonl}
-types: [anatomy]
-"""
 PROTOCOL = """
 batch: 4
 learning_rate: 2.0e-3
@@ -33,26 +26,10 @@ source: chosen so that a tiny model learns
 GRID = ["--grid", "learning_rate=1e-6,1e-2", "--grid", "epochs=3,4"]
 
 
-def write_split(file: Path, numbers: range) -> None:
-    lines = []
-    for number in numbers:
-        word = WORDS[number % len(WORDS)]
-        text = f"le patient {number} traite {'la' if number % 2 else 'du'} {word} et fièvre"
-        start = text.index(word)
-        lines.append({"text": text, "entities": [{"start": start, "end": start + len(word), "label": "anatomy"}]})
-    file.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines), encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def task(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("task")
-    for folder in ("protocols", "data"):
-        (root / folder).mkdir()
-    (root / "tiny.yaml").write_text(RECIPE)
-    (root / "protocols" / "p.yaml").write_text(PROTOCOL)
-    (root / "protocols" / "open.yaml").write_text(PROTOCOL + "grid: {epochs: [3, 4]}")
-    for split, numbers in {"train": range(24), "dev": range(30, 36), "test": range(40, 46)}.items():
-        write_split(root / "data" / f"{split}.jsonl", numbers)
+    write_task(root, {"p": PROTOCOL, "open": PROTOCOL + "grid: {epochs: [3, 4]}"}, train=range(24))
     write_roberta(root / "model", width=32)
     write_roberta(root / "other", width=16)
     return root

@@ -13,7 +13,7 @@ from downstream.learners.majority import Majority
 from downstream.learners.networks import Convolutions, Recurrence
 from downstream.learners.neural import FRAME, Cnn, Rnn
 from downstream.learners.word_vectors import SIZE, Vectors, Words
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.tasks.base import Piece
 from downstream.tasks.heads import a_label
 from downstream.training import Learned, Machine, predict

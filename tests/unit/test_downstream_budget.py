@@ -8,7 +8,7 @@ from tiny_models import write_roberta
 
 from downstream.documents import Document, Entity
 from downstream.learners.encoder import Encoder, Start
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.tasks.base import Piece
 from downstream.tasks.ner import NamedEntities, NerRecipe
 from downstream.training import Machine, num_epochs, num_updates

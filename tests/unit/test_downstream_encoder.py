@@ -10,7 +10,7 @@ from tiny_models import write_electra, write_roberta
 from downstream.documents import Document, Entity
 from downstream.learners.base import Epoch
 from downstream.learners.encoder import Encoder, Start
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.tasks.classification import TextClassification, TextRecipe
 from downstream.training import Machine
 

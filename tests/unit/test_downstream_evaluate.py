@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from downstream.evaluate import command
-from downstream.evaluate.jobs import BASELINES, find, plan
+from downstream.evaluate.jobs import BASELINES, Job, find, plan
+from downstream.evaluate.running import _ending
 from downstream.files import InputError
 from downstream.tasks import load_task
 
@@ -133,3 +134,16 @@ def test_what_cannot_be_is_refused(place, more, words):
 def test_two_models_of_one_name_are_refused(place):
     with pytest.raises(InputError, match="a/model and b/model: folders of one name"):
         command.main(["a/model", "b/model", "--data", str(place), "--recipes", str(place / "recipes")])
+
+
+def test_a_score_that_the_report_would_refuse_is_a_failure_of_its_own(tmp_path):
+    (tmp_path / "metrics.json").write_text('{"task": "t", "test": {}}')
+    well, said = _ending(Job(tmp_path / "t.yaml", tmp_path, "m", [], tmp_path), 0, 1)
+    assert not well and said.startswith(f"did not end well: {tmp_path}/metrics.json: not written by")
+
+
+def test_the_last_line_of_a_log_says_what_went_wrong(tmp_path):
+    job = Job(tmp_path / "t.yaml", tmp_path, "m", [], tmp_path / "out")
+    (tmp_path / "out.log").write_text("seed-1\nerror: no data.\n")
+    assert _ending(job, 2, 2) == (False, f"did not end well: error: no data. ({tmp_path}/out.log)")
+    assert _ending(job, -9, 1) == (False, "was killed by SIGKILL: see above")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from downstream.files import InputError
-from downstream.recipe import by_task, load_protocol
+from downstream.protocol import by_task, load_protocol
 
 PROTOCOL = """
 batch: 4

@@ -173,6 +173,7 @@ def test_json_lines(tmp_path):
         ('"foie"', "not an object"),
         ("[" * 100_000, "nested brackets"),
         ('{"text": "foie", "entities": [], "id": ' + "1" * 5000 + "}", "a number of thousands of digits"),
+        (r'{"text": "\udc00foie", "entities": []}', r"half of a character (\ud800 to \udfff)"),
         ('{"text": "foie"}', "not a document"),
         ('{"text": 3, "entities": []}', "not a document"),
         ('{"text": "foie", "entities": [{"start": "0", "end": 4, "label": "anatomy"}]}', "not a document"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from downstream.files import InputError
-from downstream.recipe import load_protocol
+from downstream.protocol import load_protocol
 from downstream.tasks import load_task
 
 RECIPE = """
@@ -250,6 +250,7 @@ def test_settings_change_by_name_and_2e_5_is_a_number(folder):
         ("batch=1.5", "batch is 1.5; int is needed"),
         ("epochs=true", "int or null is needed"),
         ("learning_rate=fast", "float is needed"),
+        ("learning_rate=" + "1" * 400, "float is needed"),
         ("learning_rate=0", "learning_rate is 0.0; it is above 0"),
         ("head_learning_rate=0.0", "head_learning_rate is 0.0; it is above 0"),
         ("warmup=10", "warmup is 10.0; it is a share"),

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from downstream.learners.base import Epoch
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.search import Trainer, table
 from downstream.tasks.base import Encoded, Piece
 

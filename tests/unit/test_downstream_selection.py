@@ -10,7 +10,7 @@ import pytest
 
 from downstream.files import InputError
 from downstream.finetune import choice_of
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.selection import Choice, read_selection, refuse_other, refuse_unselected
 
 PROTOCOL = Protocol(batch=4, learning_rate=1e-3, epochs=2, source="a test")

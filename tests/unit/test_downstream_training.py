@@ -19,7 +19,7 @@ from transformers import (
 from downstream.files import InputError
 from downstream.learners.base import Epoch
 from downstream.models import load_model
-from downstream.recipe import Protocol
+from downstream.protocol import Protocol
 from downstream.tasks.base import IGNORED, Piece
 from downstream.tasks.heads import a_label_per_token
 from downstream.training import Learned, Machine, batches, collate, fit, kept_epoch, num_updates, optimizer_of, predict

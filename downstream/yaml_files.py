@@ -1,0 +1,63 @@
+"""Small yaml files read into dataclasses, each mistake told in one sentence."""
+
+import math
+import types
+import typing
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+import yaml
+
+from downstream.files import InputError, read_text
+
+
+def mapping_of(file: Path) -> dict:
+    """What a yaml file holds. Raises InputError for anything but `key: value` lines."""
+    try:
+        values = yaml.safe_load(read_text(file))
+    except yaml.YAMLError as error:
+        raise InputError(f"{file}: not yaml ({' '.join(str(error).split())}).") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{file}: a list of `key: value` lines is needed here.")
+    return values
+
+
+def built(cls: type, values: dict, file: Path):
+    """A dataclass of these values. Raises InputError for an unknown or missing key and a value of another type."""
+    known = {one.name: one for one in fields(cls)}
+    for key in values:
+        if key not in known:
+            raise InputError(f"{file}: unknown key {key!r}; the known ones are {', '.join(known)}.")
+    for name, one in known.items():
+        if name not in values and one.default is MISSING and one.default_factory is MISSING:
+            raise InputError(f"{file}: the key {name!r} is missing.")
+    return cls(**{key: value_as(values[key], known[key].type, f"{file}: {key}") for key in values})
+
+
+def value_as(value: object, kind: type, place: str) -> object:
+    """The value as its field's type; yaml reads 2e-5 as text and 1 as a whole number where a float is meant."""
+    wanted = typing.get_args(kind) if isinstance(kind, types.UnionType) else (typing.get_origin(kind) or kind,)
+    if float in wanted and isinstance(value, (int, str)) and not isinstance(value, bool):
+        try:
+            value = float(value)
+        except (ValueError, OverflowError):  # of a whole number of 400 digits
+            pass
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{place} is {value}; a finite number is needed.")
+    if not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted:
+        names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
+        raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")
+    if not typing.get_args(kind):  # whoever uses a plain dictionary checks what it holds
+        return value
+    inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    if not all(isinstance(one, str) for one in inner):
+        raise InputError(f"{place} holds something other than words; put quotes around each of them.")
+    return value
+
+
+def yaml_value(text: str, place: str) -> object:
+    """The value of a setting, given on the command line. Raises InputError for one that no yaml file could have."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise InputError(f"{place}: {text!r} is no yaml value; write it as in the protocol's file.") from None
