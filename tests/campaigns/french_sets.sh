@@ -38,7 +38,7 @@ pretrain() {  # objective, core, updates
     DATA_BIN=data-bin SAVE_DIR=checkpoints-$1 taskset -c "$2" bash "$root/recipes/pretrain/tiny_$1.sh" \
         --tokens-per-sample 128 --batch-size 16 \
         --max-update "$3" --total-num-update "$3" --log-interval 50 \
-        --validate-interval-updates 500 --max-valid-steps 40 --save-interval-updates 1000 --keep-interval-updates -1 \
+        --validate-interval-updates 500 --max-valid-steps 40 --save-interval-updates 2000 --keep-interval-updates -1 \
         >>"$1.log" 2>&1
     touch "$1.done"
 }
@@ -53,7 +53,7 @@ export_checkpoint() {  # checkpoint, folder
 }
 for objective in mlm electra; do
     export_checkpoint checkpoints-$objective/checkpoint_last.pt $objective
-    for checkpoint in checkpoints-$objective/checkpoint_*_*000.pt; do  # every thousandth update
+    for checkpoint in checkpoints-$objective/checkpoint_*_*[02468]000.pt; do
         step=${checkpoint##*_}
         export_checkpoint "$checkpoint" "steps/$objective/step-${step%.pt}"
     done

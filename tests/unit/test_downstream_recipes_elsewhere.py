@@ -98,8 +98,8 @@ def deft(train, test):
     """So many cases of 2021's train and test, and one that is of 2019 alone, whose types are others."""
     parts = ["train 2019\ttrain 2021"] * train + ["test 2019\t\ttest 2021"] * test + ["test 2019"]
     names = [f"filepdf-{number}-cas" for number in range(len(parts))]
-    entities = "T1\tage 11 17\t45 ans\nT2\tsosy 19 25\tfièvre\nA1\tassertion T2 absent\n"
-    files = {f"DEFT-cas-cliniques/{name}.txt": "Patient de 45 ans, fièvre." for name in names}
+    entities = "T1\tage 11 17\t45 ans\nT2\tsosy 19 25\tfièvre\nA1\tassertion T2 absent\nT3\ttraitement 27 32\topéré\n"
+    files = {f"DEFT-cas-cliniques/{name}.txt": "Patient de 45 ans, fièvre, opéré." for name in names}
     files |= {f"DEFT-cas-cliniques/{name}.ann": entities for name in names}
     lines = [f"{name}.txt\t{part}\n" for name, part in zip(names, parts, strict=True)]
     return files | {"distribution-corpus.txt": "".join(lines)}
@@ -121,6 +121,7 @@ FILES = {
     "s800": dict.fromkeys(BIOBERT, COLUMNS),
     "bc4chemd": dict.fromkeys(BIOBERT, COLUMNS),
     "deft2021": deft(10, 2),
+    "deft2021_five": deft(10, 2),
     "gad": {name: text for fold in range(1, 11) for name, text in gad(fold, positive=fold % 3).items()},
     "squad": {"train-v1.1.json": squad("train", 10, 3), "dev-v1.1.json": squad("dev", 1, 2)},
     "fquad": {"train.json": squad("train", 10, 3), "valid.json": squad("valid", 1, 2)},
@@ -136,6 +137,7 @@ EXPECTED = {  # items of train, dev and test in the first fold; where the chief 
     "s800": (2, 2, 2, "micro/f1"),
     "bc4chemd": (2, 2, 2, "micro/f1"),
     "deft2021": (9, 1, 2, "micro/f1"),
+    "deft2021_five": (9, 1, 2, "micro/f1"),
     "gad": (18, 2, 3, "micro/f1"),
     "squad": (27, 3, 2, "f1"),
     "fquad": (27, 3, 2, "f1"),
@@ -221,6 +223,11 @@ def test_disorders_in_pieces_are_entities_of_their_own_and_counted(folds_of):
 
 def test_clinical_cases_have_the_types_of_2021_alone(folds_of):
     _, folds = folds_of("deft2021")
+    assert entities(folds, "test") == [("fièvre", "sosy"), ("opéré", "traitement")] * 2
+
+
+def test_clinical_cases_have_the_five_types_of_aliberts_tables(folds_of):
+    _, folds = folds_of("deft2021_five")
     assert entities(folds, "test") == [("fièvre", "sosy")] * 2
 
 
@@ -279,6 +286,11 @@ WRONG = {
         "DEFT-cas-cliniques/filepdf-0-cas.ann",
         "T1\tsymptome 19 25\tfièvre\n",
         "filepdf-0-cas.ann, line 1: 'symptome' is not known to the recipe",
+    ),
+    "deft2021_five": (
+        "distribution-corpus.txt",
+        "filepdf-0-cas.txt\ttest 2021\n",
+        "distribution-corpus.txt: no document of a part 'train 2021' in it",
     ),
     "gad": ("10/test.tsv", "index\tsentence\n0\t@GENE$\n", "test.tsv, line 1: 'sentence' is not known to the recipe"),
     "squad": ("dev-v1.1.json", '{"version": "1.1"}', "dev-v1.1.json: the key 'data' is missing"),

@@ -318,7 +318,7 @@ def test_published_figures_stand_beside_ours_with_the_difference(tmp_path):
 
 def test_published_counts_of_annotations_stand_beside_ours(tmp_path):
     """AliBERT's Table 3."""
-    task, items, answers = entities("deft2021", ("anatomie", "sosy"))
+    task, items, answers = entities("deft2021_five", ("anatomie", "sosy"))
     (one,) = groups_of(output_of(tmp_path / "a", task, items, [answers]))
     table, said, *_ = data_sets.labels(one)
     assert table.head[-2:] == ["all", "AliBERT, Table 3"]
