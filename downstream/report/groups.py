@@ -34,18 +34,21 @@ class Group:
 
 
 def data_of(run: Run) -> dict:
-    """What must be the same for any two runs to be compared."""
+    """What must be the same for any two runs to be compared. The longest sequence is not in it: some protocols have one
+    of their own, and a baseline reads the recipe's."""
     metrics = run.metrics
+    recipe = {key: value for key, value in metrics["recipe"].items() if key != "max_tokens"}
     fewer = {"train_documents": metrics.get("train_documents")}
-    return {"split": run.split, "recipe": metrics["recipe"], "data": metrics["data_sha256"], **fewer}
+    return {"split": run.split, "recipe": recipe, "data": metrics["data_sha256"], **fewer}
 
 
 def training_of(run: Run) -> dict:
     """What must be the same for two encoders too: the settings, or where they were searched, what they are from."""
+    longest = run.metrics["recipe"].get("max_tokens")
     protocol, selection = run.metrics["protocol"], run.metrics.get("selection", {})
     if selection.get("by") == "search":
         protocol = {"name": protocol["name"], "searched": selection["grid"]}
-    return {"protocol": protocol, "number of seeds": len(run.metrics["seeds"])}
+    return {"max_tokens": longest, "protocol": protocol, "number of seeds": len(run.metrics["seeds"])}
 
 
 def group(runs: list[Run]) -> list[Group]:
@@ -82,9 +85,11 @@ def setting_of(encoders: list[Run], split: str) -> str:
 
 
 def on_all_tasks(run: Run) -> dict:
-    """training_of, with the values for all tasks where the protocol has other ones for other tasks."""
+    """training_of, with the values for all tasks where the protocol has other ones for other tasks, and without the
+    longest sequence: where the protocol has none, each recipe has its own."""
     training, by_task = training_of(run), dict(run.metrics.get("protocol_by_task", {}))
     protocol, grid = training["protocol"], by_task.pop("grid", {})
+    del training["max_tokens"]
     everywhere = {"searched": protocol["searched"] | grid} if "searched" in protocol else by_task
     return training | {"protocol": protocol | everywhere}
 

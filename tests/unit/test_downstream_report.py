@@ -196,6 +196,19 @@ def test_a_baseline_without_protocol_stands_beside_every_encoder(pair, tmp_path)
     assert len(groups_of(baseline, *pair)) == 2
 
 
+def test_a_longest_sequence_of_the_protocols_own_parts_encoders_but_no_baseline(pair, tmp_path):
+    baseline = run_of(tmp_path / "c", BAD, model="majority", protocol="baseline")
+    for folder in pair:
+        recipe = json.loads((folder / "metrics.json").read_text())["recipe"]
+        changed(folder, recipe=recipe | {"max_tokens": 128})
+    (one,) = groups_of(baseline, *pair)
+    assert [run.name for run in one.runs] == ["mine", "other", "majority"]
+    changed(pair[1], recipe=recipe | {"max_tokens": 64})
+    first, second = groups_of(baseline, *pair)
+    assert second.differs == "max_tokens: 64 instead of 128"
+    assert [run.name for run in second.runs] == ["other", "majority"]
+
+
 def test_models_of_one_name_are_told_apart_by_their_weights(tmp_path):
     folders = [run_of(tmp_path / name, GOOD) for name in "ab"]
     for folder, digest in zip(folders, ("1234567", "abcdefg"), strict=True):

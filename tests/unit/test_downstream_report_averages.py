@@ -211,3 +211,10 @@ def test_a_grid_with_other_values_for_other_tasks_is_one_setting(tmp_path):
         by_task = {"grid": {"epochs": {"ner": [20, 30], "other": [5, 6]}}}
         changed(folder, **resolved(grid[0], by_task), selection=selection)
     assert len(averages.settings(group(load_all(folders).runs))) == 1
+
+
+def test_recipes_with_other_longest_sequences_are_one_setting(tmp_path):
+    tasks = {name: texts(name, max_tokens=longest) for name, longest in (("a", 128), ("b", 256))}
+    folders = [output_of(tmp_path / name, *task, [GOOD]) for name, task in tasks.items()]
+    (setting,) = averages.settings(group(load_all(folders).runs))
+    assert [*rows(averages.average(setting, PLAIN)[0])] == ["a", "b", "average"]
