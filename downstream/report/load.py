@@ -64,8 +64,8 @@ class Run:
 
     @property
     def is_baseline(self) -> bool:
-        """Whether there is no encoder in it, so that no protocol says how one is trained."""
-        return self.metrics["model"]["architecture"] == "baseline" or not self.metrics.get("protocol")
+        """Whether no encoder is trained in it, so that no protocol says how: there is none, or only its cosines are."""
+        return self.metrics["model"]["architecture"] == "baseline" or is_cosine(self.metrics)
 
     @cached_property
     def predictions(self) -> list[list[dict]]:
@@ -141,7 +141,7 @@ def load(folder: Path) -> Run:
     file = folder / "metrics.json"
     metrics = read_json(file)
     try:
-        run = Run(folder, metrics, model_name(metrics["model"]))
+        run = Run(folder, metrics, model_name(metrics))
         _check(run)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{file}: not written by downstream.finetune ({error!r}); give another folder.") from None
@@ -165,9 +165,15 @@ def at(figures: dict, path: list[str] | tuple[str, ...]) -> dict:
     return figures
 
 
-def model_name(model: dict) -> str:
-    """The folder's, and what was not taken of it."""
-    return model["folder"] + ", random weights" * model["random_init"] + ", frozen" * model["frozen"]
+def is_cosine(metrics: dict) -> bool:
+    """Whether an encoder is in it that nothing was trained of: a protocol that trains has no pooling."""
+    return "pooling" in metrics["protocol"]
+
+
+def model_name(metrics: dict) -> str:
+    """The folder's, what was not taken of it, and whether its cosines answer."""
+    model, how = metrics["model"], ", cosine" * is_cosine(metrics)
+    return model["folder"] + ", random weights" * model["random_init"] + ", frozen" * model["frozen"] + how
 
 
 def _load_run(folder: Path, loaded: Loaded) -> None:

@@ -12,6 +12,8 @@ from tiny_models import write_roberta
 from downstream import finetune
 from downstream.files import InputError
 from downstream.learners.baselines import BASELINES
+from downstream.report.groups import group
+from downstream.report.load import load_all
 from downstream.tasks import FAMILIES
 
 SPLITS = {"train": (40, 1), "dev": (20, 2), "test": (20, 3)}
@@ -118,6 +120,17 @@ def test_cosines_of_an_encoder(root, tmp_path):
     metrics = run(root, "pairs", tmp_path, "--model", root / "roberta", "--cosine")
     assert metrics["test"]["pearson"]["mean"] > 0.3 and metrics["seeds"] == [1]
     assert metrics["model"]["folder"] == "roberta" and metrics["protocol"]["name"] == "cosine"
+
+
+def test_in_the_report_cosines_stand_beside_the_encoder_that_is_trained(root, tmp_path):
+    (root / "protocols").mkdir()
+    write(root / "protocols" / "once.yaml", ["{batch: 8, learning_rate: 1e-3, epochs: 1, source: a test}"])
+    of_model = "--model", root / "roberta"
+    run(root, "pairs", tmp_path / "cosine", *of_model, "--cosine")
+    run(root, "pairs", tmp_path / "trained", *of_model, "--protocol", "once", "--seeds", 1)
+    (one,) = group(load_all([tmp_path / "cosine", tmp_path / "trained"]).runs)
+    assert [run.name for run in one.runs] == ["roberta", "roberta, cosine"]
+    assert one.trained == "protocol once, 1 seed"
 
 
 @pytest.mark.parametrize(

@@ -186,14 +186,12 @@ def test_settings_searched_over_the_same_grid_compare(pair):
     assert len(groups_of(*pair)) == 1
 
 
-def test_a_baseline_without_protocol_stands_beside_every_encoder(pair, tmp_path):
+def test_a_baseline_stands_beside_every_encoder(pair, tmp_path):
     changed(pair[1], protocol={"name": "tuned", "changed": [], "epochs": 1})
     baseline = run_of(tmp_path / "c", BAD, model="majority", protocol="baseline")
     assert [[run.name for run in one.runs] for one in groups_of(baseline, *pair)] == [
         ["mine", "majority"], ["other", "majority"],
     ]  # fmt: skip
-    changed(baseline, protocol=None)
-    assert len(groups_of(baseline, *pair)) == 2
 
 
 def test_a_longest_sequence_of_the_protocols_own_parts_encoders_but_no_baseline(pair, tmp_path):
