@@ -3,7 +3,7 @@
 Texts are as they stand in the files. Every item has an `id` of its own in its split, which predictions are kept under.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -47,24 +47,33 @@ class Relation:
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """Two texts and how alike they are."""
+    """Two texts and how alike they are.
+
+    group: of a copy, the id of the pair that it is a copy of; empty: the pair itself. Not in repr, which data are known
+    by again (Part.sha256): the copy's id says it.
+    """
 
     id: str
     first: str
     second: str
     score: float
+    group: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
 class Candidates:
     """A question, candidate answers, and which of these (from 0) are right.
 
-    One or several of a few options, or the right ones among many that are ranked."""
+    One or several of a few options, or the right ones among many that are ranked.
+
+    group: as of a ScoredPair.
+    """
 
     id: str
     question: str
     candidates: tuple[str, ...]
     right: tuple[int, ...]
+    group: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 SENTENCES = "sentences"
-ALONE = {"similarity": "pairs", "choice": "questions", "ranking": "questions", "extractive_qa": "questions"}
+QUESTIONS = "questions"
+ALONE = {"similarity": "pairs", "choice": QUESTIONS, "ranking": QUESTIONS}  # each for itself; groups are only of copies
 WITHOUT_DOCUMENTS = (
     "The data do not say which sentences are of one document, so sentences are taken for independent. They are not: "
     "intervals are too narrow, and p too small."
@@ -13,9 +14,11 @@ WITHOUT_DOCUMENTS = (
 def unit_of(kind: str, format: str, records: Sequence[dict]) -> str:
     """The name of the groups in predictions.jsonl; kind and format as in the recipe.
 
-    Column files without document lines, and relations without a document, are sentences. Other items that are each a
-    group of their own are what they are in their family.
+    Column files without document lines, and relations without a document, are sentences. Questions about one text are
+    a document.
     """
+    if kind in ALONE:
+        return ALONE[kind]
     alone = all(one["group"] == one["id"] for one in records)
     if kind == "ner":
         by_sentence = format == "iob" and not any("\n" in one["text"].strip() for one in records)
@@ -23,4 +26,4 @@ def unit_of(kind: str, format: str, records: Sequence[dict]) -> str:
         by_sentence = kind == "relations" and (alone or format == "chemprot")  # whose group is the sentence
     if by_sentence:
         return SENTENCES
-    return ALONE.get(kind, "documents") if alone else "documents"
+    return QUESTIONS if alone and kind == "extractive_qa" else "documents"

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 
 from downstream.items import Candidates
 
@@ -18,4 +19,4 @@ def _fewer(item: Candidates, wrong: int, generator: random.Random) -> Candidates
     others = sorted(set(range(len(item.candidates))) - set(item.right))
     kept = sorted([*item.right, *generator.sample(others, min(wrong, len(others)))])
     right = tuple(position for position, candidate in enumerate(kept) if candidate in item.right)
-    return Candidates(item.id, item.question, tuple(item.candidates[one] for one in kept), right)
+    return replace(item, candidates=tuple(item.candidates[one] for one in kept), right=right)

@@ -95,5 +95,4 @@ def distinct(items: Iterable[tuple[str, Item]], counts: Counter) -> list[Item]:
 def _again(item: Item, taken: Container[str]) -> Item:
     """A copy under the next free id, of the same group: splits must not divide the two."""
     names = (f"{item.id} ({number})" for number in itertools.count(2))
-    group = {"group": item.group or item.id} if hasattr(item, "group") else {}
-    return replace(item, id=next(name for name in names if name not in taken), **group)
+    return replace(item, id=next(name for name in names if name not in taken), group=item.group or item.id)

@@ -169,9 +169,6 @@ class TextClassification(OfTexts):
     def id_of(self, item: LabelledText) -> str:
         return item.id
 
-    def group(self, item: LabelledText) -> str:
-        return item.group or item.id
-
     def stratum(self, item: LabelledText) -> str:
         return " ".join(item.labels)
 

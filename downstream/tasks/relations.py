@@ -94,9 +94,6 @@ class Relations(OfTexts):
     def id_of(self, item: Relation) -> str:
         return item.id
 
-    def group(self, item: Relation) -> str:
-        return item.group or item.id
-
     def stratum(self, item: Relation) -> str:
         return item.label
 

@@ -123,6 +123,11 @@ def test_of_columns_without_documents_sentences_are_drawn(format, texts, unit):
     assert unit_of("relations", "ddi", [{"id": "a", "group": "d", "text": "x"}]) == "documents"
 
 
+def test_copies_of_a_pair_are_no_document():
+    records = [{"id": "a", "group": "a"}, {"id": "a (2)", "group": "a"}]
+    assert unit_of("similarity", "table", records) == "pairs" and unit_of("choice", "options", records) == "questions"
+
+
 def test_documents_are_drawn_not_their_texts(tmp_path):
     task, items = texts()
     items = [type(item)(item.id, item.text, item.labels, group=str(number // 4)) for number, item in enumerate(items)]

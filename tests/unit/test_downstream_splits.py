@@ -182,6 +182,24 @@ def test_all_is_divided_into_shares(tmp_path):
     assert read(task, tmp_path, dev_only=True) == [{name: splits[name] for name in ("train", "dev")}]
 
 
+ROWS = {
+    "similarity": ({"first": "t", "second": "u", "score": "s"}, {}),
+    "choice": ({"question": "t", "options": {"1": "u", "2": "t"}, "right": "r"}, {"format": "options", "num_wrong": 1}),
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_no_copy_is_in_another_drawn_split(tmp_path, kind):
+    rows = [{"id": f"p{number}", "t": f"foie {number}", "u": "rein", "s": number % 3, "r": "1"} for number in range(40)]
+    lines = [json.dumps(row) for row in rows + rows[:20]]
+    (tmp_path / "all.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (columns, keys), shares = ROWS[kind], {"splits": {"all": "all.jsonl"}, "dev_share": 0.2, "test_share": 0.3}
+    task = task_of(kind, reader={"id": "id", **columns}, **keys, **shares)
+    [splits] = read_folds(task, tmp_path / "recipe.yaml", tmp_path, dev_only=False)
+    originals = [{item.id.removesuffix(" (2)") for item in part.items} for part in splits.values()]
+    assert sum(len(part.items) for part in splits.values()) == 60 and sum(map(len, originals)) == 40
+
+
 def test_the_recipes_own_folder_is_beside_it_and_data_takes_its_place(tmp_path):
     for place in ("own", "given"):
         for name in ("train", "dev", "test"):
