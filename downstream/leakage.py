@@ -1,7 +1,8 @@
 """Test sentences that a model may have seen: in the training split, or in the text it was pretrained on.
 
-A sentence is looked for as it stands, letters' case and the kind and number of spaces apart, anywhere in a line of the
-other text. Short ones are left out: they recur by chance ("Résultats :", "Chez l'adulte").
+A sentence is looked for anywhere in a line of the other text, letters' case and all white space apart: column files
+have a space between each two words or signs, where raw text has none ("( in Parkinson ' s disease )").
+Short ones are left out: they recur by chance ("Résultats :", "Chez l'adulte").
 """
 
 import re
@@ -14,33 +15,38 @@ from downstream.files import InputError, files_of
 from downstream.splits import Part
 from downstream.tasks.base import Task
 
-SHORTEST = 40  # characters of a sentence: half a line; the same as for the overlaps that corpora are published with
+SHORTEST = 40  # characters of a sentence, one space between words: half a line; the same as for the overlaps that
+# corpora are published with
+COMPARED = f"sentences of {SHORTEST} characters and more, letters' case and white space apart"
 EXAMPLES = 5  # that are shown
 ENDS = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
 def sentences_of(text: str) -> Iterator[str]:
-    """The sentences of a text that are long enough, as they are compared."""
+    """The sentences of a text that are long enough, one space between words. Of a text whose numbers are cut ("12 . 5")
+    some are parts of sentences, which stand in the other text as well."""
     for sentence in ENDS.split(text):
-        sentence = alike(sentence)
+        sentence = " ".join(sentence.split())
         if len(sentence) >= SHORTEST:
             yield sentence
 
 
 def alike(text: str) -> str:
-    """The text as it is compared: lower case, one space between words."""
-    return " ".join(text.casefold().split())
+    """The text as it is compared: lower case, without white space."""
+    return "".join(text.casefold().split())
 
 
 class Sought:
     """Sentences of test items, and in which of them other texts are found to hold them."""
 
     def __init__(self, task: Task, items: list):
-        self.items: dict[str, list[str]] = {}  # ids of the items that each sentence is in
+        self.items: dict[str, list[str]] = {}  # ids of the items that each sentence is in, by how it is compared
+        self.shown: dict[str, str] = {}  # the sentence as it stands where it is first
         for item in items:
             for text in task.texts(item):
                 for sentence in sentences_of(text):
-                    self.items.setdefault(sentence, []).append(task.id_of(item))
+                    self.items.setdefault(alike(sentence), []).append(task.id_of(item))
+                    self.shown.setdefault(alike(sentence), sentence)
         self.num_items = len(items)
         self.found: set[str] = set()
         self.order = list(self.items)
@@ -48,7 +54,7 @@ class Sought:
 
     def look_in(self, text: str) -> None:
         """One text, or a line of one."""
-        if self.automaton and len(text) >= SHORTEST:
+        if self.automaton:
             for number, _, _ in self.automaton.find_matches_as_indexes(alike(text), overlapping=True):
                 self.found.add(self.order[number])
 
@@ -60,7 +66,7 @@ class Sought:
             "found": len(self.found),
             "items": self.num_items,
             "items_touched": sorted(touched),
-            "examples": sorted(self.found)[:EXAMPLES],
+            "examples": [self.shown[sentence] for sentence in sorted(self.found)[:EXAMPLES]],
         }
 
 

@@ -6,7 +6,7 @@ from tqdm import tqdm
 
 from downstream.evaluate.jobs import Job
 from downstream.files import read_json, write_json
-from downstream.leakage import Sought, in_files, text_files
+from downstream.leakage import COMPARED, Sought, in_files, text_files
 from downstream.splits import read_folds
 from downstream.tasks import load_task
 
@@ -20,7 +20,8 @@ def seen_before(jobs: list[Job], paths: list[Path], output: Path) -> None:
         sought[task.recipe.task] = Sought(task, [item for part in parts for item in part.items])
         digests[task.recipe.task] = [part.sha256 for part in parts]
     files = text_files(paths)
-    asked = {"files": {str(file.resolve()): _state(file) for file in files}, "test_sha256": digests}
+    states = {str(file.resolve()): _state(file) for file in files}
+    asked = {"files": states, "test_sha256": digests, "compared": COMPARED}
     if output.is_file():
         found = read_json(output)
         if asked == {key: found.get(key) for key in asked}:

@@ -1,5 +1,6 @@
 """Test sentences that stand in other text: in whatever case and spacing, and only if they are long enough."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -27,15 +28,39 @@ def part(*texts):
 def test_sentences_end_at_points_and_lines_and_short_ones_are_left_out():
     assert len(SHORT) < SHORTEST <= len(LONG)
     text = f"{LONG} {SHORT} {OTHER}\n{LONG.upper()}"
-    assert list(sentences_of(text)) == [LONG.lower(), OTHER.lower(), LONG.lower()]
+    assert list(sentences_of(text)) == [LONG, OTHER, LONG.upper()]
 
 
 def test_a_copy_is_found_inside_a_longer_line_whatever_its_case_and_spaces():
     sought = Sought(TASK, items_of(LONG, f"{OTHER} {LONG}", SHORT))
     sought.look_in(f"Voici : {LONG.upper().replace(' ', chr(160) + ' ')} Fin du cas.")
     assert sought.report() == {
-        "sentences": 2, "found": 1, "items": 3, "items_touched": ["d0", "d1"], "examples": [LONG.lower()]
+        "sentences": 2, "found": 1, "items": 3, "items_touched": ["d0", "d1"], "examples": [LONG]
     }  # fmt: skip
+
+
+RAW = "Une toux (sans fièvre ni râle) s'est installée, traitée par 12,5 mg d'un sirop.5 Dr. C. l'a vu."
+
+
+def test_a_sentence_of_tagged_words_is_found_in_raw_text(tmp_path):
+    """Of column files the words are known, and not what stood between them."""
+    words = re.findall(r"\w+|\S", RAW)
+    (tmp_path / "test.iob").write_text("".join(f"{word}\tO\n" for word in words), encoding="utf-8")
+    items = TASK.read(tmp_path / "test.iob", "iob", Counter())
+    sought = Sought(TASK, items)
+    sought.look_in(f"Cas 3. {RAW} Fin.")
+    found = sought.report()
+    assert found["sentences"] == found["found"] == 1 and found["items_touched"] == [TASK.id_of(items[0])]
+    (shown,) = found["examples"]
+    assert shown == "Une toux ( sans fièvre ni râle ) s ' est installée , traitée par 12 , 5 mg d ' un sirop ."
+
+
+def test_a_line_that_is_shorter_than_the_sentence_with_its_spaces_is_read_too():
+    tagged = "L ' état ( grave ) d ' un foie ( gras ) ."
+    raw = "L'état (grave) d'un foie (gras)."
+    sought = Sought(TASK, items_of(tagged))
+    sought.look_in(raw)
+    assert len(raw) < SHORTEST <= len(tagged) and sought.report()["found"] == 1
 
 
 def test_a_sentence_that_another_holds_is_found_too():
