@@ -29,9 +29,10 @@ def over_steps(arguments: list[str]) -> list[Point]:
 
     arguments: [NAME=]DIR, an exported checkpoint or a folder of them, whose cards say the step; or NAME=STEP:DIR.
     A curve without NAME has that of the folder of its checkpoints. Raises InputError for a folder that holds none, a
-    step that nothing says and one that is there twice.
+    step that nothing says and one that is there twice, and for two such folders of one name.
     """
-    found = [point for argument in arguments for point in _checkpoints(argument)]
+    runs: dict[str, Path] = {}  # by the name of the curve, where no NAME is given
+    found = [point for argument in arguments for point in _checkpoints(argument, runs)]
     twice = [at for at, count in Counter((point.line, point.x) for point in found).items() if count > 1]
     if twice:
         line, step = twice[0]
@@ -39,7 +40,7 @@ def over_steps(arguments: list[str]) -> list[Point]:
     return _in_order(found)
 
 
-def _checkpoints(argument: str) -> list[Point]:
+def _checkpoints(argument: str, runs: dict[str, Path]) -> list[Point]:
     parts = ARGUMENT.fullmatch(argument)
     if not parts:
         raise InputError(f"--models {argument!r}: write DIR, NAME=DIR or NAME=STEP:DIR.")
@@ -49,7 +50,12 @@ def _checkpoints(argument: str) -> list[Point]:
     models = [place] if is_one else sorted(filter(_is_model, place.glob("*")))
     if not models or step and not is_one:
         raise InputError(f"--models {argument}: no config.json in it; give an exported checkpoint or a folder of them.")
-    line = name or (place.resolve().parent if is_one else place.resolve()).name
+    run = place.resolve().parent if is_one else place.resolve()
+    if not name and runs.setdefault(run.name, run) != run:
+        raise InputError(
+            f"--models {argument}: {run.name} is {runs[run.name]} already; write NAME=DIR with another name."
+        )
+    line = name or run.name
     steps = [int(step)] if step else map(step_of, models)
     return [Point(line, x, model, f"{line}/step-{x}") for x, model in zip(steps, models, strict=True)]
 

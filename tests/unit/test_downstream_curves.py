@@ -81,6 +81,17 @@ def test_checkpoints_that_cannot_be_placed_are_refused(tmp_path):
         over_steps([str(one), f"run=5:{one}"])
 
 
+def test_two_runs_are_no_curve_unless_they_are_named_so(tmp_path):
+    first = [exported(tmp_path / "mlm" / "exported" / str(step), step) for step in (1, 3)]
+    second = exported(tmp_path / "electra" / "exported" / "2", 2)
+    assert [point.x for point in over_steps([*map(str, first), f"exported={second}"])] == [1, 2, 3]
+    for given in ((first[0], second), (first[0].parent, second), (first[0].parent, second.parent)):
+        with pytest.raises(InputError) as error:
+            over_steps([*map(str, given)])
+        taken = f"exported is {first[0].parent} already; write NAME=DIR with another name."
+        assert str(error.value) == f"--models {given[1]}: {taken}"
+
+
 def test_sizes():
     assert sizes_of("25, 50,all") == [25, 50, None] and sizes_of("8,8") == [8]
     for wrong in ("25,,50", "0", "-3", "2.5", "half", "²", ""):
