@@ -1,5 +1,6 @@
 """SQuAD json, versions 1.1 and 2.0 (Rajpurkar et al., 2016, 2018), also the form of FQuAD and of BioBERT's BioASQ."""
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from downstream.readers.records import distinct, field, json_of
 def read(path: Path, counts: Counter) -> list[ReadingQuestion]:
     """A question about one context each; the answers of several annotators are the forms of one answer.
 
-    Questions on one context are a group: dev, drawn from train, has none of train's texts.
+    Questions on one context are a group, wherever it stands: dev, drawn from train, has none of train's texts.
 
     Questions without an answer, which version 2.0 marks as impossible, have none, and are counted. An answer that does
     not stand at its answer_start is taken from where its text is nearest, and counted. Raises InputError for an answer
@@ -26,8 +27,9 @@ def read(path: Path, counts: Counter) -> list[ReadingQuestion]:
 def _items(file: Path, counts: Counter) -> Iterator[tuple[str, ReadingQuestion]]:
     for number, article in enumerate(field(json_of(file), "data", list, f"{file}"), 1):
         place = f"{file}, entry {number} of data"
-        for position, paragraph in enumerate(field(article, "paragraphs", list, place), 1):
-            context, group = field(paragraph, "context", str, place), f"{file.stem} {number}.{position}"
+        for paragraph in field(article, "paragraphs", list, place):
+            context = field(paragraph, "context", str, place)
+            group = hashlib.sha256(context.encode()).hexdigest()
             for record in field(paragraph, "qas", list, place):
                 name = field(record, "id", str, place)
                 own = f"{file}, question {name!r}"

@@ -1,5 +1,6 @@
 """Readers of questions: FrenchMedMCQA, RefoMed, SQuAD and BioASQ, in small files of their exact forms."""
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -101,8 +102,20 @@ def test_squad_answers_of_several_annotators_are_forms_of_one(tmp_path):
         READING["squad"], squad(tmp_path, [("foie", 26), ("Le foie", 23), ("foie", 26), ("foie", 3)])
     )
     places = ((0, 26, 30), (0, 23, 30), (0, 3, 7))
-    assert items == [ReadingQuestion("q1", "Quoi ?", (CONTEXT,), (("foie", "Le foie"),), places, group="q 1.1")]
+    text = hashlib.sha256(CONTEXT.encode()).hexdigest()
+    assert items == [ReadingQuestion("q1", "Quoi ?", (CONTEXT,), (("foie", "Le foie"),), places, group=text)]
     assert not counts["answers moved to where their text stands"]
+
+
+def test_squad_questions_are_grouped_by_their_text_not_by_its_place(tmp_path):
+    groups = []
+    for name, context in (("a", CONTEXT), ("b", "Un foie."), ("c", CONTEXT)):
+        paragraphs = [{"context": context, "qas": [{"id": "q", "question": "Quoi ?", "answers": []}]}]
+        (tmp_path / name).mkdir()
+        file = written(tmp_path / name, {"data": [{"paragraphs": paragraphs}]}, "train.json")
+        [item], _ = read_items(READING["squad"], file)
+        groups.append(item.group)
+    assert groups[0] == groups[2] != groups[1]
 
 
 def test_squad_questions_without_an_answer(tmp_path):
