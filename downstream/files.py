@@ -93,14 +93,17 @@ def files_of(path: Path, *suffixes: str) -> list[Path]:
 def named(arguments: list[str], option: str, default_names: bool) -> dict[str, Path]:
     """{name: path} of NAME=PATH; with default_names a PATH alone is named as its last part.
 
+    With default_names, what is there is a path, though it has a = in it: outputs of changed settings have (epochs=3).
+
     Raises InputError for a name that is missing or there twice.
     """
     found: dict[str, Path] = {}
     for argument in arguments:
-        name, equals, path = argument.rpartition("=")
-        if not path or not (name if equals else default_names):
+        name, equals, path = argument.partition("=")
+        if default_names and (not equals or Path(argument).exists()):
+            name, path = Path(argument).resolve().name, argument
+        if not name or not path:
             raise InputError(f"{option} {argument}: write NAME=PATH.")
-        name = name or Path(path).resolve().name
         if name in found:
             raise InputError(f"{option} {argument}: {name!r} is there twice; write NAME=PATH with another name.")
         found[name] = Path(path)

@@ -41,11 +41,7 @@ def over_steps(arguments: list[str]) -> list[Point]:
 
 
 def _checkpoints(argument: str, runs: dict[str, Path]) -> list[Point]:
-    parts = ARGUMENT.fullmatch(argument)
-    if not parts:
-        raise InputError(f"--models {argument!r}: write DIR, NAME=DIR or NAME=STEP:DIR.")
-    name, step, folder = parts.group("name", "step", "folder")
-    place = Path(folder)
+    name, step, place = _parts(argument)
     is_one = _is_model(place)
     models = [place] if is_one else sorted(filter(_is_model, place.glob("*")))
     if not models or step and not is_one:
@@ -58,6 +54,17 @@ def _checkpoints(argument: str, runs: dict[str, Path]) -> list[Point]:
     line = name or run.name
     steps = [int(step)] if step else map(step_of, models)
     return [Point(line, x, model, f"{line}/step-{x}") for x, model in zip(steps, models, strict=True)]
+
+
+def _parts(argument: str) -> tuple[str | None, str | None, Path]:
+    """Name, step and folder. What is there is a folder, though it has a = in it."""
+    if argument and Path(argument).exists():
+        return None, None, Path(argument)
+    parts = ARGUMENT.fullmatch(argument)
+    if not parts:
+        raise InputError(f"--models {argument!r}: write DIR, NAME=DIR or NAME=STEP:DIR.")
+    name, step, folder = parts.group("name", "step", "folder")
+    return name, step, Path(folder)
 
 
 def _is_model(folder: Path) -> bool:

@@ -81,6 +81,11 @@ def test_checkpoints_that_cannot_be_placed_are_refused(tmp_path):
         over_steps([str(one), f"run=5:{one}"])
 
 
+def test_a_folder_that_is_there_may_have_a_sign_in_it_that_follows_a_name(tmp_path):
+    one = exported(tmp_path / "mlm-steps=5" / "m", 5)
+    assert [point[:3] for point in over_steps([str(one), f"q=7:{one}"])] == [("mlm-steps=5", 5, one), ("q", 7, one)]
+
+
 def test_two_runs_are_no_curve_unless_they_are_named_so(tmp_path):
     first = [exported(tmp_path / "mlm" / "exported" / str(step), step) for step in (1, 3)]
     second = exported(tmp_path / "electra" / "exported" / "2", 2)

@@ -13,6 +13,7 @@ from downstream.files import (
     directory_written_whole,
     exit_with_sentence,
     files_of,
+    named,
     read_json,
     write_json,
     written_whole,
@@ -100,6 +101,16 @@ def test_files_of_a_folder_are_those_below_it_that_are_not_hidden(tmp_path):
         (folder / name).touch()
     assert files_of(folder, ".tsv", ".txt") == [folder / name for name in ("a/c.tsv", "a/d.txt", "b.tsv")]
     assert files_of(folder / ".e.tsv", ".txt") == [folder / ".e.tsv"]
+
+
+def test_a_path_that_is_there_may_have_a_sign_in_it_that_follows_a_name(tmp_path):
+    folder = tmp_path / "task-epochs=3-m"
+    folder.mkdir()
+    assert named([str(folder), f"m={folder}"], "--model", True) == {"task-epochs=3-m": folder, "m": folder}
+    assert named([f"a={folder}"], "--text", False) == {"a": folder}
+    for wrong, default_names in ((str(tmp_path), False), ("=x", True), ("x=", True), ("", True)):
+        with pytest.raises(InputError, match="write NAME=PATH"):
+            named([wrong], "--model", default_names)
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", ""])
