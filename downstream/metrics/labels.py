@@ -9,7 +9,8 @@ from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_f
 
 from downstream.metrics.rows import FIGURES, no_row, plain_row
 
-YES_NO = ("yes", "no")  # BioASQ; PubMedQA has "maybe" too
+YES_NO = ("yes", "no")  # BioASQ
+MAYBE = "maybe"  # PubMedQA has it too
 
 
 def single_label(

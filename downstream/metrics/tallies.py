@@ -73,6 +73,11 @@ def macro_f1(classes: Sequence[str]) -> Figure:
     return Figure(_count_by(classes), value)
 
 
+def macro_f1_of_all(classes: Sequence[str]) -> Figure:
+    """Mean of the F1 of all classes, 0 of one that neither side has."""
+    return Figure(_count_by(classes), lambda sums: _f1(*_by_class(sums)).mean(-1))
+
+
 def weighted_f1(classes: Sequence[str]) -> Figure:
     """Mean of the F1 of the classes, each as often as it occurs in the gold."""
 
@@ -167,5 +172,6 @@ FIGURES: dict[str, Figure] = {
 OVER_CLASSES: dict[str, Callable[[Sequence[str]], Figure]] = {
     "micro_f1": micro_f1,
     "macro_f1": macro_f1,
+    "macro_f1_of_all": macro_f1_of_all,
     "weighted_f1": weighted_f1,
 }

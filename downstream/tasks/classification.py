@@ -25,6 +25,7 @@ F1S = {
     "weighted_f1": Chief(("weighted", "f1"), "weighted_f1"),
 }
 ONE = {"accuracy": Chief(("accuracy",), "accuracy"), **F1S}
+YES_NO = ONE | {"macro_f1": Chief(("macro", "f1"), "macro_f1_of_all")}
 SEVERAL = F1S | {
     "example_f1": Chief(("example_based", "f1"), "example_f1"),
     "mean_example_f1": Chief(("mean_example_f1",), "mean_example_f1"),
@@ -79,17 +80,27 @@ class TextRecipe(LabelRecipe):
 class TextClassification(OfTexts):
     """A label, or labels, for each text or pair."""
 
-    evaluation: ClassVar = {"macro, weighted": "over the labels that occur in the split's gold"}
-
     def __init__(self, recipe: TextRecipe):
         self.recipe = recipe
         self.names = self.counted = tuple(recipe.labels)
         self.multi_label = recipe.multi_label
+        answers = {*metrics.YES_NO}
+        self.yes_no = not self.multi_label and answers <= set(recipe.labels) <= answers | {metrics.MAYBE}
 
     @property
     def chiefs(self) -> dict[str, Chief]:
         """Micro F1 of any number of labels; accuracy of one, which its micro F1 is, too."""
+        if self.yes_no:
+            return YES_NO
         return SEVERAL if self.multi_label else ONE
+
+    @property
+    def evaluation(self) -> dict[str, str]:
+        """Which labels the averages are over."""
+        in_gold = "over the labels that occur in the split's gold"
+        if self.yes_no:
+            return {"macro": "over all answers, as BioASQ's", "weighted": in_gold}
+        return {"macro, weighted": in_gold}
 
     def read(self, path: Path, format: str, counts: Counter) -> list[LabelledText]:
         """Raises InputError for a text with a label too many or too few."""
@@ -135,10 +146,11 @@ class TextClassification(OfTexts):
         return (self.names[int(logits.argmax())],)
 
     def score(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict:
-        """Of texts; of documents if the recipe says so."""
+        """Of texts, questions of yes and no (and maybe) as BioASQ's; of documents if the recipe says so."""
         gold, mine = [item.labels for item in items], answers
         if not self.multi_label:
-            return metrics.single_label([one for (one,) in gold], [one for (one,) in mine], self.names)
+            scored = metrics.yes_no if self.yes_no else metrics.single_label
+            return scored([one for (one,) in gold], [one for (one,) in mine], self.names)
         if self.recipe.by_group:
             gold, mine = zip(*self._by_group(items, answers).values(), strict=True)
         return metrics.multi_label(gold, mine, self.names)

@@ -37,6 +37,12 @@ def texts(task):
     return items, [(label,) for label in "xxzxz"]
 
 
+def questions_of_yes_and_no(task):
+    """None has a no, or a maybe, as its answer."""
+    items = [LabelledText(str(number), "t", ("yes",), second="u") for number in range(3)]
+    return items, [("yes",), ("no",), ("yes",)]
+
+
 def pairs(task):
     scores = [0.0, 1.5, 4.0, 2.0]
     return [ScoredPair(str(number), "a", "b", score) for number, score in enumerate(scores)], [0.3, 1.0, 3.0, 2.5]
@@ -63,6 +69,7 @@ CASES = {  # name: kind, the recipe's other keys, items and answers
     "entities": ("ner", {}, entities),
     "relations": ("relations", LABELS | {"negative": "x"}, relations),
     "one label": ("classification", LABELS, texts),
+    "yes, no": ("classification", {"labels": ["yes", "no", "maybe"]}, questions_of_yes_and_no),
     "labels": ("classification", LABELS | {"multi_label": True}, lambda task: (SETS, SET_ANSWERS)),
     "documents": (
         "classification",
@@ -90,6 +97,15 @@ def test_the_chief_figure_is_the_value_of_its_summed_tallies(name, chief):
     sums = np.sum([one for one in task.tallies(items, answers) if one is not None], axis=0)
     value = figure(task.chief.tally, task.counted).value(sums)  # as who reads metrics.json has it
     assert value == pytest.approx(task.chosen(task.score(items, answers))) and 0 < value < 1
+
+
+@pytest.mark.parametrize("labels, macro", [
+    (["yes", "no"], 0.8 / 2), (["yes", "no", "maybe"], 0.8 / 3), (["yes", "no", "other"], 0.8),
+])  # fmt: skip
+def test_the_macro_f1_of_yes_and_no_is_over_all_answers(labels, macro):
+    task = task_of("classification", labels=labels)
+    figures = task.score(*questions_of_yes_and_no(task))
+    assert figures["macro"]["f1"] == pytest.approx(macro) and figures["classes"]["yes"]["f1"] == 0.8
 
 
 @pytest.mark.parametrize("chief", ["f1", "exact_match"])

@@ -113,6 +113,13 @@ def test_figures_over_classes(average, counted):
         assert_equal(figure(f"{average}_f1", CLASSES), gold, predicted, report[average]["f1"])
 
 
+def test_the_macro_f1_of_all_classes_has_those_that_nobody_gives():
+    for items in (2, 3, 12):
+        gold, predicted = drawn(one_label, seed=items, items=items)
+        wanted = labels.yes_no(gold, predicted, CLASSES)["macro"]["f1"]
+        assert_equal(figure("macro_f1_of_all", CLASSES), gold, predicted, wanted)
+
+
 def test_a_label_set_is_right_in_any_order():
     assert_equal(figure("accuracy"), [["a", "b"], ["a"]], [["b", "a"], ["b"]], 0.5)
 
