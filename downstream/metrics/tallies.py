@@ -108,7 +108,7 @@ def _by_class(sums: np.ndarray) -> np.ndarray:
 
 
 def _entities(gold: Collection[Hashable], predicted: Collection[Hashable]) -> tuple[int, int, int]:
-    """Of a document's entities, as multisets (exact_spans): give sets where a second one of a kind is the same one."""
+    """Of a document's entities, as multisets: give sets where a second one of a kind is the same one."""
     return (Counter(gold) & Counter(predicted)).total(), len(predicted), len(gold)
 
 

@@ -14,9 +14,10 @@ from typing import ClassVar
 import numpy as np
 
 from downstream.alignment import token_ranges, token_tags, trimmed, word_tags, words_covered
-from downstream.documents import Document, Labels
+from downstream.documents import Document, Entity, Labels
 from downstream.files import InputError
-from downstream.metrics.entities import EVALUATION, exact_spans, scores
+from downstream.metrics.entities import EVALUATION, scores
+from downstream.metrics.spans import span_scores
 from downstream.readers import ENTITIES
 from downstream.recipe import Recipe, refuse_twice
 from downstream.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
@@ -210,12 +211,17 @@ class NamedEntities(Task):
         pairs = list(zip(items, answers, strict=True))
         gold = [example.tags(layer) for example in items for layer in range(self.num_layers)]
         mine = [tags_of(spans, len(example.words)) for example, layers in pairs for spans in layers]
-        everything = [gold_spans(example) for example in items]
+        best = [(example, example.layers) for example in items]
         return {
             **scores(gold, mine, self._rows(items)),
-            "every_gold_span": exact_spans(everything, [self.entities(*pair) for pair in pairs]),
-            "ceiling": exact_spans(everything, [self.entities(example, example.layers) for example in items]),
+            "every_gold_span": self._against_everything(pairs),
+            "ceiling": self._against_everything(best),
         }
+
+    def _against_everything(self, pairs: list[tuple[Example, list]]) -> dict:
+        """Micro figures of these layers against all that was annotated, nested and discontinuous entities included."""
+        mine = [as_entities(self.entities(*pair)) for pair in pairs]
+        return span_scores([gold_entities(example) for example, _ in pairs], mine, self.recipe.types)["micro"]
 
     def _rows(self, items: list[Example]) -> list[str]:
         """The types of the table: the recipe's; of concatenated labels those of the gold, so that every seed has the
@@ -265,16 +271,19 @@ def label_names(types: Iterable[str]) -> tuple[str, ...]:
     return ("O", *(f"{letter}-{kind}" for kind in types for letter in "BI"))
 
 
-def gold_spans(example: Example) -> list[Span | None]:
-    """Every annotated entity of a document in characters; None for a discontinuous one, which no span can equal.
-
-    White space at an end of one, which an annotator has marked by a slip, is no part of it.
-    """
+def gold_entities(example: Example) -> list[Entity]:
+    """Every annotated entity of a document. White space at an end of one, which an annotator has marked by a slip, is
+    no part of it; a discontinuous one, which no span can equal, stays as it is."""
     text = example.document.text
     return [
-        Span(*trimmed(text, entity.start, entity.end), entity.label) if len(entity.fragments) == 1 else None
-        for entity in dict.fromkeys(example.document.entities)
+        Entity(entity.label, (trimmed(text, entity.start, entity.end),)) if len(entity.fragments) == 1 else entity
+        for entity in example.document.entities
     ]
+
+
+def as_entities(spans: Iterable[Span]) -> list[Entity]:
+    """Spans in characters as entities of one fragment."""
+    return [Entity(span.label, ((span.start, span.end),)) for span in spans]
 
 
 def _across(entities: list[tuple[int, int]], cut: list[Window]) -> int:

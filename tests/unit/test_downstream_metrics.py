@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seqeval.metrics import f1_score
 
-from downstream.metrics.entities import exact_spans, micro_f1, scores
+from downstream.metrics.entities import scores
 from downstream.metrics.seeds import over_seeds
 from downstream.spans import spans_of
 
@@ -29,7 +29,6 @@ def test_scores_equal_set_arithmetic(pairs):
     report = scores(gold, predicted, ["a", "b", "c"])
     wanted = by_hand(*sets)
     assert [report["micro"][name] for name in ("precision", "recall", "f1")] == pytest.approx(wanted)
-    assert micro_f1(gold, predicted) == pytest.approx(wanted[2])
     f1s = []
     for kind in "abc":
         mine = [{span for span in side if span[3] == kind} for side in sets]
@@ -52,22 +51,12 @@ def test_macro_is_over_the_types_of_the_gold_and_micro_pays_for_the_others():
 def test_an_entity_that_begins_with_i_is_no_entity():
     gold, predicted = [["B-a", "I-a"]], [["I-a", "I-a"]]
     assert f1_score(gold, predicted) == 1.0  # seqeval's default, conlleval's habit
-    assert micro_f1(gold, predicted) == 0.0
+    assert scores(gold, predicted, "a")["micro"]["f1"] == 0.0
 
 
 def test_nothing_to_find_and_nothing_found_is_zero_without_a_warning(recwarn):
     report = scores([["O", "O"]], [["O", "I-a"]], ["a"])
     assert report["micro"]["f1"] == report["macro"]["f1"] == 0.0 and not recwarn.list
-
-
-def test_spans_that_no_sequence_can_hold_cost_recall():
-    gold = [[(0, 4, "a"), (0, 9, "b"), None, None], []]
-    report = exact_spans(gold, [[(0, 9, "b"), (0, 4, "b")], [(0, 4, "a")]])
-    assert report == {"precision": 1 / 3, "recall": 1 / 4, "f1": 2 / 7, "support": 4}
-
-
-def test_a_span_predicted_once_is_not_found_twice():
-    assert exact_spans([[(0, 1, "a")]], [[(0, 1, "a"), (0, 1, "a")]])["precision"] == 0.5
 
 
 def test_mean_and_sample_deviation_over_seeds():

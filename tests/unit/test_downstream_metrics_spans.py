@@ -6,7 +6,7 @@ import pytest
 from seqeval.metrics import f1_score
 
 from downstream.documents import Entity
-from downstream.metrics.entities import micro_f1, scores
+from downstream.metrics.entities import scores
 from downstream.metrics.spans import span_scores
 from downstream.spans import spans_of
 
@@ -98,4 +98,4 @@ def test_where_conlleval_is_kinder(gold, predicted, conlleval):
     gold, predicted = [gold.split()], [predicted.split()]
     assert f1_score(gold, predicted) == pytest.approx(conlleval)
     strict = {"I-a I-a O": 0.0, "B-a I-b O": 2 / 3, "B-b I-a I-a": 0.0, "B-a I-a O": 1.0}[" ".join(predicted[0])]
-    assert micro_f1(gold, predicted) == pytest.approx(strict)
+    assert scores(gold, predicted, "ab")["micro"]["f1"] == pytest.approx(strict)

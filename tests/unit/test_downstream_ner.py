@@ -16,7 +16,7 @@ from downstream.files import InputError
 from downstream.models import Frame, frame_of, load_config, load_tokenizer
 from downstream.spans import Span, tags_of
 from downstream.tasks import task_of
-from downstream.tasks.ner import IGNORED, gold_spans
+from downstream.tasks.ner import IGNORED, as_entities, gold_entities
 
 TYPES = ("anatomy", "symptom")
 LIMITS = ElectraConfig(max_position_embeddings=32, num_hidden_layers=1)
@@ -91,7 +91,7 @@ def test_predicted_entities_have_raw_offsets(tokenizer):
     encoded = encoded_by(task, tokenizer, document)
     [found] = predicted(task, encoded)
     assert [text[one.start : one.end] for one in found] == ["FOIE  droit", "toux"]
-    assert found == gold_spans(encoded.items[0])
+    assert as_entities(found) == gold_entities(encoded.items[0])
 
 
 def test_a_token_over_several_words_lends_them_its_tag(coarse):
@@ -141,7 +141,20 @@ def test_a_blank_text_that_a_tokenizer_makes_tokens_of_has_no_words(coarse):
 
 def test_discontinuous_gold_can_never_be_found(tokenizer):
     document = Document("a", "foie et rate", [Entity("anatomy", ((0, 4), (8, 12)))])
-    assert gold_spans(encoded_by(ner_task(*TYPES), tokenizer, document).items[0]) == [None]
+    for policy, found in (("split", 2), ("hull", 1)):
+        task = ner_task(*TYPES, discontinuous=policy)
+        figures = task.score(items := encoded_by(task, tokenizer, document).items, [items[0].layers])
+        assert figures["micro"]["f1"] == 1.0 and figures["micro"]["support"] == found
+        assert figures["every_gold_span"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "support": 1}
+
+
+def test_an_entity_that_is_annotated_twice_is_one_of_all_that_was_annotated(tokenizer):
+    """Once with the space behind it."""
+    document = Document("a", "foie rate", [Entity("anatomy", ((0, 4),)), Entity("anatomy", ((0, 5),))])
+    task = ner_task(*TYPES)
+    figures = task.score(items := encoded_by(task, tokenizer, document).items, [items[0].layers])
+    assert figures["every_gold_span"] == figures["ceiling"]
+    assert figures["ceiling"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "support": 1}
 
 
 def test_frame_of_the_models_own_limits(tmp_path):
@@ -178,8 +191,8 @@ def test_what_each_way_with_nested_entities_holds(tokenizer, nested, layers, fou
     task.begin([task.example(NESTED, Counter())])
     encoded = encoded_by(task, tokenizer, NESTED)
     assert encoded.items[0].layers == layers and encoded.counts["entities kept"] == len(found)
-    gold = gold_spans(encoded.items[0])
-    assert predicted(task, encoded) == [[gold[number] for number in found]]
+    gold = gold_entities(encoded.items[0])
+    assert [as_entities(one) for one in predicted(task, encoded)] == [[gold[number] for number in found]]
     figures = task.score(encoded.items, perfect(task, encoded))
     assert figures["micro"]["f1"] == 1.0 and figures["micro"]["support"] == sum(map(len, layers))
     assert figures["ceiling"]["recall"] == figures["every_gold_span"]["recall"] == len(found) / 3
