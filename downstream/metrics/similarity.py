@@ -1,7 +1,6 @@
-"""How well predicted scores follow the gold ones: correlations, and the relative distance of DEFT."""
+"""How well predicted scores follow the gold ones: correlations."""
 
 import math
-import statistics
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,6 @@ from scipy import stats
 # A spread below a millionth of the size of the values counts as none: sums of squares in double precision, which the
 # bootstrap has (tallies.py), cannot tell it from rounding.
 NO_SPREAD = 1e-6
-SCALE = (0.0, 5.0)  # CLISTER's and DEFT 2020's
 
 
 def similarity(gold: Sequence[float], predicted: Sequence[float]) -> dict:
@@ -31,19 +29,3 @@ def is_constant(values: Sequence[float]) -> bool:
     """Whether the values have no spread that a correlation could be computed from."""
     array = np.asarray(values, dtype=float)
     return bool(array.var() <= NO_SPREAD**2 * np.mean(array**2))
-
-
-def edrm(gold: Sequence[float], predicted: Sequence[float], scale: tuple[float, float] = SCALE) -> float:
-    """Mean relative closeness to the solution (DEFT 2020's EDRM, as DrBenchmark computes it for CLISTER)."""
-    return statistics.fmean(closeness(*pair, scale) for pair in zip(gold, predicted, strict=True))
-
-
-def closeness(gold: float, predicted: float, scale: tuple[float, float] = SCALE) -> float:
-    """1 less the distance to the gold score, relative to the longest way from the prediction to an end of the scale.
-
-    0 for a prediction outside the scale.
-    """
-    low, high = scale
-    if not low <= predicted <= high:
-        return 0.0
-    return 1 - abs(gold - predicted) / max(predicted - low, high - predicted)

@@ -13,7 +13,7 @@ import numpy as np
 from downstream.metrics.labels import agreement
 from downstream.metrics.ranking import average_precision, reciprocal_rank, top_1
 from downstream.metrics.reading import exact_match, factoid_reciprocal_rank, list_rates, token_f1
-from downstream.metrics.similarity import NO_SPREAD, closeness
+from downstream.metrics.similarity import NO_SPREAD
 
 
 class Figure(NamedTuple):
@@ -158,13 +158,11 @@ FIGURES: dict[str, Figure] = {
     "mean_example_f1": mean_of(lambda gold, predicted: agreement(gold, predicted)[2]),
     "jaccard": mean_of(lambda gold, predicted: agreement(gold, predicted)[3]),
     "pearson": Figure(lambda x, y: (1, x, y, x * x, y * y, x * y), _pearson, _standardised),
-    "edrm": mean_of(closeness),
     "reciprocal_rank": mean_of(reciprocal_rank),
     "top_1_accuracy": mean_of(top_1),
     "average_precision": mean_of(average_precision),
     "exact_match": mean_of(exact_match),
     "token_f1": mean_of(token_f1),
-    "strict_accuracy": mean_of(lambda forms, answers: factoid_reciprocal_rank(forms, answers) == 1),
     "lenient_accuracy": mean_of(lambda forms, answers: factoid_reciprocal_rank(forms, answers) > 0),
     "factoid_reciprocal_rank": mean_of(factoid_reciprocal_rank),
     "list_f1": mean_of(lambda answers, predicted: list_rates(answers, predicted)[2]),

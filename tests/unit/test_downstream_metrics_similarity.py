@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from downstream.metrics.similarity import closeness, edrm, similarity
+from downstream.metrics.similarity import similarity
 
 
 def correlation(x, y):
@@ -54,12 +54,3 @@ def test_small_differences_still_order():
 def test_a_diverged_model_is_refused(score):
     with pytest.raises(ValueError, match="not a finite number"):
         similarity([1, 2], [1, score])
-
-
-def test_closeness_is_relative_to_the_farther_end_of_the_scale():
-    assert closeness(5, 4) == 1 - 1 / 4 and closeness(2, 2) == 1
-    assert closeness(0, 1) == 1 - 1 / 4 and closeness(0, 5) == 0
-    assert closeness(1, 0, scale=(0, 1)) == 0
-    assert closeness(5, 5.1) == closeness(0, -0.1) == 0  # outside the scale
-    assert edrm([1], [0.5], scale=(0, 1)) == 0
-    assert edrm([5, 2, 0], [4, 2, 5.1]) == pytest.approx((0.75 + 1 + 0) / 3)
