@@ -1,5 +1,7 @@
 """Averages over benchmarks: the same tasks for all, and the papers' figures of these."""
 
+import re
+
 import pytest
 import yaml
 from report_helpers import changed, output_of, texts, told, without_pictures  # noqa: F401
@@ -158,6 +160,20 @@ def test_the_lists_name_recipes_and_their_labels(repository):
         if one.source.startswith(("ouBioBERT", "Bio-ELECTRA")) and task.recipe.kind == "ner":
             assert one.compares is not True  # the one's code is kinder, the other does not say
     assert any(one.path == recipes[one.task].chief.path for one in published.of("hoc"))
+
+
+MEASURES = {
+    "f1": "F1", "exact_match": "exact match", "mean_reciprocal_rank": "mean reciprocal rank",
+    "accuracy": "accuracy", "pearson": "Pearson's correlation",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["French sets", "English sets"])
+def test_an_average_over_measures_that_differ_says_so(name, repository):
+    tasks = [task for tasks in named(name)["groups"].values() for task in tasks]
+    chiefs = {load_task(repository / "recipes" / "finetune" / f"{task}.yaml").chief.path[-1] for task in tasks}
+    said = re.search(r"Measures are mixed \(([^)]*)\)", named(name)["note"])[1]
+    assert set(said.split(", ")) == {MEASURES[chief] for chief in chiefs}
 
 
 def test_every_column_of_a_papers_table_has_its_value():
