@@ -56,7 +56,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> None:
     """The command line; `argv` in place of that of the process."""
     args = arguments(argv)
-    task, split = load_task(args.recipe), "test" if args.test else "dev"
+    task = load_task(args.recipe)
     points = over_steps(args.models) if args.kind == "steps" else points_of_documents(args, task)
     output = args.output or Path("runs/curves") / f"{task.recipe.task}-{args.kind}{'-test' * args.test}"
     for number, point in enumerate(points, 1):
@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> None:
         words = command(args, point, output)
         print(f"python -m downstream.finetune {shlex.join(words)}", flush=True)
         finetune.main(words)
-    found = gathered(points, output, split)
+    found = gathered(points, output)
     axis, told = (text.replace(DOCUMENTS, found["unit"]) for text in (AXES[args.kind], BAND))
     told += f" {WITHOUT_DOCUMENTS}" if found["unit"] == SENTENCES else ""
     write({"kind": args.kind, "axis": axis, "told": told, **found}, output)

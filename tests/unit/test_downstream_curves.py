@@ -10,7 +10,7 @@ from task_helpers import ner_task
 
 from alibert_fairseq.hf.card import write_card
 from downstream.curves.__main__ import arguments, command, main
-from downstream.curves.figures import gathered, interval_of, table
+from downstream.curves.figures import gathered, table
 from downstream.curves.picture import draw
 from downstream.curves.points import Point, over_documents, over_steps, sizes_of, step_of
 from downstream.documents import Document
@@ -156,7 +156,7 @@ def write_point(folder, folds=1):
         tallies = TALLIES[seed] if fold != "-fold-2" else TALLIES[seed][::-1]
         lines = [{"split": "test", "group": "z", "tally": [9, 9, 9]}]
         lines += [
-            {"split": "dev", "group": group, "id": group, "tally": one}
+            {"split": "dev", "group": group, "id": group, "tally": one, "gold": [], "predicted": []}
             for group, one in zip(GROUPS, tallies, strict=True)
         ]
         (folder / f"seed-{seed}{fold}").mkdir(parents=True)
@@ -164,33 +164,38 @@ def write_point(folder, folds=1):
         (folder / f"seed-{seed}{fold}" / "predictions.jsonl").write_text(text, encoding="utf-8")
     score = {"mean": 0.55, "deviation": 0.07, "values": [0.4, 0.6]}
     metrics = {
-        "task": "tiny", "protocol": {"name": "p"}, "seeds": [1, 2], "seconds": 3.5, "dev": {"micro": {"f1": score}},
-        "data": [{}] * folds, "kind": "ner", "recipe": {"format": "iob"},
+        "task": "tiny", "protocol": {"name": "p"}, "seeds": [1, 2],
+        "dev": {"micro": {"f1": score}}, "data": [{}] * folds,
+        "model": {"folder": "m", "architecture": "roberta", "random_init": False, "frozen": False}, "data_sha256": [{}],
+        "num_parameters": 9, "seconds_per_seed": [3.5, 3.5], "kind": "ner", "recipe": {"format": "iob"},
         "chief": {"path": ["micro", "f1"], "tally": "entity_micro_f1", "counted": []},
     }  # fmt: skip
     (folder / "metrics.json").write_text(json.dumps(metrics))
-    return metrics
+
+
+def interval_at(folder, folds=1):
+    """Of a point that lies there."""
+    write_point(folder / "p", folds)
+    return gathered([Point("a", 2, folder, "p")], folder)["lines"]["a"][0]["interval"]
 
 
 def test_the_interval_draws_documents_with_the_answers_of_all_seeds(tmp_path):
-    metrics = write_point(tmp_path / "p")
     by_document = np.array([[(1, 3, 5), (1, 1, 1)], [(3, 3, 5), (1, 2, 1)]])
     wanted = interval(by_document, figure("entity_micro_f1"), 1)
-    assert interval_of(tmp_path / "p", metrics, "dev") == wanted and wanted["low"] < wanted["high"]
+    assert interval_at(tmp_path) == wanted and wanted["low"] < wanted["high"]
 
 
 def test_of_folds_documents_are_drawn_within_each(tmp_path):
     first = np.array([[(1, 3, 5), (1, 1, 1)], [(3, 3, 5), (1, 2, 1)]])
     second = np.array([[(1, 1, 1), (0, 1, 3), (1, 2, 2)], [(1, 2, 1), (1, 1, 3), (2, 2, 2)]])
-    found = interval_of(tmp_path / "p", write_point(tmp_path / "p", folds=2), "dev")
-    assert found == interval([first, second], figure("entity_micro_f1"), 1)
+    assert interval_at(tmp_path, folds=2) == interval([first, second], figure("entity_micro_f1"), 1)
 
 
 def test_a_point_says_its_scores_and_no_time(tmp_path):
     points = [Point("a", 2, tmp_path, "a/two"), Point("a", 9, tmp_path, "a/nine"), Point("b", 2, tmp_path, "b/two")]
     for point in points:
         write_point(tmp_path / point.folder)
-    found = gathered(points, tmp_path, "dev")
+    found = gathered(points, tmp_path)
     assert found.keys() == {"task", "split", "figure", "protocol", "seeds", "unit", "lines"}
     assert found["unit"] == "sentences"
     assert (found["figure"], found["split"], found["seeds"]) == ("micro f1", "dev", [1, 2])
@@ -198,6 +203,20 @@ def test_a_point_says_its_scores_and_no_time(tmp_path):
     one = found["lines"]["a"][1]
     assert one.keys() == {"x", "folder", "mean", "deviation", "values", "interval"}
     assert (one["folder"], one["mean"], one["values"]) == ("a/nine", 0.55, [0.4, 0.6])
+
+
+@pytest.mark.parametrize("damage, sentence", [
+    (lambda text: text[:-20], "predictions.jsonl, line 5: is no prediction"),
+    (lambda text: text.replace('"tally"', '"sum"'), "predictions.jsonl, line 2: is no prediction"),
+    (lambda text: text.replace("dev", "test"), "predictions.jsonl: holds no prediction of dev"),
+    (lambda text: text.replace('"id": "c"', '"id": "d"'), "its seeds answer different items"),
+])  # fmt: skip
+def test_damaged_predictions_are_one_sentence(tmp_path, damage, sentence):
+    write_point(tmp_path / "p")
+    file = tmp_path / "p" / "seed-2" / "predictions.jsonl"
+    file.write_text(damage(file.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(InputError, match=sentence):
+        gathered([Point("a", 2, tmp_path, "p")], tmp_path)
 
 
 def drawn(*lines):
