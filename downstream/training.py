@@ -25,6 +25,10 @@ PREDICTION_TOKENS = 2048  # a prediction batch, padding included: larger ones le
 LAYER = re.compile(r"\.(?:layer|layers|albert_layer_groups)\.(\d+)\.")
 
 
+class Diverged(InputError):
+    """The model computes with what is no number any more: another rate is needed."""
+
+
 class Machine(NamedTuple):
     """Where and in which precision a model runs."""
 
@@ -160,7 +164,7 @@ def fit(
 
     Batches are drawn from `seed`; dropout comes from torch's global generator. `watch` is called after each epoch,
     which is one pass over the pieces, or as many updates as one over `epoch` pieces, but a hundredth at least of all.
-    Raises InputError where the loss is no number any more.
+    Raises Diverged where the loss is no number any more.
     """
     model, total = learned.model, num_updates(pieces, protocol, epoch)
     drawn = _passes(pieces, protocol.batch, random.Random(seed))
@@ -181,7 +185,7 @@ def fit(
                     break
             loss = torch.stack(losses).mean().item()
             if not math.isfinite(loss):
-                raise InputError(
+                raise Diverged(
                     f"the model has diverged (its loss is {loss} after {done} updates); lower the protocol's "
                     f"learning_rate of {protocol.learning_rate:g}, or its head_learning_rate."
                 )
