@@ -230,7 +230,10 @@ def _update(learned: Learned, pieces: list[Piece], optimizer, schedule, clip: fl
 
 @torch.no_grad()
 def predict(learned: Learned, pieces: list[Piece]) -> list[np.ndarray]:
-    """What the head reads of each piece, in the order given: a row a token, special tokens included, or one row."""
+    """What the head reads of each piece, in the order given: a row a token, special tokens included, or one row.
+
+    Raises Diverged where that is of no finite numbers: an update may leave such weights, and no loss after it may tell.
+    """
     model, head, padding, machine = learned
     model.eval()
     order = sorted(range(len(pieces)), key=lambda number: len(pieces[number].ids))
@@ -238,8 +241,12 @@ def predict(learned: Learned, pieces: list[Piece]) -> list[np.ndarray]:
     while order:
         size = max(1, PREDICTION_TOKENS // len(pieces[order[-1]].ids))
         order, chosen = order[:-size], order[-size:]
+        batch = collate([pieces[number] for number in chosen], padding, machine.device)
         with machine.autocast():
-            output = model(**collate([pieces[number] for number in chosen], padding, machine.device))
+            output = model(**batch)
+        logits = output[0][batch["attention_mask"].bool()] if head.per_token else output[0]
+        if not logits.isfinite().all():
+            raise Diverged("the model has diverged (its outputs are no finite numbers); train it with a lower rate.")
         for number, row in zip(chosen, head.read(output).cpu().numpy(), strict=True):
             found[number] = row[: len(pieces[number].ids)] if head.per_token else row
     return found
