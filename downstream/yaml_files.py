@@ -47,10 +47,10 @@ def value_as(value: object, kind: type, place: str) -> object:
     if not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted:
         names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
         raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")
-    if not typing.get_args(kind):  # whoever uses a plain dictionary checks what it holds
-        return value
     inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
-    if not all(isinstance(one, str) for one in inner):
+    allowed = [kind for one in typing.get_args(kind) for kind in typing.get_args(one) or (one,)]
+    # Whoever uses a plain dictionary checks what it holds.
+    if allowed and not all(type(one) in allowed for one in inner):
         raise InputError(f"{place} holds something other than words; put quotes around each of them.")
     return value
 
