@@ -22,16 +22,17 @@ def mapping_of(file: Path) -> dict:
     return values
 
 
-def built(cls: type, values: dict, file: Path):
-    """A dataclass of these values. Raises InputError for an unknown or missing key and a value of another type."""
-    known = {one.name: one for one in fields(cls)}
+def built(cls: type, values: dict, file: Path, places: dict[str, str] | None = None):
+    """A dataclass of these values. Raises InputError for an unknown or missing key and a value of another type, which
+    names the file, or the place of a key that `places` has one for."""
+    known, places = {one.name: one for one in fields(cls)}, dict.fromkeys(values, file) | (places or {})
     for key in values:
         if key not in known:
-            raise InputError(f"{file}: unknown key {key!r}; the known ones are {', '.join(known)}.")
+            raise InputError(f"{places[key]}: unknown key {key!r}; the known ones are {', '.join(known)}.")
     for name, one in known.items():
         if name not in values and one.default is MISSING and one.default_factory is MISSING:
             raise InputError(f"{file}: the key {name!r} is missing.")
-    return cls(**{key: value_as(values[key], known[key].type, f"{file}: {key}") for key in values})
+    return cls(**{key: value_as(values[key], known[key].type, f"{places[key]}: {key}") for key in values})
 
 
 def value_as(value: object, kind: type, place: str) -> object:
