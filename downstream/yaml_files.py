@@ -11,10 +11,30 @@ import yaml
 from downstream.files import InputError, read_text
 
 
+class KeysOnce(yaml.SafeLoader):
+    """Refuses a key that stands in a mapping twice, of which the last would count without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        """Raises InputError; the loader's `name` is that of the file."""
+        found = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in found:
+                raise InputError(
+                    f"{self.name}, line {key.start_mark.line + 1}: the key {key.value!r} stands there twice; keep one "
+                    "of them."
+                )
+            found.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def mapping_of(file: Path) -> dict:
-    """What a yaml file holds. Raises InputError for anything but `key: value` lines."""
+    """What a yaml file holds. Raises InputError for anything but `key: value` lines, and for a key that is there
+    twice."""
+    text = read_text(file)
     try:
-        values = yaml.safe_load(read_text(file))
+        loader = KeysOnce(text)
+        loader.name = str(file)
+        values = loader.get_single_data()
     except yaml.YAMLError as error:
         raise InputError(f"{file}: not yaml ({' '.join(str(error).split())}).") from None
     if not isinstance(values, dict):

@@ -100,6 +100,8 @@ def test_the_samples_types_are_the_papers(repository):
         ("max_tokens: long", "int is needed"),
         ("max_tokens: 4", "at least 8"),
         ("types: [", "not yaml"),
+        ("types: [a]\ntypes: [b]", "t.yaml, line 6: the key 'types' stands there twice; keep one of them."),
+        ("rename: {x: anatomy, y: anatomy, x: anatomy}", "line 6: the key 'x' stands there twice"),
     ],
 )
 def test_a_bad_recipe_is_one_sentence(folder, change, complaint):
