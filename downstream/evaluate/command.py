@@ -5,7 +5,7 @@ from pathlib import Path
 
 from downstream import report
 from downstream.evaluate.jobs import BASELINES, Job, plan
-from downstream.evaluate.pretraining import seen_before
+from downstream.evaluate.pretraining import refuse_undecodable, seen_before
 from downstream.evaluate.running import run
 from downstream.files import InputError
 from downstream.leakage import text_files
@@ -63,15 +63,27 @@ def main(argv: list[str] | None = None) -> None:
         print(f"{task}: no folder {folder} with its splits below {args.data}; left out")
     if not jobs:
         raise InputError(f"{args.data}: the data of no recipe of {args.recipes} are in it; see the recipes' `folder`.")
+    refuse_undecodable(args.pretraining_text)
     failed = run(jobs, args.jobs)
-    done = [job for job in jobs if job not in failed]
-    if done and args.pretraining_text:
-        seen_before(done, args.pretraining_text, args.output / "pretraining_text.json")
-    if done:
-        found = [str(args.output)] if args.pretraining_text else []
-        report.main([*(str(job.output) for job in done), *found, "--output", str(args.output)])
+    tell(args, [job for job in jobs if job not in failed], failed)
+
+
+def tell(args: argparse.Namespace, done: list[Job], failed: list[Job]) -> None:
+    """Write the report of what is done, whatever else went wrong; then raise InputError for that."""
+    wrong, found = [], []
     if failed:
-        raise InputError(f"{len(failed)} of {len(jobs)} did not end well: {_names(failed)}; mend, and run again.")
+        number = len(done) + len(failed)
+        wrong.append(f"{len(failed)} of {number} did not end well: {_names(failed)}; mend, and run again.")
+    if done and args.pretraining_text:
+        try:
+            seen_before(done, args.pretraining_text, args.output / "pretraining_text.json")
+            found.append(str(args.output))
+        except (InputError, OSError) as error:
+            wrong.append(f"The pretraining text is not in the report: {error}")
+    if done:
+        report.main([*(str(job.output) for job in done), *found, "--output", str(args.output)])
+    if wrong:
+        raise InputError(" ".join(wrong))
 
 
 def refuse(args: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tiny_models import write_roberta
 
 from downstream.evaluate import command
 from downstream.evaluate.jobs import BASELINES, Job, find, plan
@@ -129,6 +130,38 @@ def test_what_cannot_be_is_refused(place, more, words):
     with pytest.raises(InputError) as refused:
         command.main(given)
     assert words in str(refused.value)
+
+
+@pytest.fixture
+def reported(monkeypatch) -> list[list[str]]:
+    """What the report is called with, once for each command."""
+    found: list[list[str]] = []
+    monkeypatch.setattr(command.report, "main", found.append)
+    return found
+
+
+def test_text_that_is_not_utf8_is_refused_with_its_line_before_anything_is_trained(place, monkeypatch, tmp_path):
+    monkeypatch.setattr(command, "run", lambda *_: pytest.fail("trained"))
+    write_roberta(tmp_path / "encoder")
+    (tmp_path / "bad.txt").write_bytes("une ligne\nd’été\n".encode() + b"d'\xe9t\xe9\n")
+    given = [str(tmp_path / "encoder"), "--data", str(place / "data"), "--recipes", str(place / "recipes")]
+    with pytest.raises(InputError, match=r"bad.txt, line 3: 0xe9 is not UTF-8; convert the file"):
+        command.main([*given, "--pretraining-text", str(tmp_path / "bad.txt")])
+
+
+@pytest.mark.parametrize("error", [InputError("bad.txt: not UTF-8; convert it."), FileNotFoundError("bad.txt")])
+def test_the_report_is_written_where_the_pretraining_text_cannot_be_searched(place, monkeypatch, reported, error):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr(command, "seen_before", fails)
+    args = parsed(place, "--pretraining-text", "bad.txt")
+    first, second, third = plan(args)[0]
+    with pytest.raises(InputError) as said:
+        command.tell(args, [first, third], [second])
+    failed = f"1 of 3 did not end well: {second.recipe.stem} (encoder-tuned); mend, and run again."
+    assert str(said.value) == f"{failed} The pretraining text is not in the report: {error}"
+    assert reported == [[str(first.output), str(third.output), "--output", "out"]]
 
 
 def test_two_models_of_one_name_are_refused(place):
