@@ -49,6 +49,9 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
         help="trainings at a time, which share the cores; default 1",
     )
     parser.add_argument("--dev-only", action="store_true", help="do not read the test splits; to choose a model")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="throw away what earlier runs left in the outputs of these trainings"
+    )
     parser.add_argument("--output", type=Path, default=Path("runs/evaluate"), help="default runs/evaluate")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
     return parser.parse_args(argv)

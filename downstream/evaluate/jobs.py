@@ -111,6 +111,7 @@ def _job(args: argparse.Namespace, file: Path, recipe: Recipe, data: Path, name:
     command += ["--seeds", str(_seeds(args))] if _seeds(args) else []
     command += ["--dev-only"] * args.dev_only
     command += ["--device", args.device] if args.device != "auto" and _on_a_device(options) else []
+    command += ["--overwrite"] * args.overwrite
     return Job(file, data, name, command, output)
 
 

@@ -87,6 +87,12 @@ def test_a_command_has_what_it_was_asked_for(place):
     assert rnn.command == [recipe, "--baseline", "rnn", *named, *cpu]
 
 
+def test_overwrite_is_every_commands(place):
+    whole = plan(parsed(place, "--baselines", "all"))[0]
+    anew = plan(parsed(place, "--baselines", "all", "--overwrite"))[0]
+    assert [job.command for job in anew] == [[*job.command, "--overwrite"] for job in whole]
+
+
 def test_the_seeds_are_the_protocols_unless_they_are_given(place):
     assert "--seeds" not in plan(parsed(place))[0][0].command
     given = plan(parsed(place, "--quick", "--seeds", "3"))[0][0].command
