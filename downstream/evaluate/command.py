@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from downstream import report
+from downstream import models, report
 from downstream.evaluate.jobs import BASELINES, Job, plan
 from downstream.evaluate.pretraining import refuse_undecodable, seen_before
 from downstream.evaluate.running import run
@@ -66,6 +66,9 @@ def main(argv: list[str] | None = None) -> None:
         print(f"{task}: no folder {folder} with its splits below {args.data}; left out")
     if not jobs:
         raise InputError(f"{args.data}: the data of no recipe of {args.recipes} are in it; see the recipes' `folder`.")
+    for model in args.models:  # what each of its trainings would refuse
+        models.load_config(model)
+        models.load_tokenizer(model)
     refuse_undecodable(args.pretraining_text)
     failed = run(jobs, args.jobs)
     tell(args, [job for job in jobs if job not in failed], failed)

@@ -175,6 +175,17 @@ def test_two_models_of_one_name_are_refused(place):
         command.main(["a/model", "b/model", "--data", str(place), "--recipes", str(place / "recipes")])
 
 
+def test_models_that_cannot_be_used_are_refused_before_any_training(place, monkeypatch, tmp_path):
+    monkeypatch.setattr(command, "run", lambda *_: pytest.fail("trained"))
+    write_roberta(tmp_path / "one")
+    given = [str(tmp_path / "one"), "nowhere/two", "--data", str(place / "data"), "--recipes", str(place / "recipes")]
+    with pytest.raises(InputError, match=r"^nowhere/two: no config.json in it"):
+        command.main(given)
+    (tmp_path / "one" / "tokenizer.json").write_text("{")
+    with pytest.raises(InputError, match=r"one/tokenizer.json: not usable"):
+        command.main(given)
+
+
 def test_a_score_that_the_report_would_refuse_is_a_failure_of_its_own(tmp_path):
     (tmp_path / "metrics.json").write_text('{"task": "t", "test": {}}')
     well, said = _ending(Job(tmp_path / "t.yaml", tmp_path, "m", [], tmp_path), 0, 1)
