@@ -186,6 +186,18 @@ def test_models_that_cannot_be_used_are_refused_before_any_training(place, monke
         command.main(given)
 
 
+def test_two_trainings_with_one_output_are_refused(place):
+    args = parsed(place, "--baselines", "random", "--only", "spans")
+    args.models = [Path("a/one"), Path("a/one-random")]
+    with pytest.raises(
+        InputError, match=r"spans.yaml \(one-random-tuned\) and .*spans.yaml \(one-random-tuned\): both"
+    ):
+        plan(args)
+    (place / "recipes" / "again.yaml").write_text(recipe_of("spans", KINDS["spans"]))
+    with pytest.raises(InputError, match=r"both would be written to out/spans/encoder-tuned; give one of the recipes"):
+        plan(parsed(place))
+
+
 def test_a_score_that_the_report_would_refuse_is_a_failure_of_its_own(tmp_path):
     (tmp_path / "metrics.json").write_text('{"task": "t", "test": {}}')
     well, said = _ending(Job(tmp_path / "t.yaml", tmp_path, "m", [], tmp_path), 0, 1)
