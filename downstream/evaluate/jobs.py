@@ -116,7 +116,10 @@ def learners(args: argparse.Namespace, wanted: list[str], family: str) -> Iterat
             yield f"{name}-cosine", [*given, "--cosine"]
     for name, kind in baselines.BASELINES.items():
         if name in wanted and family in kind.families:
-            yield name, ["--baseline", name]
+            if args.quick and issubclass(kind, OverWords):
+                yield f"{name}-quick", ["--baseline", name, "--protocol", "vectors_quick"]
+            else:
+                yield name, ["--baseline", name]
 
 
 def _job(args: argparse.Namespace, file: Path, recipe: Recipe, data: Path, name: str, options: list[str]) -> Job:
@@ -135,5 +138,5 @@ def _seeds(args: argparse.Namespace) -> int | None:
 
 
 def _on_a_device(options: list[str]) -> bool:
-    kind: type[Learner] | None = baselines.BASELINES.get(options[-1]) if options[0] == "--baseline" else None
+    kind: type[Learner] | None = baselines.BASELINES.get(options[1]) if options[0] == "--baseline" else None
     return kind is None or issubclass(kind, OverWords)

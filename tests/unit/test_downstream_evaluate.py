@@ -83,8 +83,17 @@ def test_a_command_has_what_it_was_asked_for(place):
     assert encoder.command == [recipe, "--model", "models/encoder", "--protocol", "quick", *named, *cpu]
     named = [word.format("majority") for word in common]
     assert majority.command == [recipe, "--baseline", "majority", *named]
-    named = [word.format("rnn") for word in common]
-    assert rnn.command == [recipe, "--baseline", "rnn", *named, *cpu]
+    named = [word.format("rnn-quick") for word in common]
+    assert rnn.command == [recipe, "--baseline", "rnn", "--protocol", "vectors_quick", *named, *cpu]
+
+
+def test_a_quick_look_has_a_budget_for_networks_over_vectors_too(place):
+    jobs = plan(parsed(place, "--baselines", "all", "--quick", "--only", "texts", "--device", "cpu"))[0]
+    names = ["majority", "tfidf_svm", "cnn-quick", "rnn-quick"]
+    assert [job.learner for job in jobs][3:] == names
+    for name, job in zip(names, jobs[3:], strict=True):
+        network = name.endswith("quick")
+        assert (job.command[3:5] == ["--protocol", "vectors_quick"]) == network == ("--device" in job.command)
 
 
 def test_overwrite_is_every_commands(place):
