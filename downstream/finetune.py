@@ -24,7 +24,7 @@ from downstream.splits import Splits, read_folds, with_fewer
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
 
-NETWORKS = "vectors"  # the protocol of baselines that are networks
+NETWORKS = "vectors"  # the default of baselines that are networks
 DEFAULT_PROTOCOL = "tuned"  # made for what most users have: small corpora, and encoders of any size
 
 
@@ -32,7 +32,11 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m downstream.finetune", description=__doc__.split("\n\n")[0])
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", type=Path, help="a local Hugging Face folder with a fast tokenizer")
-    source.add_argument("--baseline", choices=list(BASELINES), help="learn the task without an encoder")
+    source.add_argument(
+        "--baseline",
+        choices=list(BASELINES),
+        help=f"learn the task without an encoder (cnn, rnn: --protocol {NETWORKS})",
+    )
     source.add_argument("--check", action="store_true", help="only read the recipe and its data; say what they hold")
     weights = add_options(parser)
     weights.add_argument(
@@ -64,7 +68,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--output",
         type=Path,
-        help="default runs/finetune/TASK-PROTOCOL[-SETTING]-MODEL, or runs/finetune/TASK-BASELINE[-SETTING]",
+        help="default runs/finetune/TASK-PROTOCOL[-SETTING]-MODEL, or runs/finetune/TASK-BASELINE[-PROTOCOL][-SETTING]",
     )
     parser.add_argument("--dev-only", action="store_true", help="do not read the test split; to choose settings")
     parser.add_argument("--overwrite", action="store_true", help="throw away what an earlier run left in the output")
@@ -118,8 +122,9 @@ def names_of(task: Task) -> tuple[str, str]:
 def choice_of(args: argparse.Namespace, task: Task) -> Choice:
     """The protocol and how its settings were chosen. Raises InputError for two choices at once."""
     if args.baseline:
-        protocol = load_protocol(args.recipe, NETWORKS, args.set, names_of(task))
-        return Choice(f"baseline {args.baseline}", protocol, args.set)
+        protocol = load_protocol(args.recipe, args.protocol or NETWORKS, args.set, names_of(task))
+        name = f"baseline {args.baseline}" + (f" ({args.protocol})" if args.protocol else "")
+        return Choice(name, protocol, args.set)
     if args.selection is None:
         name = args.protocol or DEFAULT_PROTOCOL
         protocol = load_protocol(args.recipe, name, args.set, names_of(task))
@@ -185,6 +190,11 @@ def set_up(args: argparse.Namespace, task: Task) -> Experiment:
 
 def refuse_open(args: argparse.Namespace, choice: Choice) -> None:
     """Raises InputError for a protocol that leaves something to be chosen."""
+    if choice.protocol.grid and args.baseline:
+        raise InputError(
+            f"--protocol {args.protocol}: it leaves {', '.join(choice.protocol.grid)} to be chosen on dev, and no "
+            "search is of baselines; choose another protocol."
+        )
     if choice.protocol.grid:
         raise InputError(
             f"--protocol {choice.name}: it leaves {', '.join(choice.protocol.grid)} to be chosen on dev; run python -m "
@@ -207,7 +217,7 @@ def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:
 def default_output(args: argparse.Namespace, task: Task, choice: Choice | None) -> Path:
     """choice: None for a baseline that has no protocol."""
     if args.baseline:
-        parts = [task.recipe.task, args.baseline, *args.set]
+        parts = [task.recipe.task, args.baseline, *([args.protocol] if args.protocol else []), *args.set]
     elif choice is None:
         parts = [task.recipe.task, "cosine", args.model.resolve().name]
     else:

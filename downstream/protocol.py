@@ -49,29 +49,34 @@ class Protocol:
         """With one point's settings, nothing left to choose."""
         return replace(self, grid={}, **settings)
 
-    def check(self, file: Path) -> None:
-        """Raises InputError for a value out of range."""
+    def check(self, file: Path, by_hand: dict[str, str]) -> None:
+        """Raises InputError for a value out of range, which names the file, or the option that the key is set by."""
+
+        def refuse(key: str, complaint: str) -> None:
+            raise InputError(f"{by_hand.get(key, file)}: {complaint}")
+
         if (self.epochs is None) == (self.updates is None):
-            raise InputError(f"{file}: give either epochs or updates (null leaves one out).")
+            last = "updates" if "updates" in by_hand else "epochs"
+            refuse(last, "give either epochs or updates (null leaves one out).")
         counts = ("batch", "epochs", "patience", "updates", "warmup_updates", "seeds", "training_tokens", "dev_items")
         for key in counts:
             if getattr(self, key) is not None and getattr(self, key) < 1:
-                raise InputError(f"{file}: {key} is {getattr(self, key)}; it starts at 1.")
+                refuse(key, f"{key} is {getattr(self, key)}; it starts at 1.")
         if self.weight_decay < 0:
-            raise InputError(f"{file}: weight_decay is {self.weight_decay}; it is at least 0, and 0 is none.")
+            refuse("weight_decay", f"weight_decay is {self.weight_decay}; it is at least 0, and 0 is none.")
         for key in ("learning_rate", "head_learning_rate", "clip"):
             if getattr(self, key) is not None and getattr(self, key) <= 0:
-                raise InputError(f"{file}: {key} is {getattr(self, key)}; it is above 0.")
+                refuse(key, f"{key} is {getattr(self, key)}; it is above 0.")
         if not 0 <= self.warmup <= 1:
-            raise InputError(f"{file}: warmup is {self.warmup}; it is a share of the updates, 0 to 1.")
+            refuse("warmup", f"warmup is {self.warmup}; it is a share of the updates, 0 to 1.")
         if not 0 <= (self.dropout or 0) < 1:
-            raise InputError(f"{file}: dropout is {self.dropout}; it is a share, at least 0 and below 1.")
+            refuse("dropout", f"dropout is {self.dropout}; it is a share, at least 0 and below 1.")
         if not 0 < self.layer_decay <= 1:
-            raise InputError(f"{file}: layer_decay is {self.layer_decay}; it is above 0, and 1 is none.")
+            refuse("layer_decay", f"layer_decay is {self.layer_decay}; it is above 0, and 1 is none.")
         if self.keep not in ("best", "last"):
-            raise InputError(f"{file}: keep is {self.keep!r}; choose best or last.")
+            refuse("keep", f"keep is {self.keep!r}; choose best or last.")
         if self.max_tokens is not None and self.max_tokens < SHORTEST:
-            raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least {SHORTEST}.")
+            refuse("max_tokens", f"max_tokens is {self.max_tokens}; a sequence needs at least {SHORTEST}.")
 
 
 def load_protocol(
@@ -89,15 +94,20 @@ def load_protocol(
     """
     file = _protocol_file(recipe_file, name)
     set_by_hand = dict(_change(change) for change in changes)
+    by_hand = {change.partition("=")[0]: f"--set {change}" for change in changes}
     values = mapping_of(file) | set_by_hand
-    lists = _lists(values.pop("grid", {}), file) | (grid or {})
+    lists = _lists(values.pop("grid", {}), by_hand.get("grid", file)) | (grid or {})
     lists = {key: options for key, options in lists.items() if key not in set_by_hand}
     lists = {key: _options(key, _for_task(value, names, f"{file}: grid: {key}"), file) for key, value in lists.items()}
-    values = {key: _for_task(value, names, f"{file}: {key}") for key, value in values.items() if key not in lists}
+    values = {
+        key: _for_task(value, names, f"{by_hand.get(key, file)}: {key}")
+        for key, value in values.items()
+        if key not in lists
+    }
     values |= {key: options[0] for key, options in lists.items()}
-    protocol = replace(built(Protocol, values, file), grid=lists)
+    protocol = replace(built(Protocol, values, file, by_hand), grid=lists)
     for point in protocol.points:
-        protocol.settled(point).check(file)
+        protocol.settled(point).check(file, by_hand)
     return protocol
 
 
@@ -128,9 +138,9 @@ def _change(change: str) -> tuple[str, object]:
     return key, yaml_value(value, f"--set {change}")
 
 
-def _lists(grid: object, file: Path) -> dict:
+def _lists(grid: object, place: object) -> dict:
     if not isinstance(grid, dict):
-        raise InputError(f"{file}: grid is {grid!r}; write a list of values under each key.")
+        raise InputError(f"{place}: grid is {grid!r}; write a list of values under each key.")
     return grid
 
 

@@ -22,11 +22,11 @@ from downstream.finetune import DEFAULT_PROTOCOL, add_options, conditions_of, li
 from downstream.learners.base import Epoch, Watch
 from downstream.learners.encoder import Encoder, Start
 from downstream.protocol import Protocol, load_protocol
-from downstream.selection import Choice
+from downstream.selection import STATES, Choice
 from downstream.splits import Splits, read_folds
 from downstream.tasks import load_task
 from downstream.tasks.base import Encoded, Task
-from downstream.training import Machine, num_epochs
+from downstream.training import Diverged, Machine, num_epochs
 from downstream.trials import FEWEST, FIRST, HALFWAY, Behind, Plan, best, finished, held, open_study, run_trial
 from downstream.yaml_files import yaml_value
 
@@ -53,7 +53,7 @@ class Trainer:
         """State, figures on dev by seed (the mean over folds), epochs in all, seconds.
 
         Given up is a trial only in its first training, the others show how far seeds differ; its figure is the best
-        until then.
+        until then. One that diverges, in any of its trainings, has no figure.
         """
         started = time.perf_counter()
         self.learner.protocol = self.protocol.settled(settings)
@@ -77,6 +77,8 @@ class Trainer:
             )
         except GivenUp:
             state, figures = "pruned", [max(one.dev for one in seen)]
+        except Diverged:
+            state, figures = "diverged", []
         seconds = round(time.perf_counter() - started, 1)
         return {"state": state, "dev": figures, "epochs": len(seen), "seconds": seconds}
 
@@ -203,8 +205,9 @@ def run_trials(study, plan: Plan, train: Trainer) -> None:
 def line(trial, number: int, plan: Plan) -> str:
     """What is said of a trial when it is finished."""
     notes = trial.user_attrs["notes"]
+    figure = f"{statistics.fmean(notes['dev']):.4f} on dev, " if notes["dev"] else ""
     return (
-        f"trial {number}/{plan.num_trials}: {shown(trial.params)}: {statistics.fmean(notes['dev']):.4f} on dev, "
+        f"trial {number}/{plan.num_trials}: {shown(trial.params)}: {figure}"
         f"{notes['state']} after {notes['epochs']} epochs, {notes['seconds']:.0f} s"
     )
 
@@ -216,18 +219,18 @@ def shown(settings: dict) -> str:
 
 
 def table(record: dict) -> str:
-    """Markdown, a row a trial, the best first; those given up last."""
+    """Markdown, a row a trial, the best first; then those given up, and those that diverged, which have no figure."""
     keys = list(record["settings"])
 
     def rank(trial: dict) -> tuple:
-        figure = statistics.fmean(trial["dev"])
-        return trial["state"] == "pruned", math.isnan(figure), -figure
+        figure = statistics.fmean(trial["dev"] or [math.nan])
+        return STATES.index(trial["state"]), math.isnan(figure), -figure
 
     lines = [f"| {' | '.join(keys)} | on dev | | epochs | seconds |", "|---" * (len(keys) + 4) + "|"]
     for trial in sorted(record["trials"], key=rank):
         values = [f"{value:g}" if isinstance(value, float) else str(value) for value in trial["settings"].values()]
         spread = f" ± {statistics.stdev(trial['dev']):.4f}" if len(trial["dev"]) > 1 else ""
-        figure = f"{statistics.fmean(trial['dev']):.4f}{spread}"
+        figure = f"{statistics.fmean(trial['dev']):.4f}{spread}" if trial["dev"] else "-"
         lines.append(f"| {' | '.join(values)} | {figure} | {trial['state']} | {trial['epochs']} | {trial['seconds']} |")
     return "\n".join(lines) + f"\n\nchosen: {shown(record['settings'])} ({record['dev']:.4f} on dev)\n"
 

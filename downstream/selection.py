@@ -10,6 +10,7 @@ from downstream.protocol import Protocol
 
 SEARCHED_FOR = ("task", "recipe", "model", "max_tokens", "data_sha256", "protocol")  # a selection holds for these only
 SUMMARY = ("sampler", "sampler_seed", "seeds", "grid", "settings", "dev", "num_points")
+STATES = ("complete", "pruned", "diverged")  # how a trial ended
 OBJECTS, LISTS = ("model", "protocol", "grid", "settings"), ("data_sha256", "trials")  # what is opened of a selection
 
 
@@ -39,7 +40,7 @@ class Choice:
         if self.record is None:
             return {"by": f"protocol {self.name}, as it stands"}
         states = [trial["state"] for trial in self.record["trials"]]
-        counts = {state: states.count(state) for state in ("complete", "pruned")}
+        counts = {state: states.count(state) for state in STATES}
         return {"by": "search", **{key: self.record[key] for key in SUMMARY}, "trials": counts}
 
 

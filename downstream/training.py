@@ -25,6 +25,10 @@ PREDICTION_TOKENS = 2048  # a prediction batch, padding included: larger ones le
 LAYER = re.compile(r"\.(?:layer|layers|albert_layer_groups)\.(\d+)\.")
 
 
+class Diverged(InputError):
+    """The model computes with what is no number any more: another rate is needed."""
+
+
 class Machine(NamedTuple):
     """Where and in which precision a model runs."""
 
@@ -160,7 +164,7 @@ def fit(
 
     Batches are drawn from `seed`; dropout comes from torch's global generator. `watch` is called after each epoch,
     which is one pass over the pieces, or as many updates as one over `epoch` pieces, but a hundredth at least of all.
-    Raises InputError where the loss is no number any more.
+    Raises Diverged where the loss is no number any more.
     """
     model, total = learned.model, num_updates(pieces, protocol, epoch)
     drawn = _passes(pieces, protocol.batch, random.Random(seed))
@@ -181,7 +185,7 @@ def fit(
                     break
             loss = torch.stack(losses).mean().item()
             if not math.isfinite(loss):
-                raise InputError(
+                raise Diverged(
                     f"the model has diverged (its loss is {loss} after {done} updates); lower the protocol's "
                     f"learning_rate of {protocol.learning_rate:g}, or its head_learning_rate."
                 )
@@ -226,7 +230,10 @@ def _update(learned: Learned, pieces: list[Piece], optimizer, schedule, clip: fl
 
 @torch.no_grad()
 def predict(learned: Learned, pieces: list[Piece]) -> list[np.ndarray]:
-    """What the head reads of each piece, in the order given: a row a token, special tokens included, or one row."""
+    """What the head reads of each piece, in the order given: a row a token, special tokens included, or one row.
+
+    Raises Diverged where that is of no finite numbers: an update may leave such weights, and no loss after it may tell.
+    """
     model, head, padding, machine = learned
     model.eval()
     order = sorted(range(len(pieces)), key=lambda number: len(pieces[number].ids))
@@ -234,8 +241,12 @@ def predict(learned: Learned, pieces: list[Piece]) -> list[np.ndarray]:
     while order:
         size = max(1, PREDICTION_TOKENS // len(pieces[order[-1]].ids))
         order, chosen = order[:-size], order[-size:]
+        batch = collate([pieces[number] for number in chosen], padding, machine.device)
         with machine.autocast():
-            output = model(**collate([pieces[number] for number in chosen], padding, machine.device))
+            output = model(**batch)
+        logits = output[0][batch["attention_mask"].bool()] if head.per_token else output[0]
+        if not logits.isfinite().all():
+            raise Diverged("the model has diverged (its outputs are no finite numbers); train it with a lower rate.")
         for number, row in zip(chosen, head.read(output).cpu().numpy(), strict=True):
             found[number] = row[: len(pieces[number].ids)] if head.per_token else row
     return found

@@ -116,8 +116,8 @@ def finished(study: optuna.Study) -> list[FrozenTrial]:
 def run_trial(study: optuna.Study, plan: Plan, train: Callable[[dict, Behind], dict]) -> None:
     """Run the next one.
 
-    train: takes settings; returns what is to be noted: the `state` (complete or pruned), `dev`, the figures that are
-    averaged, and more.
+    train: takes settings; returns what is to be noted: the `state` (selection.STATES), `dev`, the figures that are
+    averaged, none of a trial that diverged, and more.
     """
     if not study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
         study.enqueue_trial(next_point(study, plan))
@@ -129,8 +129,8 @@ def run_trial(study: optuna.Study, plan: Plan, train: Callable[[dict, Behind], d
 
     notes = train(trial.params, behind)
     trial.set_user_attr("notes", notes)
-    figure = math.fsum(notes["dev"]) / len(notes["dev"])
-    if notes["state"] == "pruned" or math.isnan(figure):  # nan: of constant answers there is no correlation
+    figure = math.fsum(notes["dev"]) / len(notes["dev"]) if notes["dev"] else math.nan
+    if notes["state"] != "complete" or math.isnan(figure):  # nan: of constant answers there is no correlation
         study.tell(trial, state=TrialState.PRUNED)
     else:
         study.tell(trial, figure)
@@ -167,5 +167,9 @@ def best(study: optuna.Study, plan: Plan) -> FrozenTrial:
     """The best on dev; of equals the first point of the grid. Raises InputError if no trial has a figure."""
     complete = study.get_trials(states=(TrialState.COMPLETE,))
     if not complete:
-        raise InputError("no settings have a figure on dev; search other ones.")
+        diverged = sum(trial.user_attrs["notes"]["state"] == "diverged" for trial in finished(study))
+        raise InputError(
+            f"no settings have a figure on dev ({diverged} of {len(finished(study))} trials diverged); search other "
+            "ones, lower rates where the model diverges."
+        )
     return max(complete, key=lambda trial: (trial.value, -plan.points.index(trial.params)))

@@ -11,10 +11,30 @@ import yaml
 from downstream.files import InputError, read_text
 
 
+class KeysOnce(yaml.SafeLoader):
+    """Refuses a key that stands in a mapping twice, of which the last would count without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        """Raises InputError; the loader's `name` is that of the file."""
+        found = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in found:
+                raise InputError(
+                    f"{self.name}, line {key.start_mark.line + 1}: the key {key.value!r} stands there twice; keep one "
+                    "of them."
+                )
+            found.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def mapping_of(file: Path) -> dict:
-    """What a yaml file holds. Raises InputError for anything but `key: value` lines."""
+    """What a yaml file holds. Raises InputError for anything but `key: value` lines, and for a key that is there
+    twice."""
+    text = read_text(file)
     try:
-        values = yaml.safe_load(read_text(file))
+        loader = KeysOnce(text)
+        loader.name = str(file)
+        values = loader.get_single_data()
     except yaml.YAMLError as error:
         raise InputError(f"{file}: not yaml ({' '.join(str(error).split())}).") from None
     if not isinstance(values, dict):
@@ -22,16 +42,17 @@ def mapping_of(file: Path) -> dict:
     return values
 
 
-def built(cls: type, values: dict, file: Path):
-    """A dataclass of these values. Raises InputError for an unknown or missing key and a value of another type."""
-    known = {one.name: one for one in fields(cls)}
+def built(cls: type, values: dict, file: Path, places: dict[str, str] | None = None):
+    """A dataclass of these values. Raises InputError for an unknown or missing key and a value of another type, which
+    names the file, or the place of a key that `places` has one for."""
+    known, places = {one.name: one for one in fields(cls)}, dict.fromkeys(values, file) | (places or {})
     for key in values:
         if key not in known:
-            raise InputError(f"{file}: unknown key {key!r}; the known ones are {', '.join(known)}.")
+            raise InputError(f"{places[key]}: unknown key {key!r}; the known ones are {', '.join(known)}.")
     for name, one in known.items():
         if name not in values and one.default is MISSING and one.default_factory is MISSING:
             raise InputError(f"{file}: the key {name!r} is missing.")
-    return cls(**{key: value_as(values[key], known[key].type, f"{file}: {key}") for key in values})
+    return cls(**{key: value_as(values[key], known[key].type, f"{places[key]}: {key}") for key in values})
 
 
 def value_as(value: object, kind: type, place: str) -> object:
@@ -47,10 +68,10 @@ def value_as(value: object, kind: type, place: str) -> object:
     if not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted:
         names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
         raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")
-    if not typing.get_args(kind):  # whoever uses a plain dictionary checks what it holds
-        return value
     inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
-    if not all(isinstance(one, str) for one in inner):
+    allowed = [kind for one in typing.get_args(kind) for kind in typing.get_args(one) or (one,)]
+    # Whoever uses a plain dictionary checks what it holds.
+    if allowed and not all(type(one) in allowed for one in inner):
         raise InputError(f"{place} holds something other than words; put quotes around each of them.")
     return value
 

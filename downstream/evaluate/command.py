@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from downstream import report
+from downstream import models, report
 from downstream.evaluate.jobs import BASELINES, Job, plan
-from downstream.evaluate.pretraining import seen_before
+from downstream.evaluate.pretraining import refuse_undecodable, seen_before
 from downstream.evaluate.running import run
 from downstream.files import InputError
 from downstream.leakage import text_files
@@ -49,6 +49,9 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
         help="trainings at a time, which share the cores; default 1",
     )
     parser.add_argument("--dev-only", action="store_true", help="do not read the test splits; to choose a model")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="throw away what earlier runs left in the outputs of these trainings"
+    )
     parser.add_argument("--output", type=Path, default=Path("runs/evaluate"), help="default runs/evaluate")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
     return parser.parse_args(argv)
@@ -63,15 +66,30 @@ def main(argv: list[str] | None = None) -> None:
         print(f"{task}: no folder {folder} with its splits below {args.data}; left out")
     if not jobs:
         raise InputError(f"{args.data}: the data of no recipe of {args.recipes} are in it; see the recipes' `folder`.")
+    for model in args.models:  # what each of its trainings would refuse
+        models.load_config(model)
+        models.load_tokenizer(model)
+    refuse_undecodable(args.pretraining_text)
     failed = run(jobs, args.jobs)
-    done = [job for job in jobs if job not in failed]
-    if done and args.pretraining_text:
-        seen_before(done, args.pretraining_text, args.output / "pretraining_text.json")
-    if done:
-        found = [str(args.output)] if args.pretraining_text else []
-        report.main([*(str(job.output) for job in done), *found, "--output", str(args.output)])
+    tell(args, [job for job in jobs if job not in failed], failed)
+
+
+def tell(args: argparse.Namespace, done: list[Job], failed: list[Job]) -> None:
+    """Write the report of what is done, whatever else went wrong; then raise InputError for that."""
+    wrong, found = [], []
     if failed:
-        raise InputError(f"{len(failed)} of {len(jobs)} did not end well: {_names(failed)}; mend, and run again.")
+        number = len(done) + len(failed)
+        wrong.append(f"{len(failed)} of {number} did not end well: {_names(failed)}; mend, and run again.")
+    if done and args.pretraining_text:
+        try:
+            seen_before(done, args.pretraining_text, args.output / "pretraining_text.json")
+            found.append(str(args.output))
+        except (InputError, OSError) as error:
+            wrong.append(f"The pretraining text is not in the report: {error}")
+    if done:
+        report.main([*(str(job.output) for job in done), *found, "--output", str(args.output)])
+    if wrong:
+        raise InputError(" ".join(wrong))
 
 
 def refuse(args: argparse.Namespace) -> None:

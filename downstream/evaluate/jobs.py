@@ -32,7 +32,8 @@ class Job(NamedTuple):
 def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
     """What is to be done; and the folders that were not found, by task.
 
-    Raises InputError for a task asked for that has no recipe, a baseline that nobody knows, models of one name.
+    Raises InputError for a task asked for that has no recipe, a baseline that nobody knows, models of one name, and
+    trainings that would write to one place.
     """
     wanted = _baselines(args.baselines)
     _refuse_one_name(args.models)
@@ -54,6 +55,7 @@ def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
             missing[recipe.task] = recipe.folder
         else:
             jobs += [_job(args, file, recipe, data, *asked) for asked in learners(args, wanted, recipe.kind)]
+    _refuse_one_output(jobs)
     return jobs, missing
 
 
@@ -76,6 +78,18 @@ def _refuse_one_name(models: list[Path]) -> None:
         other = seen.setdefault(model.resolve().name, model)
         if other is not model:
             raise InputError(f"{other} and {model}: folders of one name, which tables tell models by; rename one.")
+
+
+def _refuse_one_output(jobs: list[Job]) -> None:
+    """Two recipes may be of one `task`, and a model be called as another one with random weights."""
+    seen: dict[Path, Job] = {}
+    for job in jobs:
+        other = seen.setdefault(job.output, job)
+        if other is not job:
+            raise InputError(
+                f"{other.recipe} ({other.learner}) and {job.recipe} ({job.learner}): both would be written to "
+                f"{job.output}; give one of the recipes another task, or one of the models' folders another name."
+            )
 
 
 def find(recipe: Recipe, root: Path) -> Path | None:
@@ -102,7 +116,10 @@ def learners(args: argparse.Namespace, wanted: list[str], family: str) -> Iterat
             yield f"{name}-cosine", [*given, "--cosine"]
     for name, kind in baselines.BASELINES.items():
         if name in wanted and family in kind.families:
-            yield name, ["--baseline", name]
+            if args.quick and issubclass(kind, OverWords):
+                yield f"{name}-quick", ["--baseline", name, "--protocol", "vectors_quick"]
+            else:
+                yield name, ["--baseline", name]
 
 
 def _job(args: argparse.Namespace, file: Path, recipe: Recipe, data: Path, name: str, options: list[str]) -> Job:
@@ -111,6 +128,7 @@ def _job(args: argparse.Namespace, file: Path, recipe: Recipe, data: Path, name:
     command += ["--seeds", str(_seeds(args))] if _seeds(args) else []
     command += ["--dev-only"] * args.dev_only
     command += ["--device", args.device] if args.device != "auto" and _on_a_device(options) else []
+    command += ["--overwrite"] * args.overwrite
     return Job(file, data, name, command, output)
 
 
@@ -120,5 +138,5 @@ def _seeds(args: argparse.Namespace) -> int | None:
 
 
 def _on_a_device(options: list[str]) -> bool:
-    kind: type[Learner] | None = baselines.BASELINES.get(options[-1]) if options[0] == "--baseline" else None
+    kind: type[Learner] | None = baselines.BASELINES.get(options[1]) if options[0] == "--baseline" else None
     return kind is None or issubclass(kind, OverWords)

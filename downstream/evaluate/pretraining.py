@@ -5,10 +5,25 @@ from pathlib import Path
 from tqdm import tqdm
 
 from downstream.evaluate.jobs import Job
-from downstream.files import read_json, write_json
+from downstream.files import InputError, read_json, write_json
 from downstream.leakage import COMPARED, Sought, in_files, text_files
 from downstream.splits import read_folds
 from downstream.tasks import load_task
+
+
+def refuse_undecodable(paths: list[Path]) -> None:
+    """Read the text once through: in a search after hours of training, a bad byte would come late. Raises InputError
+    with the line that is not UTF-8."""
+    for file in tqdm(text_files(paths), desc="reading", unit=" files of pretraining text", leave=False):
+        with open(file, "rb") as handle:
+            for number, line in enumerate(handle, 1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise InputError(
+                        f"{file}, line {number}: 0x{line[error.start]:02x} is not UTF-8; convert the file, for example "
+                        "with iconv -f latin1 -t utf-8."
+                    ) from None
 
 
 def seen_before(jobs: list[Job], paths: list[Path], output: Path) -> None:

@@ -55,7 +55,7 @@ def _used(kind: type[Learner]) -> set[str]:
         return ON_A_MACHINE | {"--protocol", "--set", "--selection", "--random-init", "--frozen"}
     if kind is EncoderCosine:
         return ON_A_MACHINE | {"--cosine"}
-    return ON_A_MACHINE | {"--set", "--vectors-text"} if issubclass(kind, OverWords) else set()
+    return ON_A_MACHINE | {"--protocol", "--set", "--vectors-text"} if issubclass(kind, OverWords) else set()
 
 
 def learner_of(args: argparse.Namespace, task: Task, kind: type[Learner], protocol: Protocol | None) -> Learner:

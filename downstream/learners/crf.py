@@ -50,7 +50,8 @@ class Crf(Baseline):
             file = Path(folder, "model")
             trainer.train(str(file))
             self.models.append(file.read_bytes())
-        self.num_weights += trainer.logparser.last_iteration["active_features"]
+        if trainer.logparser.last_iteration:  # of one tag alone there is nothing to learn, and it is every answer
+            self.num_weights += trainer.logparser.last_iteration["active_features"]
 
     def answer(self, encoded: Encoded) -> list[list[list[Span]]]:
         """Spans in words, a list for each layer."""

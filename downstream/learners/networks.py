@@ -79,7 +79,7 @@ class Recurrence(OverVectors):
 
 
 def _parts(mask: torch.Tensor, types: torch.Tensor | None) -> list[torch.Tensor]:
-    """Where the text stands, or each of two: (batch, tokens). None is empty, for each has an edge."""
+    """Where the text stands, or each of two: (batch, tokens). No part is empty, for each has an edge."""
     if types is None:
         return [mask.bool()]
     return [mask.bool() & (types == number) for number in (0, 1)]

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from downstream.files import InputError, read_text
+from downstream.learners.base import Epoch, Watch, unwatched
 from downstream.learners.baseline import OF_TEXTS, conditions_of
 from downstream.learners.networks import Convolutions, Recurrence
 from downstream.learners.trained import Trained
@@ -55,10 +56,26 @@ class OverWords(Trained):
     def network(self, vectors: torch.Tensor, head: Head, pairs: bool) -> nn.Module:
         """Before training."""
 
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+        """As all that are trained; it reads pairs where training has one."""
+        self.pairs = any(piece.types for piece in train.pieces)
+        return super().fit(self._paired(train), dev, seed, watch)
+
+    def _paired(self, encoded: Encoded) -> Encoded:
+        """Where it reads pairs, a text without a second (a question without snippets) is one beside an empty text."""
+        if not self.pairs:
+            return encoded
+        end = self.frame.pair[2]
+        pieces = [
+            one if one.types else dataclasses.replace(one, ids=one.ids + end, types=[0] * len(one.ids) + [1] * len(end))
+            for one in encoded.pieces
+        ]
+        return dataclasses.replace(encoded, pieces=pieces)
+
     def built(self, head: Head, train: Encoded) -> nn.Module:
         """Vectors first, which draw from their own seed."""
         self.vectors = self._vectors_of(train)
-        return self.network(self._rows(), head, any(piece.types for piece in train.pieces))
+        return self.network(self._rows(), head, self.pairs)
 
     def _vectors_of(self, train: Encoded) -> Vectors:
         lines = self.lines
@@ -77,7 +94,7 @@ class OverWords(Trained):
         if len(self.tokenizer) > self.model.words.num_embeddings:
             rows = self._rows().to(self.machine.device)
             self.model.words = nn.Embedding.from_pretrained(rows, freeze=True, padding_idx=Words.PADDING)
-        return super().answer(encoded)
+        return super().answer(self._paired(encoded))
 
     @property
     def num_parameters(self) -> int:

@@ -28,6 +28,7 @@ from downstream.readers import (
     squad,
     tables,
 )
+from downstream.yaml_files import value_as
 
 ENTITIES = {"brat": brat.read, "ddi": ddi.read, "iob": iob.read, "jsonl": jsonl.read}
 
@@ -51,12 +52,19 @@ READING = {"squad": squad.read, "bioasq": bioasq.read_questions}
 
 
 def check_settings(read: Callable[..., list], settings: dict, place: str) -> None:
-    """Raises InputError, naming `place` (the recipe), for a setting that a reader does not have, or misses."""
+    """Raises InputError, naming `place` (the recipe), for a setting that a reader does not have, or misses, and for a
+    value of another type than the reader's parameter."""
     parameters = inspect.signature(read).parameters.values()
     known = {one.name: one for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
-    for name in settings:
+    for name, value in settings.items():
         if name not in known:
             raise InputError(f"{place}: unknown setting {name!r} of the format; it has {', '.join(known) or 'none'}.")
+        value_as(value, known[name].annotation, f"{place}: {name}")
     for name, one in known.items():
         if one.default is inspect.Parameter.empty and name not in settings:
             raise InputError(f"{place}: the format needs the setting {name!r}; it has {', '.join(known)}.")
+    if settings.get("separator") == "":
+        raise InputError(f"{place}: separator is ''; give the characters that divide the words of a cell.")
+    delimiter = settings.get("delimiter")
+    if delimiter is not None and len(delimiter) != 1:
+        raise InputError(f"{place}: delimiter is {delimiter!r}; give the one character that divides cells.")

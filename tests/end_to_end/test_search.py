@@ -89,6 +89,17 @@ def test_the_same_search_again_runs_nothing(task, done, monkeypatch, capsys):
     assert "4 of 4 trials were finished before" in capsys.readouterr().out
 
 
+def test_a_point_that_diverges_is_told_and_the_others_are_tried(task, tmp_path, monkeypatch, capsys):
+    for _ in range(2):
+        record = searched(monkeypatch, *command(task, tmp_path, "--grid", "learning_rate=1e30,1e-2,1e-3"))
+    assert record["settings"] == {"learning_rate": 1e-2} and "3 of 3 trials were finished" in capsys.readouterr().out
+    states = {trial["settings"]["learning_rate"]: (trial["state"], len(trial["dev"])) for trial in record["trials"]}
+    assert states == {1e30: ("diverged", 0), 1e-2: ("complete", 1), 1e-3: ("complete", 1)}
+    assert "| 1e+30 | - | diverged | " in (tmp_path / "selection.md").read_text()
+    with pytest.raises(InputError, match=r"1 of 1 trials diverged\); search other ones"):
+        searched(monkeypatch, *command(task, tmp_path / "all", "--grid", "learning_rate=1e30"))
+
+
 def test_a_search_that_is_killed_goes_on_to_the_same_selection(task, done, tmp_path, monkeypatch):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(search.__file__).parents[1]), *sys.path])}
     parts = command(task, tmp_path / "out", *GRID)
@@ -112,7 +123,7 @@ def test_finetune_trains_with_what_was_chosen_and_a_table_takes_it(task, done, t
     metrics = tuned(monkeypatch, *parts)
     assert {key: metrics["protocol"][key] for key in record["settings"]} == record["settings"]
     assert metrics["dev"]["micro"]["f1"]["values"] == [record["dev"]]  # the same training, by another command
-    assert metrics["selection"]["by"] == "search" and metrics["selection"]["trials"] == {"complete": 4, "pruned": 0}
+    assert metrics["selection"]["by"] == "search" and metrics["selection"]["trials"]["complete"] == 4
     assert json.loads((tmp_path / "run/seed-1/metrics.json").read_text())["conditions"]["selection"]["by"] == "search"
     assert load(tmp_path / "run").split == "test"
 

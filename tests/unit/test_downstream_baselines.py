@@ -216,6 +216,17 @@ def test_crf_equals_the_library(sequence, nested, tmp_path):
     assert any(spans for layers in mine for spans in layers) and learner.num_parameters == weights
 
 
+def test_crf_answers_nothing_for_a_type_that_training_has_not():
+    task = task_of("ner", nested="per_type", types=["CHEM", "DISO", "ANAT"])
+    train, test = items_of(task, 20, 1), items_of(task, 5, 2)
+    learner = learned(Crf(task), train, train)
+    two = learned(Crf(task_of("ner", nested="per_type")), train, train)
+    assert learner.answer(learner.encode(test, False)) == [
+        [*layers, []] for layers in two.answer(two.encode(test, False))
+    ]
+    assert learner.num_parameters == two.num_parameters
+
+
 def by_hand(item, tags: list[str], sequence: str) -> list[tuple[list[str], list[str]]]:
     """Words and tags of each sentence, from the text itself."""
     text = item.document.text if sequence == "line" else item.document.text.replace("\n", " ")

@@ -116,6 +116,13 @@ def test_a_network_has_seeds_curves_and_settings(root, tmp_path):
     assert metrics["vectors"]["text"]["name"] == "text.txt" and metrics["libraries"]["gensim"]
 
 
+def test_a_network_may_have_another_protocol(root, tmp_path):
+    metrics = run(root, "labels", tmp_path, "--baseline", "cnn", "--protocol", "vectors_quick")
+    assert metrics["protocol"]["name"] == "baseline cnn (vectors_quick)" and metrics["seeds"] == [1]
+    assert metrics["protocol"]["training_tokens"] == 300_000
+    assert metrics["selection"] == {"by": "protocol baseline cnn (vectors_quick), as it stands"}
+
+
 def test_cosines_of_an_encoder(root, tmp_path):
     metrics = run(root, "pairs", tmp_path, "--model", root / "roberta", "--cosine")
     assert metrics["test"]["pearson"]["mean"] > 0.3 and metrics["seeds"] == [1]
@@ -155,6 +162,11 @@ def test_in_the_report_cosines_stand_beside_the_encoder_that_is_trained(root, tm
         ("ner --baseline crf --frozen", "--baseline crf: --frozen would change nothing; leave it out."),
         ("ner --baseline crf --device cuda", "--baseline crf: --device cuda would change nothing; leave it out."),
         ("ner --baseline crf --vectors-text x", "--baseline crf: --vectors-text would change nothing; leave it out."),
+        (
+            "labels --baseline cnn --protocol oubiobert",
+            "--protocol oubiobert: it leaves learning_rate, epochs to be chosen on dev, and no search is of baselines; "
+            "choose another protocol.",
+        ),
         ("ner --baseline rnn --random-init", "--baseline rnn: --random-init would change nothing; leave it out."),
         ("ner --baseline rnn --vectors-text none.txt", "none.txt: no such file; check the path."),
         ("pairs --model roberta --cosine --set epochs=3", "--cosine: --set would change nothing; leave it out."),
@@ -184,6 +196,7 @@ def test_outputs_have_names_of_their_own(root):
 
     assert name("--baseline", "crf", "--dev-only") == "tiny-crf-dev-only"
     assert name("--baseline", "rnn", "--set", "epochs=3") == "tiny-rnn-epochs=3"
+    assert name("--baseline", "rnn", "--protocol", "vectors_quick") == "tiny-rnn-vectors_quick"
     assert name("--model", "m", "--cosine") == "tiny-cosine-m"
     assert name("--model", "m") == "tiny-tuned-m"
 

@@ -1,5 +1,7 @@
 """Networks over word vectors: they learn, the seed decides; neither padding nor words of test matter to training."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -52,6 +54,20 @@ def test_two_texts_are_compared(kind):
     task = task_of("similarity")
     train, dev, test = (items_of(task, number, seed) for seed, number in enumerate((150, 40, 40)))
     assert on(learned(kind(task, PROTOCOL, CPU), train, dev), test) > 0.3
+
+
+@pytest.mark.parametrize("kind", [Cnn, Rnn])
+def test_a_text_without_its_second_is_read_as_beside_an_empty_one(kind, monkeypatch):
+    """Questions without snippets, some of training and all of test, in batches with others and of their own."""
+    task = task_of("classification")
+    train, test = items_of(task, 24, 1), items_of(task, 8, 2)
+    paired = [replace(item, second="au matin" if number % 2 else None) for number, item in enumerate(train)]
+    protocol = Protocol(batch=1, learning_rate=5e-3, epochs=1, dropout=0.0, source="a test")
+    learner = learned(kind(task, protocol, CPU), paired, paired)
+    monkeypatch.setattr(task, "decode", lambda encoded, outputs: [row.tolist() for row in outputs])
+    given = learner.answer(learner.encode(test, False))
+    empty = learner.answer(learner.encode([replace(item, second="") for item in test], False))
+    assert given == empty and np.isfinite(learner.curve[0].loss)
 
 
 def test_the_seed_decides_and_nothing_of_test_does():

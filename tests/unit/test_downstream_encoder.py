@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 import torch
+from baseline_helpers import items_of, task_of
 from task_helpers import ner_task
 from tiny_models import write_electra, write_roberta
 
@@ -12,7 +13,7 @@ from downstream.learners.base import Epoch
 from downstream.learners.encoder import Encoder, Start
 from downstream.protocol import Protocol
 from downstream.tasks.classification import TextClassification, TextRecipe
-from downstream.training import Machine
+from downstream.training import Diverged, Machine
 
 CPU = Machine(torch.device("cpu"), bf16=False)
 OVERFIT = Protocol(batch=4, learning_rate=1e-2, epochs=12, source="a test", dropout=0.0)
@@ -111,3 +112,15 @@ def test_what_scores_depend_on_is_in_the_conditions(folder):
     assert learner.conditions["protocol"]["epochs"] == 12 and learner.conditions["max_tokens"] == 32
     assert (learner.conditions["precision"], learner.conditions["device"]) == ("bf16 autocast", "cpu")
     assert len(model["sha256"]) == 64
+
+
+@pytest.mark.parametrize("kind", ["similarity", "ranking", "ner"])
+def test_a_model_that_diverges_in_its_last_update_is_one_sentence(folder, kind):
+    """Its losses are numbers, what it answers afterwards is not."""
+    task = task_of(kind)
+    items = items_of(task, 8, 1)
+    task.begin(items)
+    once = Protocol(batch=8, learning_rate=1e30, updates=1, clip=1e30, source="a test")
+    learner = Encoder(task, Start(folder), once, CPU)
+    with pytest.raises(Diverged, match=r"^the model has diverged \(its outputs are no finite numbers\); "):
+        learner.fit(learner.encode(items, True), learner.encode(items, False), 1)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tiny_models import write_roberta
 
 from downstream.evaluate import command
 from downstream.evaluate.jobs import BASELINES, Job, find, plan
@@ -82,8 +83,23 @@ def test_a_command_has_what_it_was_asked_for(place):
     assert encoder.command == [recipe, "--model", "models/encoder", "--protocol", "quick", *named, *cpu]
     named = [word.format("majority") for word in common]
     assert majority.command == [recipe, "--baseline", "majority", *named]
-    named = [word.format("rnn") for word in common]
-    assert rnn.command == [recipe, "--baseline", "rnn", *named, *cpu]
+    named = [word.format("rnn-quick") for word in common]
+    assert rnn.command == [recipe, "--baseline", "rnn", "--protocol", "vectors_quick", *named, *cpu]
+
+
+def test_a_quick_look_has_a_budget_for_networks_over_vectors_too(place):
+    jobs = plan(parsed(place, "--baselines", "all", "--quick", "--only", "texts", "--device", "cpu"))[0]
+    names = ["majority", "tfidf_svm", "cnn-quick", "rnn-quick"]
+    assert [job.learner for job in jobs][3:] == names
+    for name, job in zip(names, jobs[3:], strict=True):
+        network = name.endswith("quick")
+        assert (job.command[3:5] == ["--protocol", "vectors_quick"]) == network == ("--device" in job.command)
+
+
+def test_overwrite_is_every_commands(place):
+    whole = plan(parsed(place, "--baselines", "all"))[0]
+    anew = plan(parsed(place, "--baselines", "all", "--overwrite"))[0]
+    assert [job.command for job in anew] == [[*job.command, "--overwrite"] for job in whole]
 
 
 def test_the_seeds_are_the_protocols_unless_they_are_given(place):
@@ -131,9 +147,64 @@ def test_what_cannot_be_is_refused(place, more, words):
     assert words in str(refused.value)
 
 
+@pytest.fixture
+def reported(monkeypatch) -> list[list[str]]:
+    """What the report is called with, once for each command."""
+    found: list[list[str]] = []
+    monkeypatch.setattr(command.report, "main", found.append)
+    return found
+
+
+def test_text_that_is_not_utf8_is_refused_with_its_line_before_anything_is_trained(place, monkeypatch, tmp_path):
+    monkeypatch.setattr(command, "run", lambda *_: pytest.fail("trained"))
+    write_roberta(tmp_path / "encoder")
+    (tmp_path / "bad.txt").write_bytes("une ligne\nd’été\n".encode() + b"d'\xe9t\xe9\n")
+    given = [str(tmp_path / "encoder"), "--data", str(place / "data"), "--recipes", str(place / "recipes")]
+    with pytest.raises(InputError, match=r"bad.txt, line 3: 0xe9 is not UTF-8; convert the file"):
+        command.main([*given, "--pretraining-text", str(tmp_path / "bad.txt")])
+
+
+@pytest.mark.parametrize("error", [InputError("bad.txt: not UTF-8; convert it."), FileNotFoundError("bad.txt")])
+def test_the_report_is_written_where_the_pretraining_text_cannot_be_searched(place, monkeypatch, reported, error):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr(command, "seen_before", fails)
+    args = parsed(place, "--pretraining-text", "bad.txt")
+    first, second, third = plan(args)[0]
+    with pytest.raises(InputError) as said:
+        command.tell(args, [first, third], [second])
+    failed = f"1 of 3 did not end well: {second.recipe.stem} (encoder-tuned); mend, and run again."
+    assert str(said.value) == f"{failed} The pretraining text is not in the report: {error}"
+    assert reported == [[str(first.output), str(third.output), "--output", "out"]]
+
+
 def test_two_models_of_one_name_are_refused(place):
     with pytest.raises(InputError, match="a/model and b/model: folders of one name"):
         command.main(["a/model", "b/model", "--data", str(place), "--recipes", str(place / "recipes")])
+
+
+def test_models_that_cannot_be_used_are_refused_before_any_training(place, monkeypatch, tmp_path):
+    monkeypatch.setattr(command, "run", lambda *_: pytest.fail("trained"))
+    write_roberta(tmp_path / "one")
+    given = [str(tmp_path / "one"), "nowhere/two", "--data", str(place / "data"), "--recipes", str(place / "recipes")]
+    with pytest.raises(InputError, match=r"^nowhere/two: no config.json in it"):
+        command.main(given)
+    (tmp_path / "one" / "tokenizer.json").write_text("{")
+    with pytest.raises(InputError, match=r"one/tokenizer.json: not usable"):
+        command.main(given)
+
+
+def test_two_trainings_with_one_output_are_refused(place):
+    args = parsed(place, "--baselines", "random", "--only", "spans")
+    args.models = [Path("a/one"), Path("a/one-random")]
+    with pytest.raises(
+        InputError, match=r"spans.yaml \(one-random-tuned\) and .*spans.yaml \(one-random-tuned\): both"
+    ):
+        plan(args)
+    (place / "recipes" / "again.yaml").write_text(recipe_of("spans", KINDS["spans"]))
+    with pytest.raises(InputError, match=r"both would be written to out/spans/encoder-tuned; give one of the recipes"):
+        plan(parsed(place))
 
 
 def test_a_score_that_the_report_would_refuse_is_a_failure_of_its_own(tmp_path):

@@ -1,5 +1,6 @@
 """Protocols: the shipped ones say what their papers say, values differ between tasks, grids, what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ def test_a_papers_protocol_has_its_numbers(name, task, family, tmp_path):
 
 def test_every_shipped_protocol_serves_every_family(repository, tmp_path):
     files = sorted((repository / "downstream" / "protocols").glob("*.yaml"))
-    assert {name for name, _, _ in PAPERS} | {"tuned", "cpu", "quick", "quickstart", "vectors"} == {
+    assert {name for name, _, _ in PAPERS} | {"tuned", "cpu", "quick", "quickstart", "vectors", "vectors_quick"} == {
         file.stem for file in files
     }
     for file in files:
@@ -86,6 +87,12 @@ def test_every_shipped_protocol_serves_every_family(repository, tmp_path):
 def test_the_quick_protocol_has_a_budget_and_one_seed(tmp_path):
     quick = load_protocol(tmp_path / "t.yaml", "quick", [])
     assert quick.training_tokens == 300_000 and quick.dev_items and quick.seeds == 1 and not quick.grid
+
+
+def test_that_of_networks_has_the_same_budget_and_else_the_settings_of_networks(tmp_path):
+    quick, whole, few = (load_protocol(tmp_path / "t.yaml", name, []) for name in ("quick", "vectors", "vectors_quick"))
+    budget = {key: getattr(quick, key) for key in ("training_tokens", "dev_items", "seeds")}
+    assert few == replace(whole, source=few.source, **budget)
 
 
 @pytest.mark.parametrize(

@@ -248,3 +248,28 @@ def test_settings_are_checked_before_any_file_is_read():
     with pytest.raises(InputError, match="the format needs the setting 'label'"):
         check_settings(TEXTS["table"], {"text": 1}, "recipe.yaml")
     check_settings(ENTITIES["jsonl"], {}, "recipe.yaml")
+    check_settings(TEXTS["table"], {"text": 1, "label": "avis", "separator": "|", "quoted": True, "delimiter": " "}, "")
+    check_settings(CANDIDATES["options"], {"question": "q", "right": 4, "options": {"a": "A", "b": 3}}, "")
+
+
+@pytest.mark.parametrize(
+    "read, changes, sentence",
+    [
+        (TEXTS["table"], {"label": None}, "label is None; str or int is needed."),
+        (TEXTS["table"], {"label": True}, "label is True; str or int is needed."),
+        (TEXTS["table"], {"separator": 5}, "separator is 5; str or null is needed."),
+        (TEXTS["table"], {"separator": ""}, "separator is ''; give the characters that divide the words of a cell."),
+        (TEXTS["table"], {"quoted": "yes"}, "quoted is 'yes'; bool or null is needed."),
+        (TEXTS["table"], {"delimiter": "||"}, "delimiter is '||'; give the one character that divides cells."),
+        (TEXTS["table"], {"delimiter": ""}, "delimiter is ''; give the one character that divides cells."),
+        (CANDIDATES["options"], {"options": ["a", "b"]}, "options is ['a', 'b']; dict is needed."),
+        (CANDIDATES["options"], {"options": {"a": 2.5}}, "options holds something other than words; put quotes around"),
+        (RELATIONS["brat"], {"pairs": 5}, "pairs is 5; list is needed."),
+        (RELATIONS["brat"], {"pairs": [5]}, "pairs holds something other than words; put quotes around"),
+    ],
+)
+def test_settings_of_another_type_are_refused_before_any_file_is_read(read, changes, sentence):
+    whole = {TEXTS["table"]: TEXT, CANDIDATES["options"]: {"question": "q", "right": "r"}, RELATIONS["brat"]: {}}
+    with pytest.raises(InputError) as caught:
+        check_settings(read, whole[read] | changes, "recipe.yaml: reader")
+    assert str(caught.value).startswith(f"recipe.yaml: reader: {sentence}")

@@ -100,6 +100,8 @@ def test_the_samples_types_are_the_papers(repository):
         ("max_tokens: long", "int is needed"),
         ("max_tokens: 4", "at least 8"),
         ("types: [", "not yaml"),
+        ("types: [a]\ntypes: [b]", "t.yaml, line 6: the key 'types' stands there twice; keep one of them."),
+        ("rename: {x: anatomy, y: anatomy, x: anatomy}", "line 6: the key 'x' stands there twice"),
     ],
 )
 def test_a_bad_recipe_is_one_sentence(folder, change, complaint):
@@ -263,8 +265,8 @@ def test_settings_change_by_name_and_2e_5_is_a_number(folder):
 )
 def test_a_bad_setting_is_one_sentence(folder, change, complaint):
     with pytest.raises(InputError) as error:
-        load_protocol(folder / "t.yaml", "p", [change])
-    assert complaint in str(error.value)
+        load_protocol(folder / "t.yaml", "p", ["source=me", change])
+    assert complaint in str(error.value) and str(error.value).startswith(f"--set {change}: ")
 
 
 def test_updates_take_the_place_of_epochs_and_start_at_1(folder):

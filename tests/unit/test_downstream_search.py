@@ -7,8 +7,9 @@ import pytest
 
 from downstream.learners.base import Epoch
 from downstream.protocol import Protocol
-from downstream.search import Trainer, table
+from downstream.search import Trainer, line, table
 from downstream.tasks.base import Encoded, Piece
+from downstream.training import Diverged
 
 PROTOCOL = Protocol(batch=2, learning_rate=1e-3, epochs=4, source="a test")
 CURVE = [0.1, 0.4, 0.3, 0.2]
@@ -67,12 +68,37 @@ def test_a_trial_that_falls_behind_is_given_up_at_its_best_so_far(trainer):
     assert trainer.learner.seeds == [1]
 
 
-def test_the_best_stand_first_in_the_table_and_those_given_up_last():
+@pytest.mark.parametrize("diverges_in", [1, 2])
+def test_a_trial_that_diverges_ends_without_a_figure_whichever_training_it_is(trainer, diverges_in):
+    whole = trainer.learner.fit
+
+    def fit(train, dev, seed, watch):
+        whole(train, dev, seed, watch)
+        if seed == diverges_in:
+            raise Diverged("the model has diverged")
+
+    trainer.learner.fit = fit
+    notes = trainer({"epochs": 4}, behind_at(101, []))
+    assert (notes["state"], notes["dev"], notes["epochs"]) == ("diverged", [], 4 * diverges_in)
+
+
+def test_what_is_said_of_a_trial():
+    def said(**notes) -> str:
+        trial = SimpleNamespace(params={"rate": 0.5}, user_attrs={"notes": notes | {"epochs": 3, "seconds": 2.2}})
+        return line(trial, 1, SimpleNamespace(num_trials=4))
+
+    told = said(state="complete", dev=[0.5, 0.6])
+    assert told == "trial 1/4: rate 0.5: 0.5500 on dev, complete after 3 epochs, 2 s"
+    assert said(state="diverged", dev=[]) == "trial 1/4: rate 0.5: diverged after 3 epochs, 2 s"
+
+
+def test_the_best_stand_first_in_the_table_and_those_without_a_figure_last():
     def trial(rate: float, *dev: float, state: str = "complete") -> dict:
         return {"settings": {"rate": rate, "keep": "last"}, "dev": [*dev], "state": state, "epochs": 3, "seconds": 1.5}
 
-    trials = [trial(1.0, 0.9, state="pruned"), trial(2e-5, 0.25, 0.35), trial(0.1, 0.5), trial(3.0, float("nan"))]
-    lines = table({"settings": trials[2]["settings"], "dev": 0.5, "trials": trials}).splitlines()
+    failed = [trial(9.0, state="diverged"), trial(1.0, 0.9, state="pruned")]
+    trials = [*failed, trial(2e-5, 0.25, 0.35), trial(0.1, 0.5), trial(3.0, float("nan"))]
+    lines = table({"settings": trials[3]["settings"], "dev": 0.5, "trials": trials}).splitlines()
     assert lines == [
         "| rate | keep | on dev | | epochs | seconds |",
         "|---|---|---|---|---|---|",
@@ -80,6 +106,7 @@ def test_the_best_stand_first_in_the_table_and_those_given_up_last():
         "| 2e-05 | last | 0.3000 ± 0.0707 | complete | 3 | 1.5 |",
         "| 3 | last | nan | complete | 3 | 1.5 |",
         "| 1 | last | 0.9000 | pruned | 3 | 1.5 |",
+        "| 9 | last | - | diverged | 3 | 1.5 |",
         "",
         "chosen: rate 0.1, keep last (0.5000 on dev)",
     ]

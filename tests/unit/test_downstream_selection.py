@@ -41,7 +41,7 @@ def test_a_protocol_as_it_stands_a_hand_and_a_search_are_told_apart():
     assert Choice("p", PROTOCOL, ["epochs=3"]).told() == {"by": "hand", "changed": ["epochs=3"]}
     assert Choice("p", PROTOCOL, record=record()).told() == {
         "by": "search", "sampler": "grid", "sampler_seed": 1, "seeds": 1, "grid": {"epochs": [1, 2]},
-        "settings": {"epochs": 2}, "dev": 0.5, "num_points": 3, "trials": {"complete": 2, "pruned": 1},
+        "settings": {"epochs": 2}, "dev": 0.5, "num_points": 3, "trials": {"complete": 2, "pruned": 1, "diverged": 0},
     }  # fmt: skip
 
 

@@ -170,6 +170,19 @@ def test_a_split_without_questions_of_the_chief_figures_kind_is_refused(tmp_path
             read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)
 
 
+@pytest.mark.parametrize("empty", ["dev", "test"])
+@pytest.mark.parametrize("nested", ["outermost", "per_type"])
+def test_a_scored_split_without_an_entity_is_refused(tmp_path, empty, nested):
+    splits = {name: f"{name}.jsonl" for name in ("train", "dev", "test")}
+    for name in splits:
+        write(tmp_path, f"{name}.jsonl", [f"{name}-{number}" for number in range(3)])
+    task = ner_task("anatomy", format="jsonl", splits=splits, nested=nested)
+    (tmp_path / f"{empty}.jsonl").write_text('{"text": "rien", "entities": []}\n' * 3)
+    with pytest.raises(InputError, match=f"the chief figure, micro f1, is of no item of {empty}; .* or other splits"):
+        read(task, tmp_path)
+    assert empty == "dev" or read(task, tmp_path, dev_only=True)
+
+
 def test_all_is_divided_into_shares(tmp_path):
     write(tmp_path, "all.jsonl", IDS)
     task = ner_task("anatomy", format="jsonl", splits={"all": "all.jsonl"}, dev_share=0.1, test_share=0.2)

@@ -161,6 +161,27 @@ def test_no_figure_is_not_the_best_and_not_run_again(tmp_path):
         best(alone, plan(points=points[1:]))
 
 
+@pytest.mark.parametrize("sampler", ["grid", "tpe"])
+def test_diverged_trials_do_not_end_a_search_nor_win_and_are_not_run_again(tmp_path, sampler):
+    points, runs = [{"n": n} for n in range(8)], itertools.count()
+
+    def train(settings, behind):
+        next(runs)
+        if settings["n"] < 4:
+            return {"state": "complete", "dev": [settings["n"] / 10]}
+        behind(25, 0.9)
+        return {"state": "diverged", "dev": []}
+
+    for _ in range(2):
+        study = run(tmp_path / "journal", plan(sampler, points), train)
+    assert best(study, plan(points=points)).params == {"n": 3} and next(runs) == 8
+    alone = run(tmp_path / "alone", plan(sampler, points[4:]), train)
+    with pytest.raises(
+        InputError, match=r"^no settings have a figure on dev \(4 of 4 trials diverged\); .* lower rates"
+    ):
+        best(alone, plan(points=points[4:]))
+
+
 def test_seeds_are_averaged_and_of_equals_the_first_of_the_grid_wins(tmp_path):
     points = [{"n": n} for n in range(6)]
     figures = [[0.1, 0.9], [0.6, 0.6], [0.5, 0.7], [0.6, 0.6], [0.2, 0.2], [0.9, 0.0]]
