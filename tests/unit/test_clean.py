@@ -157,7 +157,7 @@ DOCUMENTS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(lines=DOCUMENTS, options=st.sampled_from([Cleaning(), ALL, Cleaning(min_line_characters=20, max_repeats=1)]))
 def test_cleaning_twice_is_cleaning_once_and_no_document_is_empty(lines, options):
     once = Cleaner(options).clean(Document("d", "s", lines))
@@ -167,7 +167,7 @@ def test_cleaning_twice_is_cleaning_once_and_no_document_is_empty(lines, options
         assert again.clean(once) == once and struck(again) == {}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(lines=st.lists(st.sampled_from([fragment for fragment in FRAGMENTS if fragment]), min_size=1))
 def test_lines_keep_their_order(lines):
     marked = [f"{line} {number}" for number, line in enumerate(lines)]

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from task_helpers import encoded_by, ner_task, perfect
 from tiny_models import write_roberta
@@ -66,7 +66,6 @@ def test_every_sub_token_is_labelled_b_first_then_i(tokenizer):
 TEXTS = st.text(st.sampled_from("le foie hépatite, l'(7,4)\n.é\u00a0"), max_size=80)
 
 
-@settings(deadline=None)
 @given(TEXTS, st.data(), st.sampled_from(["line", "window"]), st.booleans(), st.sampled_from(MODES))
 def test_gold_survives_tokens_windows_and_back(tokenizer, text, data, sequence, training, nested):
     kinds = st.sampled_from(TYPES)

@@ -61,13 +61,12 @@ def gad(fold, positive):
 
 def squad(name, paragraphs, questions):
     """So many questions on each of so many paragraphs."""
-    context = "La fièvre tombe."
     answer = {"text": "fièvre", "answer_start": 3}
     asked = [
         [{"id": f"{name}-{one}-{number}", "question": "Quoi ?", "answers": [answer]} for number in range(questions)]
         for one in range(paragraphs)
     ]
-    found = [{"context": context, "qas": qas} for qas in asked]
+    found = [{"context": f"La fièvre tombe, {name} {one}.", "qas": qas} for one, qas in enumerate(asked)]
     return json.dumps({"version": "1.1", "data": [{"title": "T", "paragraphs": found}]})
 
 

@@ -13,7 +13,7 @@ from downstream.readers import brat
 from downstream.spans import Policy, flatten, on_words, spans_of, tags_of, to_characters, words_of
 
 TYPES = ("anatomy", "symptom")
-ON_DISK = settings(max_examples=50, deadline=None)  # files are written, how fast depends on the machine
+ON_DISK = settings(max_examples=50)  # files are written
 TEXT = "Le foie,\r\nla rate (12cm)\nétaient  douloureux."
 
 

@@ -51,7 +51,7 @@ def test_our_tokenizers_are_encoded_word_by_word(name):
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lines_of_text)
 @example(["1\u202f000 UI 1 000", " ", "", "a \u0301b", "  deux  "])
 def test_the_ids_are_those_of_the_tokenizer(name, lines):
@@ -183,7 +183,7 @@ def published_encoder(directory):
 
 
 @pytest.mark.parametrize("kind", PUBLISHED)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lines=lines_of_text)
 @example(lines=["le <s> <pad> </s> [CLS] [SEP] [PAD] de", "<mask>[MASK]", " ", "", "a \u0301b 漢字", "  deux  "])
 def test_the_ids_are_those_of_a_published_tokenizer(kind, published, lines):

@@ -39,7 +39,7 @@ def many(test):
     return bounded(test)
 
 
-bounded = settings(max_examples=int(os.environ.get("EXAMPLES", "40")), deadline=None)
+bounded = settings(max_examples=int(os.environ.get("EXAMPLES", "40")))
 
 
 rules_of = lru_cache(rules_only)  # the patterns take longer to compile than to apply

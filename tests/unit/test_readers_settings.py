@@ -87,7 +87,7 @@ def test_ids_are_unique_whatever_they_were(names):
 NAMES = st.lists(st.sampled_from(["a", "a-2", "a-2-2", "a-3", "b"]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(NAMES, min_size=1, max_size=4), st.sampled_from([1, 3, 10**7]))
 def test_ids_do_not_depend_on_how_files_are_grouped(tmp_path_factory, groups, at_once):
     """Groups read apart, then again as long as one has ids that it did not know of."""
