@@ -69,7 +69,7 @@ def value_as(value: object, kind: type, place: str) -> object:
         names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
         raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")
     inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
-    allowed = [kind for one in typing.get_args(kind) for kind in typing.get_args(one) or (one,)]
+    allowed = [held for one in typing.get_args(kind) for held in typing.get_args(one) or (one,)]
     # Whoever uses a plain dictionary checks what it holds.
     if allowed and not all(type(one) in allowed for one in inner):
         raise InputError(f"{place} holds something other than words; put quotes around each of them.")
