@@ -133,7 +133,7 @@ def choice_of(args: argparse.Namespace, task: Task) -> Choice:
         raise InputError("--selection has the protocol and its settings already; leave out --protocol and --set.")
     record = read_selection(args.selection)
     name = record["protocol"]["name"]
-    searched = load_protocol(args.recipe, name, [], names_of(task), record["grid"])
+    searched = load_protocol(args.recipe, name, [], names_of(task), record["grid"], str(args.selection))
     as_in_file = load_protocol(args.recipe, name, [], names_of(task)).grid == record["grid"]
     differing = by_task(args.recipe, name, []) if as_in_file else {}  # --grid of the search is the same for all tasks
     return Choice(name, searched.settled(record["settings"]), record=record, by_task=differing)

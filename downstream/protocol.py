@@ -49,14 +49,14 @@ class Protocol:
         """With one point's settings, nothing left to choose."""
         return replace(self, grid={}, **settings)
 
-    def check(self, file: Path, by_hand: dict[str, str]) -> None:
-        """Raises InputError for a value out of range, which names the file, or the option that the key is set by."""
+    def check(self, file: Path, places: dict[str, str]) -> None:
+        """Raises InputError for a value out of range, which names the file, or the place where else the key is set."""
 
         def refuse(key: str, complaint: str) -> None:
-            raise InputError(f"{by_hand.get(key, file)}: {complaint}")
+            raise InputError(f"{places.get(key, file)}: {complaint}")
 
         if (self.epochs is None) == (self.updates is None):
-            last = "updates" if "updates" in by_hand else "epochs"
+            last = "updates" if "updates" in places else "epochs"
             refuse(last, "give either epochs or updates (null leaves one out).")
         counts = ("batch", "epochs", "patience", "updates", "warmup_updates", "seeds", "training_tokens", "dev_items")
         for key in counts:
@@ -85,12 +85,13 @@ def load_protocol(
     changes: list[str],
     names: tuple[str, ...] = (),
     grid: dict[str, list] | None = None,
+    grid_place: str = "--grid",
 ) -> Protocol:
     """Read NAME.yaml, from protocols/ beside the recipe or from ours.
 
     changes: of the form KEY=VALUE; what is set so is no more chosen. names: of the task and of its family, for values
-    that differ between tasks. grid: in place of the file's, key by key. A key of the grid stands at its first value.
-    Raises InputError for a bad file, change or point of the grid.
+    that differ between tasks. grid: in place of the file's, key by key; grid_place: where it is from. A key of the grid
+    stands at its first value. Raises InputError for a bad file, change or point of the grid.
     """
     file = _protocol_file(recipe_file, name)
     set_by_hand = dict(_change(change) for change in changes)
@@ -98,7 +99,11 @@ def load_protocol(
     values = mapping_of(file) | set_by_hand
     lists = _lists(values.pop("grid", {}), by_hand.get("grid", file)) | (grid or {})
     lists = {key: options for key, options in lists.items() if key not in set_by_hand}
-    lists = {key: _options(key, _for_task(value, names, f"{file}: grid: {key}"), file) for key, value in lists.items()}
+    places = dict.fromkeys(lists, f"{file}: grid") | dict.fromkeys(grid or {}, grid_place)
+    lists = {
+        key: _options(key, _for_task(value, names, f"{places[key]}: {key}"), places[key])
+        for key, value in lists.items()
+    }
     values = {
         key: _for_task(value, names, f"{by_hand.get(key, file)}: {key}")
         for key, value in values.items()
@@ -107,7 +112,7 @@ def load_protocol(
     values |= {key: options[0] for key, options in lists.items()}
     protocol = replace(built(Protocol, values, file, by_hand), grid=lists)
     for point in protocol.points:
-        protocol.settled(point).check(file, by_hand)
+        protocol.settled(point).check(file, places | by_hand)
     return protocol
 
 
@@ -157,11 +162,11 @@ def _for_task(value: object, names: tuple[str, ...], place: str) -> object:
     )
 
 
-def _options(key: str, options: object, file: Path) -> list:
+def _options(key: str, options: object, place: str) -> list:
     """The values of a key of the grid, as the key's type; each once."""
     kinds = {one.name: one.type for one in fields(Protocol) if one.name not in UNSEARCHED}
     if key not in kinds:
-        raise InputError(f"{file}: grid: {key!r} cannot be searched; what can is {', '.join(kinds)}.")
+        raise InputError(f"{place}: {key!r} cannot be searched; what can is {', '.join(kinds)}.")
     if not isinstance(options, list) or not options:
-        raise InputError(f"{file}: grid: {key} is {options!r}; a list of values is needed.")
-    return list(dict.fromkeys(value_as(option, kinds[key], f"{file}: grid: {key}") for option in options))
+        raise InputError(f"{place}: {key} is {options!r}; a list of values is needed.")
+    return list(dict.fromkeys(value_as(option, kinds[key], f"{place}: {key}") for option in options))

@@ -94,6 +94,10 @@ class Relations(OfTexts):
     def id_of(self, item: Relation) -> str:
         return item.id
 
+    def is_scored(self, item: Relation) -> bool:
+        """F1 is of the labels that count; accuracy of all."""
+        return item.label in self.counted or self.recipe.figure == "accuracy"
+
     def stratum(self, item: Relation) -> str:
         return item.label
 

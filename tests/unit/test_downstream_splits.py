@@ -183,6 +183,27 @@ def test_a_scored_split_without_an_entity_is_refused(tmp_path, empty, nested):
     assert empty == "dev" or read(task, tmp_path, dev_only=True)
 
 
+@pytest.mark.parametrize("figure", ["micro_f1", "accuracy"])
+def test_a_scored_split_whose_relations_are_all_negative_has_no_f1_but_accuracy(tmp_path, figure):
+    for name, labels in {"train": "yn", "dev": "yn", "test": "nn"}.items():
+        lines = [f"{number},a {name} text of @GENE$,{label}\n" for number, label in enumerate(labels)]
+        (tmp_path / f"{name}.csv").write_text("id,text,label\n" + "".join(lines))
+    task = task_of(
+        "relations",
+        labels=["y", "n"],
+        negative="n",
+        figure=figure,
+        format="table",
+        reader={"text": "text", "label": "label", "id": "id"},
+        splits={name: f"{name}.csv" for name in ("train", "dev", "test")},
+    )
+    if figure == "accuracy":
+        assert len(read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)[0]["test"].items) == 2
+    else:
+        with pytest.raises(InputError, match="the chief figure, micro f1, is of no item of test; "):
+            read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)
+
+
 def test_all_is_divided_into_shares(tmp_path):
     write(tmp_path, "all.jsonl", IDS)
     task = ner_task("anatomy", format="jsonl", splits={"all": "all.jsonl"}, dev_share=0.1, test_share=0.2)
