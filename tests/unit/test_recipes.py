@@ -155,3 +155,16 @@ def test_what_the_page_of_the_papers_names_is_there(repository):
     files |= set(re.findall(r"(?:recipes|tests|docs|alibert_fairseq|downstream|preprocess)/[\w/.]*\.\w+", text))
     assert len(files) >= 12
     assert [file for file in sorted(files) if not (repository / file).is_file()] == []
+
+
+def test_pages_that_code_and_settings_cite_are_there(repository):
+    """A protocol's source is on the card of every model that it trained."""
+    cited = {
+        page
+        for folder in ("alibert_fairseq", "downstream", "preprocess", "recipes", "tests/campaigns")
+        for file in (repository / folder).rglob("*")
+        if file.suffix in (".py", ".sh", ".bash", ".yaml")
+        for page in re.findall(r"docs/[\w/]+\.md", file.read_text(encoding="utf-8"))
+    }
+    assert len(cited) >= 12
+    assert [page for page in sorted(cited) if not (repository / page).is_file()] == []
