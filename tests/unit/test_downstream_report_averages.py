@@ -162,6 +162,11 @@ def test_the_lists_name_recipes_and_their_labels(repository):
     assert any(one.path == recipes[one.task].chief.path for one in published.of("hoc"))
 
 
+def test_scores_of_disorders_do_not_compare():
+    """003 (section 3.2) scores a disorder in several pieces as one, the recipe each piece; 002 does not say."""
+    assert {one.compares for one in published.of("share_clefe")} == {False}
+
+
 MEASURES = {
     "f1": "F1", "exact_match": "exact match", "mean_reciprocal_rank": "mean reciprocal rank",
     "accuracy": "accuracy", "pearson": "Pearson's correlation",
