@@ -1,9 +1,13 @@
 """Recipes and protocols: what is shipped parses and says what the paper says; a slip of the pen is one sentence."""
 
+import re
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
+import yaml
 
+from downstream import tasks
 from downstream.files import InputError
 from downstream.protocol import load_protocol
 from downstream.tasks import load_task
@@ -44,6 +48,20 @@ def test_every_shipped_recipe_and_protocol_parses(repository):
         assert load_recipe(file).task == file.stem
     for protocol in (repository / "downstream" / "protocols").glob("*.yaml"):
         load_protocol(file, protocol.stem, [])
+
+
+def test_the_page_of_tasks_has_every_key_and_the_families_defaults(repository):
+    page = (repository / "docs" / "downstream" / "tasks.md").read_text(encoding="utf-8")
+    families = {kind: {one.name: one for one in fields(recipe)} for kind, (recipe, _) in tasks.FAMILIES.items()}
+    named = set(re.findall(r"\w+", " ".join(re.findall("`([^`]+)`", page))))
+    assert sorted({key for keys in families.values() for key in keys} - named) == []
+    rows = re.findall(r"^\| (?:`(\w+)`.*)?\| `(\w+): (.+)` \| ", page, re.MULTILINE)
+    assert len(rows) == 13
+    above = ""
+    for kind, key, default in rows:
+        above = kind or above
+        one = families[above][key]
+        assert yaml.safe_load(default) == (one.default if one.default_factory is MISSING else one.default_factory())
 
 
 def test_a_protocol_beside_the_recipe_comes_before_ours(folder):
