@@ -51,7 +51,11 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
         help="text that the vectors of --baseline cnn and rnn are learned from; default: the training texts",
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the protocol"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting of the protocol, to see what it does on dev; needs --dev-only",
     )
     parser.add_argument("--selection", type=Path, help="selection.json of downstream.search: train with what it chose")
     parser.add_argument(
@@ -172,6 +176,7 @@ def set_up(args: argparse.Namespace, task: Task) -> Experiment:
     else:
         choice = choice_of(args, task)
         refuse_open(args, choice)
+        refuse_by_hand(args)
         limit_length(task, choice.protocol)
         learner = learner_of(args, task, kind, choice.protocol)
     folds = read_folds(task, args.recipe, args.data, args.dev_only)
@@ -199,6 +204,15 @@ def refuse_open(args: argparse.Namespace, choice: Choice) -> None:
         raise InputError(
             f"--protocol {choice.name}: it leaves {', '.join(choice.protocol.grid)} to be chosen on dev; run python -m "
             f"downstream.search {args.recipe} --model {args.model} --protocol {choice.name} first."
+        )
+
+
+def refuse_by_hand(args: argparse.Namespace) -> None:
+    """Raises InputError for a test score of changed settings: whoever tries several has chosen on test."""
+    if args.set and not args.dev_only:
+        raise InputError(
+            f"--set {args.set[0]}: settings changed by hand are scored on dev alone. Add --dev-only; for a test score "
+            "choose them with downstream.search, or write them down as a protocol beside the recipe."
         )
 
 

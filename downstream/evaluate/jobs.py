@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from downstream.files import InputError
+from downstream.finetune import names_of
 from downstream.learners import baselines
 from downstream.learners.base import Learner
 from downstream.learners.cosine import EncoderCosine
 from downstream.learners.neural import OverWords
+from downstream.protocol import load_protocol
 from downstream.recipe import FOLD, Recipe
 from downstream.split_lists import parse
 from downstream.tasks import load_task
+from downstream.tasks.base import Task
 
 OF_MODELS = ("random", "frozen", "cosine")  # of the first model; of each; of each, where cosines answer
 BASELINES = (*OF_MODELS, *baselines.BASELINES)
@@ -20,20 +23,24 @@ DEPTH = 4  # folders below DIR in which a data set may lie
 
 
 class Job(NamedTuple):
-    """A command of downstream.finetune, the task it is for and what learns it."""
+    """What is run, one after the other, each a module and its words; the task it is for and what learns it.
+
+    The last is of downstream.finetune, and writes `output`; where the protocol leaves something to choose, a search on
+    dev comes first.
+    """
 
     recipe: Path
     data: Path
     learner: str
-    command: list[str]
+    commands: list[list[str]]
     output: Path
 
 
 def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
     """What is to be done; and the folders that were not found, by task.
 
-    Raises InputError for a task asked for that has no recipe, a baseline that nobody knows, models of one name, and
-    trainings that would write to one place.
+    Raises InputError for a task asked for that has no recipe, a baseline or protocol that nobody knows, models of one
+    name, and trainings that would write to one place.
     """
     wanted = _baselines(args.baselines)
     _refuse_one_name(args.models)
@@ -45,7 +52,8 @@ def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
         raise InputError(f"{args.recipes}: no recipe {', '.join(sorted(unknown)) or 'at all'}; there are: {known}.")
     jobs, missing = [], {}
     for file in files:
-        recipe = load_task(file).recipe
+        task = load_task(file)
+        recipe = task.recipe
         if only and file.stem not in only or not only and not recipe.folder:
             continue
         if not recipe.folder:
@@ -54,7 +62,8 @@ def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
         if data is None:
             missing[recipe.task] = recipe.folder
         else:
-            jobs += [_job(args, file, recipe, data, *asked) for asked in learners(args, wanted, recipe.kind)]
+            searched = bool(load_protocol(file, _protocol(args), [], names_of(task)).grid)
+            jobs += [_job(args, file, task, data, searched, *asked) for asked in learners(args, wanted, recipe.kind)]
     _refuse_one_output(jobs)
     return jobs, missing
 
@@ -103,7 +112,7 @@ def find(recipe: Recipe, root: Path) -> Path | None:
 
 def learners(args: argparse.Namespace, wanted: list[str], family: str) -> Iterator[tuple[str, list[str]]]:
     """A name, and options of downstream.finetune, for each that serves the family."""
-    protocol = args.protocol or ("quick" if args.quick else "tuned")
+    protocol = _protocol(args)
     for model in args.models:
         name, given = model.resolve().name, ["--model", str(model)]
         trained = [*given, "--protocol", protocol]
@@ -122,14 +131,25 @@ def learners(args: argparse.Namespace, wanted: list[str], family: str) -> Iterat
                 yield name, ["--baseline", name]
 
 
-def _job(args: argparse.Namespace, file: Path, recipe: Recipe, data: Path, name: str, options: list[str]) -> Job:
-    output = args.output / recipe.task / name
-    command = [str(file), *options, "--data", str(data), "--output", str(output)]
-    command += ["--seeds", str(_seeds(args))] if _seeds(args) else []
-    command += ["--dev-only"] * args.dev_only
-    command += ["--device", args.device] if args.device != "auto" and _on_a_device(options) else []
-    command += ["--overwrite"] * args.overwrite
-    return Job(file, data, name, command, output)
+def _protocol(args: argparse.Namespace) -> str:
+    return args.protocol or ("quick" if args.quick else "tuned")
+
+
+def _job(
+    args: argparse.Namespace, file: Path, task: Task, data: Path, searched: bool, name: str, options: list[str]
+) -> Job:
+    output = args.output / task.recipe.task / name
+    more = ["--device", args.device] if args.device != "auto" and _on_a_device(options) else []
+    more += ["--overwrite"] * args.overwrite
+    commands = []
+    if searched and "--protocol" in options:
+        place, at = output.with_name(f"{name}-search"), options.index("--protocol")
+        commands.append(["downstream.search", str(file), *options, "--data", str(data), "--output", str(place), *more])
+        options = [*options[:at], "--selection", str(place / "selection.json"), *options[at + 2 :]]
+    scoring = ["--seeds", str(_seeds(args))] if _seeds(args) else []
+    scoring += ["--dev-only"] * args.dev_only
+    command = ["downstream.finetune", str(file), *options, "--data", str(data), "--output", str(output)]
+    return Job(file, data, name, [*commands, [*command, *scoring, *more]], output)
 
 
 def _seeds(args: argparse.Namespace) -> int | None:

@@ -31,9 +31,11 @@ def run(jobs: list[Job], at_a_time: int = 1) -> list[Job]:
         while waiting or running:
             while waiting and len(running) < at_a_time:
                 job = waiting.pop()
-                running[job.output] = (job, _start(job, at_a_time, environment))
-            for job, process in list(running.values()):
-                if process.poll() is not None:
+                running[job.output] = (job, 0, _start(job, 0, at_a_time, environment))
+            for job, step, process in list(running.values()):
+                if process.poll() == 0 and step + 1 < len(job.commands):
+                    running[job.output] = (job, step + 1, _start(job, step + 1, at_a_time, environment))
+                elif process.poll() is not None:
                     del running[job.output]
                     well, said = _ending(job, process.returncode, at_a_time)
                     failed += [job] * (not well)
@@ -50,14 +52,14 @@ def _environment(at_a_time: int) -> dict[str, str]:
     return {**threads, **os.environ, "PYTHONUNBUFFERED": "1"}
 
 
-def _start(job: Job, at_a_time: int, environment: dict[str, str]) -> subprocess.Popen:
-    command = [sys.executable, "-m", "downstream.finetune", *job.command]
+def _start(job: Job, step: int, at_a_time: int, environment: dict[str, str]) -> subprocess.Popen:
+    command = [sys.executable, "-m", *job.commands[step]]
     if at_a_time == 1:
-        print(f"\npython -m downstream.finetune {shlex.join(job.command)}", flush=True)
+        print(f"\npython -m {shlex.join(job.commands[step])}", flush=True)
         return subprocess.Popen(command, env=environment)
     log = _log(job)
     log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "w", encoding="utf-8") as handle:
+    with open(log, "a" if step else "w", encoding="utf-8") as handle:
         return subprocess.Popen(command, env=environment, stdout=handle, stderr=subprocess.STDOUT)
 
 
@@ -89,7 +91,7 @@ def _ending(job: Job, code: int, at_a_time: int) -> tuple[bool, str]:
 
 
 @contextmanager
-def _none_left(running: dict[Path, tuple[Job, subprocess.Popen]]) -> Iterator[None]:
+def _none_left(running: dict[Path, tuple[Job, int, subprocess.Popen]]) -> Iterator[None]:
     """Whatever ends the block ends those that run."""
 
     def stop(number, _frame):
@@ -100,7 +102,7 @@ def _none_left(running: dict[Path, tuple[Job, subprocess.Popen]]) -> Iterator[No
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-        for _, process in running.values():
+        for *_, process in running.values():
             process.terminate()
-        for _, process in running.values():
+        for *_, process in running.values():
             process.wait()

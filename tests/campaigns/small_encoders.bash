@@ -8,12 +8,11 @@
 #
 #   JOBS=1            runs at a time, a core each (default 2); kill -USR1 the xargs of a campaign adds one
 #   UPDATES=1500      of each training (default 1500: 6.1 million tokens, two thirds of them after the plateau)
-#   EPOCHS=20         of each fine-tuning (default 20, the protocol's)
 #   WORDS=3000        masked words to guess (default 3000)
 #   SEEDS="1 2 3"     (default "1 2 3")
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-updates=${UPDATES:-1500} epochs=${EPOCHS:-20} words=${WORDS:-3000} seeds=(${SEEDS:-1 2 3})
-settings="UPDATES=$updates EPOCHS=$epochs WORDS=$words"
+updates=${UPDATES:-1500} words=${WORDS:-3000} seeds=(${SEEDS:-1 2 3})
+settings="UPDATES=$updates WORDS=$words"
 
 refuse() { echo "error: $1" >&2; exit 2; }
 
@@ -70,7 +69,7 @@ pretrain() {  # CONDITION SEED
 
 finetune() {  # FOLDER PART options...: the part of QUAERO, as the folder's emea or medline
     [ -e "$1/$2/metrics.json" ] || python -m downstream.finetune "$root/recipes/finetune/quaero_$2.yaml" \
-        --data "$data/fr_ner/quaero" --output "$1/$2" --set epochs="$epochs" "${@:3}"
+        --data "$data/fr_ner/quaero" --output "$1/$2" "${@:3}"
 }
 
 run() {  # CONDITION SEED

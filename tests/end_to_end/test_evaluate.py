@@ -95,6 +95,23 @@ def test_the_report_has_them_all(undisturbed):
     assert "<html" in (undisturbed / "report.html").read_text()
 
 
+def test_a_protocol_with_a_grid_is_searched_and_the_report_says_so(place, tmp_path):
+    (place / "recipes" / "protocols" / "open.yaml").write_text(PROTOCOL.replace("epochs: 4", "grid: {epochs: [1, 4]}"))
+    more = ["--protocol", "open", "--only", "organs", "--jobs", "2"]
+    main(words(place, tmp_path, *more))
+    metrics = json.loads((tmp_path / "organs" / "encoder-open" / "metrics.json").read_text())
+    selection = json.loads((tmp_path / "organs" / "encoder-open-search" / "selection.json").read_text())
+    assert metrics["selection"]["by"] == "search" and metrics["selection"]["settings"] == selection["settings"]
+    assert metrics["seeds"] == [1, 2] and "open" in (tmp_path / "report.md").read_text()
+    log = tmp_path / "organs" / "encoder-open.log"
+    told = log.read_text()
+    assert told.index("trial 2/2: epochs ") < told.index("chosen: epochs ") < told.index("seed-1: micro f1")
+    stamp = (tmp_path / "organs" / "encoder-open" / "seed-1" / "metrics.json").stat().st_mtime_ns
+    main(words(place, tmp_path, *more))
+    assert (tmp_path / "organs" / "encoder-open" / "seed-1" / "metrics.json").stat().st_mtime_ns == stamp
+    assert "2 of 2 trials were finished before" in log.read_text()
+
+
 def test_sentences_of_the_pretraining_text_are_counted(undisturbed):
     found = json.loads((undisturbed / "pretraining_text.json").read_text())["tasks"]
     assert set(found) == {"organs", "alike"} and all(one["sentences"] for one in found.values())

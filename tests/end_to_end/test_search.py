@@ -148,9 +148,15 @@ def test_a_selection_for_another_model_is_refused_before_training(task, done, tm
             tuned(monkeypatch, *command(task, tmp_path, "--selection", done[1] / "selection.json", *more, protocol=""))
 
 
-def test_settings_by_hand_have_a_test_score_that_no_table_takes(task, tmp_path, monkeypatch):
-    by_hand = tuned(monkeypatch, *command(task, tmp_path / "hand", "--set", "epochs=1", "--seeds", "1"))
+def test_settings_by_hand_have_no_test_score_and_no_table_takes_one(task, tmp_path, monkeypatch):
+    parts = command(task, tmp_path / "hand", "--set", "epochs=1", "--seeds", "1")
+    with pytest.raises(InputError, match="--set epochs=1: settings changed by hand are scored on dev alone. Add --dev"):
+        tuned(monkeypatch, *parts)
+    assert not (tmp_path / "hand").exists()
+    by_hand = tuned(monkeypatch, *parts, "--dev-only")
     assert by_hand["selection"] == {"by": "hand", "changed": ["epochs=1"]}
+    assert load(tmp_path / "hand").split == "dev"
+    (tmp_path / "hand" / "metrics.json").write_text(json.dumps(by_hand | {"test": by_hand["dev"]}))
     with pytest.raises(InputError, match=r"hand/metrics.json: .* by hand \(epochs=1\)"):
         load(tmp_path / "hand")
 

@@ -108,7 +108,7 @@ def test_what_was_selected_on_dev_is_said(root, tmp_path):
 def test_a_network_has_seeds_curves_and_settings(root, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("le coeur et la peau\n" * 3, encoding="utf-8")
-    options = ("--baseline", "cnn", "--seeds", "2", "--set", "epochs=2", "--vectors-text", text)
+    options = ("--baseline", "cnn", "--seeds", "2", "--set", "epochs=2", "--dev-only", "--vectors-text", text)
     metrics = run(root, "labels", tmp_path / "out", *options)
     assert metrics["seeds"] == [1, 2] and [len(curve) for curve in metrics["curves"]] == [2, 2]
     assert metrics["protocol"]["name"] == "baseline cnn" and metrics["protocol"]["changed"] == ["epochs=2"]

@@ -14,6 +14,7 @@ from downstream.tasks import load_task
 RECIPE = (
     "task: {task}\nfolder: {task}\nformat: {format}\nsplits: {{train: a.jsonl, dev: b.jsonl, test: c.jsonl}}\n{more}"
 )
+FINETUNE, SEARCH = "downstream.finetune", "downstream.search"
 KINDS = {
     "spans": ("jsonl", "types: [anatomy]"),
     "texts": ("table", "kind: classification\nlabels: [good, bad]\nreader: {text: text, label: label}"),
@@ -80,11 +81,11 @@ def test_a_command_has_what_it_was_asked_for(place):
     common = ["--data", data, "--output", "out/texts/{}", "--seeds", "1", "--dev-only"]
     cpu = ["--device", "cpu"]
     named = [word.format("encoder-quick") for word in common]
-    assert encoder.command == [recipe, "--model", "models/encoder", "--protocol", "quick", *named, *cpu]
+    assert encoder.commands == [[FINETUNE, recipe, "--model", "models/encoder", "--protocol", "quick", *named, *cpu]]
     named = [word.format("majority") for word in common]
-    assert majority.command == [recipe, "--baseline", "majority", *named]
+    assert majority.commands == [[FINETUNE, recipe, "--baseline", "majority", *named]]
     named = [word.format("rnn-quick") for word in common]
-    assert rnn.command == [recipe, "--baseline", "rnn", "--protocol", "vectors_quick", *named, *cpu]
+    assert rnn.commands == [[FINETUNE, recipe, "--baseline", "rnn", "--protocol", "vectors_quick", *named, *cpu]]
 
 
 def test_a_quick_look_has_a_budget_for_networks_over_vectors_too(place):
@@ -93,19 +94,40 @@ def test_a_quick_look_has_a_budget_for_networks_over_vectors_too(place):
     assert [job.learner for job in jobs][3:] == names
     for name, job in zip(names, jobs[3:], strict=True):
         network = name.endswith("quick")
-        assert (job.command[3:5] == ["--protocol", "vectors_quick"]) == network == ("--device" in job.command)
+        [words] = job.commands
+        assert (words[4:6] == ["--protocol", "vectors_quick"]) == network == ("--device" in words)
 
 
 def test_overwrite_is_every_commands(place):
     whole = plan(parsed(place, "--baselines", "all"))[0]
     anew = plan(parsed(place, "--baselines", "all", "--overwrite"))[0]
-    assert [job.command for job in anew] == [[*job.command, "--overwrite"] for job in whole]
+    assert [job.commands for job in anew] == [[[*words, "--overwrite"] for words in job.commands] for job in whole]
 
 
 def test_the_seeds_are_the_protocols_unless_they_are_given(place):
-    assert "--seeds" not in plan(parsed(place))[0][0].command
-    given = plan(parsed(place, "--quick", "--seeds", "3"))[0][0].command
+    assert "--seeds" not in plan(parsed(place))[0][0].commands[-1]
+    [given] = plan(parsed(place, "--quick", "--seeds", "3"))[0][0].commands
     assert given[given.index("--seeds") + 1] == "3"
+
+
+def test_what_a_protocol_leaves_to_choose_is_searched_for_first(place):
+    more = ["--protocol", "oubiobert", "--baselines", "random,majority", "--only", "texts", "--device", "cpu"]
+    encoder, random, majority = plan(parsed(place, *more, "--seeds", "2", "--dev-only", "--overwrite"))[0]
+    recipe, data = str(place / "recipes" / "texts.yaml"), ["--data", str(place / "data" / "fr" / "texts"), "--output"]
+    scoring = ["--seeds", "2", "--dev-only", "--device", "cpu", "--overwrite"]
+    for job, name, how in ((encoder, "encoder", []), (random, "encoder-random", ["--random-init"])):
+        found, model = f"out/texts/{name}-oubiobert-search", ["--model", "models/encoder"]
+        grid = ["--protocol", "oubiobert"]
+        search, training = job.commands
+        assert search == [SEARCH, recipe, *model, *grid, *how, *data, found, "--device", "cpu", "--overwrite"]
+        chosen = ["--selection", f"{found}/selection.json"]
+        assert training == [FINETUNE, recipe, *model, *chosen, *how, *data, str(job.output), *scoring]
+    assert len(majority.commands) == 1
+
+
+def test_a_protocol_that_nobody_knows_is_refused_before_anything_runs(place):
+    with pytest.raises(InputError, match="protocols/haste.yaml: no such protocol; there are: alibert, "):
+        plan(parsed(place, "--protocol", "haste"))
 
 
 def test_a_set_is_found_at_any_depth_with_all_its_splits(place, tmp_path):

@@ -115,13 +115,13 @@ FILES = {
         zip(NAMES, [nli("entailment", "contradiction", "neutral"), nli("neutral"), nli("neutral")], strict=True)
     ),
     "medsts": dict(zip(BLUE, [sts("0.0", "3.5", "5.0"), sts("1.0"), sts("2.25")], strict=True)),
-    "i2b2_2010": dict(zip(BLUE, [i2b2(*RELATIONS), i2b2("PIP", "PIP"), i2b2("false")], strict=True)),
+    "i2b2_2010": dict(zip(BLUE, [i2b2(*RELATIONS), i2b2("PIP", "PIP"), i2b2("TrIP")], strict=True)),
     "share_clefe": {"Training.tsv": DISJOINT + PLAIN, "Development.tsv": PLAIN, "Test.tsv": DISJOINT},
     "s800": dict.fromkeys(BIOBERT, COLUMNS),
     "bc4chemd": dict.fromkeys(BIOBERT, COLUMNS),
     "deft2021": deft(10, 2),
     "deft2021_five": deft(10, 2),
-    "gad": {name: text for fold in range(1, 11) for name, text in gad(fold, positive=fold % 3).items()},
+    "gad": {name: text for fold in range(1, 11) for name, text in gad(fold, positive=1 + fold % 3).items()},
     "squad": {"train-v1.1.json": squad("train", 10, 3), "dev-v1.1.json": squad("dev", 1, 2)},
     "fquad": {"train.json": squad("train", 10, 3), "valid.json": squad("valid", 1, 2)},
     "bioasq_factoid": BIOASQ6,
@@ -240,7 +240,7 @@ def test_the_ten_folds_of_gad_are_those_of_its_folders(folds_of):
     task, folds = folds_of("gad")
     assert task.counted == ("1",)
     positive = [Counter(item.label for item in splits["test"].items)["1"] for splits in folds]
-    assert positive == [fold % 3 for fold in range(1, 11)]
+    assert positive == [1 + fold % 3 for fold in range(1, 11)]
     assert folds[9]["test"].items[0].text == '"@GENE$ 10 @DISEASE$ 0'
 
 
