@@ -9,7 +9,7 @@ from report_helpers import changed, entities, families, output_of, texts, told, 
 from downstream.files import InputError
 from downstream.metrics import resampling
 from downstream.metrics.tallies import figure
-from downstream.report import data_sets, judged, leaks, main, published
+from downstream.report import data_sets, judged, leaks, main, published, scores
 from downstream.report.answers import FAMILIES, marked, shown, wrong_places
 from downstream.report.confusion import matrices
 from downstream.report.errors import amounts, examples, side_by_side
@@ -226,6 +226,13 @@ def test_scores_by_label_have_a_row_a_label_and_three_columns_a_model(pair, caps
     lines = capsys.readouterr().out.splitlines()
     assert "| label | mine: P | mine: R | mine: F1 | other: P | other: R | other: F1 | in gold |" in lines
     assert any(line.startswith("| yes | 0.833 ± 0.236 | 1.000 ± 0.000 |") and line.endswith("| 4 |") for line in lines)
+
+
+def test_scores_by_label_of_more_than_three_models_are_tables_that_fit_a_page(tmp_path):
+    (one,) = groups_of(*(run_of(tmp_path / name, GOOD, model=name) for name in "abcd"))
+    first, second = [table for table in scores.by_label(one) if table.head[0] == "label"]
+    assert [first.head[1:-1:3], second.head[1:-1:3]] == [["a: P", "b: P", "c: P"], ["d: P"]]
+    assert first.caption.endswith(": scores by label, 1 of 2") and cells(first)["yes"][:3] == cells(second)["yes"][:3]
 
 
 def test_confusions_of_single_labels_add_up_the_seeds(pair):
