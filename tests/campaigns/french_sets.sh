@@ -9,7 +9,6 @@
 # second call goes on, and does not do again what is done. Two cores: an objective each, then two fine-tunings at a time.
 set -euo pipefail
 mlm_updates=${MLM_UPDATES:-14000} electra_updates=${ELECTRA_UPDATES:-12400}  # some 75 minutes each
-tasks=${TASKS:-quaero_emea,quaero_medline,morfitt,frenchmedmcqa,refomed,fracco}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 data=$(realpath "$1")
 mkdir -p "$2" && cd "$2"
@@ -59,8 +58,13 @@ for objective in mlm electra; do
     done
 done
 
-python -m downstream.evaluate mlm electra --data "$data" --protocol cpu --jobs 2 --baselines all --only "$tasks" \
-    --pretraining-text "${texts[@]}" --output suite
+evaluate() {  # tasks, arguments of downstream.evaluate...
+    python -m downstream.evaluate mlm electra --data "$data" --protocol cpu --jobs 2 --baselines all --only "$1" \
+        --pretraining-text "${texts[@]}" --output suite "${@:2}"
+}
+evaluate quaero_emea,quaero_medline,fracco,frenchmedmcqa
+evaluate morfitt,refomed --seeds 3  # three times as long a seed
+python -m downstream.report suite suite/*/*/ --output report
 
 quaero=$data/fr_ner/quaero
 curve() {  # core, output, how, part of QUAERO, arguments of downstream.curves...
