@@ -31,6 +31,7 @@ RESULTS = ("metrics.json", "table.md", "scores.png", "curves.png", "splits.json"
 READ_AGAIN = """
 seed fold best_epoch num_parameters selected_on_dev data curve seconds threads peak_memory
 """.split()  # of a unit's metrics.json, conditions and scores apart
+UNSEEN = "entities of a label that training has not"  # of the counts of metrics.json
 HALF = re.compile(rf"\.({ONE.pattern}|model|{'|'.join(map(re.escape, RESULTS))})\.\w+\.partial(\.old)?")  # see files.py
 
 
@@ -82,7 +83,7 @@ class Experiment:
 
     def _run_alone(self, num_seeds: int) -> str:
         started, results = time.perf_counter(), []
-        self._refuse_little(num_seeds)
+        self._begin_each(num_seeds)
         self._notes()  # damaged ones are refused before anything is trained
         earlier = {unit: self.finished(unit) for unit in self.units(num_seeds)}
         self._write_splits()
@@ -100,11 +101,19 @@ class Experiment:
         summary["seconds"] = round(time.perf_counter() - started, 1)
         return write_results(summary, self.output)
 
-    def _refuse_little(self, num_seeds: int) -> None:
-        """Raise InputError where the few documents that a seed draws hold nothing to learn."""
-        if self.train_documents is not None:
-            for unit in self.units(num_seeds):
-                self.task.begin(self.splits_of(unit)["train"].items)
+    def _begin_each(self, num_seeds: int) -> None:
+        """Warn of labels that training has not, for each seed where seeds draw their documents.
+
+        Raises InputError where the few documents that a seed draws hold nothing to learn.
+        """
+        drawn = self.train_documents is not None
+        for unit in self.units(num_seeds if drawn else 1):
+            splits = self.splits_of(unit)
+            self.task.begin(splits["train"].items)
+            place = f"{unit.name}, " if drawn else f"fold {unit.fold}, " * (unit.fold is not None)
+            for name, part in splits.items():
+                if told := unseen_labels(self.task, part.items):
+                    print(f"warning: {place}{name}: {told}, and count as missed", flush=True)
 
     def splits_of(self, unit: Unit) -> Splits:
         """What it learns from and is scored on. Fewer training documents are drawn by the unit's seed, so that the
@@ -208,7 +217,9 @@ class Experiment:
         return self.encoded[key]
 
     def _counts(self, part: Part, encoded: Encoded) -> dict:
-        return {"items": len(part.items), **part.counts, **encoded.counts, "types": self.task.describe(part.items)}
+        unseen, _ = self.task.unseen(part.items)
+        counts = {**part.counts, **encoded.counts, **({UNSEEN: unseen} if unseen else {})}
+        return {"items": len(part.items), **counts, "types": self.task.describe(part.items)}
 
     def finished(self, unit: Unit) -> dict | None:
         """The result that an earlier call got under the same conditions."""
@@ -262,6 +273,12 @@ class Experiment:
         for path in self.output.glob(".*.partial*"):
             if HALF.fullmatch(path.name):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def unseen_labels(task: Task, items: list) -> str:
+    """A sentence for the console on annotations that no model can answer, once the task has begun; empty if none."""
+    unseen, total = task.unseen(items)
+    return f"{unseen} of {total} entities have a label that training has not" if unseen else ""
 
 
 def refuse_incomplete(record: dict, keys: Iterable[str], file: Path) -> None:

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 from pathlib import Path
 
-from downstream.experiment import Experiment
+from downstream.experiment import Experiment, unseen_labels
 from downstream.files import InputError, exit_with_sentence
 from downstream.learners.asked import asked_for, learner_of
 from downstream.learners.base import Learner
@@ -163,6 +163,7 @@ def check(args: argparse.Namespace, task: Task) -> str:
         for name, part in splits.items():
             found = ", ".join(f"{count} {label}" for label, count in task.describe(part.items).items())
             past = "".join(f"; {count} {what}" for what, count in part.counts.items() if count)
+            past += f"; {told}" if (told := unseen_labels(task, part.items)) else ""
             lines.append(f"fold {number}, " * (len(folds) > 1) + f"{name}: {len(part.items)} items ({found}){past}")
     digest = hashlib.sha256(repr((task.recipe, protocol, folds)).encode()).hexdigest()
     return "\n".join([*lines, f"sha256 of recipe, protocol and documents: {digest}"])

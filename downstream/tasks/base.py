@@ -148,6 +148,10 @@ class Task(ABC):
     def id_of(self, item: Any) -> str:
         """Of its own in the split."""
 
+    def unseen(self, items: list) -> tuple[int, int]:
+        """How many annotations have a label that training has not, which no model can answer; of how many."""
+        return 0, 0
+
     def is_scored(self, item: Any) -> bool:
         """Whether the chief figure is of it."""
         return True

@@ -178,9 +178,6 @@ class NamedEntities(Task):
             if self.per_type:
                 layers.append(["OBI".index(tag[0]) for tag in tags])
             else:
-                counts["entities of a label that training has not"] += sum(
-                    tag[0] == "B" and tag not in ids for tag in tags
-                )
                 layers.append([ids.get(tag, IGNORED) for tag in tags])
         return [list(row) for row in zip(*layers, strict=True)] if self.per_type else layers[0]
 
@@ -256,6 +253,13 @@ class NamedEntities(Task):
     def id_of(self, item: Example) -> str:
         """The document's."""
         return item.document.id
+
+    def unseen(self, items: list[Example]) -> tuple[int, int]:
+        """Of concatenated labels; all others are those of the recipe, whether they occur in training or not."""
+        if self.recipe.nested != "concatenated":
+            return 0, 0
+        labels = [span.label for example in items for layer in example.layers for span in layer]
+        return sum(f"B-{label}" not in self.names for label in labels), len(labels)
 
     def is_scored(self, item: Example) -> bool:
         """Where there is no entity, F1 only tells false ones: a split of such documents has 0, whatever is answered."""

@@ -358,6 +358,16 @@ def test_check_says_what_the_splits_hold_and_writes_nothing(task, tmp_path, monk
     assert not list(tmp_path.iterdir())
 
 
+def test_check_says_how_many_concatenated_labels_training_has_not(task, tmp_path, monkeypatch, capsys):
+    options = broken(task, tmp_path, "test", "T1\tanatomy 0 4\tfoie\nT2\tsymptom 0 4\tfoie")
+    (tmp_path / "concatenated.yaml").write_text(RECIPE + "nested: concatenated\n")
+    monkeypatch.setattr(sys, "argv", ["finetune", str(tmp_path / "concatenated.yaml"), "--check", *options])
+    finetune.main()
+    *earlier, test, _ = capsys.readouterr().out.splitlines()
+    assert test.endswith("; 1 of 17 entities have a label that training has not")
+    assert len(earlier) == 2 and not any("training has not" in line for line in earlier)
+
+
 def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):
     options = broken(task, tmp_path, "train", "")
     (tmp_path / "data" / "train" / "d1.ann").write_text("")

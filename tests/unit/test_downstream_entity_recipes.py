@@ -47,6 +47,8 @@ def test_counts_are_those_of_the_authors(repository, shared_data, task):
     if len(entities) == 1:  # known of the whole only
         found_entities = [sum(found_entities)]
     assert (tuple(found_documents), tuple(found_entities)) == (documents, entities)
+    shared = [splits[name].counts["documents whose id an earlier split has"] for name in ("train", "dev", "test")]
+    assert shared == [0, 0, 10 if task == "jnlpba" else 0]
 
 
 def test_the_processed_form_of_fracco_is_what_its_recipe_makes_of_the_raw_one(repository, shared_data):
@@ -55,7 +57,7 @@ def test_the_processed_form_of_fracco_is_what_its_recipe_makes_of_the_raw_one(re
     labels = Labels(tuple(recipe["types"]), {}, tuple(recipe["ignore"]))
     processed = brat.read(folder / "brat_processed", labels, Counter(), texts=folder / "brat_raw")
     raw = brat.read(folder / "brat_raw", labels, Counter())
-    assert len(processed) == 1300
+    assert (len(processed), sum(len(document.entities) for document in processed)) == (1300, 46468)
     for theirs, ours in zip(processed, raw, strict=True):
         assert theirs.id == ours.id
         pieces = [(one.label, piece) for one in ours.entities for piece in one.fragments]

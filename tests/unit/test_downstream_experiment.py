@@ -367,6 +367,50 @@ def test_few_documents_without_anything_to_learn_are_refused_before_any_training
     assert run.learner.fits == 0
 
 
+UNSEEN = "1 of 5 entities have a label that training has not, and count as missed"
+
+
+def with_two_types(output, split, **how):
+    """An experiment with concatenated labels, and in this split of the first fold a word of two types, document 12."""
+    run = experiment(output, task=ner_task("anatomy", "symptom", nested="concatenated", **how.pop("recipe", {})), **how)
+    twice = Document("12", "foie", [Entity("anatomy", ((0, 4),)), Entity("symptom", ((0, 4),))])
+    run.folds[0][split].items.append(run.task.example(twice, Counter()))
+    return run
+
+
+def warnings_of(run, num_seeds, capsys):
+    """What a run warns of; before anything else is printed."""
+    run.run(num_seeds)
+    printed = capsys.readouterr().out.splitlines()
+    warned = [line for line in printed if line.startswith("warning: ")]
+    assert printed[: len(warned)] == warned
+    return warned
+
+
+def test_labels_that_training_has_not_are_warned_of_once_and_counted(tmp_path, without_pictures, capsys):
+    run = with_two_types(tmp_path / "out", "test")
+    assert warnings_of(run, 2, capsys) == [f"warning: test: {UNSEEN}"]
+    [data] = metrics_of(tmp_path / "out")["data"]
+    assert data["test"]["entities of a label that training has not"] == 1
+    assert not any("entities of a label that training has not" in data[split] for split in ("train", "dev"))
+    assert warnings_of(with_two_types(tmp_path / "other", "train"), 1, capsys) == []
+
+
+def test_each_fold_warns_of_labels_that_its_training_has_not(tmp_path, without_pictures, capsys):
+    run = with_two_types(tmp_path / "out", "test", folds=3, recipe={"splits": {"all": "x"}, "folds": 3})
+    assert warnings_of(run, 2, capsys) == [f"warning: fold 1, test: {UNSEEN}", f"warning: fold 3, dev: {UNSEEN}"]
+
+
+def test_each_seed_warns_of_labels_that_the_documents_it_draws_have_not(tmp_path, without_pictures, capsys):
+    run = with_two_types(tmp_path / "out", "train")
+    run.folds[0]["test"].items.append(run.folds[0]["train"].items[-1])
+    run.train_documents = 2
+    drawn = {unit.name: {item.document.id for item in run.splits_of(unit)["train"].items} for unit in run.units(5)}
+    without = [name for name, ids in drawn.items() if "12" not in ids]
+    assert 0 < len(without) < 5
+    assert warnings_of(run, 5, capsys) == [f"warning: {name}, test: {UNSEEN}" for name in without]
+
+
 def test_the_task_knows_what_the_drawn_documents_hold(tmp_path, without_pictures):
     run = experiment(tmp_path / "out")
     begun = []

@@ -196,3 +196,4 @@ def test_quaero_counts_are_those_of_its_authors(shared_data):
     entities = [entity for document in documents for entity in document.entities]
     assert (len(documents), len(entities)) == (11 + 12 + 15 + 833 + 832 + 833, 16233)
     assert sum(len(entity.fragments) > 1 for entity in entities) == 141
+    assert sum(len(document.text.split()) for document in documents) == 72183

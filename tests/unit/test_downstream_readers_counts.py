@@ -1,4 +1,4 @@
-"""Readers of items on the real data sets: as many items, splits and labels as their authors say."""
+"""Readers on the real data sets: as many items and labels as their authors say, or docs/results/data_counts.md says."""
 
 from collections import Counter
 
@@ -6,7 +6,30 @@ import pytest
 from item_helpers import read_items
 
 from downstream.documents import Labels
-from downstream.readers import CANDIDATES, PAIRS, RELATIONS, TEXTS
+from downstream.readers import CANDIDATES, ENTITIES, PAIRS, RELATIONS, TEXTS
+
+
+def test_fracco_as_annotated(shared_data):
+    types = {"expression_CIM": 25738, "morphologie": 25697, "topographie": 18864, "differenciation": 1047}
+    types |= {"stadeTNM": 33, "stade": 1}  # not in the authors' table, whose sum is 71,346
+    folder = shared_data / "fr_ner" / "fracco" / "brat_raw"
+    documents, counts = read_items(ENTITIES["brat"], folder, Labels(tuple(types)))
+    entities = [entity for document in documents for entity in document.entities]
+    assert (len(documents), counts["documents without .ann left out"]) == (1300, 1)  # 1,301 texts
+    assert Counter(entity.label for entity in entities) == types and len(entities) == 71380
+    assert sum(len(entity.fragments) > 1 for entity in entities) == 846
+    assert sum(len(document.text.split()) for document in documents) == 1031487
+
+
+@pytest.mark.parametrize(
+    "split, texts, substances",
+    [("Train", 714, 14764), ("Test/Test for DrugNER task", 112, 686), ("Test/Test for DDI Extraction task", 191, 3040)],
+)
+def test_drugs(shared_data, split, texts, substances):
+    labels = Labels(("drug", "group", "brand", "drug_n"))
+    documents, counts = read_items(ENTITIES["ddi"], shared_data / "en" / "ddi2013" / split, labels)
+    assert (len(documents), sum(len(document.entities) for document in documents)) == (texts, substances)
+    assert +counts == ({"entities whose text is not at their offsets": 1} if split == "Train" else {})
 
 
 @pytest.mark.parametrize("split, texts, labels", [("train", 1514, 2110), ("dev", 1022, 1446), ("test", 1088, 1560)])
@@ -48,14 +71,16 @@ def test_pubmedqa(shared_data):
 
 
 @pytest.mark.parametrize(
-    "split, relations, sentences", [("train", 4169, 1653), ("dev", 2427, 910), ("test", 3469, 1397)]
+    "split, relations, sentences, kinds",
+    [("train", 4169, 1653, 13), ("dev", 2427, 910, 12), ("test", 3469, 1397, 12)],
 )
-def test_chemprot(shared_data, split, relations, sentences):
+def test_chemprot(shared_data, split, relations, sentences, kinds):
     types = "ACTIVATOR AGONIST AGONIST-ACTIVATOR AGONIST-INHIBITOR ANTAGONIST DOWNREGULATOR INDIRECT-DOWNREGULATOR"
     types += " INDIRECT-UPREGULATOR INHIBITOR PRODUCT-OF SUBSTRATE SUBSTRATE_PRODUCT-OF UPREGULATOR"
     path = shared_data / "en" / "chemprot_scibert" / f"{split}.txt"
     items, counts = read_items(RELATIONS["chemprot"], path, Labels(tuple(types.split())))
     assert (len(items), len({item.group for item in items})) == (relations, sentences) and not +counts
+    assert len({item.label for item in items}) == kinds
 
 
 @pytest.mark.parametrize(
@@ -79,26 +104,34 @@ def test_drug_interactions(shared_data, split, types, hulls, elsewhere):
 
 def test_euadr_folds(shared_data):
     folder, labels = shared_data / "en" / "euadr_biobert_10fold", Labels(("positive", "negative"))
+    tested = Counter()
     for fold in range(10):
         train, _ = read_items(RELATIONS["euadr"], folder / f"train_{fold}.json", labels)
         test, _ = read_items(RELATIONS["euadr"], folder / f"test_{fold}.json", labels)
         assert (len(train), len(test)) == {0: (318, 37), 1: (318, 37), 2: (319, 36)}.get(fold, (320, 35))
         assert not {item.text for item in train} & {item.text for item in test}
+        tested.update(item.text for item in test)
+    assert set(tested.values()) == {1} and len(tested) == 355
 
 
-@pytest.mark.parametrize("split, questions, twice", [("train", 2171, 1), ("dev", 312, 0), ("test", 622, 0)])
-def test_frenchmedmcqa(shared_data, split, questions, twice):
+@pytest.mark.parametrize(
+    "split, by_right_answers, twice",
+    [("train", (595, 528, 718, 296, 34), 1), ("dev", (164, 45, 71, 30, 2), 0), ("test", (321, 97, 141, 56, 7), 0)],
+)
+def test_frenchmedmcqa(shared_data, split, by_right_answers, twice):
     items, counts = read_items(CANDIDATES["frenchmedmcqa"], shared_data / "fr_qa" / "frenchmedmcqa" / f"{split}.json")
-    assert len(items) == len({item.id for item in items}) == questions
+    assert Counter(len(item.right) for item in items) == dict(enumerate(by_right_answers, 1))
+    assert len(items) == len({item.id for item in items}) == {"train": 2171, "dev": 312, "test": 622}[split]
     assert {len(item.candidates) for item in items} == {5}
     assert counts["items that stand in the files twice"] == twice
 
 
 @pytest.mark.parametrize(
-    "split, pairs, terms, paraphrases",
-    [("train", 3981, 2614, 3887), ("val", 1063, 659, 1057), ("test", 1253, 823, 1242)],
+    "split, pairs, terms, right, paraphrases",
+    [("train", 3981, 2614, 3978, 3887), ("val", 1063, 659, 1063, 1057), ("test", 1253, 823, 1253, 1242)],
 )
-def test_refomed(shared_data, split, pairs, terms, paraphrases):
+def test_refomed(shared_data, split, pairs, terms, right, paraphrases):
     items, counts = read_items(CANDIDATES["refomed"], shared_data / "fr_pairs" / "refomed" / f"refomed_{split}.csv")
     assert (len(items), {len(item.candidates) for item in items}) == (terms, {paraphrases})
     assert len(items) + counts["pairs of a term that has others"] == pairs
+    assert sum(len(item.right) for item in items) == right
