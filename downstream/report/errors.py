@@ -57,12 +57,12 @@ def _disagreements(group: Group, wrong: dict[str, dict[Place, float]]) -> dict[P
 
 
 def _answers(group: Group, place: Place) -> list[list[str]]:
-    """A row for the gold and one for each model."""
+    """A row for the gold, which alone names the item and has its text, and one for each model."""
     kind, name = group.first.metrics["kind"], _name(group.first, place)
     text, gold = shown(kind, group.first.predictions[0], place, "gold")
     rows = [[name, text, "gold", gold]]
     for run in group.runs:
-        rows.append([name, text, run.name, shown(kind, run.predictions[0], place, "predicted")[1]])
+        rows.append(["", "", run.name, shown(kind, run.predictions[0], place, "predicted")[1]])
     return rows
 
 

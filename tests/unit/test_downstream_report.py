@@ -283,7 +283,7 @@ def test_what_most_seeds_get_wrong_comes_first(tmp_path):
 def test_models_are_shown_on_the_items_that_only_one_has_right(pair):
     (one,) = groups_of(*pair)
     (table,) = side_by_side(one, {run.name: amounts(run) for run in one.runs})
-    assert [row[0] for row in table.rows] == ["t1"] * 3 + ["t3"] * 3
+    assert [row[0] for row in table.rows] == ["t1", "", "", "t3", "", ""]
     assert [row[2:] for row in table.rows[:3]] == [["gold", "no"], ["mine", "no"], ["other", "yes"]]
 
 
@@ -293,9 +293,9 @@ def test_models_that_are_wrong_in_different_ways_are_shown_too(tmp_path):
                for number, name in enumerate(("none", "first", "both"))]  # fmt: skip
     (one,) = groups_of(*folders)
     (table,) = side_by_side(one, {run.name: amounts(run) for run in one.runs})
-    assert [row[0] for row in table.rows] == ["d1"] * 4 + ["d2"] * 4  # of d1 the line that some have right
-    assert table.rows[:3] == [["d1", "gold", "le [foie|anatomy]"], ["d1", "none", "le foie"],
-                              ["d1", "first", "le {foie|anatomy}"]]  # fmt: skip
+    assert [row[0] for row in table.rows] == ["d1", "", "", "", "d2", "", "", ""]  # of d1 the line that some have right
+    assert table.rows[:3] == [["d1", "gold", "le [foie|anatomy]"], ["", "none", "le foie"],
+                              ["", "first", "le {foie|anatomy}"]]  # fmt: skip
     assert [row[2] for row in table.rows[6:]] == [
         "toux et fièvre le soir",
         "{toux|symptom} et fièvre {le|symptom} soir",
