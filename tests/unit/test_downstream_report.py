@@ -362,6 +362,9 @@ def test_shared_sentences_are_counted(tmp_path):
     assert table.rows == [["tiny", "5", "2", "8", "1", "une phrase"]] and "corpus.txt" in table.caption
     (text,) = leaks.in_pretraining({"x": report | {"test_sha256": {"tiny": ["other"]}}}, [one])
     assert "on other test data" in text.text
+    more = {"test_sha256": {"tiny": digests, "other": [""]}, "tasks": {"tiny": found, "other": found}}
+    (table,) = leaks.in_pretraining({"x": report | more}, [one])  # no run is of the other task
+    assert [row[0] for row in table.rows] == ["tiny"]
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", "not json", '{"model": {}}'])
