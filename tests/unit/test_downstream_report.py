@@ -179,6 +179,12 @@ def test_what_does_not_compare_stands_apart_and_says_why(pair, key, other):
     assert second.differs.startswith(f"{key}: ")
 
 
+def test_a_baseline_on_other_data_differs_in_no_training(pair, tmp_path):
+    baseline = run_of(tmp_path / "c", BAD, model="majority", protocol="baseline")
+    changed(baseline, data_sha256=[{"test": "other"}])
+    assert [one.differs for one in groups_of(baseline, *pair)] == ["", "data: other ones"]
+
+
 def test_what_differs_is_told_and_what_is_the_same_is_not(pair):
     changed(pair[1], protocol={"name": "tuned", "changed": [], "epochs": 1})
     assert groups_of(*pair)[1].differs == "protocol: epochs 1 instead of None"
