@@ -27,22 +27,27 @@ def refuse_undecodable(paths: list[Path]) -> None:
 
 
 def seen_before(jobs: list[Job], paths: list[Path], output: Path) -> None:
-    """Look for test sentences in the pretraining text, once for all tasks; writes what is found, by task."""
-    sought, digests = {}, {}
+    """Look for test sentences in the pretraining text, once for all tasks; writes what is found, by task.
+
+    What an earlier command found of other tasks, in the same text, stays; so a task is looked for once.
+    """
+    files = text_files(paths)
+    asked = {"files": {str(file.resolve()): _state(file) for file in files}, "compared": COMPARED}
+    before = read_json(output) if output.is_file() else {}
+    same = all(before.get(key) == value for key, value in asked.items())
+    digests, tasks = ({**before.get(key, {})} if same else {} for key in ("test_sha256", "tasks"))
+    sought = {}
     for one in {one.recipe: one for one in jobs}.values():
         task = load_task(one.recipe)
         parts = [splits["test"] for splits in read_folds(task, one.recipe, one.data, dev_only=False)]
-        sought[task.recipe.task] = Sought(task, [item for part in parts for item in part.items])
-        digests[task.recipe.task] = [part.sha256 for part in parts]
-    files = text_files(paths)
-    states = {str(file.resolve()): _state(file) for file in files}
-    asked = {"files": states, "test_sha256": digests, "compared": COMPARED}
-    if output.is_file():
-        found = read_json(output)
-        if asked == {key: found.get(key) for key in asked}:
-            return
-    in_files(sought.values(), files, lambda lines: tqdm(lines, unit=" lines of pretraining text", leave=False))
-    write_json(output, asked | {"tasks": {name: one.report() for name, one in sought.items()}})
+        name, digest = task.recipe.task, [part.sha256 for part in parts]
+        if name not in tasks or digests.get(name) != digest:
+            sought[name] = Sought(task, [item for part in parts for item in part.items])
+            digests[name] = digest
+    if sought:
+        in_files(sought.values(), files, lambda lines: tqdm(lines, unit=" lines of pretraining text", leave=False))
+        tasks |= {name: one.report() for name, one in sought.items()}
+        write_json(output, asked | {"test_sha256": digests, "tasks": tasks})
 
 
 def _state(file: Path) -> list[int]:

@@ -33,11 +33,12 @@ def run(jobs: list[Job], at_a_time: int = 1) -> list[Job]:
                 job = waiting.pop()
                 running[job.output] = (job, 0, _start(job, 0, at_a_time, environment))
             for job, step, process in list(running.values()):
-                if process.poll() == 0 and step + 1 < len(job.commands):
+                code = process.poll()  # once: it may end between two looks
+                if code == 0 and step + 1 < len(job.commands):
                     running[job.output] = (job, step + 1, _start(job, step + 1, at_a_time, environment))
-                elif process.poll() is not None:
+                elif code is not None:
                     del running[job.output]
-                    well, said = _ending(job, process.returncode, at_a_time)
+                    well, said = _ending(job, code, at_a_time)
                     failed += [job] * (not well)
                     done = _progress(len(jobs) - len(waiting) - len(running), len(jobs), began)
                     print(f"== {done}: {job.recipe.stem}, {job.learner}: {said}", flush=True)

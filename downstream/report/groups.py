@@ -110,8 +110,9 @@ def _refuse_twice(runs: list[Run]) -> None:
 
 
 def _difference(first: Run, other: Run) -> str:
-    """What is not the same, as `protocol: epochs 8 here, 1 there`."""
-    return unlike(*(data_of(run) | (training_of(run) if not run.is_baseline else {}) for run in (first, other)))
+    """What is not the same, as `protocol: epochs 8 here, 1 there`; of trainings where both are of encoders."""
+    trained = not (first.is_baseline or other.is_baseline)
+    return unlike(*(data_of(run) | (training_of(run) if trained else {}) for run in (first, other)))
 
 
 def unlike(*sides: dict) -> str:

@@ -22,13 +22,15 @@ def in_training(groups: list[Group]) -> list[Table | Text]:
 
 
 def in_pretraining(reports: dict[str, dict], groups: list[Group]) -> list[Table | Text]:
-    """A table for each pretraining text that test sentences were looked for in."""
+    """A table for each pretraining text that test sentences were looked for in, with the tasks that runs are of."""
     blocks: list[Table | Text] = []
     for report in reports.values():
         rows, other = [], []
         for task, found in sorted(report["tasks"].items()):
             tests = [[fold.get("test") for fold in one.first.metrics["data_sha256"]] for one in groups
                      if one.first.task == task]  # fmt: skip
+            if not tests:
+                continue
             (rows if report["test_sha256"][task] in tests else other).append(_row(task, found))
         names = ", ".join(sorted(file.rsplit("/", 1)[-1] for file in report["files"]))
         if rows:

@@ -128,6 +128,25 @@ def test_text_that_has_changed_is_read_again(place, tmp_path):
         assert json.loads((tmp_path / "found.json").read_text())["tasks"]["organs"]["found"] == found
 
 
+def test_what_was_found_of_other_tasks_in_the_same_text_stays(place, tmp_path, monkeypatch):
+    write_lines(tmp_path / "text.txt", [text(41)])
+    output = tmp_path / "found.json"
+
+    def look(task: str) -> dict:
+        asked = arguments(words(place, tmp_path / "out", "--only", task, "--pretraining-text", tmp_path / "text.txt"))
+        seen_before(plan(asked)[0], asked.pretraining_text, output)
+        return json.loads(output.read_text())["tasks"]
+
+    organs = look("organs")
+    both = look("alike")
+    assert set(both) == {"organs", "alike"} and both["organs"] == organs["organs"]
+    monkeypatch.setattr("downstream.evaluate.pretraining.in_files", lambda *_: pytest.fail("looked for again"))
+    assert look("organs") == both
+    monkeypatch.undo()
+    write_lines(tmp_path / "text.txt", ["Rien de ce que l'on cherche n'est dans cette ligne."])
+    assert set(look("organs")) == {"organs"}
+
+
 def test_what_is_finished_is_not_done_again(place, undisturbed, capfd):
     before = {file: file.stat().st_mtime_ns for file in undisturbed.glob("*/*/seed-*/metrics.json")}
     main(words(place, undisturbed, "--only", "organs"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tiny_models import write_roberta
 
-from downstream.evaluate import command
+from downstream.evaluate import command, running
 from downstream.evaluate.jobs import BASELINES, Job, find, plan
 from downstream.evaluate.running import _ending
 from downstream.files import InputError
@@ -240,3 +240,22 @@ def test_the_last_line_of_a_log_says_what_went_wrong(tmp_path):
     (tmp_path / "out.log").write_text("seed-1\nerror: no data.\n")
     assert _ending(job, 2, 2) == (False, f"did not end well: error: no data. ({tmp_path}/out.log)")
     assert _ending(job, -9, 1) == (False, "was killed by SIGKILL: see above")
+
+
+class EndsAfterALook:
+    """A process that runs still when it is looked at first, and has ended well at the next look."""
+
+    def __init__(self):
+        self.codes = [None]
+
+    def poll(self) -> int | None:
+        return self.codes.pop() if self.codes else 0
+
+
+def test_a_search_that_ends_between_two_looks_is_followed_by_its_training(monkeypatch, tmp_path):
+    started: list[int] = []
+    monkeypatch.setattr(running, "POLL_SECONDS", 0)
+    monkeypatch.setattr(running, "_start", lambda job, step, *_: started.append(step) or EndsAfterALook())
+    monkeypatch.setattr(running, "_ending", lambda *_: (True, "well"))
+    assert running.run([Job(tmp_path / "t.yaml", tmp_path, "m", [["search"], ["finetune"]], tmp_path)]) == []
+    assert started == [0, 1]

@@ -179,6 +179,12 @@ def test_what_does_not_compare_stands_apart_and_says_why(pair, key, other):
     assert second.differs.startswith(f"{key}: ")
 
 
+def test_a_baseline_on_other_data_differs_in_no_training(pair, tmp_path):
+    baseline = run_of(tmp_path / "c", BAD, model="majority", protocol="baseline")
+    changed(baseline, data_sha256=[{"test": "other"}])
+    assert [one.differs for one in groups_of(baseline, *pair)] == ["", "data: other ones"]
+
+
 def test_what_differs_is_told_and_what_is_the_same_is_not(pair):
     changed(pair[1], protocol={"name": "tuned", "changed": [], "epochs": 1})
     assert groups_of(*pair)[1].differs == "protocol: epochs 1 instead of None"
@@ -362,6 +368,9 @@ def test_shared_sentences_are_counted(tmp_path):
     assert table.rows == [["tiny", "5", "2", "8", "1", "une phrase"]] and "corpus.txt" in table.caption
     (text,) = leaks.in_pretraining({"x": report | {"test_sha256": {"tiny": ["other"]}}}, [one])
     assert "on other test data" in text.text
+    more = {"test_sha256": {"tiny": digests, "other": [""]}, "tasks": {"tiny": found, "other": found}}
+    (table,) = leaks.in_pretraining({"x": report | more}, [one])  # no run is of the other task
+    assert [row[0] for row in table.rows] == ["tiny"]
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", "not json", '{"model": {}}'])
