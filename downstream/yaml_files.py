@@ -68,10 +68,11 @@ def value_as(value: object, kind: type, place: str) -> object:
     if not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted:
         names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
         raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")
-    inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    keys = [*value] if isinstance(value, dict) else []
+    inner = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     allowed = [held for one in typing.get_args(kind) for held in typing.get_args(one) or (one,)]
-    # Whoever uses a plain dictionary checks what it holds.
-    if allowed and not all(type(one) in allowed for one in inner):
+    # Whoever uses a plain dictionary checks what it holds; keys of others are words.
+    if allowed and not (all(type(one) in allowed for one in inner) and all(isinstance(key, str) for key in keys)):
         raise InputError(f"{place} holds something other than words; put quotes around each of them.")
     return value
 

@@ -38,7 +38,8 @@ class OverWords(Trained):
         """Raises InputError for a text that cannot be used, and for rates that the parts of an encoder have."""
         if protocol.layer_decay != 1 or protocol.head_learning_rate is not None:
             raise InputError(
-                f"layer_decay, head_learning_rate: {self.name} has no layers of an encoder; leave them out."
+                f"layer_decay, head_learning_rate: {self.name} has no layers of an encoder; leave them out, or take a "
+                "protocol without them, as vectors."
             )
         self.task, self.protocol, self.machine = task, protocol, machine
         self.tokenizer = Words()

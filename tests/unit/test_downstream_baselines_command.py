@@ -167,6 +167,11 @@ def test_in_the_report_cosines_stand_beside_the_encoder_that_is_trained(root, tm
             "--protocol oubiobert: it leaves learning_rate, epochs to be chosen on dev, and no search is of baselines; "
             "choose another protocol.",
         ),
+        (
+            "labels --baseline cnn --protocol tuned",
+            "layer_decay, head_learning_rate: cnn has no layers of an encoder; leave them out, or take a protocol "
+            "without them, as vectors.",
+        ),
         ("ner --baseline rnn --random-init", "--baseline rnn: --random-init would change nothing; leave it out."),
         ("ner --baseline rnn --vectors-text none.txt", "none.txt: no such file; check the path."),
         ("pairs --model roberta --cosine --set epochs=3", "--cosine: --set would change nothing; leave it out."),

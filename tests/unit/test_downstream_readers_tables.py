@@ -264,6 +264,7 @@ def test_settings_are_checked_before_any_file_is_read():
         (TEXTS["table"], {"delimiter": ""}, "delimiter is ''; give the one character that divides cells."),
         (CANDIDATES["options"], {"options": ["a", "b"]}, "options is ['a', 'b']; dict is needed."),
         (CANDIDATES["options"], {"options": {"a": 2.5}}, "options holds something other than words; put quotes around"),
+        (CANDIDATES["options"], {"options": {1: "a"}}, "options holds something other than words; put quotes around"),
         (RELATIONS["brat"], {"pairs": 5}, "pairs is 5; list is needed."),
         (RELATIONS["brat"], {"pairs": [5]}, "pairs holds something other than words; put quotes around"),
     ],
