@@ -143,12 +143,14 @@ def main() -> None:
 
 
 def grid_of(options: list[str]) -> dict[str, list]:
-    """`KEY=V1,V2` by key. Raises InputError for one that is not of this form."""
+    """`KEY=V1,V2` by key. Raises InputError for one that is not of this form, and for a key that is there twice."""
     found = {}
     for option in options:
         key, equals, values = option.partition("=")
         if not equals or not values:
             raise InputError(f"--grid {option}: write KEY=V1,V2, for example --grid learning_rate=1e-4,5e-4.")
+        if key in found:
+            raise InputError(f"--grid {option}: {key} is there twice; write all its values into one --grid.")
         found[key] = yaml_value(f"[{values}]", f"--grid {option}")
     return found
 
