@@ -8,6 +8,7 @@ from downstream.report.groups import Group
 from downstream.report.load import Run
 
 BOUNDS, NOTHING = "other boundaries", "nothing"
+MOST_NAMED = 10  # labels that head a column by name: as many, of QUAERO, fill the width of a printed page
 
 
 def matrices(group: Group) -> list[Table]:
@@ -26,7 +27,7 @@ def single(group: Group, run: Run) -> Table:
     gold, predicted = ([_label(one[side]) for one in records] for side in ("gold", "predicted"))
     found = confusion(gold, predicted, run.metrics["recipe"]["labels"])
     rows = [[name, *map(str, counts)] for name, counts in zip(found["classes"], found["counts"], strict=True)]
-    return Table(_caption(group, run), ["in gold", *(f"answered {name}" for name in found["classes"])], rows)
+    return _matrix(_caption(group, run), found["classes"], [], rows)
 
 
 def _label(side: str | list[str]) -> str:
@@ -56,7 +57,18 @@ def entities(group: Group, run: Run) -> Table:
         for row in [*labels, NOTHING]
         if any(counts[row, column] for column in [*labels, BOUNDS, NOTHING])
     ]
-    return Table(_caption(group, run), ["in gold", *(f"answered {one}" for one in [*labels, BOUNDS, NOTHING])], rows)
+    return _matrix(_caption(group, run), labels, [BOUNDS, NOTHING], rows)
+
+
+def _matrix(caption: str, labels: list[str], others: list[str], rows: list[list[str]]) -> Table:
+    """Columns of labels, then others. Those of more than MOST_NAMED labels are headed by the numbers of their rows."""
+    if len(labels) <= MOST_NAMED:
+        return Table(caption, ["in gold", *(f"answered {one}" for one in [*labels, *others])], rows)
+    number = {label: str(at) for at, label in enumerate(labels, 1)}
+    rows = [[f"{number[row]} {row}" if row in number else row, *counts] for row, *counts in rows]
+    return Table(
+        caption, ["in gold; answered by number", *number.values(), *(f"answered {one}" for one in others)], rows
+    )
 
 
 def _taken_for(gold: list[tuple], predicted: list[tuple]) -> Counter:

@@ -260,6 +260,16 @@ def test_confusions_of_entities_tell_types_boundaries_and_nothing(tmp_path):
                             "nothing": ["0", "1", "0", "0"]}  # fmt: skip
 
 
+def test_columns_of_many_labels_are_headed_by_the_numbers_of_their_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("downstream.report.confusion.MOST_NAMED", 1)
+    task, items, answers = entities()
+    (one,) = groups_of(output_of(tmp_path / "a", task, items, [answers]))
+    (table,) = matrices(one)
+    assert table.head == ["in gold; answered by number", "1", "2", "answered other boundaries", "answered nothing"]
+    assert cells(table) == {"1 anatomy": ["1", "0", "1", "0"], "2 symptom": ["1", "1", "0", "1"],
+                            "nothing": ["0", "1", "0", "0"]}  # fmt: skip
+
+
 def test_errors_of_entities_are_shown_in_their_line_with_marks(tmp_path):
     task, items, answers = entities()
     (one,) = groups_of(output_of(tmp_path / "a", task, items, [answers]))
