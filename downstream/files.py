@@ -137,7 +137,7 @@ def directory_written_whole(path: Path) -> Iterator[Path]:
     aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
     try:
         yield aside
-        aside.chmod(0o755)  # mkdtemp gives 0o700, which would hide a model from the colleagues it is meant for
+        _open_to_others(aside)
         _flush_to_disk(aside)
         _take_place(aside, path)
     except OSError as error:
@@ -145,6 +145,14 @@ def directory_written_whole(path: Path) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _open_to_others(directory: Path) -> None:
+    """Give it all the rights that the umask leaves: mkdtemp and safetensors give some to the owner alone, which would
+    hide a model from the colleagues it is meant for."""
+    os.umask(mask := os.umask(0))
+    for path in (directory, *directory.rglob("*")):
+        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
 
 
 @contextmanager

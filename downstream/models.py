@@ -26,6 +26,7 @@ TOKENIZER_FILES = """
 tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json
 vocab.txt vocab.json merges.txt sentencepiece.bpe.model sentencepiece.model spiece.model spm.model
 """.split()
+ADD_TOKENIZER = "add the tokenizer.json that belongs to the model"
 WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")  # not training_args.bin, nor an adapter's
 FINE_TUNED = ("ForTokenClassification", "ForSequenceClassification", "ForQuestionAnswering", "ForMultipleChoice")
 
@@ -60,6 +61,11 @@ class Frame(NamedTuple):
 def read_config(folder: Path, **changes):
     """The model's configuration. Raises InputError if the folder is not a Hugging Face model, or if the model's
     positions have no number, as XLNet's and T5's: texts are cut into windows that fit."""
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder}: no such folder. Nothing is downloaded here; of a model of the hub, "
+            "`hf download ORGANISATION/NAME --local-dir DIR` makes a folder."
+        )
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no config.json in it; give the folder of an exported Hugging Face model.")
     try:
@@ -83,16 +89,21 @@ def load_config(folder: Path, **changes):
 
 
 def load_tokenizer(folder: Path):
-    """The folder's fast tokenizer; only those have offsets into the raw text. Raises InputError for another, and for
-    one without a padding token."""
+    """The folder's fast tokenizer; only those have offsets into the raw text. Raises InputError for another, for one
+    that knows no pieces of text and for one without a padding token."""
     if not any((folder / name).is_file() for name in TOKENIZER_FILES):
-        raise InputError(f"{folder}: no tokenizer in it (tokenizer.json); export the folder again.")
+        raise InputError(f"{folder}: no tokenizer in it (tokenizer.json); {ADD_TOKENIZER}.")
     try:
         if (folder / "tokenizer.json").is_file():
             Tokenizer.from_file(str(folder / "tokenizer.json"))
     except Exception as error:  # it is all that tokenizers raises for a damaged file
-        raise InputError(f"{folder}/tokenizer.json: not usable ({first_line(error)}); export it again.") from None
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+        raise InputError(f"{folder}/tokenizer.json: not usable ({first_line(error)}); {ADD_TOKENIZER}.") from None
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    except Exception as error:  # ValueError, TypeError, OSError, ImportError: each class of transformers has its own
+        raise InputError(f"{folder}: its tokenizer cannot be loaded ({first_line(error)}); {ADD_TOKENIZER}.") from None
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # what transformers makes of files that it does not find
+        raise InputError(f"{folder}: its tokenizer knows no pieces of text; {ADD_TOKENIZER}.")
     if not tokenizer.is_fast:
         raise InputError(f"{folder}: its tokenizer is not a fast one, so it has no offsets; add a tokenizer.json.")
     if tokenizer.pad_token_id is None:

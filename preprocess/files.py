@@ -180,7 +180,7 @@ def directory_written_whole(path: os.PathLike, marker: Marker) -> Iterator[Path]
     try:
         yield aside
         refuse_others(path, files_in(aside), "this output does not have", marker.sometimes)
-        os.chmod(aside, 0o777 & ~_umask())
+        _open_to_others(aside)
         flush_to_disk(aside)
         take_place(aside, path)
     except OSError as error:
@@ -255,7 +255,10 @@ def take_place(new: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _open_to_others(directory: Path) -> None:
+    """Give it all the rights that the umask leaves: mkdtemp and safetensors give some to the owner alone, which would
+    hide a model from the colleagues it is meant for."""
+    os.umask(mask := os.umask(0))
+    for path in (directory, *directory.rglob("*")):
+        if not path.is_symlink():
+            path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)

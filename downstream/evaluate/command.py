@@ -65,7 +65,8 @@ def main(argv: list[str] | None = None) -> None:
     for task, folder in missing.items():
         print(f"{task}: no folder {folder} with its splits below {args.data}; left out")
     if not jobs:
-        raise InputError(f"{args.data}: the data of no recipe of {args.recipes} are in it; see the recipes' `folder`.")
+        which = f"data of {args.only} are not" if args.only else f"data of no recipe of {args.recipes} are"
+        raise InputError(f"{args.data}: the {which} in it; see the recipes' `folder`.")
     for model in args.models:  # what each of its trainings would refuse
         models.load_config(model)
         models.load_tokenizer(model)
@@ -83,17 +84,19 @@ def tell(args: argparse.Namespace, done: list[Job], failed: list[Job]) -> None:
     if done and args.pretraining_text:
         try:
             seen_before(done, args.pretraining_text, args.output / "pretraining_text.json")
-            found.append(str(args.output))
+            found.append(args.output)
         except (InputError, OSError) as error:
             wrong.append(f"The pretraining text is not in the report: {error}")
     if done:
-        report.main([*(str(job.output) for job in done), *found, "--output", str(args.output)])
+        report.tell([*(job.output for job in done), *found], args.output)
     if wrong:
         raise InputError(" ".join(wrong))
 
 
 def refuse(args: argparse.Namespace) -> None:
     """Raise InputError for options that make no sense together, before anything is read."""
+    if not args.data.is_dir():
+        raise InputError(f"{args.data}: no such folder; give --data the one that holds the folders of the data sets.")
     if args.quick and args.protocol:
         raise InputError("--quick is a protocol of its own; leave out --protocol, or --quick.")
     if args.dev_only and args.pretraining_text:

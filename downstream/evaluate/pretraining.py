@@ -14,7 +14,9 @@ from downstream.tasks import load_task
 def refuse_undecodable(paths: list[Path]) -> None:
     """Read the text once through: in a search after hours of training, a bad byte would come late. Raises InputError
     with the line that is not UTF-8."""
-    for file in tqdm(text_files(paths), desc="reading", unit=" files of pretraining text", leave=False):
+    for file in tqdm(
+        text_files(paths), desc="reading", unit=" files of pretraining text", leave=False, disable=not paths
+    ):
         with open(file, "rb") as handle:
             for number, line in enumerate(handle, 1):
                 try:

@@ -1,5 +1,5 @@
 """What runs come to, as one page that needs nothing else: `python -m downstream.report OUTPUT... [--output DIR]`."""
 
-from downstream.report.command import main
+from downstream.report.command import main, tell
 
-__all__ = ["main"]
+__all__ = ["main", "tell"]

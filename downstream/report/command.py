@@ -5,7 +5,7 @@ from pathlib import Path
 
 from downstream.files import InputError, written_whole
 from downstream.report import html, markdown
-from downstream.report.load import load_all
+from downstream.report.load import folders_of, load_all
 from downstream.report.sections import report
 
 
@@ -19,8 +19,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
         type=Path,
         nargs="+",
         metavar="OUTPUT",
-        help="output folders of downstream.finetune; of downstream.masked_words; of downstream.evaluate, for what it "
-        "found in pretraining text",
+        help="output folders of downstream.finetune, of downstream.masked_words, of downstream.evaluate",
     )
     parser.add_argument("--output", type=Path, metavar="DIR", help="write report.html and report.md to this folder")
     return parser.parse_args(argv)
@@ -31,10 +30,15 @@ def main(argv: list[str] | None = None) -> None:
     args = arguments(argv)
     if args.output and args.output.exists() and not args.output.is_dir():
         raise InputError(f"{args.output}: is a file; give the folder to write to.")
-    whole, scores = report(load_all(args.outputs))
+    tell([one for given in args.outputs for one in folders_of(given)], args.output)
+
+
+def tell(folders: list[Path], output: Path | None) -> None:
+    """Print the scores of these folders alone, and write the page to `output`, if any."""
+    whole, scores = report(load_all(folders))
     print(markdown.render(scores), end="")
-    if args.output:
+    if output:
         for name, text in (("report.html", html.render(whole)), ("report.md", markdown.render(whole))):
-            with written_whole(args.output / name) as handle:
+            with written_whole(output / name) as handle:
                 handle.write(text)
-        print(f"\nreport: {args.output / 'report.html'}")
+        print(f"\nreport: {output / 'report.html'}")

@@ -119,6 +119,14 @@ class Loaded:
     pretraining: dict[str, dict] = field(default_factory=dict)
 
 
+def folders_of(given: Path) -> list[Path]:
+    """The folder itself; one that holds runs, as downstream.evaluate's output and its folder of a task, stands for
+    them."""
+    runs = sorted(file.parent for depth in ("*", "*/*") for file in given.glob(f"{depth}/metrics.json"))
+    runs = [run for run in runs if not run.name.startswith("seed-")]
+    return [given] * (not runs or any((given / name).is_file() for name in READ)) + runs
+
+
 def load_all(folders: list[Path]) -> Loaded:
     """Raises InputError for a folder without anything of ours, for what is damaged, and for one given twice."""
     loaded, seen = Loaded(), set()
@@ -128,7 +136,10 @@ def load_all(folders: list[Path]) -> Loaded:
         seen.add(folder.resolve())
         there = [name for name in READ if (folder / name).is_file()]
         if not there:
-            raise InputError(f"{folder}: has none of {', '.join(READ)}; give output folders of downstream.finetune.")
+            raise InputError(
+                f"{folder}: has none of {', '.join(READ)}; give output folders of downstream.finetune or of "
+                "downstream.evaluate."
+            )
         for name in there:
             READ[name](folder, loaded)
     _tell_apart(loaded.runs)

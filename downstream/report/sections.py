@@ -17,9 +17,10 @@ READING = (
     "mean of a row is in bold type, whether or not the difference could be chance; the tables of differences say that. "
     "Folds of a cross-validation are averaged for each seed, and documents drawn within each fold."
 )
+MARKS = "Gold entities are marked [words|TYPE], predicted ones {words|TYPE}. "
 ERRORS = (
-    "Gold entities are marked [words|TYPE], predicted ones {words|TYPE}. Examples are chosen by rule: what most seeds "
-    "get wrong, or what is farthest off, in the order of the file, one of each document."
+    "Examples are chosen by rule: what most seeds get wrong, or what is farthest off, in the order of the file, one of "
+    "each document."
 )
 
 
@@ -83,7 +84,7 @@ def _errors(one: Group) -> list:
     wrong = {run.name: errors.amounts(run) for run in one.runs}
     tables = [table for run in one.runs for table in errors.examples(one, run, wrong[run.name])]
     tables += errors.side_by_side(one, wrong)
-    return [Text(ERRORS), *tables] if tables else []
+    return [Text(MARKS * (one.first.metrics["kind"] == "ner") + ERRORS), *tables] if tables else []
 
 
 def _data(groups: list[Group]) -> list:

@@ -220,3 +220,7 @@ def test_what_is_not_there_is_said(place, tmp_path, capsys):
     with pytest.raises(InputError, match="the data of no recipe"):
         main([*words(place, tmp_path), "--data", str(tmp_path)])
     assert "organs: no folder organs_of_today with its splits below" in capsys.readouterr().out
+    with pytest.raises(InputError, match="the data of organs are not in it"):
+        main([*words(place, tmp_path, "--only", "organs"), "--data", str(tmp_path)])
+    with pytest.raises(InputError, match="nowhere: no such folder; give --data"):
+        main([*words(place, tmp_path), "--data", "nowhere"])

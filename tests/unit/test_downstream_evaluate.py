@@ -210,7 +210,7 @@ def test_models_that_cannot_be_used_are_refused_before_any_training(place, monke
     monkeypatch.setattr(command, "run", lambda *_: pytest.fail("trained"))
     write_roberta(tmp_path / "one")
     given = [str(tmp_path / "one"), "nowhere/two", "--data", str(place / "data"), "--recipes", str(place / "recipes")]
-    with pytest.raises(InputError, match=r"^nowhere/two: no config.json in it"):
+    with pytest.raises(InputError, match=r"^nowhere/two: no such folder"):
         command.main(given)
     (tmp_path / "one" / "tokenizer.json").write_text("{")
     with pytest.raises(InputError, match=r"one/tokenizer.json: not usable"):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -185,6 +186,29 @@ def test_a_damaged_tokenizer_is_refused(folder):
     (folder / "tokenizer.json").write_text('{"version": ')
     with pytest.raises(InputError, match="tokenizer.json: not usable"):
         load_tokenizer(folder)
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        ({"tokenizer_config.json": '{"tokenizer_class": "PreTrainedTokenizerFast"}'}, "its tokenizer cannot be loaded"),
+        ({"vocab.json": '{"le": 0}'}, "its tokenizer cannot be loaded"),
+        ({"vocab.txt": "le\nfoie\n"}, "its tokenizer knows no pieces of text"),
+    ],
+)
+def test_a_tokenizer_that_lacks_files_is_refused(originals, tmp_path, files, complaint):
+    folder = shutil.copytree(originals["roberta"], tmp_path / "model")
+    for name in TOKENIZER_FILES:
+        (folder / name).unlink(missing_ok=True)
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    with pytest.raises(InputError, match=rf"^{folder}: ({complaint}).*; add the tokenizer.json that belongs to the"):
+        load_tokenizer(folder)
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_none(tmp_path):
+    with pytest.raises(InputError, match="^camembert-base: no such folder. .* `hf download ORGANISATION/NAME"):
+        load_config(Path("camembert-base"))
 
 
 def test_a_saved_model_predicts_the_same_and_cannot_be_fine_tuned_by_mistake(folder, tmp_path):

@@ -395,8 +395,24 @@ def test_a_damaged_file_beside_it_is_refused(name, tmp_path):
     refused([tmp_path], name)
 
 
+def test_a_folder_of_runs_stands_for_them(pair, tmp_path, capsys):
+    main([*map(str, pair)])
+    expected = capsys.readouterr().out
+    (tmp_path / "suite").mkdir()
+    for above in ("suite", "suite/organs"):
+        (tmp_path / above).mkdir(exist_ok=True)
+        for folder in pair:
+            (tmp_path / above / folder.name).symlink_to(folder)
+        main([str(tmp_path / "suite")])
+        assert capsys.readouterr().out == expected
+        for folder in pair:
+            (tmp_path / above / folder.name).unlink()
+
+
 def test_a_folder_of_nothing_one_twice_and_a_model_twice_are_refused(pair, tmp_path):
-    refused([tmp_path], "has none of metrics.json")
+    (tmp_path / "empty" / "seed-1").mkdir(parents=True)
+    (tmp_path / "empty" / "seed-1" / "metrics.json").write_text("{}")  # of a run that has not ended
+    refused([tmp_path / "empty"], "has none of metrics.json")
     refused([pair[0], pair[0]], "given twice")
     refused([pair[0], run_of(tmp_path / "c", GOOD, GOOD)], "the same model on the same task")
 

@@ -62,13 +62,18 @@ def test_a_directory_takes_the_place_of_the_older_one(tmp_path):
             (directory / "manifest.json").write_text('{"command": "mix"}')
     assert names(tmp_path) == ["out"] and names(tmp_path / "out") == ["manifest.json", "text"]
     assert (tmp_path / "out" / "text").read_text() == "2"
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o777 & ~current_umask()
 
 
-def current_umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def test_a_directory_has_the_rights_that_the_umask_leaves(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with directory_written_whole(tmp_path / "out", MARKER) as folder:
+            (folder / "a").mkdir(mode=0o700)
+            (folder / "a" / "model.safetensors").touch(mode=0o600)  # as safetensors does
+    finally:
+        os.umask(before)
+    made = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "out", *(tmp_path / "out").rglob("*"))}
+    assert made == {"out": 0o750, "a": 0o750, "model.safetensors": 0o640}
 
 
 def test_an_error_leaves_the_older_directory_and_nothing_else(tmp_path):
