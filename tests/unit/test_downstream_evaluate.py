@@ -170,10 +170,10 @@ def test_what_cannot_be_is_refused(place, more, words):
 
 
 @pytest.fixture
-def reported(monkeypatch) -> list[list[str]]:
+def reported(monkeypatch) -> list[tuple]:
     """What the report is called with, once for each command."""
     found: list[list[str]] = []
-    monkeypatch.setattr(command.report, "main", found.append)
+    monkeypatch.setattr(command.report, "tell", lambda *given: found.append(given))
     return found
 
 
@@ -198,7 +198,7 @@ def test_the_report_is_written_where_the_pretraining_text_cannot_be_searched(pla
         command.tell(args, [first, third], [second])
     failed = f"1 of 3 did not end well: {second.recipe.stem} (encoder-tuned); mend, and run again."
     assert str(said.value) == f"{failed} The pretraining text is not in the report: {error}"
-    assert reported == [[str(first.output), str(third.output), "--output", "out"]]
+    assert reported == [([first.output, third.output], Path("out"))]
 
 
 def test_two_models_of_one_name_are_refused(place):
