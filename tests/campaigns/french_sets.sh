@@ -58,13 +58,9 @@ for objective in mlm electra; do
     done
 done
 
-evaluate() {  # tasks, arguments of downstream.evaluate...
-    python -m downstream.evaluate mlm electra --data "$data" --protocol cpu --jobs 2 --baselines all --only "$1" \
-        --pretraining-text "${texts[@]}" --output suite "${@:2}"
-}
-evaluate quaero_emea,quaero_medline,fracco,frenchmedmcqa
-evaluate morfitt,refomed --seeds 3  # three times as long a seed
-python -m downstream.report suite suite/*/*/ --output report
+sets=quaero_emea,quaero_medline,fracco,morfitt,frenchmedmcqa,refomed
+python -m downstream.evaluate mlm electra --data "$data" --protocol cpu --jobs 2 --baselines all --only $sets \
+    --pretraining-text "${texts[@]}" --output suite
 
 quaero=$data/fr_ner/quaero
 curve() {  # core, output, how, part of QUAERO, arguments of downstream.curves...
