@@ -64,9 +64,9 @@ def read_text(path: Path) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line, byte = raw.count(b"\n", 0, error.start) + 1, error.start - raw.rfind(b"\n", 0, error.start)
         raise InputError(
-            f"{path}, line {line}: byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8; convert the file, "
+            f"{path}, line {line}: byte {byte} (0x{raw[error.start]:02x}) is not UTF-8; convert the file, "
             "for example with iconv -f latin1 -t utf-8."
         ) from None
 

@@ -79,7 +79,7 @@ def test_a_row_of_more_columns_than_the_ones_before_is_refused(tmp_path, row):
 def test_one_latin1_file_among_others_is_named(tmp_path):
     (tmp_path / "a.tsv").write_text("fièvre\tB-symptom\n", encoding="utf-8")
     (tmp_path / "b.tsv").write_bytes("toux\tO\nfièvre\tB-symptom\n".encode("latin-1"))
-    assert "b.tsv, line 2: byte 9 (0xe8) is not UTF-8" in refused(iob.read, tmp_path)
+    assert "b.tsv, line 2: byte 3 (0xe8) is not UTF-8" in refused(iob.read, tmp_path)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_token_or_line(tmp_path):

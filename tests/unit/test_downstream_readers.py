@@ -88,7 +88,7 @@ def test_brat_annotations_without_their_text_are_refused(tmp_path):
 def test_bytes_that_are_not_utf8_are_named(tmp_path):
     folder = brat(tmp_path / "a", "foie")
     (folder / "one.txt").write_bytes("foie\nfièvre".encode("latin-1"))
-    assert "one.txt, line 2: byte 7 (0xe8) is not UTF-8" in refused("brat", folder)
+    assert "one.txt, line 2: byte 3 (0xe8) is not UTF-8" in refused("brat", folder)
 
 
 def test_types_are_renamed_and_ignored_by_the_recipe_and_counted(tmp_path):

@@ -86,7 +86,7 @@ def test_a_list_that_does_not_fit_is_one_sentence(tmp_path, text, complaint):
 def test_a_missing_or_latin1_list_is_one_sentence(tmp_path):
     assert "no such file" in refused(ids, "a", "x @ l.tsv = train", tmp_path)
     (tmp_path / "l.tsv").write_bytes("é\ttrain\n".encode("latin-1"))
-    assert "l.tsv, line 1: byte 0 (0xe9) is not UTF-8" in refused(read_list, tmp_path / "l.tsv")
+    assert "l.tsv, line 1: byte 1 (0xe9) is not UTF-8" in refused(read_list, tmp_path / "l.tsv")
 
 
 @pytest.mark.parametrize(
