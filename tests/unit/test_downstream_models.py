@@ -193,7 +193,7 @@ def test_a_damaged_tokenizer_is_refused(folder):
     [
         ({"tokenizer_config.json": '{"tokenizer_class": "PreTrainedTokenizerFast"}'}, "its tokenizer cannot be loaded"),
         ({"vocab.json": '{"le": 0}'}, "its tokenizer cannot be loaded"),
-        ({"vocab.txt": "le\nfoie\n"}, "its tokenizer knows no pieces of text"),
+        ({"vocab.txt": "le\nfoie\n"}, "its tokenizer (knows no pieces of text|cannot be loaded)"),  # transformers 5, 4
     ],
 )
 def test_a_tokenizer_that_lacks_files_is_refused(originals, tmp_path, files, complaint):
