@@ -152,7 +152,8 @@ def _open_to_others(directory: Path) -> None:
     hide a model from the colleagues it is meant for."""
     os.umask(mask := os.umask(0))
     for path in (directory, *directory.rglob("*")):
-        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+        if not path.is_symlink():
+            path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
 
 
 @contextmanager

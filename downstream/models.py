@@ -90,7 +90,7 @@ def load_config(folder: Path, **changes):
 
 def load_tokenizer(folder: Path):
     """The folder's fast tokenizer; only those have offsets into the raw text. Raises InputError for another, for one
-    that knows no pieces of text and for one without a padding token."""
+    that cannot be loaded or knows no pieces of text, and for one without a padding token."""
     if not any((folder / name).is_file() for name in TOKENIZER_FILES):
         raise InputError(f"{folder}: no tokenizer in it (tokenizer.json); {ADD_TOKENIZER}.")
     try:

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import os
 import threading
 from pathlib import Path
 
@@ -39,18 +38,6 @@ def test_a_file_that_fails_leaves_the_old_one_and_no_crumbs(tmp_path, monkeypatc
         write_json(tmp_path / "f", [2])
     assert error.value.filename == str(tmp_path / "f")
     assert [path.name for path in tmp_path.iterdir()] == ["f"] and json.loads((tmp_path / "f").read_text()) == [1]
-
-
-def test_a_directory_has_the_rights_that_the_umask_leaves(tmp_path):
-    before = os.umask(0o027)
-    try:
-        with directory_written_whole(tmp_path / "out") as folder:
-            (folder / "a").mkdir(mode=0o700)
-            (folder / "a" / "model.safetensors").touch(mode=0o600)  # as safetensors does
-    finally:
-        os.umask(before)
-    made = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "out", *(tmp_path / "out").rglob("*"))}
-    assert made == {"out": 0o750, "a": 0o750, "model.safetensors": 0o640}
 
 
 def test_a_directory_that_fails_leaves_the_old_one_and_no_crumbs(tmp_path):

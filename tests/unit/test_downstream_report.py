@@ -9,7 +9,7 @@ from report_helpers import changed, entities, families, output_of, texts, told, 
 from downstream.files import InputError
 from downstream.metrics import resampling
 from downstream.metrics.tallies import figure
-from downstream.report import data_sets, judged, leaks, main, published, scores
+from downstream.report import data_sets, judged, leaks, main, published, scores, sections
 from downstream.report.answers import FAMILIES, marked, shown, wrong_places
 from downstream.report.confusion import matrices
 from downstream.report.errors import amounts, examples, side_by_side
@@ -280,6 +280,13 @@ def test_errors_of_entities_are_shown_in_their_line_with_marks(tmp_path):
         ["d2", "[toux|symptom] et [fièvre|symptom] le soir", "{toux|symptom} et fièvre {le|symptom} soir",
          "1 of 1 seeds"],
     ]  # fmt: skip
+
+
+def test_marks_are_explained_where_there_are_any(pair, tmp_path):
+    task, items, answers = entities()
+    (marked_up,) = groups_of(output_of(tmp_path / "c", task, items, [answers]))
+    (plain,) = groups_of(*pair)
+    assert ["are marked [words|TYPE]" in sections._errors(one)[0].text for one in (marked_up, plain)] == [True, False]
 
 
 def test_an_entity_inside_another_is_marked_inside_it():

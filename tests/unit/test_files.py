@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from downstream import files as downstream_files
 from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, written_whole
 
 MARKER = Marker.of_command("mix")
@@ -64,10 +65,13 @@ def test_a_directory_takes_the_place_of_the_older_one(tmp_path):
     assert (tmp_path / "out" / "text").read_text() == "2"
 
 
-def test_a_directory_has_the_rights_that_the_umask_leaves(tmp_path):
+@pytest.mark.parametrize(
+    "written", [lambda path: directory_written_whole(path, MARKER), downstream_files.directory_written_whole]
+)  # what ends in a folder of a model: export, and fine-tuning, which depends on nothing of preprocess
+def test_a_directory_has_the_rights_that_the_umask_leaves(tmp_path, written):
     before = os.umask(0o027)
     try:
-        with directory_written_whole(tmp_path / "out", MARKER) as folder:
+        with written(tmp_path / "out") as folder:
             (folder / "a").mkdir(mode=0o700)
             (folder / "a" / "model.safetensors").touch(mode=0o600)  # as safetensors does
     finally:
