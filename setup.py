@@ -5,7 +5,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
-PACKAGES = ["fairseq_compat", "preprocess", "alibert_fairseq", "downstream"]
+PACKAGES = ["alibert_common", "fairseq_compat", "preprocess", "alibert_fairseq", "downstream"]
 
 # One reason each. torch is only bounded from below: a torch that is there is left alone.
 NEEDS = [
@@ -55,7 +55,7 @@ EXTRAS = {
 
 
 class BuildWithHook(build_py):
-    """Put fairseq_compat/hook.py, as a .pth file, beside the packages, where Python runs it when it starts.
+    """Put fairseq_compat/import_hook.py, as a .pth file, beside the packages, where Python runs it when it starts.
 
     A wheel takes it from the build folder. An editable install has none; what is to lie in site-packages goes into the
     folder that its wheel is packed from, which is where `install` would put the packages.
@@ -64,10 +64,10 @@ class BuildWithHook(build_py):
     def run(self) -> None:
         super().run()
         target = self.get_finalized_command("install").install_lib if self.editable_mode else self.build_lib
-        hook = Path("fairseq_compat/hook.py").read_text(encoding="utf-8")
+        hook = Path("fairseq_compat/import_hook.py").read_text(encoding="utf-8")
         # In a virtual environment Python runs every .pth file twice; the second time finds the hook there.
         there = "'WaitingFinder' in [getattr(finder, '__name__', '') for finder in sys.meta_path]"
-        line = f"import sys; {there} or exec({hook!r}, {{'__name__': 'fairseq_compat.hook'}})\n"
+        line = f"import sys; {there} or exec({hook!r}, {{'__name__': 'fairseq_compat.import_hook'}})\n"
         Path(target, "fairseq_compat.pth").write_text(line, encoding="utf-8")
 
 
@@ -80,7 +80,7 @@ setup(
     # Said although it is the default: with it an editable install is one path in a .pth file, which costs nothing when
     # Python starts; without it setuptools installs an import hook of its own.
     package_dir={"": "."},
-    package_data={"downstream": ["protocols/*.yaml", "report/*.yaml", "report/*.html"]},
+    package_data={"downstream": ["protocols/*.yaml", "report/*.yaml"], "alibert_common": ["report/*.html"]},
     cmdclass={"build_py": BuildWithHook},
     install_requires=NEEDS,
     extras_require=EXTRAS,

@@ -6,20 +6,20 @@ learns to write metrics.jsonl, to save a checkpoint when it is asked to stop, to
 
 from fairseq.trainer import Trainer
 
-from alibert_fairseq import text  # noqa: F401  --tokenizer, --bpe
+from alibert_fairseq.callbacks import guarding
+from alibert_fairseq.callbacks.metrics_log import logging_metrics
+from alibert_fairseq.callbacks.save_dir_owner import owning_the_save_dir
+from alibert_fairseq.callbacks.stop_signal import stopping_when_asked
 from alibert_fairseq.criterions import electra as electra_criterion  # noqa: F401
 from alibert_fairseq.criterions import masked_lm as masked_lm_criterion  # noqa: F401
 from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion  # noqa: F401
-from alibert_fairseq.guards import guarding
-from alibert_fairseq.guards.ownership import owning_the_save_dir
+from alibert_fairseq.data import text_encoders  # noqa: F401  --tokenizer, --bpe
 from alibert_fairseq.launch.calibration import calibrating_when_asked
-from alibert_fairseq.launch.note import telling_the_launcher
-from alibert_fairseq.metrics_log import logging_metrics
+from alibert_fairseq.launch.run_info import telling_the_launcher
 from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
 from alibert_fairseq.models import electra as electra_model  # noqa: F401
 from alibert_fairseq.optim import adam, lamb, schedules  # noqa: F401
-from alibert_fairseq.stopping import stopping_when_asked
 from alibert_fairseq.tasks import electra as electra_task  # noqa: F401
 from alibert_fairseq.tasks import masked_lm as masked_lm_task  # noqa: F401
 from alibert_fairseq.tasks import segment_pairs as segment_pairs_task  # noqa: F401

@@ -2,7 +2,7 @@
 
 With --baseline NAME in place of the model, score what it has to beat (docs/downstream/baselines.md).
 
-Reads the recipe, its data and the model's folder; writes to the output folder what downstream/experiment.py says. A
+Reads the recipe, its data and the model's folder; writes to the output folder what downstream/experiment/run.py says. A
 second call with the same settings goes on from what is finished.
 """
 
@@ -11,18 +11,18 @@ import dataclasses
 import hashlib
 from pathlib import Path
 
-from downstream.experiment import Experiment, unseen_labels
+from downstream.data.splits import Splits, read_folds, with_fewer
+from downstream.experiment.results import versions
+from downstream.experiment.run import Experiment, unseen_labels
 from downstream.files import InputError, exit_with_sentence
-from downstream.learners.asked import asked_for, learner_of
 from downstream.learners.base import Learner
-from downstream.learners.baseline import Baseline
-from downstream.learners.baselines import BASELINES
-from downstream.protocol import Protocol, by_task, load_protocol
-from downstream.results import versions
-from downstream.selection import Choice, read_selection, refuse_other
-from downstream.splits import Splits, read_folds, with_fewer
+from downstream.learners.baselines.base import Baseline
+from downstream.learners.baselines.registry import BASELINES
+from downstream.learners.from_args import asked_for, learner_of
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
+from downstream.training.protocol import Protocol, by_task, load_protocol
+from downstream.tuning.result import Choice, read_selection, refuse_other
 
 NETWORKS = "vectors"  # the default of baselines that are networks
 DEFAULT_PROTOCOL = "tuned"  # made for what most users have: small corpora, and encoders of any size

@@ -15,20 +15,31 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from downstream import models
-from downstream.experiment import as_json
+from alibert_common.yaml_config import yaml_value
+from downstream.data.splits import Splits, read_folds
+from downstream.experiment.run import as_json
 from downstream.files import InputError, exit_with_sentence, write_json, written_whole
 from downstream.finetune import DEFAULT_PROTOCOL, add_options, conditions_of, limit_length, names_of
 from downstream.learners.base import Epoch, Watch
 from downstream.learners.encoder import Encoder, Start
-from downstream.protocol import Protocol, load_protocol
-from downstream.selection import STATES, Choice
-from downstream.splits import Splits, read_folds
 from downstream.tasks import load_task
 from downstream.tasks.base import Encoded, Task
-from downstream.training import Diverged, Machine, num_epochs
-from downstream.trials import FEWEST, FIRST, HALFWAY, Behind, Plan, best, finished, held, open_study, run_trial
-from downstream.yaml_files import yaml_value
+from downstream.training import models
+from downstream.training.loop import Diverged, Machine, num_epochs
+from downstream.training.protocol import Protocol, load_protocol
+from downstream.tuning.optuna_study import (
+    FEWEST,
+    FIRST,
+    HALFWAY,
+    Behind,
+    Plan,
+    best,
+    finished,
+    held,
+    open_study,
+    run_trial,
+)
+from downstream.tuning.result import STATES, Choice
 
 SAMPLER_SEED = 1  # of the order of the grid and of tpe; any serves, it is in the result
 JOURNAL, RESULTS = "journal.log", ("selection.json", "selection.md")

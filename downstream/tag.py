@@ -14,14 +14,14 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from downstream import models
-from downstream.documents import Document, Entity
+from downstream.data.annotated_text import Document, Entity
+from downstream.data.readers import brat
+from downstream.data.spans import Span
 from downstream.files import InputError, exit_with_sentence, files_of, read_text, written_whole
-from downstream.readers import brat
-from downstream.spans import Span
 from downstream.tasks import task_of
 from downstream.tasks.ner import NamedEntities
-from downstream.training import Learned, Machine, predict
+from downstream.training import models
+from downstream.training.loop import Learned, Machine, predict
 
 TOGETHER = 64  # documents tagged at a time: enough to sort their lines by length, little enough to show progress
 

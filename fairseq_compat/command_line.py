@@ -8,7 +8,7 @@ import sys
 import traceback
 from contextlib import contextmanager
 
-from fairseq_compat.last_words import end, last_words, leave, place
+from fairseq_compat.errors import end, last_words, leave, place
 from fairseq_compat.refusal import Refusal
 
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)

@@ -7,23 +7,10 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import NamedTuple
 
-from fairseq_compat import (
-    antlr_typing,
-    checkpoints,
-    command_line,
-    dataclass_defaults,
-    distributed,
-    hydra_plugins,
-    master_weights,
-    mending,
-    numpy_names,
-    peers,
-    position,
-    readers,
-    resuming,
-    saving,
-    workers,
-)
+from fairseq_compat import command_line
+from fairseq_compat.checkpoints import loading, master_weights, position, recovery, resuming, saving
+from fairseq_compat.imports import antlr_typing, dataclass_defaults, hydra_plugins, numpy_names
+from fairseq_compat.processes import data_workers, distributed, peer_failure, reader_threads
 
 ALWAYS = (3, 0)
 
@@ -119,7 +106,7 @@ REPAIRS = [
         "0.12.2",
         ALWAYS,
         ("fairseq.checkpoint_utils",),
-        checkpoints.load_only_what_fairseq_saves,
+        loading.load_only_what_fairseq_saves,
     ),
     Repair(
         "a checkpoint that cannot be written: a traceback, and files half written under final names",
@@ -137,7 +124,7 @@ REPAIRS = [
         "0.12.2",
         ALWAYS,
         ("fairseq.checkpoint_utils",),
-        mending.gone_on_with_the_one_before,
+        recovery.gone_on_with_the_one_before,
     ),
     Repair(
         "resuming in an epoch on another number of processes, or with another --batch-size: at the wrong place",
@@ -173,7 +160,7 @@ REPAIRS = [
         "0.12.2",
         ALWAYS,
         ("fairseq.distributed.utils",),
-        checkpoints.open_what_a_rank_sent,
+        loading.open_what_a_rank_sent,
     ),
     Repair(
         "resuming --bf16 or --fp16: the master weights come back rounded",
@@ -232,7 +219,7 @@ REPAIRS = [
         "0.12.2",
         ALWAYS,
         ("fairseq.distributed.utils",),
-        peers.not_waited_for,
+        peer_failure.not_waited_for,
     ),
     Repair(
         "--update-freq with several processes: too large a gradient in the last update of an epoch",
@@ -250,7 +237,7 @@ REPAIRS = [
         "0.12.2",
         ALWAYS,
         ("fairseq.data.iterators",),
-        readers.stopped_before_the_interpreter,
+        reader_threads.stopped_before_the_interpreter,
     ),
     Repair(
         "SIGTERM to all processes of a job, as Slurm's: the data loader's workers die, and the training with them",
@@ -259,7 +246,7 @@ REPAIRS = [
         "0.12.2",
         ALWAYS,
         ("fairseq.data.iterators",),
-        workers.outliving_a_signal_to_all,
+        data_workers.outliving_a_signal_to_all,
     ),
     Repair(
         "a refused option or checkpoint, a killed worker, a process that is gone: tracebacks",

@@ -20,8 +20,12 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from preprocess.corpora import VALID, is_mix, read_corpora
-from preprocess.data_bins import (
+from alibert_common.cli import at_least
+from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
+from alibert_common.files import InputError, exit_with_sentence
+from alibert_common.output_dir import resumable_directory
+from alibert_common.provenance import identity
+from preprocess.databin.build import (
     check_enough,
     data_bin_paths,
     described,
@@ -29,16 +33,12 @@ from preprocess.data_bins import (
     make_data_bins,
     tokenizer_digests,
 )
-from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
-from preprocess.estimate import estimate
-from preprocess.files import InputError, exit_with_sentence
-from preprocess.mixing import TRAIN, split_name
-from preprocess.options import at_least
-from preprocess.origin import identity
-from preprocess.parallel import Encoding, worker_of
-from preprocess.parts import text_files
-from preprocess.resumable import resumable_directory
-from preprocess.subword_sampling import ALPHA, Sampling
+from preprocess.databin.encoded_shards import text_files
+from preprocess.databin.encoder_pool import Encoding, worker_of
+from preprocess.databin.estimate import estimate
+from preprocess.databin.subword_regularization import ALPHA, Sampling
+from preprocess.mixing.mix_file import TRAIN, split_name
+from preprocess.mixing.reader import VALID, is_mix, read_corpora
 
 
 def binarize(

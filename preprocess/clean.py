@@ -12,19 +12,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from preprocess.cleaning_rules import CHARACTER_RULES, LINE_RULES, Rule
-from preprocess.document_rules import FOREIGN_LINES, REFERENCE_SECTION, DocumentRule, repeated_lines
-from preprocess.documents import Document, document_files
-from preprocess.dropped import Samples, difference
-from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
-from preprocess.examples import EXAMPLES, Examples
-from preprocess.files import exit_with_sentence, written_whole
-from preprocess.optional_rules import OPTIONAL, short_lines
-from preprocess.options import at_least
-from preprocess.origin import identity
-from preprocess.report import Report
-from preprocess.resumable import resumable_directory
-from preprocess.stage import map_shards
+from alibert_common.cli import at_least
+from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
+from alibert_common.files import exit_with_sentence, written_whole
+from alibert_common.output_dir import resumable_directory
+from alibert_common.provenance import identity
+from preprocess.cleaning.document_rules import FOREIGN_LINES, REFERENCE_SECTION, DocumentRule, repeated_lines
+from preprocess.cleaning.optional_rules import OPTIONAL, short_lines
+from preprocess.cleaning.rules import CHARACTER_RULES, LINE_RULES, Rule
+from preprocess.documents.document import Document, document_files
+from preprocess.documents.map_shards import map_shards
+from preprocess.documents.samples import Samples, difference
+from preprocess.documents.shard_samples import EXAMPLES, Examples
+from preprocess.documents.stage_report import Report
 
 EMPTY = "documents left without a line"
 

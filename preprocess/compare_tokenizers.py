@@ -14,18 +14,18 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from preprocess.files import InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
-from preprocess.spelling import spelled_texts, text_pieces
-from preprocess.study.candidates import Candidate, load_candidates
-from preprocess.study.held_out import seen_in_training
-from preprocess.study.markdown import markdown, plain
-from preprocess.study.measure import figures, measure
-from preprocess.study.page import page
-from preprocess.study.pictures import draw
-from preprocess.study.report import sections, warnings
-from preprocess.study.samples import Segmentation, Term, read_sentences, read_terms, segment, segment_term
-from preprocess.study.speed import speeds
-from preprocess.study.tables import text_table
+from alibert_common.files import InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
+from preprocess.tokenizer.piece_text import spelled_texts, text_pieces
+from preprocess.tokenizer_study.candidates import Candidate, load_candidates
+from preprocess.tokenizer_study.held_out import seen_in_training
+from preprocess.tokenizer_study.markdown import markdown, plain
+from preprocess.tokenizer_study.measure import figures, measure
+from preprocess.tokenizer_study.page import page
+from preprocess.tokenizer_study.pictures import draw
+from preprocess.tokenizer_study.report import sections, warnings
+from preprocess.tokenizer_study.samples import Segmentation, Term, read_sentences, read_terms, segment, segment_term
+from preprocess.tokenizer_study.speed import speeds
+from preprocess.tokenizer_study.tables import text_table
 
 MARKER = Marker("study.json", '"command": "compare_tokenizers"', sometimes=("terms.png",))
 TITLE = "Tokenizer study"

@@ -27,12 +27,12 @@ tokenizer, data-bin, and report/corpus.md.
 import argparse
 from pathlib import Path
 
-from preprocess.corpus_checks import check
-from preprocess.corpus_file import STAGES, CorpusFile
-from preprocess.corpus_report import write_report
-from preprocess.corpus_steps import Step, Steps
-from preprocess.engine import add_engine_options, engine_of
-from preprocess.files import exit_with_sentence
+from alibert_common.executors.base import add_engine_options, engine_of
+from alibert_common.files import exit_with_sentence
+from preprocess.pipeline.checks import check
+from preprocess.pipeline.config import STAGES, CorpusFile
+from preprocess.pipeline.report import write_report
+from preprocess.pipeline.steps import Step, Steps
 
 
 def run_steps(steps: list[Step]) -> int:

@@ -16,25 +16,25 @@ from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from preprocess.arrays import save
-from preprocess.benchmarks import Benchmark, files_to_watch, read_benchmarks
-from preprocess.contamination import EMPTY, Decontaminate, reasons
-from preprocess.document_keys import Keys, MakeKeys
-from preprocess.documents import SHARD_SUFFIX, document_files
-from preprocess.drop_found import DROPPED, REPEATED, DropFound
-from preprocess.dropped import Samples
-from preprocess.engine import Engine, add_engine_options, engine_of
-from preprocess.examples import Examples
-from preprocess.files import exit_with_sentence, readable, written_whole
-from preprocess.near_duplicates import Settings as Near
-from preprocess.options import at_least, named_path
-from preprocess.origin import MANIFEST, identity
-from preprocess.repeated_documents import NEAR, SAME, fates, find_near, find_same
-from preprocess.repeated_lines import FindRepeated, share_out
-from preprocess.report import Report
-from preprocess.resumable import Work, resumable_directory
-from preprocess.shards import shard_name
-from preprocess.stage import map_shards
+from alibert_common.arrays import save
+from alibert_common.cli import at_least, named_path
+from alibert_common.executors.base import Engine, add_engine_options, engine_of
+from alibert_common.files import exit_with_sentence, readable, written_whole
+from alibert_common.output_dir import Work, resumable_directory
+from alibert_common.provenance import MANIFEST, identity
+from preprocess.deduplication.benchmarks import Benchmark, files_to_watch, read_benchmarks
+from preprocess.deduplication.decontamination import EMPTY, Decontaminate, reasons
+from preprocess.deduplication.filter import DROPPED, REPEATED, DropFound
+from preprocess.deduplication.hashes import Keys, MakeKeys
+from preprocess.deduplication.minhash import Settings as Near
+from preprocess.deduplication.repeated_documents import NEAR, SAME, fates, find_near, find_same
+from preprocess.deduplication.repeated_lines import FindRepeated, share_out
+from preprocess.documents.document import SHARD_SUFFIX, document_files
+from preprocess.documents.map_shards import map_shards
+from preprocess.documents.samples import Samples
+from preprocess.documents.shard_samples import Examples
+from preprocess.documents.shards import shard_name
+from preprocess.documents.stage_report import Report
 
 REASONS = {
     SAME: "the same words, whatever white space is between them",

@@ -19,12 +19,16 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocess.arrays import load, save
-from preprocess.documents import Document
-from preprocess.engine import ALONE, Engine, add_engine_options, engine_of
-from preprocess.files import InputError, exit_with_sentence, readable, written_whole
-from preprocess.mixing import cannot_name, corpus_name, names_corpus
-from preprocess.origin import identity
+from alibert_common.arrays import load, save
+from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
+from alibert_common.files import InputError, exit_with_sentence, readable, written_whole
+from alibert_common.output_dir import Work, resumable_directory
+from alibert_common.provenance import identity
+from preprocess.documents.document import Document
+from preprocess.documents.filters import Where
+from preprocess.documents.shards import SHARD_BYTES, Shards, shard_name
+from preprocess.documents.stage_report import Report, total
+from preprocess.mixing.mix_file import cannot_name, corpus_name, names_corpus
 from preprocess.readers import (
     FORMATS,
     Found,
@@ -39,11 +43,7 @@ from preprocess.readers import (
 )
 from preprocess.readers.arguments import add_arguments, how_of
 from preprocess.readers.ids import met_before
-from preprocess.readers.log import WITHOUT_TEXT
-from preprocess.report import Report, total
-from preprocess.resumable import Work, resumable_directory
-from preprocess.shards import SHARD_BYTES, Shards, shard_name
-from preprocess.where import Where
+from preprocess.readers.read_log import WITHOUT_TEXT
 
 SKIPPED = "skipped.tsv"
 OF_FIELDS = ("jsonl", "json", "csv", "tsv", "parquet", "xml", "html")  # formats in which the user may name fields

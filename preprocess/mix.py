@@ -15,16 +15,16 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from preprocess.corpora import VALID
-from preprocess.documents import SHARD_SUFFIX, Document, Size, document_files, read_documents
-from preprocess.engine import Engine, add_engine_options, engine_of
-from preprocess.files import InputError, InputLog, exit_with_sentence, written_whole
-from preprocess.mixing import TRAIN, Use, corpus_name, describe, write_mix
-from preprocess.options import share
-from preprocess.origin import MANIFEST, identity, is_output, read_manifest
-from preprocess.resumable import Work, resumable_directory
-from preprocess.shards import ShardFile, shard_name, written_shard
-from preprocess.weighing import Weighing, add_weighing_options, weighing_of
+from alibert_common.cli import share
+from alibert_common.executors.base import Engine, add_engine_options, engine_of
+from alibert_common.files import InputError, InputLog, exit_with_sentence, written_whole
+from alibert_common.output_dir import Work, resumable_directory
+from alibert_common.provenance import MANIFEST, identity, is_output, read_manifest
+from preprocess.documents.document import SHARD_SUFFIX, Document, Size, document_files, read_documents
+from preprocess.documents.shards import ShardFile, shard_name, written_shard
+from preprocess.mixing.mix_file import TRAIN, Use, corpus_name, describe, write_mix
+from preprocess.mixing.reader import VALID
+from preprocess.mixing.weights import Weighing, add_weighing_options, weighing_of
 
 PICTURE = "mix.png"  # how much each corpus has, before and after
 
@@ -152,7 +152,7 @@ def _divide(work: Work, split: Split, shards: list, engine: Engine) -> tuple[dic
 
 
 def _draw(path: Path, parts: dict[str, Part], weights: dict[str, float], seed: int) -> None:
-    from preprocess.mix_picture import draw_mix  # here, for what imports this module without drawing
+    from preprocess.mixing.plot import draw_mix  # here, for what imports this module without drawing
 
     draw_mix([(name, parts[name].train.bytes, weight) for name, weight in weights.items()], seed, path)
 

@@ -15,19 +15,19 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from preprocess.corpora import is_mix, read_corpora, weighed
-from preprocess.files import InputError, exit_with_sentence, written_whole
-from preprocess.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
-from preprocess.options import at_least
-from preprocess.origin import identity
-from preprocess.resumable import resumable_directory
-from preprocess.sample import Sample, draw_lines, split_words
-from preprocess.spelling import Convention, spelled_texts, twice
-from preprocess.subwords import TRAINERS, Words, train, train_plain
-from preprocess.tokenizer import load_tokenizer
-from preprocess.tokenizer_quality import Pieces, count_pieces
-from preprocess.vocabulary import MASK, SPECIALS, build_tokenizer
-from preprocess.weighing import NO_OPINION, Weighing, add_weighing_options, weighing_of
+from alibert_common.cli import at_least
+from alibert_common.files import InputError, exit_with_sentence, written_whole
+from alibert_common.output_dir import resumable_directory
+from alibert_common.provenance import identity
+from preprocess.mixing.reader import is_mix, read_corpora, weighed
+from preprocess.mixing.weights import NO_OPINION, Weighing, add_weighing_options, weighing_of
+from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
+from preprocess.tokenizer.piece_text import Convention, spelled_texts, twice
+from preprocess.tokenizer.quality import Pieces, count_pieces
+from preprocess.tokenizer.trainers import TRAINERS, Words, train, train_plain
+from preprocess.tokenizer.training_sample import Sample, draw_lines, split_words
+from preprocess.tokenizer.vocabulary import MASK, SPECIALS, build_tokenizer
 
 MODEL_MAX_LENGTH = 512  # AliBERT, section 5: 512 input tokens
 SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 3.5 GB of memory

@@ -82,7 +82,7 @@ install_transformers_4() {
 
 # What the environment was made from: when this changes, it is brought up to date.
 fingerprint() {
-    (cd "$ROOT" && cat setup.py pyproject.toml fairseq_compat/hook.py recipes/environment.sh && pwd) | cksum
+    (cd "$ROOT" && cat setup.py pyproject.toml fairseq_compat/import_hook.py recipes/environment.sh && pwd) | cksum
 }
 
 STAMP="$VENV/made-from${WITH_TESTS:+-with-tests}"

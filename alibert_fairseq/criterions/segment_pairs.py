@@ -9,7 +9,7 @@ from fairseq.logging import metrics
 
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
 from alibert_fairseq.criterions.precision import at_least_float32
-from alibert_fairseq.data.pair_plan import UNLABELLED
+from alibert_fairseq.data.pairing import UNLABELLED
 
 
 @register_criterion("segment_pairs", dataclass=FairseqDataclass)

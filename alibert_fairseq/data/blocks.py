@@ -7,12 +7,12 @@ import torch
 from fairseq import utils
 from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockDataset, data_utils
 
+from alibert_common.files import InputError
+from alibert_fairseq.data.dataset_sizes import Sized
 from alibert_fairseq.data.mixed_lines import Mix, MixedLines
-from alibert_fairseq.data.pieces import mask_id
-from alibert_fairseq.data.sized import Sized
-from preprocess.files import InputError
-from preprocess.indexed_dataset import check_split
-from preprocess.mixing import split_name
+from alibert_fairseq.data.token_ids import mask_id
+from preprocess.databin.fairseq_writer import check_split
+from preprocess.mixing.mix_file import split_name
 
 BREAK_MODES = ("none", "complete", "complete_doc")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from fairseq.data import Dictionary
 
-from preprocess.files import InputError
-from preprocess.layout import Layout, read_layout, read_symbols
-from preprocess.vocabulary import MASK
+from alibert_common.files import InputError
+from preprocess.tokenizer.special_tokens import Layout, read_layout, read_symbols
+from preprocess.tokenizer.vocabulary import MASK
 
 
 class PublishedDictionary(Dictionary):

@@ -7,8 +7,8 @@ from fairseq.data import FairseqDataset
 from alibert_fairseq.data.blocks import pad_together
 from alibert_fairseq.data.mask_units import draw_units
 from alibert_fairseq.data.masking import MaskingRule, corrupt, generator_for
-from alibert_fairseq.data.pieces import mask_id, special_ids
 from alibert_fairseq.data.segment_pairs import SegmentPairs
+from alibert_fairseq.data.token_ids import mask_id, special_ids
 
 
 class MaskedDataset(FairseqDataset):

@@ -5,7 +5,8 @@
     epoch 1                 s4 | c2 | c1 | s1 | c1 | s5 | c2 | s3 | s2 | c2 | c1
     epoch 2                 c1 | s2 | c2 | s5 | ...
 
-The law of the draws is preprocess/mixing.py's. A document is a run of lines of text; a line that is </s> alone ends it.
+The law of the draws is that of preprocess/mixing/mix_file.py. A document is a run of lines of text; a line that is
+</s> alone ends it.
 Shapes: D documents of all corpora, N copies of documents in the epoch, L lines of the epoch.
 """
 
@@ -17,9 +18,9 @@ import numpy as np
 import torch
 from fairseq.data import ConcatDataset, FairseqDataset
 
-from alibert_fairseq.data.sized import Sized
-from preprocess.files import InputError
-from preprocess.mixing import Use, copies, describe, order_of_use
+from alibert_common.files import InputError
+from alibert_fairseq.data.dataset_sizes import Sized
+from preprocess.mixing.mix_file import Use, copies, describe, order_of_use
 
 logger = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ import torch
 from fairseq.data import FairseqDataset
 from fairseq.distributed.utils import get_global_rank
 
+from alibert_common.files import InputError
 from alibert_fairseq.data.blocks import LongLinesCut, load_lines, split_path, spread
+from alibert_fairseq.data.dataset_sizes import Sized
 from alibert_fairseq.data.mixed_lines import Mix, documents_in
-from alibert_fairseq.data.pair_plan import FOLLOWS, OTHERWISE, UNLABELLED, Lines, PairRule, Plan, plan_pairs
-from alibert_fairseq.data.sized import Sized
-from preprocess.files import InputError
+from alibert_fairseq.data.pairing import FOLLOWS, OTHERWISE, UNLABELLED, Lines, PairRule, Plan, plan_pairs
 
 logger = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ start of a word, which breaks French words at é, è, ç and œ.
 import numpy as np
 from fairseq.data import Dictionary
 
-from alibert_fairseq.data.pieces import piece_ids
-from preprocess.files import InputError
-from preprocess.normalizer import BOUNDARY
-from preprocess.vocabulary import CONTINUATION
+from alibert_common.files import InputError
+from alibert_fairseq.data.token_ids import piece_ids
+from preprocess.tokenizer.normalizer import BOUNDARY
+from preprocess.tokenizer.vocabulary import CONTINUATION
 
 BYTE_BOUNDARY = "Ġ"  # how GPT-2's byte-level BPE spells the space in front of a word
 # A fifth of BERT's pieces and most of sentencepiece's and GPT-2's bear the mark; a vocabulary of numbers, whole words

@@ -8,12 +8,12 @@ import torch.nn as nn
 from fairseq import checkpoint_utils
 from fairseq.data import Dictionary
 
+from alibert_common.files import InputError
 from alibert_fairseq.hf.families import Part, parts_of
 from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
 from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.encoder import EncoderSize
-from preprocess.files import InputError
 
 MODELS = {
     "alibert": (AliBertConfig, AliBertModel),

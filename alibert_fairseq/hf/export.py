@@ -11,16 +11,16 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
+from alibert_common.files import InputError, Marker, directory_written_whole, exit_with_sentence
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
 from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint
 from alibert_fairseq.hf.families import Part
-from alibert_fairseq.hf.parity import check_same_ids, check_same_scores, compare, probes
+from alibert_fairseq.hf.logit_check import check_same_ids, check_same_scores, compare, probes
 from alibert_fairseq.hf.tokenizer_files import write_tokenizer
 from alibert_fairseq.tasks.pretraining import different_tokenizer, digests
-from preprocess.files import InputError, Marker, directory_written_whole, exit_with_sentence
-from preprocess.tokenizer import load_tokenizer
+from preprocess.tokenizer.load import load_tokenizer
 
 MARKER = Marker("README.md", MADE_BY, sometimes=("generator/*",))
 

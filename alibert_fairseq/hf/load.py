@@ -19,19 +19,26 @@ from pathlib import Path
 import transformers
 from tokenizers import Tokenizer
 
+from alibert_common.files import (
+    InputError,
+    InputLog,
+    Marker,
+    directory_written_whole,
+    exit_with_sentence,
+    refuse_foreign,
+)
 from alibert_fairseq.data.dictionary import load_dictionary
-from alibert_fairseq.hf.first_checkpoint import build, training_configuration, write_checkpoint
+from alibert_fairseq.hf.extend_vocab import MorePieces
+from alibert_fairseq.hf.initial_checkpoint import build, training_configuration, write_checkpoint
+from alibert_fairseq.hf.logit_check import check_same_scores, compare, probes
 from alibert_fairseq.hf.model_options import model_options
-from alibert_fairseq.hf.more_pieces import MorePieces
-from alibert_fairseq.hf.new_rows import NewRows, extended, replaced, with_rows
-from alibert_fairseq.hf.parity import check_same_scores, compare, probes
-from alibert_fairseq.hf.published import Published, read_published
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
+from alibert_fairseq.hf.read_hf import Published, read_published
+from alibert_fairseq.hf.resize_embeddings import NewRows, extended, replaced, with_rows
 from alibert_fairseq.hf.stored_weights import weight_files
-from preprocess.data_bins import TOKENIZER_FILES
-from preprocess.files import InputError, InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
-from preprocess.layout import read_layout, symbols_of, write_symbols
-from preprocess.tokenizer import load_tokenizer
+from preprocess.databin.build import TOKENIZER_FILES
+from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.special_tokens import read_layout, symbols_of, write_symbols
 
 MARKER = Marker.of_command("hf.load")
 # What transformers reads of a folder, beside the weights.

@@ -2,7 +2,7 @@
 
 import torch
 
-from alibert_fairseq.hf.published import Published
+from alibert_fairseq.hf.read_hf import Published
 
 OPTIONS = (
     ("layers", "--encoder-layers"),

@@ -13,9 +13,9 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from alibert_fairseq.hf.parity import SENTENCES
-from preprocess.files import InputError
-from preprocess.layout import ROLES
+from alibert_common.files import InputError
+from alibert_fairseq.hf.logit_check import SENTENCES
+from preprocess.tokenizer.special_tokens import ROLES
 
 # What tokenizers differ in: capitals, apostrophes, ligatures, white space, marks, accents apart, other scripts.
 TRICKY = (

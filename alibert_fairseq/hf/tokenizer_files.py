@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, processors
 
-from preprocess.layout import read_layout
+from preprocess.tokenizer.special_tokens import read_layout
 
 FILES = ("tokenizer.json", "tokenizer_config.json")
 

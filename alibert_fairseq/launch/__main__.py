@@ -12,16 +12,16 @@ import signal
 import sys
 import time
 
+from alibert_common.executors.sbatch import add_slurm_options
+from alibert_common.files import exit_with_sentence
 from alibert_fairseq.launch import status
-from alibert_fairseq.launch.again import decide, furthest_update
 from alibert_fairseq.launch.estimate import calibrate, describe_run
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
-from alibert_fairseq.launch.rank import read_endings
-from alibert_fairseq.launch.taken import refuse_taken
+from alibert_fairseq.launch.requeue import decide, furthest_update
+from alibert_fairseq.launch.save_dir_lock import refuse_taken
 from alibert_fairseq.launch.watch import follow
-from preprocess.files import exit_with_sentence
-from preprocess.slurm import add_slurm_options
+from alibert_fairseq.launch.worker import read_endings
 
 
 def main() -> None:

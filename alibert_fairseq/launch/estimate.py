@@ -8,12 +8,12 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from alibert_fairseq.guards.memory import TOO_LITTLE
+from alibert_fairseq.callbacks.memory import TOO_LITTLE
 from alibert_fairseq.launch import calibration
-from alibert_fairseq.launch.again import KILLED, killed
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS, Plan
+from alibert_fairseq.launch.requeue import KILLED, killed
 from alibert_fairseq.launch.status import duration
-from fairseq_compat.last_words import AGAIN
+from fairseq_compat.errors import AGAIN
 
 # For time on a GPU that is not here: a third of the bf16 peak of an A100 (312), a tenth of an H100's (989). Published
 # trainings of encoders reach 25 to 50 % (docs/results/scaling.md).

@@ -8,9 +8,9 @@ import shutil
 import signal
 import sys
 
-from alibert_fairseq.launch import progress, rank
+from alibert_common.files import InputError
+from alibert_fairseq.launch import progress, worker
 from alibert_fairseq.launch.plan import Plan, gpus_of_gres
-from preprocess.files import InputError
 
 MINUTES_FOR_EVER = 10 * 365 * 24 * 60  # submitit's local executor wants a limit; a run on one's own machine has none
 
@@ -22,14 +22,14 @@ def submit(plan: Plan):
 
     if plan.on_slurm and not shutil.which("sbatch"):
         raise InputError("sbatch: no such command here; run this on the cluster, or without Slurm's options.")
-    for module in (rank, progress):
+    for module in (worker, progress):
         cloudpickle.register_pickle_by_value(module)
     executor = _slurm_executor(plan) if plan.on_slurm else _local_executor(plan)
     os.environ.pop("SLURM_RESTART_COUNT", None)  # of a job in which this runs, and not that of the new one
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: Ctrl-C is the launcher's to pass on
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # sbatch's words, which are in the error too
-            return executor.submit(rank.run_rank, str(plan.recipe), plan.arguments, plan.environment)
+            return executor.submit(worker.run_rank, str(plan.recipe), plan.arguments, plan.environment)
     except FailedJobError as error:
         shutil.rmtree(plan.logs)
         raise InputError(f"Slurm refused the job: {' '.join(str(error).split())}") from None
@@ -113,4 +113,4 @@ def _sbatch_options(plan: Plan) -> dict[str, str | int | bool]:
 def _decision(plan: Plan) -> list[str]:
     """Lines of the batch file behind srun: is the job started again? Its exit code stays srun's."""
     python, logs = shlex.quote(sys.executable), shlex.quote(str(plan.logs))
-    return ["code=$?", f"{python} -m alibert_fairseq.launch.again {logs} {plan.world_size}", "exit $code"]
+    return ["code=$?", f"{python} -m alibert_fairseq.launch.requeue {logs} {plan.world_size}", "exit $code"]

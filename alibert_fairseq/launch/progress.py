@@ -4,7 +4,7 @@ import contextlib
 import json
 from pathlib import Path
 
-LOG, OWNER = "metrics.jsonl", ".owner"  # alibert_fairseq/metrics_log.py, guards/ownership.py
+LOG, OWNER = "metrics.jsonl", ".owner"  # alibert_fairseq/callbacks/metrics_log.py, guards/ownership.py
 LAST_BYTES = 100_000  # of metrics.jsonl: 200 to 400 updates, enough for an even rate
 
 

@@ -16,13 +16,13 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from alibert_fairseq.launch.again import blamed
-from alibert_fairseq.launch.note import read_note
+from alibert_common.executors import sbatch
 from alibert_fairseq.launch.progress import progress
-from alibert_fairseq.launch.rank import read_endings
+from alibert_fairseq.launch.requeue import blamed
+from alibert_fairseq.launch.run_info import read_note
 from alibert_fairseq.launch.watch import verdict
-from fairseq_compat.last_words import AGAIN
-from preprocess import slurm
+from alibert_fairseq.launch.worker import read_endings
+from fairseq_compat.errors import AGAIN
 
 GOES_ON = "stopped, goes on with the same command"
 
@@ -60,7 +60,7 @@ def _row(plan: dict, folder: Path) -> dict[str, str]:
     row = {"job": plan["job"], "recipe": plan["recipe"], "processes": str(plan["world_size"]), "state": state}
     if note:
         row |= _progress(note, endings, state.lower() == "running") | {"save-dir": note["save_dir"]}
-    of_slurm = state if state in slurm.FINAL_STATES - {"CANCELLED"} else ""
+    of_slurm = state if state in sbatch.FINAL_STATES - {"CANCELLED"} else ""
     if of_slurm or state.startswith(("failed", "killed")):
         paths = SimpleNamespace(folder=folder, job_id=plan["job"])
         row["why"] = verdict(endings, plan["world_size"], paths, of_slurm)[1]
@@ -105,8 +105,8 @@ def _state(plan: dict, folder: Path, endings: list[dict]) -> str:
     """Slurm's word for it while it knows the job; else, by what it left: running, ended, stopped, failed, killed."""
     state = ""
     if plan["on_slurm"]:
-        state = slurm.state(plan["job"]) if shutil.which("squeue") else ""
-        if state not in slurm.FINAL_STATES:
+        state = sbatch.state(plan["job"]) if shutil.which("squeue") else ""
+        if state not in sbatch.FINAL_STATES:
             return state or "no answer from Slurm"
     elif len(endings) < plan["world_size"] and at_work(plan, folder):
         return "running"
@@ -125,7 +125,7 @@ def _state(plan: dict, folder: Path, endings: list[dict]) -> str:
 def at_work(plan: dict, folder: Path) -> bool:
     """Whether a job is known to wait or run: by Slurm, or by its process on this machine."""
     if plan["on_slurm"]:
-        return bool(shutil.which("squeue")) and slurm.state(plan["job"]) not in slurm.FINAL_STATES | {""}
+        return bool(shutil.which("squeue")) and sbatch.state(plan["job"]) not in sbatch.FINAL_STATES | {""}
     if plan["host"] != socket.gethostname():
         return False
     try:  # another process may have the number by now

@@ -5,10 +5,10 @@ import sys
 import time
 from pathlib import Path
 
-from alibert_fairseq.launch.again import KILLED, blamed, killed, read_decision, requeue, settle
-from alibert_fairseq.launch.rank import GRACE_SECONDS, read_endings
-from fairseq_compat.last_words import AGAIN
-from preprocess import slurm
+from alibert_common.executors import sbatch
+from alibert_fairseq.launch.requeue import KILLED, blamed, killed, read_decision, requeue, settle
+from alibert_fairseq.launch.worker import GRACE_SECONDS, read_endings
+from fairseq_compat.errors import AGAIN
 
 SECONDS_TO_NOTICE = 5  # of a rank, that its controller is gone; it looks every second
 LAST_BYTES = 20_000  # of a log, in which its last error is looked for: a traceback or two
@@ -27,18 +27,20 @@ def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tupl
     shown, state, asked = 0, "", time.monotonic()  # not asked at once: a job that can begin needs a moment to do so
     changed = 0
     while True:
-        ask = on_slurm and time.monotonic() - asked > slurm.QUESTION_SECONDS
+        ask = on_slurm and time.monotonic() - asked > sbatch.QUESTION_SECONDS
         if ask:
             state, asked = _ask_slurm(job.job_id, state), time.monotonic()
         if not on_slurm:
             over = job.done() and not _still_saving(job, world_size)
-        elif requeued and state in slurm.FINAL_STATES:
+        elif requeued and state in sbatch.FINAL_STATES:
             over = not _started_again(job, world_size)
             state = state if over else ""
         else:
             # One look at the folder, not one for each rank: an ending changes its time, unless the file server is slow.
             before, changed = changed, os.stat(job.paths.folder).st_mtime_ns
-            over = state in slurm.FINAL_STATES or ((ask or changed != before) and _all_ended(job, world_size, requeued))
+            over = state in sbatch.FINAL_STATES or (
+                (ask or changed != before) and _all_ended(job, world_size, requeued)
+            )
         shown = _show_news(job.paths.stdout, shown)
         if over:
             return verdict(read_endings(job.paths.folder, job.job_id, world_size), world_size, job.paths, state)
@@ -55,7 +57,7 @@ def _still_saving(job, world_size: int) -> bool:
 
 def _ask_slurm(job_id: str, before: str) -> str:
     """The state now; said on standard error if the job waits for something new, because some jobs can never begin."""
-    state = slurm.state(job_id)
+    state = sbatch.state(job_id)
     if state.startswith("PENDING") and state != before:
         print(f"job {job_id}: {state}", file=sys.stderr, flush=True)
     return state
@@ -75,9 +77,9 @@ def _all_ended(job, world_size: int, requeued: bool) -> bool:
 def _started_again(job, world_size: int) -> bool:
     """Whether a job that Slurm has ended is queued again, by us or by Slurm, or may be, for all that Slurm answers; one
     that a user cancelled is not, nor one that Slurm has forgotten."""
-    restarts = slurm.restarts(job.job_id)  # before the state: the decision is about a start that has ended
-    state = slurm.state(job.job_id)
-    if state not in slurm.FINAL_STATES:
+    restarts = sbatch.restarts(job.job_id)  # before the state: the decision is about a start that has ended
+    state = sbatch.state(job.job_id)
+    if state not in sbatch.FINAL_STATES:
         return True
     if state in ("CANCELLED", "COMPLETED"):
         return False
@@ -87,7 +89,7 @@ def _started_again(job, world_size: int) -> bool:
     if decision["again"] and not requeue(job.job_id):
         print(f"job {job.job_id}: {state}, {decision['why']}; it is queued again", file=sys.stderr, flush=True)
         return True
-    return slurm.state(job.job_id) not in slurm.FINAL_STATES
+    return sbatch.state(job.job_id) not in sbatch.FINAL_STATES
 
 
 def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tuple[int, str]:

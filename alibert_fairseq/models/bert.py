@@ -9,10 +9,10 @@ import torch.nn as nn
 from fairseq.models import register_model, register_model_architecture
 from torch import Tensor
 
-from alibert_fairseq.hub import AliBertHubInterface
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
 from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
 from alibert_fairseq.models.heads import MaskedLMHead, SentenceHead
+from alibert_fairseq.models.hub import AliBertHubInterface
 from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids
 from alibert_fairseq.models.pretraining import PretrainingModel
 

@@ -9,11 +9,11 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 from torch import Tensor
 
-from alibert_fairseq.hub import ElectraHubInterface
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
 from alibert_fairseq.models.embedding_sharing import SHARING, shift_embeddings
 from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
 from alibert_fairseq.models.heads import DiscriminatorHead, MaskedLMHead
+from alibert_fairseq.models.hub import ElectraHubInterface
 from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids
 from alibert_fairseq.models.pretraining import PretrainingModel
 from alibert_fairseq.models.sampling import sample_tokens

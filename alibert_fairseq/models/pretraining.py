@@ -7,7 +7,7 @@ from fairseq.models import BaseFairseqModel
 from torch import Tensor
 
 from alibert_fairseq.models.encoder import EMBEDDINGS, SentenceEncoder
-from alibert_fairseq.optim.depth import mark_depth
+from alibert_fairseq.optim.layer_decay import mark_depth
 
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import torch
 from fairseq.optim import register_optimizer
 
-from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer, refuse_outside
-from alibert_fairseq.optim.moments import AdamLamb
+from alibert_fairseq.optim.adam_lamb_step import AdamLamb
+from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer, refuse_outside
 from alibert_fairseq.optim.sharded import sharded
 
 

@@ -8,8 +8,8 @@ from fairseq.optim import OPTIMIZER_REGISTRY, register_optimizer
 from omegaconf import II
 
 from alibert_fairseq.optim.adam import parse_betas
-from alibert_fairseq.optim.layered import LayeredConfig, LayeredOptimizer, refuse_outside
-from alibert_fairseq.optim.moments import AdamLamb
+from alibert_fairseq.optim.adam_lamb_step import AdamLamb
+from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer, refuse_outside
 from alibert_fairseq.optim.sharded import sharded
 
 logger = logging.getLogger(__name__)

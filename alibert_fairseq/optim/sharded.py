@@ -11,7 +11,7 @@ import logging
 import torch
 from torch.distributed.optim import ZeroRedundancyOptimizer
 
-from alibert_fairseq.optim.moments import AdamLamb
+from alibert_fairseq.optim.adam_lamb_step import AdamLamb
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from fairseq.tasks import register_task
 
 from alibert_fairseq.criterions.detection_health import DetectionHealth
 from alibert_fairseq.data.masking import MaskingRule
-from alibert_fairseq.data.pair_plan import PairRule
+from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.tasks.pretraining import PretrainingConfig, PretrainingTask
 
 logger = logging.getLogger(__name__)

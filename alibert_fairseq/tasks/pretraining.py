@@ -15,20 +15,20 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.tasks import FairseqTask
 from omegaconf import II, MISSING
 
+from alibert_common.files import InputError
+from alibert_fairseq.callbacks.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE
 from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MASK_UNITS, MaskingRule
 from alibert_fairseq.data.mixed_lines import Mix
-from alibert_fairseq.data.pair_plan import PairRule
-from alibert_fairseq.data.pieces import mask_id, piece_ids
+from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.data.segment_pairs import load_pairs
+from alibert_fairseq.data.token_ids import mask_id, piece_ids
 from alibert_fairseq.data.word_starts import word_starts
-from alibert_fairseq.guards.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE
-from fairseq_compat.store import store_of_processes
-from preprocess.files import InputError
-from preprocess.mixing import MIX_FILE, TRAIN, read_mix
-from preprocess.tokenizer import load_tokenizer
+from fairseq_compat.processes.store import store_of_processes
+from preprocess.mixing.mix_file import MIX_FILE, TRAIN, read_mix
+from preprocess.tokenizer.load import load_tokenizer
 
 logger = logging.getLogger(__name__)
 

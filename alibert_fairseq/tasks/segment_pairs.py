@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
 
-from alibert_fairseq.data.pair_plan import PairRule
+from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
 
 SINGLE_CHUNKS = {"nsp": "random", "sop": "unlabelled"}

@@ -13,11 +13,11 @@ from downstream import finetune
 from downstream.curves.figures import gathered, table
 from downstream.curves.picture import draw
 from downstream.curves.points import Point, over_documents, over_steps, sizes_of
+from downstream.data.resampling_unit import SENTENCES, WITHOUT_DOCUMENTS
+from downstream.data.splits import read_folds
 from downstream.files import exit_with_sentence, named, write_json, written_whole
-from downstream.splits import read_folds
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
-from downstream.units import SENTENCES, WITHOUT_DOCUMENTS
 
 AXES = {"steps": "pretraining step (updates)", "documents": "number of training documents"}
 DOCUMENTS = "documents"  # in what is told, where the data say which these are

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from alibert_common.report.escape import escaped
 from downstream.curves.points import Point
-from downstream.markdown import escaped
-from downstream.metrics.resampling import interval
-from downstream.report.load import load
-from downstream.results import cell
+from downstream.experiment.results import cell
+from downstream.metrics.bootstrap import interval
+from downstream.report.read_runs import load
 
 DRAW_SEED = 1  # of intervals; any will do, and the same one everywhere makes a curve of the same points the same
 

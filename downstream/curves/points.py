@@ -5,8 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from downstream.data.splits import Splits, documents_in
 from downstream.files import InputError, read_text
-from downstream.splits import Splits, documents_in
 from downstream.tasks.base import Task
 
 ALL = "all"  # in place of a size

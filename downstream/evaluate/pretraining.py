@@ -4,10 +4,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from downstream.evaluate.jobs import Job
+from downstream.data.contamination import COMPARED, Sought, in_files, text_files
+from downstream.data.splits import read_folds
+from downstream.evaluate.plan import Job
 from downstream.files import InputError, read_json, write_json
-from downstream.leakage import COMPARED, Sought, in_files, text_files
-from downstream.splits import read_folds
 from downstream.tasks import load_task
 
 

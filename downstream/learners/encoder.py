@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import torch
 
-from downstream import models
 from downstream.learners.probe import LinearProbe
 from downstream.learners.trained import Trained
-from downstream.protocol import Protocol
 from downstream.tasks.base import Encoded, Head, Task
-from downstream.training import Machine
+from downstream.training import models
+from downstream.training.loop import Machine
+from downstream.training.protocol import Protocol
 
 
 class Start(NamedTuple):

@@ -6,10 +6,10 @@ from abc import abstractmethod
 import torch
 
 from downstream.learners.base import Epoch, Learner, Watch, unwatched
-from downstream.models import Frame
-from downstream.protocol import Protocol
 from downstream.tasks.base import Encoded, Head
-from downstream.training import Learned, Machine, fit, kept_epoch, predict
+from downstream.training.loop import Learned, Machine, fit, kept_epoch, predict
+from downstream.training.models import Frame
+from downstream.training.protocol import Protocol
 
 DEV_SEED = 1  # of a protocol's dev_items: the same for all trainings, or their epochs would be chosen on unlike items
 

@@ -25,7 +25,7 @@ from downstream.masked_words.questions import (
     read_sentences,
 )
 from downstream.masked_words.scoring import answers, cut_to_fit
-from downstream.models import device_of
+from downstream.training.models import device_of
 
 MIN_CANDIDATES = 1000  # chance then has at most 1 in 200 among the first five; of fewer words it would look like skill
 MEASURE = (

@@ -9,7 +9,7 @@ from transformers import AutoModelForMaskedLM
 
 from downstream.files import InputError
 from downstream.masked_words.questions import Question
-from downstream.models import Frame, frame_of, load_config, load_tokenizer, load_weights
+from downstream.training.models import Frame, frame_of, load_config, load_tokenizer, load_weights
 
 # Each number of pieces costs a pass over all sentences. With a vocabulary of 8,000, one word of clinical cases in 1,000
 # has more than 10; such a word counts as one that the model cannot predict.

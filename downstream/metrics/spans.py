@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from downstream.documents import Entity
+from downstream.data.annotated_text import Entity
 from downstream.metrics.rows import macro, row, type_row
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import yaml
 
+from alibert_common.report.document import NONE, Strong, Table, Text
+from downstream.experiment.results import cell
 from downstream.metrics.seeds import over_seeds
 from downstream.report import published
-from downstream.report.content import NONE, Strong, Table, Text
 from downstream.report.groups import Group, on_all_tasks, unlike
-from downstream.report.load import Run
-from downstream.results import cell
+from downstream.report.read_runs import Run
 
 FILE = Path(__file__).with_name("benchmarks.yaml")
 AVERAGE = "average"

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
+from alibert_common.report.document import Table
 from downstream.metrics.labels import confusion
-from downstream.report.content import Table
 from downstream.report.groups import Group
-from downstream.report.load import Run
+from downstream.report.read_runs import Run
 
 BOUNDS, NOTHING = "other boundaries", "nothing"
 MOST_NAMED = 10  # labels that head a column by name: as many, of QUAERO, fill the width of a printed page

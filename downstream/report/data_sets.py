@@ -1,10 +1,10 @@
 """The data sets: how many items, of which labels, what was read past; AliBERT's Table 3."""
 
+from alibert_common.report.document import NONE, Table, Text
+from downstream.data.split_lists import parse
 from downstream.report import published
-from downstream.report.content import NONE, Table, Text
 from downstream.report.groups import Group
-from downstream.report.load import Run
-from downstream.split_lists import parse
+from downstream.report.read_runs import Run
 
 SPLITS = ("train", "dev", "test")
 SIZES = ("items", "types", "documents", "sequences", "tokens", "words")  # of counts, those that say no loss

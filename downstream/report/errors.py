@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from alibert_common.report.document import Table
 from downstream.report.answers import Place, shown, wrong_places
-from downstream.report.content import Table
 from downstream.report.groups import Group
-from downstream.report.load import Run
+from downstream.report.read_runs import Run
 
 ERRORS = 5  # that are shown of each model: one can read them all
 SENTENCES = 3  # that are shown with the answers of all models

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from downstream.files import InputError
-from downstream.report.load import Run
+from downstream.report.read_runs import Run
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Masked words, AliBERT's Table 5: what downstream.masked_words found, and the paper's figures."""
 
+from alibert_common.report.document import Table, Text
 from downstream.report import published
-from downstream.report.content import Table, Text
 
 LIMITS = (1, 3, 5)
 

@@ -7,9 +7,9 @@ import matplotlib
 matplotlib.use("Agg")  # no display is needed, nor looked for
 import matplotlib.pyplot as plt  # noqa: E402
 
-from downstream.report.content import Picture  # noqa: E402
+from alibert_common.report.document import Picture  # noqa: E402
 from downstream.report.groups import Group  # noqa: E402
-from downstream.report.judged import Judged, bounds  # noqa: E402
+from downstream.report.significance import Judged, bounds  # noqa: E402
 
 MARKS = "os^Dv*<>Xp"  # one a model, in turn
 HEIGHT = 0.24  # inches of a line

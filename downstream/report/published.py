@@ -7,9 +7,9 @@ from pathlib import Path
 
 import yaml
 
-from downstream.report.content import NONE, Table, Text
+from alibert_common.report.document import NONE, Table, Text
 from downstream.report.groups import Group
-from downstream.report.load import Run, at
+from downstream.report.read_runs import Run, at
 
 FILE = Path(__file__).with_name("published.yaml")
 

@@ -1,11 +1,11 @@
 """The scores of a group in the form of AliBERT's Table 4: a row a label, precision, recall and F1 of each model."""
 
+from alibert_common.report.document import NONE, Table
+from downstream.experiment.plots import alone_in, rows_of
+from downstream.experiment.results import cell
 from downstream.metrics.rows import FIGURES
-from downstream.plots import alone_in, rows_of
-from downstream.report.content import NONE, Table
 from downstream.report.groups import Group
-from downstream.report.load import Run
-from downstream.results import cell
+from downstream.report.read_runs import Run
 
 MODELS = 3  # side by side, as in AliBERT's Table 4: with more, a row is wider than a printed page
 SHORT = {"precision": "P", "recall": "R", "f1": "F1"}

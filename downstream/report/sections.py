@@ -1,11 +1,21 @@
 """What stands in a report, and in which order."""
 
-from downstream.report import averages, confusion, data_sets, errors, judged, leaks, masked, published, scores
-from downstream.report.content import Section, Text
+from alibert_common.report.document import Section, Text
+from downstream.report import (
+    averages,
+    confusion,
+    contamination,
+    data_sets,
+    errors,
+    masked,
+    published,
+    scores,
+    significance,
+)
 from downstream.report.groups import Group, group
-from downstream.report.judged import judge
-from downstream.report.load import Loaded
 from downstream.report.picture import draw
+from downstream.report.read_runs import Loaded
+from downstream.report.significance import judge
 
 TITLE = "Scores of models on tasks"
 READING = (
@@ -33,7 +43,7 @@ def report(loaded: Loaded) -> tuple[Section, Section]:
     judgements, tasks, short = [], [], []
     for one in groups:
         judgement = judge(one)
-        scored = [*_apart(one), *judged.models(one, judgement), *scores.by_label(one)]
+        scored = [*_apart(one), *significance.models(one, judgement), *scores.by_label(one)]
         judgements.append((one, judgement))
         tasks.append(Section(one.title, [*scored, *_task(one, judgement)]))
         short.append(Section(one.title, scored))
@@ -46,8 +56,8 @@ def report(loaded: Loaded) -> tuple[Section, Section]:
         whole.blocks += [Section("How to read this", [Text(READING)]), Section("Summary", [*pictures, *summary])]
         whole.blocks += [Section("Tasks", tasks), Section("Data sets", _data(groups))]
     whole.blocks += [Section("Masked words", blocks)] if (blocks := masked.tables(loaded.masked_words)) else []
-    leaked = [Section("In train and dev", leaks.in_training(groups))]
-    leaked += [Section("In pretraining text", leaks.in_pretraining(loaded.pretraining, groups))]
+    leaked = [Section("In train and dev", contamination.in_training(groups))]
+    leaked += [Section("In pretraining text", contamination.in_pretraining(loaded.pretraining, groups))]
     whole.blocks += [Section("Leakage", leaked)] if groups or loaded.pretraining else []
     return whole, Section(TITLE, [*summary, *short, *masked.tables(loaded.masked_words)])
 
@@ -67,12 +77,12 @@ def _apart(one: Group) -> list[Text]:
     return [Text(f"Does not compare with the first table of the task; {one.differs}.")] if one.differs else []
 
 
-def _task(one: Group, judgement: judged.Judged) -> list:
+def _task(one: Group, judgement: significance.Judged) -> list:
     """What follows the scores."""
     blocks: list = [Text(f"Measured as: {told}.")] if (told := scores.conditions(one.first)) else []
     blocks += published.beside_ours(one)
     for title, below in (
-        ("Differences", judged.pairs(one, judgement)),
+        ("Differences", significance.pairs(one, judgement)),
         ("Confusions", confusion.matrices(one)),
         ("Errors", _errors(one)),
     ):

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from downstream.data.recipe import Recipe, load_recipe
 from downstream.files import InputError
-from downstream.recipe import Recipe, load_recipe
 from downstream.tasks.base import Task
 from downstream.tasks.candidates import CandidatesRecipe, MultipleChoice, Ranking
 from downstream.tasks.classification import TextClassification, TextRecipe
+from downstream.tasks.extractive_qa import ExtractiveAnswers, ReadingRecipe
 from downstream.tasks.ner import NamedEntities, NerRecipe
-from downstream.tasks.reading import ExtractiveAnswers, ReadingRecipe
 from downstream.tasks.relations import RelationRecipe, Relations
 from downstream.tasks.similarity import Similarity, SimilarityRecipe
 

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import torch
 
-from downstream.metrics.tallies import Figure, figure
-from downstream.recipe import Recipe
+from downstream.data.recipe import Recipe
+from downstream.metrics.sufficient_statistics import Figure, figure
 
 IGNORED = -100  # PyTorch's cross_entropy passes over this label
 

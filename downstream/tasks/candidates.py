@@ -11,13 +11,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from downstream.data.examples import Candidates
+from downstream.data.readers import CANDIDATES
+from downstream.data.readers.ranking import fewer_candidates
+from downstream.data.recipe import Recipe
 from downstream.files import InputError
-from downstream.items import Candidates
 from downstream.metrics.labels import multi_label
 from downstream.metrics.ranking import ranking
-from downstream.readers import CANDIDATES
-from downstream.readers.ranking import fewer_candidates
-from downstream.recipe import Recipe
 from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.classification import SEVERAL
 from downstream.tasks.heads import labels

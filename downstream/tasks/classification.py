@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from downstream.documents import Labels
+from downstream.data.annotated_text import Labels
+from downstream.data.examples import LabelledText
+from downstream.data.readers import TEXTS
+from downstream.data.recipe import Recipe, refuse_twice
 from downstream.files import InputError
-from downstream.items import LabelledText
 from downstream.metrics import labels as metrics
-from downstream.readers import TEXTS
-from downstream.recipe import Recipe, refuse_twice
 from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.heads import a_label, labels
 from downstream.tasks.texts import OfTexts, Pair

@@ -13,17 +13,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from downstream.alignment import token_ranges, token_tags, trimmed, word_tags, words_covered
-from downstream.documents import Document, Entity, Labels
+from downstream.data.alignment import token_ranges, token_tags, trimmed, word_tags, words_covered
+from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.readers import ENTITIES
+from downstream.data.recipe import Recipe, refuse_twice
+from downstream.data.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
+from downstream.data.windows import Window, cut_ranks, keep_whole, windows
 from downstream.files import InputError
 from downstream.metrics.entities import EVALUATION, scores
 from downstream.metrics.spans import span_scores
-from downstream.readers import ENTITIES
-from downstream.recipe import Recipe, refuse_twice
-from downstream.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
 from downstream.tasks.base import IGNORED, Chief, Encoded, Head, Piece, Task
 from downstream.tasks.heads import a_label_per_token, a_label_per_token_and_type
-from downstream.windows import Window, cut_ranks, keep_whole, windows
 
 CONTEXT_SHARE = 8  # context on each side of a cut inside a line: one eighth of a sequence, a sentence or so
 

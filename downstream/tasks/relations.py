@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from downstream.data.examples import Mention, Relation
+from downstream.data.readers import RELATIONS
 from downstream.files import InputError
-from downstream.items import Mention, Relation
 from downstream.metrics import labels as metrics
-from downstream.readers import RELATIONS
 from downstream.tasks.base import Encoded, Head
 from downstream.tasks.classification import F1S, ONE, LabelRecipe
 from downstream.tasks.heads import a_label

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from downstream.data.examples import ScoredPair
+from downstream.data.readers import PAIRS
+from downstream.data.recipe import Recipe
 from downstream.files import InputError
-from downstream.items import ScoredPair
 from downstream.metrics.similarity import similarity
-from downstream.readers import PAIRS
-from downstream.recipe import Recipe
 from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.heads import a_number
 from downstream.tasks.texts import OfTexts, Pair

@@ -7,14 +7,14 @@ plain functions of values that can be sent to another process.
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocess.compression import CHUNK, FORMS, open_bytes
-from preprocess.documents import Document
-from preprocess.files import InputError, describe_os_error
+from alibert_common.files import InputError, describe_os_error
+from preprocess.documents.compression import CHUNK, FORMS, open_bytes
+from preprocess.documents.document import Document
 from preprocess.readers.folders import Found, files_of
 from preprocess.readers.formats import FORMATS, Format, Reader, check, check_heeded, format_of
-from preprocess.readers.how import How
 from preprocess.readers.ids import UniqueIds
-from preprocess.readers.log import WITHOUT_TEXT, Misuse, ReadLog, Skipped, lacking
+from preprocess.readers.options import How
+from preprocess.readers.read_log import WITHOUT_TEXT, Misuse, ReadLog, Skipped, lacking
 
 __all__ = [
     "FORMATS", "Format", "Found", "How", "ReadLog", "Reader", "Skipped", "UniqueIds", "check", "check_heeded",

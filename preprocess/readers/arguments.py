@@ -5,9 +5,9 @@ from pathlib import Path
 
 import yaml
 
-from preprocess.files import InputError
+from alibert_common.files import InputError
 from preprocess.readers.formats import FORMATS, check
-from preprocess.readers.how import ENCODINGS, How, encoding_named
+from preprocess.readers.options import ENCODINGS, How, encoding_named
 
 OPTIONS = {
     ("--how",): dict(

@@ -11,14 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from preprocess.documents import Document
-from preprocess.files import InputError
+from alibert_common.files import InputError
+from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.how import How
 from preprocess.readers.html_pages import PAGE, parse_page
 from preprocess.readers.lines import Fault, read_lines
-from preprocess.readers.log import ReadLog, readable
-from preprocess.readers.tree import lines_of
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog, readable
+from preprocess.readers.xml_text import lines_of
 
 
 class Table(NamedTuple):

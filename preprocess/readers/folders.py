@@ -6,14 +6,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from preprocess.compression import bare
-from preprocess.documents import SHARD_SUFFIX, document_files
-from preprocess.files import InputError
-from preprocess.mixing import spelt_as_corpus
-from preprocess.origin import MANIFEST, is_output, read_manifest
+from alibert_common.files import InputError
+from alibert_common.provenance import MANIFEST, is_output, read_manifest
+from preprocess.documents.compression import bare
+from preprocess.documents.document import SHARD_SUFFIX, document_files
+from preprocess.mixing.mix_file import spelt_as_corpus
 from preprocess.readers.formats import FORMATS, format_of
-from preprocess.readers.how import How
-from preprocess.readers.log import ReadLog, readable
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog, readable
 
 
 class Found(NamedTuple):

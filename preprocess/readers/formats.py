@@ -4,18 +4,18 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from preprocess.compression import FORMS, bare
-from preprocess.documents import Document
-from preprocess.files import InputError
+from alibert_common.files import InputError
+from preprocess.documents.compression import FORMS, bare
+from preprocess.documents.document import Document
 from preprocess.readers.bdpm import read_bdpm, table_name, tables_of_drugs
-from preprocess.readers.how import How
 from preprocess.readers.html_pages import read_html
 from preprocess.readers.jats import read_jats
 from preprocess.readers.json_lines import read_json, read_json_lines
 from preprocess.readers.leaflets import read_leaflets
-from preprocess.readers.log import ReadLog
+from preprocess.readers.options import How
 from preprocess.readers.parquet import read_parquet
 from preprocess.readers.pubmed import file_of_descriptors, read_pubmed
+from preprocess.readers.read_log import ReadLog
 from preprocess.readers.table import read_table
 from preprocess.readers.text import read_text
 from preprocess.readers.theses import read_theses

@@ -12,14 +12,14 @@ from pathlib import Path
 from lxml import etree
 from lxml import html as lxml_html
 
-from preprocess.compression import open_bytes
-from preprocess.documents import Document
+from preprocess.documents.compression import open_bytes
+from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.how import How
 from preprocess.readers.lines import LONGEST, NAMES, Fault
-from preprocess.readers.log import ReadLog
-from preprocess.readers.tree import Shape, line_of, lines_of
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog
 from preprocess.readers.xml_records import count_lacking, texts
+from preprocess.readers.xml_text import Shape, line_of, lines_of
 
 HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 SKIPPED = frozenset(

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocess.arrays import load, save
-from preprocess.documents import Document
+from alibert_common.arrays import load, save
+from preprocess.documents.document import Document
 
 KEYS_AT_ONCE = 10_000_000  # 500 MB of memory
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from lxml import etree
 
-from preprocess.documents import Document
+from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.how import How
 from preprocess.readers.languages import XML_NAMESPACE, speaks
-from preprocess.readers.log import ReadLog
-from preprocess.readers.tree import Shape, line_of, lines_of
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog
 from preprocess.readers.xml_records import document_of_record, find, records_of
+from preprocess.readers.xml_text import Shape, line_of, lines_of
 
 MARK = "citation-mark"  # our name for exponents that cite, and marks of footnotes: "fièvre", not "fièvre3"
 ARTICLE = Shape(

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocess.documents import Document
-from preprocess.files import InputError
-from preprocess.readers.fields import Unfit, document_of
-from preprocess.readers.how import How
+from alibert_common.files import InputError
+from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Fault, read_lines
-from preprocess.readers.log import ReadLog, readable
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog, readable
+from preprocess.readers.record import Unfit, document_of
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]")
 DEEPEST = 100  # levels of a record: Python's own reader and writer of JSON fail near 1,000, wherever they are called

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from lxml import etree
 
-from preprocess.documents import Document
+from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.how import How
 from preprocess.readers.html_pages import PAGE, read_page
-from preprocess.readers.log import ReadLog
-from preprocess.readers.tree import line_of, lines_of
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog
+from preprocess.readers.xml_text import line_of, lines_of
 
 PANELS = {"notice": "tabpanel-notice-panel", "rcp": "tabpanel-rcp-panel"}
 ANCHORS = {"notice": "Ann3b", "rcp": "Rcp"}

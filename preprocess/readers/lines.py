@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from preprocess.compression import open_bytes
-from preprocess.files import InputError
-from preprocess.readers.how import How
-from preprocess.readers.log import ReadLog, readable
+from alibert_common.files import InputError
+from preprocess.documents.compression import open_bytes
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog, readable
 
 LONGEST = 256_000_000  # bytes of a line, characters of a document, bytes of an XML record: a bound on memory
 CHUNK = 1 << 20

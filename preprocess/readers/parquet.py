@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocess.documents import Document
-from preprocess.files import InputError
-from preprocess.readers.fields import Unfit, document_of
-from preprocess.readers.how import How
+from alibert_common.files import InputError
+from preprocess.documents.document import Document
 from preprocess.readers.lines import CHUNK
-from preprocess.readers.log import Misuse, ReadLog, readable
+from preprocess.readers.options import How
+from preprocess.readers.read_log import Misuse, ReadLog, readable
+from preprocess.readers.record import Unfit, document_of
 from preprocess.readers.table import check_columns
 
 ROWS = 1000  # made Python objects at a time: some MB of articles

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from lxml import etree
 
-from preprocess.documents import Document
+from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.how import How
 from preprocess.readers.languages import is_language
-from preprocess.readers.log import Misuse, ReadLog
-from preprocess.readers.tree import Shape, line_of
+from preprocess.readers.options import How
+from preprocess.readers.read_log import Misuse, ReadLog
 from preprocess.readers.xml_records import document_of_record, find, records_of
+from preprocess.readers.xml_text import Shape, line_of
 
 RECORD = Shape(blocks=frozenset(), skipped=frozenset({"math"}))
 CITATION = "MedlineCitation/"

@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocess.documents import Document
-from preprocess.files import InputError
-from preprocess.readers.fields import Unfit, document_of
-from preprocess.readers.how import How
+from alibert_common.files import InputError
+from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Fault, Line, read_lines
-from preprocess.readers.log import ReadLog, readable
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog, readable
+from preprocess.readers.record import Unfit, document_of
 
 DELIMITERS = (",", ";", "\t", "|")
 SEPARATOR = re.compile(r"sep=(.)\s*")  # Excel's own first line, for other Excels

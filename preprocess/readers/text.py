@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from preprocess.documents import Document
-from preprocess.readers.how import How
+from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Fault, Line, read_lines
-from preprocess.readers.log import ReadLog
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog
 
 TOO_MUCH = Fault(f"a document of more than {LONGEST // 1_000_000} MB", "put a blank line between documents")
 

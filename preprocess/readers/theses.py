@@ -6,12 +6,12 @@ Text: title and abstract in the language asked for, each a line.
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocess.documents import Document
-from preprocess.readers.how import How
+from preprocess.documents.document import Document
 from preprocess.readers.languages import speaks
-from preprocess.readers.log import ReadLog
-from preprocess.readers.tree import lines_of
+from preprocess.readers.options import How
+from preprocess.readers.read_log import ReadLog
 from preprocess.readers.xml_records import ANY, document_of_record, find, records_of
+from preprocess.readers.xml_text import lines_of
 
 PARTS = (
     ".//thesisRecord/title | .//thesisRecord/alternative | self::dc/title",

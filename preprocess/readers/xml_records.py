@@ -10,16 +10,16 @@ from pathlib import Path
 
 from lxml import etree
 
-from preprocess.compression import open_bytes
-from preprocess.documents import Document
-from preprocess.files import InputError
+from alibert_common.files import InputError
+from preprocess.documents.compression import open_bytes
+from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.fields import lines_of_text
-from preprocess.readers.how import How
 from preprocess.readers.languages import XML_NAMESPACE
 from preprocess.readers.lines import LONGEST, encoding_of
-from preprocess.readers.log import Misuse, ReadLog, lacking, readable
-from preprocess.readers.tree import Shape, lines_of
+from preprocess.readers.options import How
+from preprocess.readers.read_log import Misuse, ReadLog, lacking, readable
+from preprocess.readers.record import lines_of_text
+from preprocess.readers.xml_text import Shape, lines_of
 
 CHUNK = 1 << 16
 # Python's name: libxml2's

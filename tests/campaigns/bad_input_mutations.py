@@ -9,40 +9,40 @@ from mutations import Mutation, try_all
 
 MUTATIONS = [
     Mutation(
-        "missing corpus", "preprocess/documents.py", "if not path.exists():", "if False:",
-        "tests/unit/test_documents.py::test_a_missing_file_is_refused",
+        "missing corpus", "preprocess/documents/document.py", "if not path.exists():", "if False:",
+        "tests/preprocess/documents/test_documents.py::test_a_missing_file_is_refused",
     ),
     Mutation(
-        "empty corpus", "preprocess/documents.py", "if not count:", "if False:",
-        "tests/unit/test_documents.py::test_a_file_without_a_document_is_refused",
+        "empty corpus", "preprocess/documents/document.py", "if not count:", "if False:",
+        "tests/preprocess/documents/test_documents.py::test_a_file_without_a_document_is_refused",
     ),
     Mutation(
         "folder without a text", "preprocess/readers/folders.py", "if not count:", "if False:",
-        "tests/unit/test_readers_folders.py::test_paths_that_cannot_be_read_are_named",
+        "tests/preprocess/readers/test_readers_folders.py::test_paths_that_cannot_be_read_are_named",
     ),
     Mutation(
-        "missing annotations", "downstream/splits.py", "if not path.exists():", "if False:",
-        "tests/unit/test_downstream_splits.py::test_missing_and_empty_splits_are_refused",
+        "missing annotations", "downstream/data/splits.py", "if not path.exists():", "if False:",
+        "tests/downstream/data/test_splits.py::test_missing_and_empty_splits_are_refused",
     ),
     Mutation(
-        "no annotated document", "downstream/splits.py", "if not items:", "if False:",
-        "tests/unit/test_downstream_splits.py::test_missing_and_empty_splits_are_refused",
+        "no annotated document", "downstream/data/splits.py", "if not items:", "if False:",
+        "tests/downstream/data/test_splits.py::test_missing_and_empty_splits_are_refused",
     ),
     Mutation(
-        "corpus not UTF-8", "preprocess/documents.py", "raw.decode()", 'raw.decode(errors="replace")',
-        "tests/unit/test_documents.py::test_bytes_that_are_not_utf8_are_named",
+        "corpus not UTF-8", "preprocess/documents/document.py", "raw.decode()", 'raw.decode(errors="replace")',
+        "tests/preprocess/documents/test_documents.py::test_bytes_that_are_not_utf8_are_named",
     ),
     Mutation(
         "annotations not UTF-8", "downstream/files.py", 'raw.decode("utf-8")', 'raw.decode("utf-8", "replace")',
-        "tests/unit/test_downstream_readers.py::test_bytes_that_are_not_utf8_are_named",
+        "tests/downstream/data/test_annotated_readers.py::test_bytes_that_are_not_utf8_are_named",
     ),
     Mutation(
-        "tokenizer whose ids are not dict.txt's", "preprocess/tokenizer.py", "if piece != wanted:", "if False:",
-        "tests/unit/test_tokenizer_loading.py::test_a_dict_txt_of_another_tokenizer_is_refused_with_the_first_difference",
+        "tokenizer whose ids are not dict.txt's", "preprocess/tokenizer/load.py", "if piece != wanted:", "if False:",
+        "tests/preprocess/tokenizer/test_tokenizer_load.py::test_a_dict_txt_of_another_tokenizer_is_refused_with_the_first_difference",
     ),
     Mutation(
-        "dict.txt too short or too long", "preprocess/tokenizer.py", "if len(pieces) != len(expected):", "if False:",
-        "tests/unit/test_tokenizer_loading.py::test_a_dict_txt_too_short_or_too_long_is_refused",
+        "dict.txt too short or too long", "preprocess/tokenizer/load.py", "if len(pieces) != len(expected):", "if False:",
+        "tests/preprocess/tokenizer/test_tokenizer_load.py::test_a_dict_txt_too_short_or_too_long_is_refused",
     ),
     Mutation(
         "the same, at the start of a training", "alibert_fairseq/tasks/pretraining.py",
@@ -55,31 +55,31 @@ MUTATIONS = [
         "tests/end_to_end/test_bad_training_input.py::test_a_data_bin_of_another_dictionary",
     ),
     Mutation(
-        "truncated .idx", "preprocess/indexed_dataset.py", 'BYTES_PER_ITEM, "its header")',
+        "truncated .idx", "preprocess/databin/fairseq_writer.py", 'BYTES_PER_ITEM, "its header")',
         'BYTES_PER_ITEM, "its header") if False else None',
-        "tests/unit/test_indexed_dataset.py::test_a_missing_or_too_long_file_is_named",
+        "tests/preprocess/databin/test_fairseq_writer.py::test_a_missing_or_too_long_file_is_named",
     ),
     Mutation(
-        "truncated .bin", "preprocess/indexed_dataset.py", "    _refuse_size(data,", "    (lambda *_: None)(data,",
-        "tests/unit/test_indexed_dataset.py::test_a_truncated_file_is_named",
+        "truncated .bin", "preprocess/databin/fairseq_writer.py", "    _refuse_size(data,", "    (lambda *_: None)(data,",
+        "tests/preprocess/databin/test_fairseq_writer.py::test_a_truncated_file_is_named",
     ),
     Mutation(
         "the same, at the start of a training", "alibert_fairseq/data/blocks.py", "    check_split(path)\n", "",
         "tests/end_to_end/test_bad_training_input.py::test_a_truncated_split",
     ),
     Mutation(
-        "brat offsets beyond the text", "downstream/readers/brat.py",
+        "brat offsets beyond the text", "downstream/data/readers/brat.py",
         "if not 0 <= start < end <= len(text):", "if False:",
-        "tests/unit/test_downstream_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
+        "tests/downstream/data/test_annotated_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
     ),
     Mutation(
-        "brat offsets that do not match the text", "downstream/readers/brat.py",
+        "brat offsets that do not match the text", "downstream/data/readers/brat.py",
         "if _quoted(text, fragments) != _one_line(quoted):", "if False:",
-        "tests/unit/test_downstream_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
+        "tests/downstream/data/test_annotated_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
     ),
     Mutation(
-        "entity type the recipe does not know", "downstream/documents.py", "if label not in self.ignore:", "if False:",
-        "tests/unit/test_downstream_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
+        "entity type the recipe does not know", "downstream/data/annotated_text.py", "if label not in self.ignore:", "if False:",
+        "tests/downstream/data/test_annotated_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
     ),
     Mutation(
         "checkpoint of another objective", "alibert_fairseq/hf/checkpoint.py", "if model_name is None:", "if False:",
@@ -91,11 +91,11 @@ MUTATIONS = [
         "tests/end_to_end/test_export.py::test_another_tokenizer_is_refused",
     ),
     Mutation(
-        "foreign pickle", "fairseq_compat/checkpoints.py", "weights_only=True)", "weights_only=False)",
-        "tests/unit/test_fairseq_compat.py::test_a_foreign_pickle_is_refused_and_not_run",
+        "foreign pickle", "fairseq_compat/checkpoints/loading.py", "weights_only=True)", "weights_only=False)",
+        "tests/fairseq_compat/test_fairseq_compat.py::test_a_foreign_pickle_is_refused_and_not_run",
     ),
     Mutation(
-        "the same, to export", "fairseq_compat/checkpoints.py", "weights_only=True)", "weights_only=False)",
+        "the same, to export", "fairseq_compat/checkpoints/loading.py", "weights_only=True)", "weights_only=False)",
         "tests/end_to_end/test_export.py::test_bad_checkpoints_are_refused_in_one_sentence",
     ),
     Mutation(
@@ -110,32 +110,32 @@ MUTATIONS = [
         "test_the_checkpoint_of_another_tokenizer_with_a_vocabulary_as_large",
     ),
     Mutation(
-        "checkpoint of another objective, resuming", "fairseq_compat/resuming.py",
+        "checkpoint of another objective, resuming", "fairseq_compat/checkpoints/resuming.py",
         "if not str(error).startswith(NO_FIT):", "if True:",
         "tests/end_to_end/test_bad_training_input.py::test_the_checkpoint_of_another_objective",
     ),
     Mutation(
-        "disk full, training", "fairseq_compat/saving.py", '            os.unlink(f"{path}.tmp")', "            pass",
+        "disk full, training", "fairseq_compat/checkpoints/saving.py", '            os.unlink(f"{path}.tmp")', "            pass",
         "tests/end_to_end/test_bad_training_input.py::test_a_full_disk_leaves_the_checkpoints_whole",
     ),
     Mutation(
         "a single document", "preprocess/mix.py",
         "if share and not any(part.valid.documents for part in parts.values()):", "if False:",
-        "tests/unit/test_mix.py::test_a_single_document_is_refused_unless_nothing_is_to_be_set_apart",
+        "tests/preprocess/mixing/test_mix.py::test_a_single_document_is_refused_unless_nothing_is_to_be_set_apart",
     ),
     Mutation(
-        "disk full, a file", "preprocess/files.py", "        aside.unlink(missing_ok=True)\n", "        pass\n",
-        "tests/unit/test_tokenizer_training.py::test_a_full_disk_is_one_sentence_and_leaves_nothing "
-        "tests/unit/test_files.py",
+        "disk full, a file", "alibert_common/files.py", "        aside.unlink(missing_ok=True)\n", "        pass\n",
+        "tests/preprocess/tokenizer/test_tokenizer_training.py::test_a_full_disk_is_one_sentence_and_leaves_nothing "
+        "tests/common/test_files.py",
     ),
     Mutation(
-        "disk full, a folder", "preprocess/files.py",
+        "disk full, a folder", "alibert_common/files.py",
         "        shutil.rmtree(aside, ignore_errors=True)\n", "        pass\n",
-        "tests/unit/test_files.py::test_an_error_leaves_the_older_directory_and_nothing_else",
+        "tests/common/test_files.py::test_an_error_leaves_the_older_directory_and_nothing_else",
     ),
     Mutation(
-        "disk full, the sentence", "preprocess/files.py", "        sys.exit(_say(describe_os_error(error)))",
-        "        raise", "tests/unit/test_tokenizer_training.py::test_a_full_disk_is_one_sentence_and_leaves_nothing",
+        "disk full, the sentence", "alibert_common/files.py", "        sys.exit(_say(describe_os_error(error)))",
+        "        raise", "tests/preprocess/tokenizer/test_tokenizer_training.py::test_a_full_disk_is_one_sentence_and_leaves_nothing",
     ),
     Mutation(
         "disk full, fine-tuning", "downstream/files.py", "        shutil.rmtree(aside, ignore_errors=True)\n",
@@ -143,12 +143,12 @@ MUTATIONS = [
         "tests/end_to_end/test_finetune.py::test_a_full_disk_is_one_sentence_and_leaves_no_half_seed",
     ),
     Mutation(
-        "published model: output words of their own", "alibert_fairseq/hf/published.py",
+        "published model: output words of their own", "alibert_fairseq/hf/read_hf.py",
         "if not torch.equal(stored.float(), table):", "if False:",
         "tests/end_to_end/test_load.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
     ),
     Mutation(
-        "published model: a head is missing", "alibert_fairseq/hf/published.py", "if not missing:", "if True:",
+        "published model: a head is missing", "alibert_fairseq/hf/read_hf.py", "if not missing:", "if True:",
         "tests/end_to_end/test_load.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
     ),
     Mutation(
@@ -157,7 +157,7 @@ MUTATIONS = [
         "tests/end_to_end/test_load.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
     ),
     Mutation(
-        "published model: logits that differ", "alibert_fairseq/hf/parity.py", "if not difference <= TOLERANCE:",
+        "published model: logits that differ", "alibert_fairseq/hf/logit_check.py", "if not difference <= TOLERANCE:",
         "if False:", "tests/end_to_end/test_load.py::test_weights_under_wrong_names_are_seen_by_their_logits",
     ),
     Mutation(

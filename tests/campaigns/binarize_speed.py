@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from preprocess.documents import read_documents
-from preprocess.tokenizer import load_tokenizer
+from preprocess.documents.document import read_documents
+from preprocess.tokenizer.load import load_tokenizer
 
 LINES_A_BATCH = 10_000
 LOOK_SECONDS = 0.1  # between two looks at the memory

@@ -3,7 +3,7 @@
     python tests/campaigns/damaged_checkpoints.py CHECKPOINT [--damages 200] [--failures 50] [--seed 1]
 
 CHECKPOINT is one of fairseq-train. Each damage is a copy with one bit flipped, cut short, or with a foreign
-pickle in it (tests/damaged_files.py), and must be refused in one line, with nothing of it run. Each failure is an error
+pickle in it, and must be refused in one line, with nothing of it run. Each failure is an error
 of the system at one call of those that write checkpoint_last.pt over an older one, once or for good; afterwards every
 file under a checkpoint's name must be whole, and of the old update or the new. Prints a table; exits with 1 for faults.
 """
@@ -17,11 +17,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "helpers"))
 from damaged_files import CALLS, DAMAGES, ERRORS, Failing
 from fairseq import checkpoint_utils
 
-from fairseq_compat import checkpoints, saving
+from fairseq_compat.checkpoints import loading, saving
 from fairseq_compat.refusal import Refusal
 
 KINDS = (0.4, 0.4, 0.2)  # shares of the damages
@@ -96,7 +96,7 @@ def update_of(path: Path) -> int:
 def campaign(checkpoint: Path, damages: int, failures: int, seed: int) -> tuple[Counter, list[str]]:
     """(kinds and what became of them, faults)."""
     with open(checkpoint, "rb") as file:
-        state = checkpoints.load(file, map_location="cpu")
+        state = loading.load(file, map_location="cpu")
     content, kinds, faults = checkpoint.read_bytes(), Counter(), []
     for number in range(damages + failures):
         draw = random.Random(f"{seed}/{number}")

@@ -14,9 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from alibert_common.executors.base import ALONE
 from preprocess.deduplicate import Settings, deduplicate
-from preprocess.documents import read_documents
-from preprocess.engine import ALONE
+from preprocess.documents.document import read_documents
 
 BENCHMARKS = {
     "quaero": [f"fr_ner/quaero/{part}" for part in ("train", "dev", "test")],

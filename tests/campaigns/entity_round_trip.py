@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from downstream.documents import Document, Entity, Labels
-from downstream.readers import brat, ddi, iob
-from downstream.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
+from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.readers import brat, ddi, iob
+from downstream.data.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
 
 UMLS = tuple("ANAT CHEM DEVI DISO GEOG LIVB OBJC PHEN PHYS PROC".split())
 ICD_O = ("morphologie", "topographie", "differenciation")

@@ -2,7 +2,7 @@
 
 python tests/campaigns/fuzz_ingest.py [CASES] [FIRST_SEED]      # 500, from seed 0: some minutes, 3 GB of memory at most
 
-Each corpus is a folder of two to four files in any format, one of them with one damage (tests/fuzz_corpora.py). It is
+Each corpus is a folder of two to four files in any format, one of them with one damage (helpers/fuzz_corpora.py). It is
 read with --on-error skip and stopping, and compared with what is known to be in it: every record must come out
 unchanged, or be listed, and every file without records be counted. The first records of 100 million characters are
 those of the first five cases of `long_line`. Prints a table, and fails if anything was lost in silence.
@@ -14,7 +14,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "helpers"))
 from fuzz_corpora import DAMAGES, LONG, Outcome, try_out
 
 HUGE, HUGE_CASES = 100_000_000, 5

@@ -4,7 +4,7 @@
 
 For masked language modelling with Adam and replaced token detection with LAMB, with 0 and with 2 data loader workers,
 a small model is trained over three epochs in peace. Elsewhere the same training is killed up to five times, started
-again with the same command after each, left to end, and compared (tests/same_training.py); and so on, until each of
+again with the same command after each, left to end, and compared (helpers/same_training.py); and so on, until each of
 the two objectives has met so many kills. A kill is SIGKILL to the training and its workers, at a moment that is drawn:
 
     update   some time after some update, up to what an update takes
@@ -31,7 +31,7 @@ import torch
 
 import alibert_fairseq
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "helpers"))
 from killing import KEPT, KINDS, Peace, Training, in_peace, signs_of_a_save
 from same_training import differences
 from training_child import updates_in

@@ -18,7 +18,7 @@ import numpy as np
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from preprocess.indexed_dataset import id_type  # noqa: E402
+from preprocess.databin.fairseq_writer import id_type  # noqa: E402
 
 # What is compared of each objective. ELECTRA's whole loss would not do: it is low early, while the generator's
 # samples give themselves away, and the AUC is highest then.

@@ -1,4 +1,4 @@
-"""French or not, on 2,000 lines of four languages: how often preprocess.language is right, and other libraries.
+"""French or not, on 2,000 lines of four languages: how often cleaning/language.py is right, and other libraries.
 
     python tests/campaigns/language.py fr=FOLDER en=FOLDER es=FOLDER it=FOLDER [--compare]
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from preprocess.language import ENOUGH_LETTERS, _detector, foreign_lines, is_french
+from preprocess.cleaning.language import ENOUGH_LETTERS, _detector, foreign_lines, is_french
 
 SHORTEST = 40  # characters: what many corpora have as their shortest line
 LENGTHS = ((40, 60), (60, 80), (80, 120), (120, 10_000))  # characters
@@ -61,7 +61,7 @@ def lingua() -> Callable[[str], bool]:
 
 
 def lid176() -> Callable[[str], bool]:
-    """The model that preprocess.language asks, alone: its likeliest language."""
+    """The model that preprocess.cleaning.language asks, alone: its likeliest language."""
     return lambda line: _detector().detect(line.lower())[0]["lang"] == "fr"
 
 
@@ -94,7 +94,7 @@ def main() -> None:
     folders = dict(folder.split("=", 1) for folder in options.folders)
     lines = {language: draw(Path(folder), options.lines, options.seed) for language, folder in folders.items()}
     print("characters of a line:", ", ".join(f"{low} to {high}" for low, high in LENGTHS))
-    report("preprocess.language.is_french", is_french, lines)
+    report("preprocess.cleaning.language.is_french", is_french, lines)
     for language, drawn in lines.items():
         long = [line for line in drawn if sum(map(str.isalpha, line)) >= ENOUGH_LETTERS]
         dropped = sum(bool(foreign_lines([line])) for line in long)

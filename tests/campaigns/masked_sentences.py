@@ -9,9 +9,9 @@ import argparse
 import random
 from pathlib import Path
 
+from alibert_common.files import written_whole
 from downstream.masked_words.questions import MASK
-from preprocess.documents import read_documents
-from preprocess.files import written_whole
+from preprocess.documents.document import read_documents
 
 AROUND = 12  # words on either side: with pieces of 8,000 some 30 tokens, the block that small_encoders.bash trains on
 

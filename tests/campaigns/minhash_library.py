@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from rensa import RMinHash
 
-from preprocess.documents import read_documents
-from preprocess.near_duplicates import Settings, shingles
+from preprocess.deduplication.minhash import Settings, shingles
+from preprocess.documents.document import read_documents
 
 UNIONS = (10, 100, 1_000)  # different numbers in both sets of a pair
 

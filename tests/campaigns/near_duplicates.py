@@ -22,15 +22,15 @@ from typing import NamedTuple
 import numpy as np
 from planted_copies import COPIES, LEAFLETS, LENGTHS, jaccard, plant
 
+from alibert_common.executors.base import ALONE
 from preprocess.deduplicate import Settings as All
 from preprocess.deduplicate import deduplicate
-from preprocess.document_keys import Keys, MakeKeys
-from preprocess.documents import Document, read_documents
-from preprocess.engine import ALONE
-from preprocess.near_duplicates import Settings, similar
-from preprocess.repeated_documents import find_near, find_same
-from preprocess.report import total
-from preprocess.shards import written_shard
+from preprocess.deduplication.hashes import Keys, MakeKeys
+from preprocess.deduplication.minhash import Settings, similar
+from preprocess.deduplication.repeated_documents import find_near, find_same
+from preprocess.documents.document import Document, read_documents
+from preprocess.documents.shards import written_shard
+from preprocess.documents.stage_report import total
 
 RANGES = (0.0, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 1.01)
 THRESHOLDS = (0.55, 0.58, 0.6, 0.62, 0.64, 0.66, 0.7, 0.75, 0.8, 0.9)

@@ -16,20 +16,20 @@ MUTATIONS = [
     Mutation(
         "argmax in the place of a sample", "alibert_fairseq/models/electra.py",
         "sample_tokens(scores, uniforms[masked], self.cfg.generator_temperature)", "scores.argmax(-1)",
-        "tests/unit/test_electra.py::test_the_model_samples_and_does_not_take_the_likeliest",
+        "tests/alibert_fairseq/models/test_electra.py::test_the_model_samples_and_does_not_take_the_likeliest",
     ),
     Mutation(
         "temperature forgotten", "alibert_fairseq/models/sampling.py", "scores.detach().float() / temperature",
-        "scores.detach().float()", "tests/unit/test_electra.py::test_samples_follow_the_softmax_at_the_temperature",
+        "scores.detach().float()", "tests/alibert_fairseq/models/test_electra.py::test_samples_follow_the_softmax_at_the_temperature",
     ),
     Mutation(
         "labels against the masked input", "alibert_fairseq/models/electra.py", "fake.ne(original))",
-        "fake.ne(src_tokens))", "tests/unit/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
+        "fake.ne(src_tokens))", "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
         "labels of all drawn positions, right guesses too", "alibert_fairseq/models/electra.py",
         "fake.ne(original))", "masked)",
-        "tests/unit/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
+        "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
         "inverted labels, 1 for original", "alibert_fairseq/models/electra.py", "fake.ne(original))",
@@ -38,14 +38,14 @@ MUTATIONS = [
     Mutation(
         "samples scattered nowhere: the discriminator reads masks", "alibert_fairseq/models/electra.py",
         "self.discriminator.sentence_encoder(fake,", "self.discriminator.sentence_encoder(src_tokens,",
-        "tests/unit/test_electra.py::test_only_drawn_positions_change_and_labels_mark_true_replacements",
+        "tests/alibert_fairseq/models/test_electra.py::test_only_drawn_positions_change_and_labels_mark_true_replacements",
     ),
     Mutation(
         "only masked positions filled, visible ones not", "alibert_fairseq/models/electra.py",
         "fake[masked] = sample_tokens(scores, uniforms[masked], self.cfg.generator_temperature)",
         "fake[masked] = sample_tokens(scores, uniforms[masked], self.cfg.generator_temperature)\n"
         "            fake = fake.where(src_tokens.ne(original), original)",
-        "tests/unit/test_electra.py::test_every_drawn_position_is_filled_also_the_visible_ones",
+        "tests/alibert_fairseq/models/test_electra.py::test_every_drawn_position_is_filled_also_the_visible_ones",
     ),
     Mutation(
         "discriminator's loss over padding", "alibert_fairseq/criterions/electra.py",
@@ -79,7 +79,7 @@ MUTATIONS = [
         "generator's depth scaled", "alibert_fairseq/models/electra.py",
         "layers=cfg.generator_layers or discriminator.layers",
         "layers=cfg.generator_layers or round(discriminator.layers * cfg.generator_width_fraction)",
-        "tests/unit/test_electra.py::test_widths_shrink_and_depth_does_not",
+        "tests/alibert_fairseq/models/test_electra.py::test_widths_shrink_and_depth_does_not",
     ),
     Mutation(
         "generator frozen by no_grad over its pass", "alibert_fairseq/models/electra.py",
@@ -89,11 +89,11 @@ MUTATIONS = [
     Mutation(
         "sampling in half precision", "alibert_fairseq/models/sampling.py", "scores.detach().float() / temperature",
         "scores.detach().half() / temperature",
-        "tests/unit/test_electra.py::test_samples_over_many_groups_are_those_of_one_cumulative_sum",
+        "tests/alibert_fairseq/models/test_electra.py::test_samples_over_many_groups_are_those_of_one_cumulative_sum",
     ),
     Mutation(
         "epsilon of LayerNorm 1e-5", "alibert_fairseq/models/config.py", "default=1e-12,", "default=1e-5,",
-        "tests/unit/test_initialisation.py::test_the_defaults_are_berts",
+        "tests/alibert_fairseq/models/test_initialisation.py::test_the_defaults_are_berts",
     ),
     Mutation(
         "tanh GELU in BERT and ELECTRA", "alibert_fairseq/models/encoder.py", '"gelu": F.gelu',
@@ -130,15 +130,15 @@ MUTATIONS = [
     Mutation(
         "special tokens drawn", "alibert_fairseq/data/masked_dataset.py",
         "        self.drawable[special_ids(dictionary)] = False\n", "",
-        "tests/unit/test_data.py::test_special_tokens_are_spared_wherever_a_dictionary_has_them",
+        "tests/alibert_fairseq/data/test_data.py::test_special_tokens_are_spared_wherever_a_dictionary_has_them",
     ),
     Mutation(
         "positions drawn with replacement", "alibert_fairseq/data/masking.py", "replace=False", "replace=True",
-        "tests/unit/test_masking.py::test_exactly_the_share_is_drawn_each_position_once",
+        "tests/alibert_fairseq/data/test_masking.py::test_exactly_the_share_is_drawn_each_position_once",
     ),
     Mutation(
         "BERT's 80/10/10 in ELECTRA", "alibert_fairseq/tasks/electra.py", "random_share=0.0)", "random_share=0.1)",
-        "tests/unit/test_tasks.py::test_the_fates_are_those_of_the_papers",
+        "tests/alibert_fairseq/tasks/test_tasks.py::test_the_fates_are_those_of_the_papers",
     ),
     Mutation(
         "padding in the masked language model's loss", "alibert_fairseq/criterions/masked_lm.py",
@@ -152,82 +152,82 @@ MUTATIONS = [
     Mutation(
         "the same masks every epoch", "alibert_fairseq/data/masked_dataset.py",
         "0 if self.fixed_masks else self.epoch", "0",
-        "tests/unit/test_data.py::test_draws_change_with_the_epoch_but_not_for_validation",
+        "tests/alibert_fairseq/data/test_data.py::test_draws_change_with_the_epoch_but_not_for_validation",
     ),
     Mutation(
-        "random pieces that are special tokens", "alibert_fairseq/data/pieces.py",
+        "random pieces that are special tokens", "alibert_fairseq/data/token_ids.py",
         "others = {*special_ids(dictionary), dictionary.unk()}", "others = set()",
-        "tests/unit/test_word_starts.py::test_special_tokens_are_found_wherever_they_stand",
+        "tests/alibert_fairseq/data/test_word_starts.py::test_special_tokens_are_found_wherever_they_stand",
     ),
     Mutation(
         "a letter with an accent starts a word", "alibert_fairseq/data/word_starts.py",
         "marked = np.array([dictionary[i].startswith(mark) for i",
         "marked = np.array([dictionary[i].startswith(mark) or not dictionary[i].isascii() for i",
-        "tests/unit/test_word_starts.py::test_the_marks_decide_whatever_the_letters",
+        "tests/alibert_fairseq/data/test_word_starts.py::test_the_marks_decide_whatever_the_letters",
     ),
     Mutation(
-        "pairs across documents", "alibert_fairseq/data/pair_plan.py",
+        "pairs across documents", "alibert_fairseq/data/pairing.py",
         "        end = lines.end_of(first, last, target)",
         "        end = lines.end_of(first, int(lines.documents[-1, 1]), target)",
-        "tests/unit/test_segment_pairs.py::test_every_pair_is_what_its_label_says",
+        "tests/alibert_fairseq/data/test_segment_pairs.py::test_every_pair_is_what_its_label_says",
     ),
     Mutation(
-        "swapped segments labelled as in order", "alibert_fairseq/data/pair_plan.py",
+        "swapped segments labelled as in order", "alibert_fairseq/data/pairing.py",
         "yield cut, end, first, cut, OTHERWISE", "yield cut, end, first, cut, FOLLOWS",
-        "tests/unit/test_segment_pairs.py::test_every_pair_is_what_its_label_says",
+        "tests/alibert_fairseq/data/test_segment_pairs.py::test_every_pair_is_what_its_label_says",
     ),
     Mutation(
-        "lines that a random segment replaced are lost", "alibert_fairseq/data/pair_plan.py",
+        "lines that a random segment replaced are lost", "alibert_fairseq/data/pairing.py",
         "OTHERWISE\n            end = cut\n", "OTHERWISE\n",
-        "tests/unit/test_segment_pairs.py::test_every_line_is_used_once_a_pass_and_every_token_accounted_for",
+        "tests/alibert_fairseq/data/test_segment_pairs.py::test_every_line_is_used_once_a_pass_and_every_token_accounted_for",
     ),
     Mutation(
         "random documents in sentence order prediction", "alibert_fairseq/tasks/segment_pairs.py",
         '"sop": "unlabelled"', '"sop": "random"',
-        "tests/unit/test_tasks.py::test_single_lines_are_bert_s_in_nsp_and_without_a_label_in_sop",
+        "tests/alibert_fairseq/tasks/test_tasks.py::test_single_lines_are_bert_s_in_nsp_and_without_a_label_in_sop",
     ),
     Mutation(
         "clipped by LAMB and by fairseq", "alibert_fairseq/optim/lamb.py",
         "(cfg.lamb_max_grad_norm or None) if cfg.clip_norm <= 0 else None", "cfg.lamb_max_grad_norm or None",
-        "tests/unit/test_optim.py::test_one_clip_acts_and_the_log_says_which",
+        "tests/alibert_fairseq/optim/test_optim.py::test_one_clip_acts_and_the_log_says_which",
     ),
     Mutation(
-        "decay on LayerNorms and biases", "alibert_fairseq/optim/moments.py", '"weight_decay": 0.0, "adapt": False',
+        "decay on LayerNorms and biases", "alibert_fairseq/optim/adam_lamb_step.py", '"weight_decay": 0.0, "adapt": False',
         '"weight_decay": weight_decay, "adapt": False',
-        "tests/unit/test_optim.py::test_vectors_neither_decay_nor_adapt",
+        "tests/alibert_fairseq/optim/test_optim.py::test_vectors_neither_decay_nor_adapt",
     ),
     Mutation(
-        "trust ratio on LayerNorms and biases", "alibert_fairseq/optim/moments.py",
+        "trust ratio on LayerNorms and biases", "alibert_fairseq/optim/adam_lamb_step.py",
         '"weight_decay": 0.0, "adapt": False', '"weight_decay": 0.0, "adapt": adapt',
-        "tests/unit/test_optim.py::test_vectors_neither_decay_nor_adapt",
+        "tests/alibert_fairseq/optim/test_optim.py::test_vectors_neither_decay_nor_adapt",
     ),
     Mutation(
-        "decay left out of the trust ratio", "alibert_fairseq/optim/moments.py",
+        "decay left out of the trust ratio", "alibert_fairseq/optim/adam_lamb_step.py",
         'torch._foreach_add_(steps, params, alpha=group["weight_decay"])', "pass",
-        "tests/unit/test_optim.py::test_three_steps_equal_the_vectors tests/parity/test_optimizers.py",
+        "tests/alibert_fairseq/optim/test_optim.py::test_three_steps_equal_the_vectors tests/parity/test_optimizers.py",
     ),
     Mutation(
-        "epsilon inside the root", "alibert_fairseq/optim/moments.py",
+        "epsilon inside the root", "alibert_fairseq/optim/adam_lamb_step.py",
         'torch._foreach_sqrt(torch._foreach_div(second, correct2))\n'
         '        torch._foreach_add_(denominators, group["eps"])',
         'torch._foreach_sqrt(torch._foreach_add(torch._foreach_div(second, correct2), group["eps"]))',
         "tests/parity/test_optimizers.py",
     ),
     Mutation(
-        "bias of the first moment not corrected", "alibert_fairseq/optim/moments.py",
+        "bias of the first moment not corrected", "alibert_fairseq/optim/adam_lamb_step.py",
         'correct1 = 1 - beta1 ** group["step"] if self.bias_correction else 1.0', "correct1 = 1.0",
         "tests/parity/test_optimizers.py",
     ),
     Mutation(
-        "trust ratio of a tensor of zeros", "alibert_fairseq/optim/moments.py",
+        "trust ratio of a tensor of zeros", "alibert_fairseq/optim/adam_lamb_step.py",
         "torch.where((weight > 0) & (step > 0), ratio, torch.ones_like(ratio))", "ratio",
-        "tests/unit/test_optim.py::test_a_tensor_of_zeros_moves_with_ratio_one_and_a_step_of_zero_moves_nothing",
+        "tests/alibert_fairseq/optim/test_optim.py::test_a_tensor_of_zeros_moves_with_ratio_one_and_a_step_of_zero_moves_nothing",
     ),
     Mutation(
         "decay counted from the end of the warm-up, as fairseq does", "alibert_fairseq/optim/schedules.py",
         "max(1 - t / self.end, 0)",
         "max(1 - (t - self.cfg.warmup_updates) / (self.end - self.cfg.warmup_updates), 0)",
-        "tests/unit/test_schedules.py::test_every_schedule_is_its_formula",
+        "tests/alibert_fairseq/optim/test_schedules.py::test_every_schedule_is_its_formula",
     ),
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 from pathlib import Path
 
-from preprocess.documents import read_documents
+from preprocess.documents.document import read_documents
 
 LEAFLETS = "fr_raw/bdpm_notices.txt"
 SOURCES = (LEAFLETS, "fr_raw/pamj_cas_cliniques.txt", "fr_raw/tico19_fr.txt", "fr_general/eltec_fra_romans.txt")

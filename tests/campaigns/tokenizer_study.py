@@ -14,12 +14,12 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from preprocess.files import Marker, directory_written_whole  # noqa: E402
-from preprocess.study.markdown import markdown  # noqa: E402
-from preprocess.study.page import page  # noqa: E402
-from preprocess.study.pictures import MARKS  # noqa: E402
-from preprocess.study.report import Picture, Section, sections  # noqa: E402
-from preprocess.study.tables import Column, Table  # noqa: E402
+from alibert_common.files import Marker, directory_written_whole  # noqa: E402
+from preprocess.tokenizer_study.markdown import markdown  # noqa: E402
+from preprocess.tokenizer_study.page import page  # noqa: E402
+from preprocess.tokenizer_study.pictures import MARKS  # noqa: E402
+from preprocess.tokenizer_study.report import Picture, Section, sections  # noqa: E402
+from preprocess.tokenizer_study.tables import Column, Table  # noqa: E402
 
 CORE = "pamj_cas_cliniques"
 TITLE = "Tokenizer study: all sizes"

@@ -53,7 +53,7 @@ python - "$raw/hpo_fr.txt" "$root/recipes/sample/terms.tsv" >terms.tsv <<'END_OF
 import sys
 from pathlib import Path
 
-from preprocess.documents import read_documents
+from preprocess.documents.document import read_documents
 
 labels = [document.lines[0].strip() for document in read_documents([Path(sys.argv[1])])]
 labels = list(dict.fromkeys(label for label in labels if len(label.split()) <= 4 and "\t" not in label))

@@ -8,10 +8,11 @@ import pytest
 from tiny_models import write_roberta
 from tiny_tasks import write_task
 
-from downstream import finetune, training
+from downstream import finetune
 from downstream.curves.__main__ import main
 from downstream.files import InputError
 from downstream.learners.encoder import Encoder
+from downstream.training import loop as training
 
 PROTOCOL = """
 batch: 2
@@ -35,7 +36,7 @@ def task(tmp_path_factory) -> Path:
 def without_pictures_of_points():
     with pytest.MonkeyPatch.context() as patch:
         for name in ("draw_scores", "draw_curves"):
-            patch.setattr(f"downstream.results.{name}", lambda *_: None)
+            patch.setattr(f"downstream.experiment.results.{name}", lambda *_: None)
         yield
 
 

@@ -13,7 +13,7 @@ from tiny_models import write_roberta
 from tiny_tasks import text, with_its_organ, write_lines
 
 from downstream.evaluate.command import arguments, main
-from downstream.evaluate.jobs import plan
+from downstream.evaluate.plan import plan
 from downstream.evaluate.pretraining import seen_before
 from downstream.files import InputError
 

@@ -17,16 +17,16 @@ from safetensors import SafetensorError
 from test_pretraining import ENVIRONMENT, OBJECTIVES, command
 from transformers import AutoModelForMaskedLM, AutoTokenizer, ElectraForPreTraining, pipeline
 
+from alibert_common.files import InputError
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf import export as export_module
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.checkpoint import read_checkpoint
-from alibert_fairseq.hf.parity import TOLERANCE, compare
+from alibert_fairseq.hf.logit_check import TOLERANCE, compare
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel
 from alibert_fairseq.models.electra import ElectraModel
-from preprocess.files import InputError
-from preprocess.tokenizer import load_tokenizer
+from preprocess.tokenizer.load import load_tokenizer
 
 TEXT = ["--tokenizer", "alibert_normalizer", "--bpe", "alibert_subwords"]
 

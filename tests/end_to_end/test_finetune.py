@@ -12,8 +12,9 @@ import pytest
 from tiny_models import write_electra, write_roberta
 from transformers import pipeline
 
-from downstream import experiment, finetune, tag
-from downstream.readers import ENTITIES
+from downstream import finetune, tag
+from downstream.data.readers import ENTITIES
+from downstream.experiment import run as experiment
 
 WORDS = {"foie": "anatomy", "rein": "anatomy", "aspirine": "substance", "fièvre": "symptom", "hépatite": "symptom"}
 RECIPE = """

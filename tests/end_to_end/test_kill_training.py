@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from fairseq import checkpoint_utils
-
-from tests.same_training import METRICS, differences
+from same_training import METRICS, differences
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CAMPAIGNS = REPOSITORY / "tests" / "campaigns"

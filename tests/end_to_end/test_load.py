@@ -20,10 +20,13 @@ from fairseq import checkpoint_utils, tasks
 from fairseq.data import data_utils
 from forked import run as run_forked
 from omegaconf import OmegaConf
+from published_models import FAMILIES, made, sentencepiece_model, write_model, write_tokenizer
 from safetensors.torch import load_file, save_file
 from test_pretraining import ENVIRONMENT, losses
+from text_helpers import CASED, sample_lines, trained
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipeline
 
+from alibert_common.files import InputError
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.export import export
 from alibert_fairseq.hf.load import load, main
@@ -31,12 +34,9 @@ from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from alibert_fairseq.models.sampling import sample_tokens
 from preprocess.binarize import binarize
-from preprocess.files import InputError
-from preprocess.layout import read_layout
-from preprocess.line_encoder import LineEncoder
-from preprocess.tokenizer import load_tokenizer
-from tests.published_models import FAMILIES, made, sentencepiece_model, write_model, write_tokenizer
-from tests.text_helpers import CASED, sample_lines, trained
+from preprocess.databin.line_encoder import LineEncoder
+from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.special_tokens import read_layout
 
 EVERY = [family for family in FAMILIES if family != "drbert"]  # which has a test of its own
 FOUR = ["camembert", "bert", "electra", "albert"]
@@ -762,7 +762,7 @@ def test_loading_works_with_the_other_major_of_transformers(published, loaded, r
     environment = ENVIRONMENT | {"PYTHONPATH": f"{os.environ['ALIBERT_TRANSFORMERS_4']}{os.pathsep}{repository}"}
     (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
     places = [published, loaded, tmp_path, *FOUR]
-    run(sys.executable, "-m", "tests.end_to_end.other_transformers", *places, cwd=repository, env=environment)
+    run(sys.executable, "-m", "other_transformers", *places, cwd=repository, env=environment)
     load(published / "drbert", tmp_path / "of-5" / "drbert")
     for family, ours in [*((family, loaded) for family in FOUR), ("drbert", tmp_path / "of-5")]:
         for name in ("dict.txt", "options"):

@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 import pytest
-
-from tests.published_models import write_model
+from published_models import write_model
 
 QUESTIONS = "Le patient présente une [MASK] forte.\tdouleur\nTraité par [MASK] depuis.\tparacétamol\n"
 PROGRAM = """

@@ -8,7 +8,7 @@ from forked import finish
 from forked import run as run_forked
 from test_pretraining import ENVIRONMENT, assert_same, command, losses
 
-from preprocess.mixing import write_mix
+from preprocess.mixing.mix_file import write_mix
 
 
 @pytest.fixture(scope="module")

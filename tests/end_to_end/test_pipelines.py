@@ -151,7 +151,7 @@ def runs(tmp_path_factory) -> dict[str, Path]:
     (root / "protocols" / "tuned.yaml").write_text(PROTOCOL)
     with pytest.MonkeyPatch.context() as patch:
         for picture in ("draw_scores", "draw_curves"):  # seconds, of what is not asked here
-            patch.setattr(f"downstream.results.{picture}", lambda *_: None)
+            patch.setattr(f"downstream.experiment.results.{picture}", lambda *_: None)
         return {name: run(root, name, recipe, form) for name, (recipe, form) in FAMILIES.items()}
 
 
@@ -198,7 +198,7 @@ def test_the_page_of_the_docs_shows_the_same_code(runs, repository):
 )
 def test_so_it_does_with_the_other_major_of_transformers(runs, repository):
     paths = [os.environ["ALIBERT_TRANSFORMERS_4"], str(repository)]
-    command = [sys.executable, "-m", "tests.end_to_end.card_code", "4", *map(str, runs.values())]
+    command = [sys.executable, "-m", "card_code", "4", *map(str, runs.values())]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(command, cwd=repository, env=environment, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -6,7 +6,7 @@ import numpy as np
 from tiny_models import write_electra, write_roberta
 
 from downstream import finetune, report
-from downstream.report.load import load
+from downstream.report.read_runs import load
 
 RECIPE = """
 task: tiny

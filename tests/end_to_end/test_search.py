@@ -14,8 +14,8 @@ from tiny_tasks import RECIPE, write_task
 
 from downstream import finetune, search
 from downstream.files import InputError
-from downstream.report.load import load
-from downstream.trials import held
+from downstream.report.read_runs import load
+from downstream.tuning.optuna_study import held
 
 PROTOCOL = """
 batch: 4

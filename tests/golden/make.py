@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocess.indexed_dataset import Writer, id_type
+from preprocess.databin.fairseq_writer import Writer, id_type
 
 ROOT = Path(__file__).resolve().parents[2]
 LOSSES = Path(__file__).with_name("losses.json")

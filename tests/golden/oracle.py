@@ -65,8 +65,8 @@ def train(place: Path, objective: str, updates: int) -> None:
         cwd=place, DATA_BIN=str(place / "corpus/data-bin"), SAVE_DIR=str(place / f"checkpoints-{objective}"),
     )  # fmt: skip
     run(
-        *PYTHON, "alibert_fairseq.hf.export", "--tokenizer", place / "corpus/tokenizer", "--output", f"model-{objective}",
-        "--checkpoint", place / f"checkpoints-{objective}/checkpoint_last.pt", cwd=place,
+        *PYTHON, "alibert_fairseq.hf.export", "--checkpoint", place / f"checkpoints-{objective}/checkpoint_last.pt",
+        "--tokenizer", place / "corpus/tokenizer", "--output", f"model-{objective}", cwd=place,
     )  # fmt: skip
 
 

@@ -16,4 +16,5 @@ def test_the_sample_gives_the_golden_files():
     if (installed := oracle.versions()) != golden["versions"]:
         pytest.skip(f"recorded with {golden['versions']}, here are {installed}")
     found = oracle.record(text_only=True)
-    assert {name for name in found.keys() | golden["files"].keys() if found.get(name) != golden["files"].get(name)} == set()
+    names = found.keys() | golden["files"].keys()
+    assert {name for name in names if found.get(name) != golden["files"].get(name)} == set()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from corpus_helpers import tiny_tokenizer, write_tokenizer
 
+from alibert_common.executors.base import Engine
 from preprocess.binarize import binarize
-from preprocess.engine import Engine
 
 COMMAND = Path(sys.executable).with_name("fairseq-preprocess")
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="fairseq is not installed")

@@ -11,7 +11,7 @@ import pytest
 import torch
 from optim_helpers import build, distance, gradients, parameters, trained, values
 
-from alibert_fairseq.optim.moments import AdamLamb, decay_groups
+from alibert_fairseq.optim.adam_lamb_step import AdamLamb, decay_groups
 
 STEPS = gradients()
 SETTINGS = {"lr": 0.01, "eps": 1e-6, "weight_decay": 0.01}

@@ -6,14 +6,14 @@ from collections import Counter
 import numpy as np
 import pytest
 import sentencepiece
+from segmentations import farthest, probabilities
+from text_helpers import PAPER, real_lines, trained, trained_on_real_text
 
-from preprocess.layout import read_layout
-from preprocess.line_encoder import LineEncoder
-from preprocess.subword_sampling import MOST_ALPHA, Sampling, SubwordSampler
-from preprocess.tokenizer import load_tokenizer
+from preprocess.databin.line_encoder import LineEncoder
+from preprocess.databin.subword_regularization import MOST_ALPHA, Sampling, SubwordSampler
+from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.special_tokens import read_layout
 from tests.parity.test_tokenizer_sentencepiece import as_sentencepiece
-from tests.segmentations import farthest, probabilities
-from tests.text_helpers import PAPER, real_lines, trained, trained_on_real_text
 
 DRAWS = 100_000  # each frequency within 5 standard deviations; seeds are fixed
 WORDS = ["patients", "douleurs", "traitement", "hépatique", "fièvre", "38"]  # 3 to 153 segmentations

@@ -1,12 +1,12 @@
-"""Moses mode finds the words that sacremoses finds; what differs is written in preprocess/moses_rules.py."""
+"""Moses mode finds the words that sacremoses finds; what differs is written in preprocess/tokenizer/moses_rules.py."""
 
 import re
 
 import pytest
 from sacremoses import MosesTokenizer
+from text_helpers import real_lines, sample_lines
 
-from preprocess.normalizer import TextOptions, build_normalizer, normalize
-from tests.text_helpers import real_lines, sample_lines
+from preprocess.tokenizer.normalizer import TextOptions, build_normalizer, normalize
 
 CASED = TextOptions("moses", cased=True)
 CHARACTERS = build_normalizer(TextOptions("paper", cased=True))  # what all modes do to characters

@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
+from text_helpers import AFTER, CLINICAL, PAPER, real_lines, sample_lines, trained, trained_on_real_text
 
-from preprocess.sample import split_words
-from preprocess.tokenizer import load_tokenizer
-from tests.text_helpers import AFTER, CLINICAL, PAPER, real_lines, sample_lines, trained, trained_on_real_text
+from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.training_sample import split_words
 
 NORMAL, UNKNOWN = 1, 2  # kinds of pieces in sentencepiece's file format
 

@@ -8,10 +8,7 @@ from collections import Counter
 
 import pytest
 from fairseq.data import Dictionary
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
-
-from preprocess.tokenizer import load_tokenizer
-from tests.text_helpers import (
+from text_helpers import (
     AFTER,
     CLINICAL,
     MOSES,
@@ -22,6 +19,9 @@ from tests.text_helpers import (
     trained,
     trained_on_real_text,
 )
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from preprocess.tokenizer.load import load_tokenizer
 
 CASES = [(PAPER, "unigram"), (AFTER, "unigram"), (CLINICAL, "unigram"), (MOSES, "bpe"), (PAPER, "wordpiece")]
 TRICKY = [

@@ -1,0 +1,91 @@
+"""Where the items of a stage run: in processes of this machine, or in jobs of a Slurm cluster.
+
+A task turns an item into files, each written whole. Items are independent, and give the same bytes wherever they run;
+one whose files are there is left as it is, so that what was stopped goes on.
+"""
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from tqdm import tqdm
+
+from alibert_common.cli import at_least
+from alibert_common.executors.local import Item, run_here
+from alibert_common.executors.sbatch import add_slurm_options, slurm_options
+from alibert_common.executors.slurm import Job, run_on_slurm
+from alibert_common.files import InputError
+
+SLURM_HOURS = 24  # as of the launcher; a job that needs more is cut short, and the same command goes on
+
+
+class Task(Protocol):
+    """What is done to every item. It is pickled to other processes, as the items are."""
+
+    def __call__(self, item: Item) -> None:
+        """Write the files of the item."""
+
+    def done(self, item: Item) -> Path:
+        """The file that is written last: where it is, the item is done."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The task, but for items that are done by the time: Slurm starts a job anew that it stopped."""
+
+    task: Task
+
+    def __call__(self, item: Item) -> None:
+        """Write the files of the item, unless they are there."""
+        if not self.task.done(item).exists():
+            self.task(item)
+
+
+@dataclass
+class Engine:
+    """`workers` processes here or, with `jobs`, in each of that many Slurm jobs; `slurm` holds sbatch options."""
+
+    workers: int = 1
+    jobs: int = 0
+    slurm: dict[str, str | int | bool] = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
+
+    def run(self, name: str, task: Task, items: Sequence[Item], logs: Path) -> None:
+        """Do the task on every item that is not done. They are begun in their order, and end in any.
+
+        `logs` is where Slurm jobs leave theirs. Raises InputError with the sentence of an item that met bad input, and
+        for a process or a job that was killed.
+        """
+        waiting = [item for item in items if not task.done(item).exists()]
+        if not waiting:
+            return
+        with tqdm(total=len(waiting), desc=name, mininterval=1) as bar:
+            if self.jobs:
+                run_on_slurm(name, Job(Missing(task), self.workers), waiting, self.jobs, logs, self.slurm, bar)
+                return
+            for _ in run_here(Missing(task), waiting, self.workers):
+                bar.update()
+
+
+ALONE = Engine()  # one process, here
+
+
+def add_engine_options(parser: argparse.ArgumentParser) -> None:
+    """The options that `engine_of` reads."""
+    cores = len(os.sched_getaffinity(0))
+    parser.add_argument(
+        "--workers", type=at_least(1), default=cores, help=f"processes (default {cores}: the cores this one may use)"
+    )
+    slurm = parser.add_argument_group("Slurm, with --output on a file system that all nodes see")
+    slurm.add_argument("--slurm", type=at_least(1), metavar="JOBS", help="run in so many jobs, of --workers cores each")
+    add_slurm_options(slurm, time_help=f"({SLURM_HOURS} hours; the same command goes on with what is not done then)")
+
+
+def engine_of(options: argparse.Namespace) -> Engine:
+    """The engine that the user asked for. Raises InputError for options of Slurm without --slurm."""
+    chosen = slurm_options(options, own={"cpus_per_task", "array"})
+    if chosen and not options.slurm:
+        raise InputError("--partition, --account, --time and --sbatch are for Slurm jobs; give --slurm JOBS too.")
+    return Engine(options.workers, options.slurm or 0, Engine().slurm | chosen)

@@ -1,0 +1,81 @@
+"""What this project asks of Slurm: options for sbatch as the user writes them, and what became of a job."""
+
+import argparse
+import re
+import subprocess
+
+from alibert_common.files import InputError
+
+# https://slurm.schedmd.com/squeue.html#SECTION_JOB-STATE-CODES; every other state may still lead to a running job
+FINAL_STATES = {
+    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED",
+    "TIMEOUT",
+}  # fmt: skip
+QUESTION_SECONDS = 10  # between two calls of squeue, which loads the controller that all users share
+
+
+def add_slurm_options(group: argparse._ArgumentGroup, time_help: str) -> None:
+    """The options that `slurm_options` reads."""
+    group.add_argument("--partition", help="the cluster's default if left out")
+    group.add_argument("--account", help="the cluster's default if left out")
+    group.add_argument("--time", metavar="T", help=f"minutes, or [DAYS-]HH:MM:SS {time_help}")
+    help_sbatch = "any other option of sbatch, e.g. qos=long or exclusive; repeatable"
+    group.add_argument("--sbatch", action="append", default=[], metavar="NAME=VALUE", help=help_sbatch)
+
+
+def slurm_options(options: argparse.Namespace, own: set[str]) -> dict[str, str | int | bool]:
+    """What the user chose, `time` in minutes. `own` are options that have a name of their own in the command.
+
+    Raises InputError for a --sbatch that names no option, or one of `own`.
+    """
+    chosen: dict[str, str | int | bool] = {}
+    for pair in options.sbatch:
+        name, equals, value = pair.partition("=")
+        name = name.lstrip("-").replace("-", "_")
+        if not re.fullmatch(r"[a-z_]+", name) or name in own | {"partition", "account", "time"}:
+            raise InputError(
+                f"--sbatch {pair}: give NAME=VALUE, or NAME alone, of an option that this command does not set itself."
+            )
+        chosen[name] = value if equals else True
+    chosen |= {name: getattr(options, name) for name in ("partition", "account") if getattr(options, name)}
+    return chosen | ({"time": minutes(options.time)} if options.time else {})
+
+
+def minutes(text: str) -> int:
+    """Slurm's `MINUTES` or `[DAYS-]HOURS:MINUTES:SECONDS`, in minutes. Raises InputError for anything else."""
+    match = re.fullmatch(r"(\d+)|(?:(\d+)-)?(\d+):(\d\d):(\d\d)", text)
+    if not match:
+        raise InputError(f"--time {text}: give minutes, or [DAYS-]HOURS:MINUTES:SECONDS.")
+    plain, days, hours, mins, seconds = (int(part or 0) for part in match.groups())
+    return plain + (days * 24 + hours) * 60 + mins + (seconds > 0)
+
+
+def alive(array: str) -> set[str] | None:
+    """Those jobs of an array, 12_0 and so on, that wait or run; None without an answer."""
+    command = ["squeue", "--noheader", "--array", "--jobs", array, "--format=%i"]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    if answer.returncode:
+        return set() if "Invalid job id" in answer.stderr else None
+    return set(answer.stdout.split())
+
+
+def cancel(array: str, name: str) -> None:
+    """End the jobs of an array, if they have this name still: Slurm may have given its number to others since."""
+    subprocess.run(["scancel", f"--name={name}", array], capture_output=True)
+
+
+def restarts(job_id: str) -> int | None:
+    """How often Slurm has started the job again; None without an answer, or for one that it has forgotten."""
+    answer = subprocess.run(["scontrol", "show", "job", job_id], capture_output=True, text=True)
+    found = re.search(r"\bRestarts=(\d+)", answer.stdout)
+    return int(found[1]) if found else None
+
+
+def state(job_id: str) -> str:
+    """The job's state in Slurm's words, and why if it waits; COMPLETED once forgotten by Slurm, "" without answer."""
+    command = ["squeue", "--noheader", "--states=all", "--jobs", job_id, "--format=%T %r"]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    if answer.returncode:
+        return "COMPLETED" if "Invalid job id" in answer.stderr else ""
+    state, _, reason = answer.stdout.strip().partition(" ")
+    return f"{state} ({reason})" if state == "PENDING" else state or "COMPLETED"

@@ -1,0 +1,1 @@
+"""One report engine: sections of sentences, tables and pictures, as HTML or Markdown."""

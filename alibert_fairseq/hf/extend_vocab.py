@@ -1,0 +1,137 @@
+"""Adding whole words to a published tokenizer, as pieces of its subword model.
+
+Not as "added tokens" of the library: those are cut out of the text before the rules for words run, so what stands next
+to one begins anew. With CamemBERT's rules "(paracétamol)" then ends in a lone "▁" before ")", the term itself has no
+mark of a word's start, and the space before it is lost or becomes part of it. A piece is found by the model like any
+other: marks, offsets and everything around stay as they were.
+
+Where the convention marks the start of a word by the space before it, as sentencepiece's and byte-level BPE's do, a
+word after an apostrophe or a parenthesis has no mark (l'hépatite), so every word becomes two pieces, ▁hépatite and
+hépatite. Rules that put a space there themselves, as this project's, leave no place for the second. Nor does a
+sentencepiece BPE (DrBERT's): what stands between two spaces reaches it whole, and only a piece that is all of it is
+taken before the merges, so ▁hépatite is found in "une hépatite" and nowhere else.
+"""
+
+import json
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from alibert_common.files import InputError
+from alibert_fairseq.hf.piece_text import Speller
+from preprocess.tokenizer.normalizer import BOUNDARY
+
+# By which a Unigram word outdoes the pieces it had, for each place where two of its characters meet: enough to win
+# wherever these stood, too little to take much from longer pieces, and one word outdoes two that make it up.
+MARGIN = 0.1
+INSIDE = ("l'{}", "({})")  # where French text has a word without a space before it
+UNKNOWN_COST = 10.0  # what `tokenizers` subtracts from the worst score for a character that is no piece
+
+
+class MorePieces:
+    """A tokenizer with the words of a file. `added`: for each new id, the old pieces of what it spells."""
+
+    def __init__(self, old: Tokenizer, unknown: int, file: Path):
+        """Raise InputError for a word that cannot be a piece, or a model that cannot take one."""
+        self.file = file
+        self.speller = Speller(old, unknown)
+        self.words = self._read(file)
+        had = self.speller.tokenizer.get_vocab()
+        pieces = [piece for forms in self.words.values() for piece in forms]
+        self.pieces = list(dict.fromkeys(piece for piece in pieces if piece not in had))
+        self.tokenizer = self._extended()
+        self.added = {self.tokenizer.token_to_id(piece): self.speller.pieces(piece) for piece in self.pieces}
+        self._check()
+
+    def _read(self, file: Path) -> dict[str, list[str]]:
+        """The words of the file, and the pieces that each is to be."""
+        try:
+            lines = file.read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file}: not UTF-8 ({error}); save it as UTF-8.") from None
+        words = {}
+        for number, word in enumerate(map(str.strip, lines), 1):
+            handed = self._handed(f" {word}" if self.speller.convention.byte_level else word)
+            if len(handed) > 1:
+                raise InputError(
+                    f"{file}, line {number}: the tokenizer splits '{word}' at white space or marks, into "
+                    f"{', '.join(handed)}, before its pieces are looked for; give single words."
+                )
+            if word and handed:
+                words[word] = [*handed, *self._unmarked(word, handed[0])]
+        if not words:
+            raise InputError(f"{file}: no word in it; write one a line.")
+        return words
+
+    def _handed(self, text: str) -> list[str]:
+        """What the rules hand to the model, one by one."""
+        normalizer, rules = self.speller.tokenizer.normalizer, self.speller.tokenizer.pre_tokenizer
+        normal = normalizer.normalize_str(text) if normalizer else text
+        return [part for part, _ in rules.pre_tokenize_str(normal)] if rules else [normal]
+
+    def _unmarked(self, word: str, marked: str) -> list[str]:
+        """The same word behind an apostrophe, where the rules hand it to the model in another form."""
+        if self.speller.convention.byte_level:
+            return self._handed(word)
+        if self.speller.kind != "Unigram":
+            return []
+        bare = marked.removeprefix(BOUNDARY)
+        parts = [part for text in INSIDE for part in self._handed(text.format(word))]
+        return [bare] if any(bare in part and part != marked for part in parts) else []
+
+    def _extended(self) -> Tokenizer:
+        rules = json.loads(self.speller.tokenizer.to_str())
+        ids = self.speller.tokenizer.get_vocab()
+        kind = self.speller.kind
+        if kind == "Unigram":
+            self._extend_unigram(rules["model"], ids)
+        elif kind in ("WordPiece", "BPE"):
+            rules["model"]["vocab"] = ids | {piece: max(ids.values()) + n for n, piece in enumerate(self.pieces, 1)}
+        else:
+            raise InputError(f"{self.file}: no words can be added to a {kind} model.")
+        if kind == "BPE":
+            rules["model"]["ignore_merges"] = True  # a word that is a piece is that one, whatever merges make of it
+        return Tokenizer.from_str(json.dumps(rules))
+
+    def _extend_unigram(self, model: dict, ids: dict[str, int]) -> None:
+        """Append the words with scores; the added tokens that stand behind the pieces become pieces first."""
+        vocabulary = model["vocab"]
+        scores = [score for _, score in vocabulary]
+        worst = min(scores)
+        behind = sorted((number, token) for token, number in ids.items() if number >= len(vocabulary))
+        vocabulary += [[token, worst] for _, token in behind]
+        for piece in self.pieces:
+            old = sum(self._score(number, scores, worst) for number in self.speller.pieces(piece))
+            vocabulary.append([piece, max(old + MARGIN * (len(piece) - 1), worst)])
+
+    def _score(self, number: int, scores: list[float], worst: float) -> float:
+        return worst - UNKNOWN_COST if number == self.speller.unknown else scores[number]
+
+    def _check(self) -> None:
+        """Every old token has its id, every word is one piece between others, and BPE splits no other word anew."""
+        old, new = self.speller.tokenizer, self.tokenizer
+        if any(new.token_to_id(token) != number for token, number in old.get_vocab().items()):
+            raise InputError(f"{self.file}: the ids of this tokenizer have gaps, so none is free behind its last.")
+        around = old.encode("le de", add_special_tokens=False).ids
+        for word, forms in self.words.items():
+            if new.token_to_id(forms[0]) not in self.added:
+                continue
+            number, ids = new.token_to_id(forms[0]), new.encode(f"le {word} de", add_special_tokens=False).ids
+            alone = all([token.id for token in new.model.tokenize(form)] == [new.token_to_id(form)] for form in forms)
+            found = ids.count(number) == 1 and [i for i in ids if i != number] == around
+            if not alone or not found or not all(self._stands_inside(word, form) for form in forms[1:]):
+                raise InputError(f"{self.file}: '{word}' cannot become a piece of this tokenizer.")
+        if self.speller.kind == "BPE":
+            self._check_words_that_are_pieces()
+
+    def _stands_inside(self, word: str, form: str) -> bool:
+        """Whether the piece without the mark of a word's start is found where there is none."""
+        found = (self.tokenizer.encode(text.format(word), add_special_tokens=False).tokens for text in INSIDE)
+        return any(form in tokens for tokens in found)
+
+    def _check_words_that_are_pieces(self) -> None:
+        """`ignore_merges` is for every piece: those that can be a whole word must be what the merges make of it."""
+        for number, spelled in self.speller.spelled().items():
+            piece = self.speller.tokenizer.id_to_token(number)
+            if piece in self._handed(spelled.text) and self.speller.pieces(piece) != [number]:
+                raise InputError(f"{self.file}: with more pieces this BPE would no longer split '{piece}' as it does.")

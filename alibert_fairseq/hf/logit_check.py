@@ -1,0 +1,90 @@
+"""The gate of the export: same ids and same scores on both sides, or nothing is written."""
+
+import torch
+from torch import Tensor
+from transformers import AutoTokenizer
+
+from alibert_common.files import InputError
+from preprocess.tokenizer.load import load_tokenizer
+
+TOLERANCE = 1e-4  # largest difference of logits in float32; ours and theirs add in another order, which gives 1e-6
+
+SENTENCES = (
+    "Le patient présente une fièvre à 38,5 °C et une toux sèche depuis trois jours.",
+    "La prise de greffe a été réalisée au niveau de la face interne de la cuisse.",
+    "Traitement : amoxicilline 1 g x 3/j, paracétamol 500 mg si besoin (max. 4 g/j).",
+    "L’échographie abdominale retrouve une hépatomégalie ; pas d’ascite.",
+    "HbA1c 7,4 %, créatinine 92 µmol/L, TA 120/80 mmHg.",
+    "Aujourd'hui, l'œdème des membres inférieurs a régressé.",
+    "Contre-indications : hypersensibilité connue à l'un des constituants.",
+    "Conclusion : lymphome malin non hodgkinien de haut grade.",
+)
+SENTENCE_SCORES = {"BertForPreTraining": "seq_relationship_logits", "AlbertForPreTraining": "sop_logits"}
+
+
+def check_same_ids(folder, tokenizer_directory, dictionary) -> None:
+    """AutoTokenizer on the exported folder must give the ids the data-bin was made with."""
+    theirs, ours = AutoTokenizer.from_pretrained(folder), load_tokenizer(tokenizer_directory)
+    for sentence in SENTENCES:
+        got = theirs(sentence)["input_ids"]
+        expected = [dictionary.bos(), *ours.encode(sentence, add_special_tokens=False).ids, dictionary.eos()]
+        if got != expected:
+            raise InputError(
+                f"{tokenizer_directory}: AutoTokenizer gives {got[:8]}... where training had {expected[:8]}... for "
+                f"{sentence!r}; nothing was written."
+            )
+
+
+def check_same_scores(name: str, difference: float) -> None:
+    """Refuse a conversion whose logits differ; NaN differs."""
+    if not difference <= TOLERANCE:
+        raise InputError(
+            f"{name}: logits differ by up to {difference:.3g} between the checkpoint and its conversion, more than "
+            f"{TOLERANCE:g}; nothing was written."
+        )
+
+
+def probes(tokenizer_directory, dictionary, max_positions: int) -> list[list[int]]:
+    """Token ids to compare on: sentences, and the lengths 1, 2 and the longest."""
+    tokenizer = load_tokenizer(tokenizer_directory)
+    bos, eos = dictionary.bos(), dictionary.eos()
+    sentences = [[bos, *tokenizer.encode(sentence, add_special_tokens=False).ids, eos] for sentence in SENTENCES]
+    longest = [bos, *(piece for sentence in sentences for piece in sentence[1:-1])]
+    longest = (longest * (max_positions // len(longest) + 1))[: max_positions - 1] + [eos]
+    return [sequence[:max_positions] for sequence in sentences] + [[bos], [bos, eos], longest]
+
+
+@torch.no_grad()
+def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:
+    """Largest difference of logits at real tokens, and of sentence scores, over one padded batch and each alone.
+
+    Where the model has two segments, the second begins in the middle of each sequence.
+    """
+    theirs = theirs.eval()
+    largest = 0.0
+    for batch in [sequences, *([sequence] for sequence in sequences)]:
+        ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in batch], True, padding_value=padding_id)
+        real = torch.zeros_like(ids, dtype=torch.bool)
+        segments = torch.zeros_like(ids)
+        for row, sequence in enumerate(batch):
+            real[row, : len(sequence)] = True
+            segments[row, len(sequence) // 2 : len(sequence)] = int(theirs.config.type_vocab_size > 1)
+        expected = _theirs(theirs, ids, real, segments)
+        for got, wanted in zip(_ours(ours, type(theirs).__name__, ids, real, segments), expected, strict=True):
+            largest = max(largest, (got.double() - wanted.double()).abs().max().nan_to_num(float("inf")).item())
+    return largest
+
+
+def _theirs(model, ids: Tensor, real: Tensor, segments: Tensor) -> list[Tensor]:
+    output = model(input_ids=ids, attention_mask=real.long(), token_type_ids=segments)
+    sentence = SENTENCE_SCORES.get(type(model).__name__)
+    return [output.prediction_logits[real], output[sentence]] if sentence else [output.logits[real]]
+
+
+def _ours(model, cls: str, ids: Tensor, real: Tensor, segments: Tensor) -> list[Tensor]:
+    if not cls.startswith("Electra"):
+        output = model(ids, segments=segments)
+        return [scores[real] if scores.dim() == 3 else scores for scores in output if scores is not None]
+    part = model.generator if cls == "ElectraForMaskedLM" else model.discriminator
+    head = part.lm_head if cls == "ElectraForMaskedLM" else part.head
+    return [head(part.sentence_encoder(ids, real=real, segments=segments))[real]]

@@ -1,0 +1,76 @@
+"""How a tokenizer splits a text that starts a word, or stands inside one, in any of the three conventions."""
+
+import json
+
+from tokenizers import Tokenizer, pre_tokenizers
+
+from preprocess.tokenizer.normalizer import BOUNDARY
+from preprocess.tokenizer.piece_text import UNREADABLE, Convention, Spelled
+
+_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+
+class Speller:
+    """One tokenizer, for ordinary text. `unknown` is the id of what it has no piece for."""
+
+    def __init__(self, tokenizer: Tokenizer, unknown: int):
+        self.tokenizer = Tokenizer.from_str(tokenizer.to_str())
+        self.tokenizer.encode_special_tokens = True
+        self.unknown = unknown
+        self.kind = json.loads(self.tokenizer.to_str())["model"]["type"]
+        self.convention = Convention.of(self.tokenizer)
+        self.special = {n for n, token in self.tokenizer.get_added_tokens_decoder().items() if token.special}
+
+    def spelled(self) -> dict[int, Spelled]:
+        """What each id spells; special tokens, and bytes that are no text, left out."""
+        found = {number: self.convention.spelled(piece) for piece, number in self.tokenizer.get_vocab().items()}
+        return {n: s for n, s in found.items() if n not in self.special and UNREADABLE not in s.text}
+
+    def normal(self, spelled: Spelled) -> Spelled:
+        """The same text as the rules leave it: without capitals, say."""
+        normalizer = self.tokenizer.normalizer
+        text = normalizer.normalize_str(spelled.text) if normalizer else spelled.text
+        # without the mark of rules that put one in front of every text
+        return Spelled(spelled.starts_word, text if spelled.text.startswith(BOUNDARY) else text.removeprefix(BOUNDARY))
+
+    def split(self, spelled: Spelled) -> list[int]:
+        """The ids that the tokenizer gives a text at the start of a word, or inside one.
+
+        What it does not know inside one, a mark in BERT's vocabulary, may be a word by itself.
+        """
+        inside = [] if spelled.starts_word else self._inside(spelled.text)
+        return inside if inside and set(inside) != {self.unknown} else self._word(spelled.text)
+
+    def _word(self, text: str) -> list[int]:
+        """With the space before that some rules need, or without it where others add a mark of their own."""
+        both = [self.tokenizer.encode(start + text, add_special_tokens=False).ids for start in (" ", "")]
+        marked = [ids for ids in both if ids and self._starts_word(ids[0])]
+        return min(marked or both, key=len)
+
+    def _starts_word(self, number: int) -> bool:
+        return self.convention.spelled(self.tokenizer.id_to_token(number)).starts_word
+
+    def _inside(self, text: str) -> list[int]:
+        normal = self.normal(Spelled(False, text)).text
+        return self._continuing(normal) if self.convention.prefix else self.pieces(self._letters(normal))
+
+    def _letters(self, text: str) -> str:
+        return "".join(part for part, _ in _BYTES.pre_tokenize_str(text)) if self.convention.byte_level else text
+
+    def pieces(self, word: str) -> list[int]:
+        """The ids that the subword model gives a word, which it is handed as it stands."""
+        return [token.id for token in self.tokenizer.model.tokenize(word)] if word else []
+
+    def _continuing(self, text: str) -> list[int]:
+        """WordPiece's longest match first, with no piece that starts a word."""
+        ids: list[int] = []
+        while text:
+            ends = (end for end in range(len(text), 0, -1) if self._continuation(text[:end]) is not None)
+            if not (end := next(ends, 0)):
+                return [self.unknown]
+            ids.append(self._continuation(text[:end]))
+            text = text[end:]
+        return ids
+
+    def _continuation(self, text: str) -> int | None:
+        return self.tokenizer.token_to_id(self.convention.prefix + text)

@@ -1,0 +1,153 @@
+"""Reading a published Hugging Face folder: which of our models it is, its weights, and what of them has no place here.
+
+Nothing is unpickled: safetensors, or torch.load with weights_only, which is how transformers reads pytorch_model.bin.
+"""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from alibert_common.files import InputError
+from alibert_fairseq.hf import names
+from alibert_fairseq.hf.families import (
+    ALBERT,
+    ALBERT_WORDS,
+    BERT,
+    BERT_WORDS,
+    DISCRIMINATOR,
+    GENERATOR,
+    ROBERTA,
+    Part,
+)
+from alibert_fairseq.hf.stored_weights import stored_tensors
+
+FAMILIES = {  # Hugging Face's type -> our model, and the classes it may be, the fullest first
+    "roberta": ("alibert", (ROBERTA,)),
+    "camembert": ("alibert", (ROBERTA,)),
+    "xlm-roberta": ("alibert", (ROBERTA,)),
+    "bert": ("segment_bert", (BERT, BERT_WORDS)),
+    "albert": ("albert", (ALBERT, ALBERT_WORDS)),
+    "electra": ("electra", (DISCRIMINATOR,)),
+}
+SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT and ELECTRA"
+
+
+class PublishedPart(NamedTuple):
+    """One folder's model, in eval mode and float32."""
+
+    part: Part
+    folder: Path
+    model: PreTrainedModel
+    left_out: list[str]  # names of weights that neither the class nor our model has
+
+    def size(self) -> dict:
+        """The fields of EncoderSize. One row of token types, all zero, is none (RoBERTa's)."""
+        fields = self.part.size(self.model.config)
+        types = self.embeddings()["token_type_embeddings.weight"]
+        return fields | {"segments": 0} if len(types) == 1 and not types.any() else fields
+
+    def embeddings(self) -> dict[str, Tensor]:
+        """The embedding layer: words, positions, token types, LayerNorm."""
+        return self.model.base_model.embeddings.state_dict()
+
+
+class Published(NamedTuple):
+    """What a folder becomes: one part, or ELECTRA's discriminator and generator."""
+
+    model_name: str  # of ours
+    parts: list[PublishedPart]
+
+
+def read_published(folder: Path, generator: Path | None = None) -> Published:
+    """Read a folder, and of ELECTRA its generator's: `generator`, or the folder of that name inside.
+
+    Raises InputError for what cannot be continued: another architecture, a missing head, untied word tables, ...
+    """
+    kind = _kind(folder)
+    if kind not in FAMILIES:
+        raise InputError(f"{folder}: a model of the type {kind!r}; only {SUPPORTED} can be continued.")
+    model_name, candidates = FAMILIES[kind]
+    if generator and model_name != "electra":
+        raise InputError(
+            f"--generator {generator}: only ELECTRA has a generator, and {folder} is {kind}; leave it out."
+        )
+    parts = [_read_part(folder, candidates)]
+    if model_name == "electra":
+        parts.append(_read_generator(folder, generator, parts[0]))
+    return Published(model_name, parts)
+
+
+def _kind(folder: Path) -> str:
+    file = folder / "config.json"
+    if not file.is_file():
+        raise InputError(f"{file}: no such file; give the folder of a Hugging Face model.")
+    try:
+        return str(json.loads(file.read_text(encoding="utf-8")).get("model_type", "unknown"))
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"{file}: not a model's configuration ({error}).") from None
+
+
+def _read_generator(folder: Path, given: Path | None, discriminator: PublishedPart) -> PublishedPart:
+    place = given or folder / GENERATOR.folder
+    if not (place / "config.json").is_file():
+        raise InputError(
+            f"{place}: no generator there, and ELECTRA's training needs one that fits its discriminator (a new one "
+            "would replace words by noise, which teaches nothing); give the published one with --generator."
+        )
+    if _kind(place) != "electra":
+        raise InputError(f"{place}: a model of the type {_kind(place)!r}, no generator of ELECTRA.")
+    generator = _read_part(place, (GENERATOR,))
+    own = ("layers", "width", "ffn_width", "heads", "embedding_dim")  # what a generator may have otherwise
+    sizes = [{k: v for k, v in one.size().items() if k not in own} for one in (discriminator, generator)]
+    if different := [name for name in sizes[0] if sizes[0][name] != sizes[1][name]]:
+        values = " and ".join(str(size[different[0]]) for size in sizes)
+        raise InputError(
+            f"{place}: its {different[0]} differs from the discriminator's ({values}); give its generator."
+        )
+    return generator
+
+
+def _read_part(folder: Path, candidates: tuple[Part, ...]) -> PublishedPart:
+    for part in candidates:
+        _check_size(folder, part)
+        model, left_out, missing = _read_model(folder, part.hugging_face_class)
+        _refuse_untied(folder, part, model)
+        if not missing:
+            return PublishedPart(part, folder, model, left_out)
+    raise InputError(
+        f"{folder}: no whole {part.cls}: {', '.join(missing[:2])}{' and more' if missing[2:] else ''} missing, where "
+        f"no value would be sensible; give a model published with the head of its pretraining."
+    )
+
+
+def _check_size(folder: Path, part: Part) -> None:
+    try:
+        part.size(part.hugging_face_class.config_class.from_pretrained(folder, local_files_only=True))
+    except Exception as error:  # ValueError of ours, and whatever a damaged configuration makes the library say
+        raise InputError(f"{folder}: cannot be continued: {error}.") from None
+
+
+def _read_model(folder: Path, cls: type) -> tuple[PreTrainedModel, list[str], list[str]]:
+    """The model, the names of what it does not use of the file, and of what the file does not have."""
+    try:
+        model, found = cls.from_pretrained(
+            folder, output_loading_info=True, dtype=torch.float32, local_files_only=True, trust_remote_code=False
+        )
+    except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{folder}: its weights cannot be read as a {cls.__name__} ({reason}).") from None
+    return model.eval(), sorted(found["unexpected_keys"]), sorted(found["missing_keys"])
+
+
+def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
+    """Of the files, not of the model: transformers 4 has tied it."""
+    table = model.get_input_embeddings().weight
+    for stored in stored_tensors(folder, part.names_of(names.WORD_TABLES)).values():
+        if not torch.equal(stored.float(), table):
+            raise InputError(
+                f"{folder}: its table of output words differs from that of input words, and ours are one table."
+            )

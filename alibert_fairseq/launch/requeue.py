@@ -1,0 +1,169 @@
+"""Whether a job whose processes have ended is started again, for --requeue; on Slurm the last line of the batch file.
+
+    python -m alibert_fairseq.launch.requeue FOLDER WORLD_SIZE
+
+It is, if the process that failed first can go on: it has saved a checkpoint (exit code 75: a time limit, a preemption),
+was killed, or left nothing (a node died). Another exit code is a refusal, which a new start would only repeat. A run
+that gets no further than before is started again three times. What was decided stands in FOLDER/<job>_decision.json:
+`{"again", "why", "start", "furthest", "in_vain"}`, `furthest` an update, `in_vain` starts in a row without progress.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from alibert_common.executors import sbatch
+from alibert_fairseq.launch.progress import progress
+from alibert_fairseq.launch.run_info import read_note
+from alibert_fairseq.launch.worker import read_endings
+from fairseq_compat.errors import AGAIN
+
+T = TypeVar("T")
+
+KILLED = range(129, 128 + 65)  # exit codes of a process that a signal ended
+AT_ONCE = 5  # seconds: processes that end within them of each other do it for the same reason, in any order
+TRIES, BETWEEN_TRIES = 7, 10  # seconds
+IN_VAIN = 3  # one may be chance, such as a second node of a failing rack; a fourth start would only cost hours
+
+
+def decide(endings: list[dict], world_size: int, reached: int | None, before: dict) -> dict:
+    """The decision, but for `start`. `reached` is the last update that is known to have been made, None where a recipe
+    without this plugin tells none; `before` the decision of the start before, {} of the first one."""
+    again, why = can_go_on(endings, world_size)
+    furthest = max(reached or 0, before.get("furthest", 0))
+    in_vain = 0 if furthest > before.get("furthest", 0) else before.get("in_vain", 0) + 1
+    if again and in_vain > IN_VAIN:
+        got = f"have not got beyond update {furthest}"
+        if reached is None and not furthest:
+            got = "have told no progress, which a recipe with --user-dir alibert_fairseq does"
+        again, why = False, f"{why}, and {in_vain} starts in a row {got}"
+    return {"again": again, "why": why, "furthest": furthest, "in_vain": in_vain}
+
+
+def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
+    """Whether the same command would go on, and why or why not, in words."""
+    own = [ending for ending in endings if ending["code"] and not ending["stopped"]]
+    if own:
+        first = reason(own)
+        where, code = f"rank {first['rank']} on {first['host']}", first["code"]
+        if code == AGAIN:
+            return True, f"{where} said that the same command goes on"
+        if code in KILLED:
+            return True, f"{where} {killed(code)}"
+        return False, f"{where} ended with exit code {code}"
+    silent = sorted(set(range(world_size)) - {ending["rank"] for ending in endings})
+    if silent:
+        return True, f"{len(silent)} of {world_size} ranks left no exit code (rank {silent[0]} first)"
+    if any(ending["stopped"] for ending in endings):
+        return True, "all ranks were stopped from outside"
+    return False, "all ranks ended well"
+
+
+def killed(code: int) -> str:
+    """An exit code of KILLED in words."""
+    number = code - 128
+    name = f" ({signal.Signals(number).name})" if number in set(signal.Signals) else ""
+    return f"was killed by signal {number}{name}"
+
+
+def reason(own: list[dict]) -> dict:
+    """The ending that the others followed: the first one, or of those at its time one that was killed, or one that was
+    refused, rather than one that was left alone (75; nccl aborts, 134)."""
+
+    def rank(ending: dict) -> int:
+        if ending["code"] in (AGAIN, 128 + signal.SIGABRT):
+            return 2
+        return 0 if ending["code"] in KILLED else 1
+
+    first = min(ending["ended"] for ending in own)
+    return min((rank(one), one["ended"], one["rank"], one) for one in own if one["ended"] <= first + AT_ONCE)[-1]
+
+
+def blamed(endings: list[dict]) -> dict:
+    """Of endings that are not all good, the one to tell of. Where all were stopped, it is the first process's if that
+    can go on (it is the one that saves): another one may be too far on its way out to bear the signal."""
+    failed = [ending for ending in endings if ending["code"]]
+    own = [ending for ending in failed if not ending["stopped"]]
+    if not own and failed[0]["rank"] == 0 and failed[0]["code"] == AGAIN:
+        return failed[0]
+    return reason(own or failed)
+
+
+def furthest_update(folder: os.PathLike, job_id: str) -> int | None:
+    """The last update that the last start of a job has made, by its metrics; None where it has told nothing.
+
+    What another run in the same --save-dir made counts for nothing: this one may have begun anew there.
+    """
+    note = read_note(folder, job_id)
+    if not note:
+        return None
+    lines = progress(note)
+    return lines[-1]["update"] if lines else 0
+
+
+def read_decision(folder: os.PathLike, job_id: str) -> dict:
+    """The last one, {} before there is one."""
+    path = _decision_path(folder, job_id)
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def settle(folder: os.PathLike, job_id: str, world_size: int, start: int) -> dict:
+    """Decide on a job of Slurm after start number `start`, write the decision, return it; one made before stands."""
+    before = read_decision(folder, job_id)
+    if before.get("start", -1) >= start:
+        return before
+    endings = [ending for ending in read_endings(folder, job_id, world_size) if ending["start"] == start]
+    decision = decide(endings, world_size, furthest_update(folder, job_id), before) | {"start": start}
+    aside = _decision_path(folder, job_id).with_suffix(".partial")
+    aside.write_text(json.dumps(decision))
+    os.replace(aside, _decision_path(folder, job_id))
+    return decision
+
+
+def requeue(job_id: str) -> str:
+    """Have Slurm start the job again; what it says against it, "" if it does."""
+    answer = subprocess.run(["scontrol", "requeue", job_id], capture_output=True, text=True)
+    return "" if answer.returncode == 0 else " ".join(answer.stderr.split())
+
+
+def patiently(ask: Callable[[], T], good: Callable[[T], bool]) -> T:
+    """The first good answer, or the last one: a controller that restarts is back within a minute or so."""
+    answer = ask()
+    for _ in range(TRIES - 1):
+        if good(answer):
+            break
+        time.sleep(BETWEEN_TRIES)
+        answer = ask()
+    return answer
+
+
+def main() -> None:
+    """In the batch file, on the job's first node. If Slurm itself has started the job anew since, this is no business
+    of a batch file that a lost node left running."""
+    folder, world_size = sys.argv[1], int(sys.argv[2])
+    job_id, start = os.environ["SLURM_JOB_ID"], int(os.environ.get("SLURM_RESTART_COUNT", 0))
+    restarts = patiently(lambda: sbatch.restarts(job_id), lambda found: found is not None)
+    if restarts is not None and restarts > start:
+        return
+    decision = settle(folder, job_id, world_size, start)
+    if not decision["again"]:
+        print(f"not started again: {decision['why']}", flush=True)
+        return
+    print(f"start {start + 1} has ended: {decision['why']}; the job is queued again", flush=True)
+    refused = patiently(lambda: requeue(job_id), lambda said: not said)
+    if refused:
+        sys.exit(f"error: Slurm does not start the job again: {refused}")
+
+
+def _decision_path(folder: os.PathLike, job_id: str) -> Path:
+    return Path(folder, f"{job_id}_decision.json")
+
+
+if __name__ == "__main__":
+    main()

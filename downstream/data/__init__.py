@@ -1,0 +1,1 @@
+"""Data sets: readers, examples, spans, splits."""

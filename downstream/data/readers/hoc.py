@@ -1,0 +1,53 @@
+"""Hallmarks of Cancer (Baker et al., 2016): text/PMID.txt, a sentence a line, and labels/PMID.txt, one line.
+
+That line has a < before the labels of each sentence; labels are joined by AND and give a path in the taxonomy, whose
+levels are joined by --. The task is the first level, the ten hallmarks.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from downstream.data.annotated_text import Labels
+from downstream.data.examples import LabelledText
+from downstream.data.readers.records import distinct
+from downstream.files import InputError, files_of, read_text
+
+
+def read(path: Path, labels: Labels, counts: Counter) -> list[LabelledText]:
+    """A sentence each, with any number of hallmarks; its group is the abstract. The corpus has no split of its own.
+
+    NULL, which stands for the labels of a few sentences, is no hallmark; it is counted. Raises InputError for a text
+    without labels and the reverse, and where these are not as many as the sentences.
+    """
+    texts = {file.name: file for file in files_of(path / "text", ".txt")}
+    annotations = {file.name: file for file in files_of(path / "labels", ".txt")}
+    for name in sorted(texts.keys() ^ annotations.keys()):
+        raise InputError(f"{path}: {name} is in text/ or in labels/ but not in both; put it there.")
+    return distinct(
+        (pair for name in texts for pair in _sentences(texts[name], annotations[name], labels, counts)), counts
+    )
+
+
+def _sentences(text: Path, annotation: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, LabelledText]]:
+    lines = read_text(text).removeprefix("\ufeff").removesuffix("\n").split("\n")
+    sentences = [line.removesuffix("\r") for line in lines]
+    before, *cells = read_text(annotation).removeprefix("\ufeff").split("<")
+    if before.strip() or len(cells) != len(sentences):
+        raise InputError(
+            f"{annotation}, line 1: labels of {len(cells)} sentences, each after a <, where {text} has "
+            f"{len(sentences)} lines; take both files from one release."
+        )
+    for number, (sentence, cell) in enumerate(zip(sentences, cells, strict=True), 1):
+        place = f"{annotation}, line 1, sentence {number}"
+        kept = tuple(dict.fromkeys(_hallmarks(cell, labels, place, counts)))
+        yield f"{text}, line {number}", LabelledText(f"{text.stem}-{number}", sentence, kept, group=text.stem)
+
+
+def _hallmarks(cell: str, labels: Labels, place: str, counts: Counter) -> Iterator[str]:
+    for path in cell.split(" AND") if cell.strip() else []:
+        hallmark = path.split("--")[0].strip()
+        if hallmark == "NULL":
+            counts["sentences labelled NULL"] += 1
+        elif kept := labels.keep(hallmark, place, counts, "texts"):
+            yield kept

@@ -1,0 +1,57 @@
+"""Columns: one token a line, its label in the last column, a blank line after each sentence."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from downstream.data.annotated_text import Document, Labels
+from downstream.data.readers.tags import Token, rebuild
+from downstream.files import InputError, files_of, read_text
+
+SUFFIXES = (".iob", ".iob2", ".bio", ".conll", ".tsv", ".txt")
+DOCUMENT_STARTS = ("-DOCSTART-", "###MEDLINE:")  # CoNLL-2003, JNLPBA
+
+
+def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:
+    """One document for each -DOCSTART- or ###MEDLINE: line; in a file without any, each sentence is one.
+
+    Schemes: IOB2, IOB1, IO, IOE2, IOBES and BILOU. Columns are separated by tabs or, in lines without any, by spaces;
+    those between token and label are not read (BLUE's exports have a document and an offset there).
+    Raises InputError for a line of too few columns, or of more or fewer than the lines before, and for a bad label.
+    """
+    documents = []
+    for file in files_of(path, *SUFFIXES):
+        name = file.stem if file == path else file.relative_to(path).with_suffix("").as_posix()
+        for number, (own, sentences) in enumerate(_documents(file), 1):
+            documents.append(rebuild(own or f"{name}-{number}", sentences, labels, counts))
+    return documents
+
+
+def _documents(file: Path) -> list[tuple[str, list[list[Token]]]]:
+    """The documents' own ids (empty without) and sentences; what is empty is left out."""
+    documents: list[tuple[str, list[list[Token]]]] = [("", [[]])]
+    width = 0
+    for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
+        line, place = line.rstrip("\r"), f"{file}, line {number}"
+        if line.startswith(DOCUMENT_STARTS):
+            documents.append((line.strip("# ") if line.startswith("#") else "", [[]]))
+        elif not line.strip():
+            documents[-1][1].append([])
+        else:
+            columns = _columns(line, width, place)
+            width = len(columns)
+            documents[-1][1][-1].append(Token(columns[0].strip(), columns[-1].strip(), place))
+    documents = [(own, [sentence for sentence in sentences if sentence]) for own, sentences in documents]
+    if len(documents) == 1:
+        documents = [("", [sentence]) for sentence in documents[0][1]]
+    return [(own, sentences) for own, sentences in documents if sentences]
+
+
+def _columns(line: str, width: int, place: str) -> list[str]:
+    """`width` is that of the lines before, 0 for the first."""
+    columns = line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+    if len(columns) < 2 or not columns[0].strip():
+        raise InputError(f"{place}: a token and a label are needed, separated by white space; found {line!r}.")
+    if width and len(columns) != width:
+        raise InputError(f"{place}: {len(columns)} columns after lines of {width}; mend the line {line!r}.")
+    return columns

@@ -1,0 +1,98 @@
+"""What readers of items share: JSON whose errors name their place, and items that each have an id of their own."""
+
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
+from downstream.files import InputError, read_text
+
+Item = TypeVar("Item", LabelledText, Relation, ScoredPair, Candidates, ReadingQuestion)
+
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # as it is written; two make a character, one cannot be written again
+SURROGATES = re.compile("[\ud800-\udfff]")
+KINDS = {str: "a text", list: "a list", dict: "an object", int: "a whole number"}
+
+
+def json_of(file: Path) -> object:
+    """The content of a JSON file. Raises InputError naming the line where it is broken, or a key that stands twice."""
+    return _parse(read_text(file).removeprefix("\ufeff"), file, f"{file}")
+
+
+def json_lines(file: Path) -> Iterator[tuple[int, dict]]:
+    """(number of the line, object) of each line that is not blank. Raises InputError for a line that is no object."""
+    for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
+        if line.strip():
+            place = f"{file}, line {number}"
+            record = _parse(line, file, place, number)
+            if not isinstance(record, dict):
+                raise InputError(f"{place}: not an object; write one in braces on each line.")
+            yield number, record
+
+
+def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
+    def as_dict(pairs: list[tuple[str, object]]) -> dict:
+        [(key, times), *_] = Counter(key for key, _ in pairs).most_common(1) or [(None, 0)]
+        if times > 1:
+            raise InputError(f"{place}: the key {key!r} stands {times} times in one object; keep one of them.")
+        return dict(pairs)
+
+    try:
+        found = json.loads(text, object_pairs_hook=as_dict)
+    except json.JSONDecodeError as error:
+        line = first_line + error.lineno - 1
+        raise InputError(f"{file}, line {line}: not JSON ({error.msg}); mend it, or fetch the file again.") from None
+    except InputError:
+        raise
+    except RecursionError:
+        raise InputError(f"{place}: thousands of nested brackets; mend it, or fetch the file again.") from None
+    except ValueError:  # Python's limit, which keeps a long one from taking forever
+        raise InputError(f"{place}: a number of thousands of digits; mend it, or fetch the file again.") from None
+    if SURROGATE.search(text) and SURROGATES.search(json.dumps(found, ensure_ascii=False)):
+        raise InputError(f"{place}: half of a character (\\ud800 to \\udfff); mend it, or fetch the file again.")
+    return found
+
+
+def field(record: object, key: str, kind: type, place: str):
+    """`record[key]`. Raises InputError naming `place` if the record is no object, or the key missing or no `kind`."""
+    if not isinstance(record, dict) or type(record.get(key)) is not kind:
+        raise InputError(f"{place}: the key {key!r} is missing or not {KINDS[kind]}; mend the record.")
+    return record[key]
+
+
+def texts(record: object, key: str, place: str) -> list[str]:
+    """`record[key]`, a list of texts. Raises InputError as `field` does."""
+    values = field(record, key, list, place)
+    if not all(isinstance(value, str) for value in values):
+        raise InputError(f"{place}: the key {key!r} holds something other than texts; mend the record.")
+    return values
+
+
+def distinct(items: Iterable[tuple[str, Item]], counts: Counter) -> list[Item]:
+    """The items of (place, item) pairs. One that comes twice is kept, as "ID (2)", and counted.
+
+    Raises InputError naming both places if two items that differ have one id: predictions are kept by id.
+    """
+    seen: dict[str, tuple[str, Item]] = {}
+    for place, item in items:
+        first_place, first = seen.get(item.id, (place, item))
+        if item != first:
+            raise InputError(
+                f"{place}: the id {item.id!r} is that of another item ({first_place}); give each an id of its own."
+            )
+        if item.id in seen:
+            counts["items that stand in the files twice"] += 1
+            item = _again(item, seen)
+        seen[item.id] = place, item
+    return [item for _, item in seen.values()]
+
+
+def _again(item: Item, taken: Container[str]) -> Item:
+    """A copy under the next free id, of the same group: splits must not divide the two."""
+    names = (f"{item.id} ({number})" for number in itertools.count(2))
+    return replace(item, id=next(name for name in names if name not in taken), group=item.group or item.id)

@@ -1,0 +1,57 @@
+"""SQuAD json, versions 1.1 and 2.0 (Rajpurkar et al., 2016, 2018), also the form of FQuAD and of BioBERT's BioASQ."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from downstream.data.examples import ReadingQuestion
+from downstream.data.readers.records import distinct, field, json_of
+from downstream.files import InputError
+
+
+def read(path: Path, counts: Counter) -> list[ReadingQuestion]:
+    """A question about one context each; the answers of several annotators are the forms of one answer.
+
+    Questions on one context are a group, wherever it stands: dev, drawn from train, has none of train's texts.
+
+    Questions without an answer, which version 2.0 marks as impossible, have none, and are counted. An answer that does
+    not stand at its answer_start is taken from where its text is nearest, and counted. Raises InputError for an answer
+    whose text the context does not have, and for a question that is marked as impossible and has an answer.
+    """
+    return distinct(_items(path, counts), counts)
+
+
+def _items(file: Path, counts: Counter) -> Iterator[tuple[str, ReadingQuestion]]:
+    for number, article in enumerate(field(json_of(file), "data", list, f"{file}"), 1):
+        place = f"{file}, entry {number} of data"
+        for paragraph in field(article, "paragraphs", list, place):
+            context = field(paragraph, "context", str, place)
+            group = hashlib.sha256(context.encode()).hexdigest()
+            for record in field(paragraph, "qas", list, place):
+                name = field(record, "id", str, place)
+                own = f"{file}, question {name!r}"
+                yield own, replace(_question(name, record, context, own, counts), group=group)
+
+
+def _question(name: str, record: dict, context: str, place: str, counts: Counter) -> ReadingQuestion:
+    answers = field(record, "answers", list, place)
+    if answers and record.get("is_impossible"):
+        raise InputError(f"{place}: is_impossible is true but there are answers; remove one of the two.")
+    forms = tuple(dict.fromkeys(field(answer, "text", str, place) for answer in answers))
+    places = dict.fromkeys((0, *_place(answer, context, place, counts)) for answer in answers)
+    counts["questions without an answer"] += not answers
+    question = field(record, "question", str, place)
+    return ReadingQuestion(name, question, (context,), (forms,) if forms else (), tuple(places))
+
+
+def _place(answer: dict, context: str, place: str, counts: Counter) -> tuple[int, int]:
+    text, start = answer["text"], field(answer, "answer_start", int, place)
+    starts = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]  # overlapping ones too
+    if not text.strip() or not starts:
+        raise InputError(f"{place}: the answer {text!r} does not stand in the context; mend the answer.")
+    nearest = min(starts, key=lambda one: abs(one - start))
+    counts["answers moved to where their text stands"] += nearest != start
+    return nearest, nearest + len(text)

@@ -1,0 +1,195 @@
+"""The splits of a task: official ones as they are, others drawn by a rule that needs but ids and a seed."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sklearn.model_selection import StratifiedGroupKFold
+
+from downstream.data.recipe import FOLD, Recipe
+from downstream.data.split_lists import in_part, parse
+from downstream.files import InputError
+from downstream.tasks.base import Task
+
+RARE = "rare"  # strata that are too few to be in every fold are one, or scikit-learn refuses where all are
+
+
+class Part(NamedTuple):
+    """A split: its items, and what was read, changed and read past."""
+
+    items: list
+    counts: Counter
+
+    @property
+    def sha256(self) -> str:
+        """Of all that the items hold."""
+        return hashlib.sha256(repr(self.items).encode()).hexdigest()
+
+
+Splits = dict[str, Part]  # train, dev and test; without test where that is not to be read
+
+
+def read_folds(task: Task, recipe_file: Path, data: Path | None, dev_only: bool) -> list[Splits]:
+    """The splits of each fold; of one where the recipe has no folds.
+
+    data: in place of the recipe's own folder. Raises InputError for data that are missing or cannot be used.
+    """
+    recipe = task.recipe
+    if data is None and recipe.data is None:
+        place = f"get them from {recipe.source}" if recipe.source else "give their folder with --data"
+        raise InputError(f"{recipe_file}: the data are not part of this project; {place}.")
+    root = data or recipe_file.parent / recipe.data
+    if "all" in recipe.splits:
+        whole = _read(task, root, recipe.splits["all"], recipe.format)
+        folds = _folds_of(task, whole) if recipe.folds else [_shares_of(task, whole)]
+    elif recipe.folds:
+        folds = [
+            _official(task, root, fold, dev_only) for fold in range(recipe.first_fold, recipe.first_fold + recipe.folds)
+        ]
+    else:
+        folds = [_official(task, root, None, dev_only)]
+    names = [name for name in ("train", "dev", "test") if name != "test" or not dev_only]
+    folds = [_with_common(task, {name: splits[name] for name in names}) for splits in folds]
+    for splits in folds:
+        _refuse_unscored(task, splits)
+    return folds
+
+
+def _official(task: Task, root: Path, fold: int | None, dev_only: bool) -> Splits:
+    """As the recipe names them; dev is drawn from train where the data have none, before more is added to train."""
+    recipe, splits = task.recipe, {}
+    for name, path in recipe.splits.items():
+        if name != "test" or not dev_only:
+            splits[name] = _read(task, root, path.replace(FOLD, str(fold)), recipe.format)
+    more = [_read(task, root, path, format) for path, format in recipe.also_train.items()]
+    together = [item for part in (splits["train"], *more) for item in part.items]
+    _refuse_twice(task, together, f"{root}, train and also_train")
+    if "dev" not in splits:
+        splits |= _divided(task, splits["train"], {"dev": recipe.dev_share}, "train")
+    for part in more:
+        splits["train"] = _together(splits["train"], part)
+    return splits
+
+
+def _together(one: Part, other: Part) -> Part:
+    return Part(one.items + other.items, one.counts + other.counts)
+
+
+def _refuse_twice(task: Task, items: list, place: str) -> None:
+    twice = [name for name, count in Counter(map(task.id_of, items)).items() if count > 1]
+    if twice:
+        raise InputError(f"{place}: {len(twice)} ids stand for several items (first: {twice[0]}); give each its own.")
+
+
+def _with_common(task: Task, splits: Splits) -> Splits:
+    """Documents that official splits share are counted; they stay, or scores could not be compared with others'."""
+    found, earlier = {}, set()
+    for name, part in splits.items():
+        documents = documents_in(task, part)
+        common = {"documents whose id an earlier split has": len(documents & earlier)}
+        found[name] = part._replace(counts=Counter({**part.counts, **common})) if documents & earlier else part
+        earlier |= documents
+    return found
+
+
+def _refuse_unscored(task: Task, splits: Splits) -> None:
+    """Raise InputError for a split that the chief figure says nothing of."""
+    for name in [name for name in splits if name != "train"]:
+        if not any(map(task.is_scored, splits[name].items)):
+            raise InputError(
+                f"{task.recipe.task}: the chief figure, {' '.join(task.chief.path)}, is of no item of {name}; name "
+                "another figure in the recipe, or other splits."
+            )
+
+
+def _read(task: Task, root: Path, split: str, format: str) -> Part:
+    source = parse(split, task.recipe.task)
+    path = root / source.path
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder; check the recipe's data and splits, or give --data.")
+    counts: Counter = Counter()
+    items = in_part(task.read(path, format, counts), source, root, task.group, counts)
+    _refuse_twice(task, items, f"{path}")
+    counts["items without a word"] += sum(not any(map(str.strip, task.texts(item))) for item in items)
+    if not items:
+        raise InputError(f"{path}: nothing annotated as {format} in it; check the recipe's data, splits and format.")
+    return Part(items, counts)
+
+
+def _shares_of(task: Task, whole: Part) -> Splits:
+    recipe = task.recipe
+    return _divided(task, whole, {"test": recipe.test_share, "dev": recipe.dev_share}, "train")
+
+
+def _divided(task: Task, whole: Part, shares: dict[str, float], rest: str) -> Splits:
+    """Shares of the groups under their names, what is left as `rest`.
+
+    Raises InputError where a split would be empty.
+    """
+    order = drawn_order(documents_in(task, whole), task.recipe.split_seed)
+    found, begin = {}, 0
+    for name, share in shares.items():
+        size = round(share * len(order))
+        found[name] = set(order[begin : begin + size])
+        begin += size
+    found[rest] = set(order[begin:])
+    if not all(found.values()):
+        raise InputError(f"{task.recipe.task}: {len(order)} documents are too few for {', '.join(found)}.")
+    return {name: _of_groups(task, whole, groups) for name, groups in found.items()}
+
+
+def drawn_order(groups: Iterable[str], seed: int) -> list[str]:
+    """The groups in an order drawn by the seed; how two stand to one another depends on no third one."""
+    return sorted(groups, key=lambda group: hashlib.sha256(f"{seed} {group}".encode()).digest())
+
+
+def _of_groups(task: Task, whole: Part, groups: set[str]) -> Part:
+    """The items of these groups. The counts of what was read are those of the whole: they were made in reading it."""
+    return Part([item for item in whole.items if task.group(item) in groups], whole.counts)
+
+
+def documents_in(task: Task, part: Part) -> set[str]:
+    """The groups of its items: documents, of which several items may be made."""
+    return {task.group(item) for item in part.items}
+
+
+def with_fewer(task: Task, whole: Part, number: int, seed: int) -> Part:
+    """So many of the documents, drawn by the seed; what fewer of them hold, more of them hold too.
+
+    Those left out are counted. Raises InputError if there are not as many.
+    """
+    order = drawn_order(documents_in(task, whole), seed)
+    if not 1 <= number <= len(order):
+        raise InputError(
+            f"{task.recipe.task}: {number} documents cannot be drawn from the {len(order)} of the training split; "
+            f"ask for 1 to {len(order)}."
+        )
+    left_out = {"documents left out of training": len(order) - number}
+    return _of_groups(task, whole, set(order[:number]))._replace(counts=Counter({**whole.counts, **left_out}))
+
+
+def _folds_of(task: Task, whole: Part) -> list[Splits]:
+    """Fold k is test, the next one dev, the others train; labels are as frequent in each as in the whole."""
+    tests = list(_stratified(task, whole.items))
+    folds = []
+    for number, test in enumerate(tests):
+        dev = tests[(number + 1) % len(tests)]
+        of = {"train": set(range(len(whole.items))) - test - dev, "dev": dev, "test": test}
+        folds.append(
+            {name: Part([whole.items[one] for one in sorted(numbers)], whole.counts) for name, numbers in of.items()}
+        )
+    return folds
+
+
+def _stratified(task: Task, items: list) -> Iterator[set[int]]:
+    recipe: Recipe = task.recipe
+    strata, groups = [task.stratum(item) for item in items], [task.group(item) for item in items]
+    if len(set(groups)) < recipe.folds:
+        raise InputError(f"{recipe.task}: {len(set(groups))} documents are too few for {recipe.folds} folds.")
+    frequent = {stratum for stratum, count in Counter(strata).items() if count >= recipe.folds}
+    strata = [stratum if stratum in frequent else RARE for stratum in strata]
+    folds = StratifiedGroupKFold(recipe.folds, shuffle=True, random_state=recipe.split_seed)
+    for _, test in folds.split(items, strata, groups):
+        yield set(test.tolist())

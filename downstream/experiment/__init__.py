@@ -1,0 +1,1 @@
+"""A learner on a task over seeds and folds: runs, results, cards, plots."""

@@ -1,0 +1,1 @@
+"""What an encoder has to beat."""

@@ -1,0 +1,128 @@
+"""A convolutional and a recurrent network over fastText vectors (003, Table 6)."""
+
+import dataclasses
+import hashlib
+from abc import abstractmethod
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import nn
+
+from downstream.files import InputError, read_text
+from downstream.learners.base import Epoch, Watch, unwatched
+from downstream.learners.baselines.base import OF_TEXTS, conditions_of
+from downstream.learners.baselines.word_vectors import SETTINGS, Vectors, Words
+from downstream.learners.networks import Convolutions, Recurrence
+from downstream.learners.trained import Trained
+from downstream.tasks.base import Encoded, Head, Task
+from downstream.training.loop import Machine
+from downstream.training.models import Frame
+from downstream.training.protocol import Protocol
+
+# One edge before a text, and one after the second of two, so that none is empty.
+FRAME = Frame([Words.EDGE], [], Words.PADDING, 1_000_000, ([Words.EDGE], [], [Words.EDGE]), True)
+
+
+class OverWords(Trained):
+    """Vectors are learned once, from a text file or else from the training texts, and stay as they are.
+
+    name: on the command line and in tables. families: those it serves.
+    """
+
+    name: ClassVar[str]
+    families: ClassVar[tuple[str, ...]]
+    frame = FRAME
+
+    def __init__(self, task: Task, protocol: Protocol, machine: Machine, text: Path | None = None):
+        """Raises InputError for a text that cannot be used, and for rates that the parts of an encoder have."""
+        if protocol.layer_decay != 1 or protocol.head_learning_rate is not None:
+            raise InputError(
+                f"layer_decay, head_learning_rate: {self.name} has no layers of an encoder; leave them out, or take a "
+                "protocol without them, as vectors."
+            )
+        self.task, self.protocol, self.machine = task, protocol, machine
+        self.tokenizer = Words()
+        self.lines = read_text(text).splitlines() if text else None
+        self.known: dict[str, Vectors] = {}  # by what they were learned from; some 40 MB each, of each fold one
+        self.conditions = {
+            **conditions_of(self.name, dataclasses.asdict(protocol), ("gensim",)),
+            "vectors": SETTINGS | {"text": text and {"name": text.name, "sha256": _digest(self.lines)}},
+            "max_tokens": task.recipe.max_tokens,
+            "precision": machine.precision,
+            "device": machine.device.type,
+        }
+
+    @abstractmethod
+    def network(self, vectors: torch.Tensor, head: Head, pairs: bool) -> nn.Module:
+        """Before training."""
+
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+        """As all that are trained; it reads pairs where training has one."""
+        self.pairs = any(piece.types for piece in train.pieces)
+        return super().fit(self._paired(train), dev, seed, watch)
+
+    def _paired(self, encoded: Encoded) -> Encoded:
+        """Where it reads pairs, a text without a second (a question without snippets) is one beside an empty text."""
+        if not self.pairs:
+            return encoded
+        end = self.frame.pair[2]
+        pieces = [
+            one if one.types else dataclasses.replace(one, ids=one.ids + end, types=[0] * len(one.ids) + [1] * len(end))
+            for one in encoded.pieces
+        ]
+        return dataclasses.replace(encoded, pieces=pieces)
+
+    def built(self, head: Head, train: Encoded) -> nn.Module:
+        """Vectors first, which draw from their own seed."""
+        self.vectors = self._vectors_of(train)
+        return self.network(self._rows(), head, self.pairs)
+
+    def _vectors_of(self, train: Encoded) -> Vectors:
+        lines = self.lines
+        if lines is None:
+            lines = [line for item in train.items for text in self.task.texts(item) for line in text.splitlines()]
+        digest = _digest(lines)
+        if digest not in self.known:
+            self.known[digest] = Vectors(lines)
+        return self.known[digest]
+
+    def _rows(self) -> torch.Tensor:
+        return torch.from_numpy(self.vectors.rows(self.tokenizer))
+
+    def answer(self, encoded: Encoded) -> list:
+        """Words that were met since training have vectors, too."""
+        if len(self.tokenizer) > self.model.words.num_embeddings:
+            rows = self._rows().to(self.machine.device)
+            self.model.words = nn.Embedding.from_pretrained(rows, freeze=True, padding_idx=Words.PADDING)
+        return super().answer(self._paired(encoded))
+
+    @property
+    def num_parameters(self) -> int:
+        """Of the network and of the vectors, those of words met later left out."""
+        own = sum(parameter.numel() for parameter in self.model.parameters() if parameter.requires_grad)
+        return own + self.vectors.num_parameters
+
+
+class Cnn(OverWords):
+    """Kim's convolutions."""
+
+    name = "cnn"
+    families: ClassVar = OF_TEXTS
+
+    def network(self, vectors: torch.Tensor, head: Head, pairs: bool) -> nn.Module:
+        return Convolutions(vectors, len(head.names), pairs, self.protocol.dropout or 0.0)
+
+
+class Rnn(OverWords):
+    """A bidirectional LSTM, which also tags words."""
+
+    name = "rnn"
+    families: ClassVar = (*OF_TEXTS, "ner")
+
+    def network(self, vectors: torch.Tensor, head: Head, pairs: bool) -> nn.Module:
+        return Recurrence(vectors, len(head.names), pairs, self.protocol.dropout or 0.0, head.per_token)
+
+
+def _digest(lines: list[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Models, the training loop, and the protocols it follows."""

@@ -1,0 +1,172 @@
+"""How a fine-tuning run trains: a protocol, one small yaml file."""
+
+import itertools
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+from alibert_common.yaml_config import built, mapping_of, value_as, yaml_value
+from downstream.data.recipe import SHORTEST
+from downstream.files import InputError
+
+PROTOCOLS = Path(__file__).parents[1] / "protocols"  # ours; a recipe's own are in protocols/ beside it
+OTHER = "other"  # stands in a protocol for the tasks that it does not name
+UNSEARCHED = ("source", "seeds", "grid", "max_tokens", "training_tokens", "dev_items")  # what is no way of training
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How to train. AdamW without weight decay on biases and LayerNorm, linear warm-up, then linear decay to zero.
+
+    In the file, a value that differs between tasks is a mapping from names of tasks, of families, or `other`.
+    """
+
+    batch: int  # sequences an update
+    learning_rate: float
+    source: str  # who chose these numbers, or how they were chosen
+    epochs: int | None = None  # at most; this or `updates` is needed
+    head_learning_rate: float | None = None  # of the new layer, which begins as noise; left out: the encoder's
+    weight_decay: float = 0.01  # BERT's, and AliBERT's
+    warmup: float = 0.1  # share of all updates, as BERT's and ELECTRA's fine-tuning
+    clip: float = 1.0  # largest gradient norm, as BERT's and ELECTRA's fine-tuning
+    dropout: float | None = None  # in encoder and head; left out: what the model's configuration says
+    patience: int | None = None  # stop after so many epochs without a better dev score; left out: never
+    keep: str = "best"  # the epoch with the best chief figure on dev; last: the last one
+    layer_decay: float = 1.0  # of the learning rate, a layer downwards; ELECTRA's fine-tuning has 0.8
+    updates: int | None = None  # in place of `epochs`, for protocols that count so
+    warmup_updates: int | None = None  # in place of `warmup`
+    seeds: int = 3  # trainings of which the mean is told; 3 are the fewest that show a deviation worth the name
+    grid: dict[str, list] = field(default_factory=dict)  # what downstream.search chooses on dev: key -> values
+    max_tokens: int | None = None  # longest sequence, in place of the recipe's, where a paper fixes it
+    training_tokens: int | None = None  # end after about so many, special tokens included, for quick looks
+    dev_items: int | None = None  # choose the epoch on so many of dev, for quick looks; scores are always of all
+
+    @property
+    def points(self) -> list[dict]:
+        """The settings at every point of the grid, the last key changing first; one without any if there is none."""
+        return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
+
+    def settled(self, settings: dict) -> "Protocol":
+        """With one point's settings, nothing left to choose."""
+        return replace(self, grid={}, **settings)
+
+    def check(self, file: Path, places: dict[str, str]) -> None:
+        """Raises InputError for a value out of range, which names the file, or the place where else the key is set."""
+
+        def refuse(key: str, complaint: str) -> None:
+            raise InputError(f"{places.get(key, file)}: {complaint}")
+
+        if (self.epochs is None) == (self.updates is None):
+            last = "updates" if "updates" in places else "epochs"
+            refuse(last, "give either epochs or updates (null leaves one out).")
+        counts = ("batch", "epochs", "patience", "updates", "warmup_updates", "seeds", "training_tokens", "dev_items")
+        for key in counts:
+            if getattr(self, key) is not None and getattr(self, key) < 1:
+                refuse(key, f"{key} is {getattr(self, key)}; it starts at 1.")
+        if self.weight_decay < 0:
+            refuse("weight_decay", f"weight_decay is {self.weight_decay}; it is at least 0, and 0 is none.")
+        for key in ("learning_rate", "head_learning_rate", "clip"):
+            if getattr(self, key) is not None and getattr(self, key) <= 0:
+                refuse(key, f"{key} is {getattr(self, key)}; it is above 0.")
+        if not 0 <= self.warmup <= 1:
+            refuse("warmup", f"warmup is {self.warmup}; it is a share of the updates, 0 to 1.")
+        if not 0 <= (self.dropout or 0) < 1:
+            refuse("dropout", f"dropout is {self.dropout}; it is a share, at least 0 and below 1.")
+        if not 0 < self.layer_decay <= 1:
+            refuse("layer_decay", f"layer_decay is {self.layer_decay}; it is above 0, and 1 is none.")
+        if self.keep not in ("best", "last"):
+            refuse("keep", f"keep is {self.keep!r}; choose best or last.")
+        if self.max_tokens is not None and self.max_tokens < SHORTEST:
+            refuse("max_tokens", f"max_tokens is {self.max_tokens}; a sequence needs at least {SHORTEST}.")
+
+
+def load_protocol(
+    recipe_file: Path,
+    name: str,
+    changes: list[str],
+    names: tuple[str, ...] = (),
+    grid: dict[str, list] | None = None,
+    grid_place: str = "--grid",
+) -> Protocol:
+    """Read NAME.yaml, from protocols/ beside the recipe or from ours.
+
+    changes: of the form KEY=VALUE; what is set so is no more chosen. names: of the task and of its family, for values
+    that differ between tasks. grid: in place of the file's, key by key; grid_place: where it is from. A key of the grid
+    stands at its first value. Raises InputError for a bad file, change or point of the grid.
+    """
+    file = _protocol_file(recipe_file, name)
+    set_by_hand = dict(_change(change) for change in changes)
+    by_hand = {change.partition("=")[0]: f"--set {change}" for change in changes}
+    values = mapping_of(file) | set_by_hand
+    lists = _lists(values.pop("grid", {}), by_hand.get("grid", file)) | (grid or {})
+    lists = {key: options for key, options in lists.items() if key not in set_by_hand}
+    places = dict.fromkeys(lists, f"{file}: grid") | dict.fromkeys(grid or {}, grid_place)
+    lists = {
+        key: _options(key, _for_task(value, names, f"{places[key]}: {key}"), places[key])
+        for key, value in lists.items()
+    }
+    values = {
+        key: _for_task(value, names, f"{by_hand.get(key, file)}: {key}")
+        for key, value in values.items()
+        if key not in lists
+    }
+    values |= {key: options[0] for key, options in lists.items()}
+    protocol = replace(built(Protocol, values, file, by_hand), grid=lists)
+    for point in protocol.points:
+        protocol.settled(point).check(file, places | by_hand)
+    return protocol
+
+
+def by_task(recipe_file: Path, name: str, changes: list[str]) -> dict:
+    """What a protocol's file has different values of for different tasks, as it has them: {"epochs": {"ner": 15, ...}},
+    those of its grid under "grid". Without it, one protocol on two tasks looks like two. Raises InputError as
+    load_protocol does for the file."""
+    values = mapping_of(_protocol_file(recipe_file, name)) | dict(_change(change) for change in changes)
+    grid = {key: options for key, options in values.pop("grid", {}).items() if isinstance(options, dict)}
+    found = {key: value for key, value in values.items() if isinstance(value, dict)}
+    return found | ({"grid": grid} if grid else {})
+
+
+def _protocol_file(recipe_file: Path, name: str) -> Path:
+    folders = recipe_file.parent / "protocols", PROTOCOLS
+    files = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.yaml")}
+    if name not in files:
+        raise InputError(f"{folders[0] / name}.yaml: no such protocol; there are: {', '.join(sorted(files))}.")
+    return files[name]
+
+
+def _change(change: str) -> tuple[str, object]:
+    key, equals, value = change.partition("=")
+    if not equals:
+        raise InputError(f"--set {change}: write KEY=VALUE, for example --set epochs=3.")
+    if "/" in change:
+        raise InputError(f"--set {change}: the output folder has this in its name; leave out the slash.")
+    return key, yaml_value(value, f"--set {change}")
+
+
+def _lists(grid: object, place: object) -> dict:
+    if not isinstance(grid, dict):
+        raise InputError(f"{place}: grid is {grid!r}; write a list of values under each key.")
+    return grid
+
+
+def _for_task(value: object, names: tuple[str, ...], place: str) -> object:
+    """The value itself, or of a mapping the one for the first of these names, or for the others."""
+    if not isinstance(value, dict):
+        return value
+    for name in (*names, OTHER):
+        if name in value:
+            return value[name]
+    raise InputError(
+        f"{place} is given for {', '.join(map(str, value))}, not for {' or '.join(names)}; use another protocol, or a "
+        "copy of this one in protocols/ beside the recipe, with a value for it."
+    )
+
+
+def _options(key: str, options: object, place: str) -> list:
+    """The values of a key of the grid, as the key's type; each once."""
+    kinds = {one.name: one.type for one in fields(Protocol) if one.name not in UNSEARCHED}
+    if key not in kinds:
+        raise InputError(f"{place}: {key!r} cannot be searched; what can is {', '.join(kinds)}.")
+    if not isinstance(options, list) or not options:
+        raise InputError(f"{place}: {key} is {options!r}; a list of values is needed.")
+    return list(dict.fromkeys(value_as(option, kinds[key], f"{place}: {key}") for option in options))

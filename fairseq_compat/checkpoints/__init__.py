@@ -1,0 +1,1 @@
+"""Repairs of checkpoints: how they are saved, loaded, recognised as damaged, and resumed."""

@@ -1,0 +1,76 @@
+"""Loading fairseq's checkpoints without running what a stranger may have put into one."""
+
+import argparse
+import functools
+import pickle
+import re
+from contextlib import contextmanager
+
+from fairseq_compat.checkpoints.digest import MARK, damage
+from fairseq_compat.module_proxy import StandIn
+from fairseq_compat.refusal import Refusal
+
+ERRORS = (RuntimeError, EOFError, LookupError, ValueError, TypeError, AttributeError, AssertionError, ArithmeticError)
+# What fairseq's trainer saves beside tensors and plain Python values: options of models without a dataclass.
+ALLOWED = [argparse.Namespace]
+
+
+@contextmanager
+def load_only_what_fairseq_saves(module):
+    """After `fairseq.checkpoint_utils` ran: its `torch.load` accepts tensors, plain values and `ALLOWED`."""
+    yield
+    module.torch = StandIn(module.torch, load=load)
+
+
+@contextmanager
+def open_what_a_rank_sent(module):
+    """After `fairseq.distributed.utils` ran: it opens any object that another rank of this very job sent.
+
+    Not a file: rank 0 has read the checkpoint with `load`, so nothing foreign can have reached it.
+    """
+    yield
+    module.torch = StandIn(module.torch, load=functools.partial(module.torch.load, weights_only=False))
+
+
+def load(file, map_location=None):
+    """`torch.load` of an open file, whatever the torch.
+
+    Raises Refusal for anything but a checkpoint fairseq saved, and for one that is not as it was written.
+    """
+    import torch
+
+    try:
+        damaged = damage(file)
+    except OSError as error:  # a disk that does not read
+        damaged = error.strerror or str(error)
+    if damaged:
+        raise Refusal(_not_whole(file.name, damaged))
+    file.seek(0)
+    before = list(torch.serialization.get_safe_globals())
+    torch.serialization.add_safe_globals(ALLOWED)
+    try:
+        state = torch.load(file, map_location=map_location, weights_only=True)
+        if isinstance(state, dict):
+            state.pop(MARK, None)  # whoever saves it with torch, as fairseq's average_checkpoints.py, has no digest
+        return state
+    # The errors torch was seen to raise for a file that is cut short, or something else altogether.
+    except (pickle.UnpicklingError, *ERRORS) as error:
+        raise Refusal(_sentence(file.name, error)) from None
+    finally:
+        torch.serialization.clear_safe_globals()
+        torch.serialization.add_safe_globals(before)
+
+
+def _sentence(path: str, error: Exception) -> str:
+    foreign = re.search(r"GLOBAL ([\w.]+)", str(error))
+    if foreign:
+        return (
+            f"{path}: not opened, because it holds {foreign[1]}, which fairseq never saves and which could run code; "
+            f"give a checkpoint that fairseq-train wrote."
+        )
+    reason = str(error).partition("\n")[0].partition(". ")[0]
+    return _not_whole(path, f"{type(error).__name__}: {reason}")
+
+
+def _not_whole(path: str, why: str) -> str:
+    return f"{path}: not a whole checkpoint of fairseq ({why}); give another one, or move it away to start anew."

@@ -1,0 +1,104 @@
+"""Resuming: what a checkpoint that does not fit the run says, and that a finished run is not trained further."""
+
+import functools
+import logging
+from contextlib import contextmanager
+
+from fairseq_compat.checkpoints.position import refuse_another_effective_batch
+from fairseq_compat.module_proxy import StandIn
+from fairseq_compat.refusal import Refusal
+
+logger = logging.getLogger(__name__)
+
+NO_FIT = "Cannot load model parameters from checkpoint"  # how fairseq's own message begins
+ANOTHER = " does not match; please reset the optimizer (--reset-optimizer). "  # in the middle of another one
+
+
+@contextmanager
+def the_task_has_its_say(module):
+    """After `fairseq.trainer` ran: the task gets its saved state back before the model does, and may raise ValueError.
+
+    The moments of another optimizer are refused. Only the rank that reads the file looks; the others have the same
+    task and options.
+    """
+    yield
+    utils, original, waiting = module.checkpoint_utils, module.Trainer.load_checkpoint, []
+
+    def load_checkpoint_to_cpu(*args, **options):
+        state = utils.load_checkpoint_to_cpu(*args, **options)
+        trainer, reset_optimizer = waiting[-1] if waiting else (None, True)
+        if trainer and state.get("task_state"):
+            trainer.task.load_state_dict(state["task_state"])
+        if not reset_optimizer and "last_optimizer_state" in state:
+            refuse_another_optimizer(state.get("cfg"), trainer.cfg)
+            refuse_another_effective_batch(state, trainer.cfg)
+        return state
+
+    @functools.wraps(original)
+    def load_checkpoint(self, filename, reset_optimizer=False, *args, **options):
+        waiting.append((self, reset_optimizer))
+        try:
+            return original(self, filename, reset_optimizer, *args, **options)
+        except Refusal:
+            raise
+        except ValueError as error:
+            raise Refusal(f"{filename}: {error}") from None
+        except Exception as error:
+            complaint = complaint_of(error)
+            if complaint is None:
+                raise
+            raise Refusal(f"{filename}: {complaint}") from None
+        finally:
+            waiting.pop()
+
+    module.checkpoint_utils = StandIn(utils, load_checkpoint_to_cpu=load_checkpoint_to_cpu)
+    module.Trainer.load_checkpoint = load_checkpoint
+
+
+def complaint_of(error: Exception) -> str | None:
+    """In one sentence what fairseq finds in a checkpoint that does not fit; None for any other error."""
+    if ANOTHER in str(error):
+        part, _, classes = str(error).partition(ANOTHER)
+        return (
+            f"its {part.lower()} was another ({classes}); give the --criterion, the --optimizer and the precision "
+            "(--bf16, --fp16) it was trained with, or another --save-dir."
+        )
+    if not str(error).startswith(NO_FIT):
+        return None
+    return (
+        "its parameters are not those of this model; give the task, the arch and the sizes it was trained with, or "
+        "another --save-dir."
+    )
+
+
+def refuse_another_optimizer(then, now) -> None:
+    """Raise ValueError where two configurations have different optimizers.
+
+    fairseq compares the classes, and under --bf16 and --fp16 that is FP16Optimizer, whatever it wraps.
+    """
+    then, now = (getattr(getattr(cfg, "optimizer", None), "_name", None) for cfg in (then, now))
+    if then and then != now:
+        raise ValueError(
+            f"it was trained with --optimizer {then}, whose moments {now} cannot go on with; give that one, or start "
+            "in another --save-dir with --finetune-from-model and this checkpoint."
+        )
+
+
+@contextmanager
+def finished_is_finished(module):
+    """After `fairseq_cli.train` ran: a run that has reached --max-update does nothing more when it is started again.
+
+    Stock fairseq compares after an update only, so that every such start would add one to the checkpoint.
+    """
+    yield
+    original = module.train
+
+    @functools.wraps(original)
+    def train(cfg, trainer, task, epoch_itr):
+        updates, most = trainer.get_num_updates(), cfg.optimization.max_update
+        if most and updates >= most:
+            logger.info(f"nothing left to train: {updates} updates were done, --max-update is {most}")
+            return [None], True
+        return original(cfg, trainer, task, epoch_itr)
+
+    module.train = train

@@ -1,0 +1,1 @@
+"""Repairs of imports on the Pythons and numpys of today."""

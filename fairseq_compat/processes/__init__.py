@@ -1,0 +1,1 @@
+"""Repairs of trainings on several processes, and of their reading threads."""

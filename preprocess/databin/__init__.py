@@ -1,0 +1,1 @@
+"""Documents to the data set that fairseq-train reads."""

@@ -1,0 +1,1 @@
+"""Repeated documents and lines, near-duplicates, and sentences of benchmarks."""

@@ -1,0 +1,133 @@
+"""The sentences of benchmarks, and the places where a text holds them.
+
+Texts are compared by their words: runs of letters and digits, in lower case and compatibility form (NFKC), accents
+kept. So capitals, punctuation, the spaces around it and the ends of lines make no difference, and a benchmark that
+writes "l ' hôpital" for "l'hôpital" is found. A sentence ends with its line, or where a stop and a space come before a
+capital.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from ahocorasick_rs import AhoCorasick
+
+from alibert_common.files import InputError, written_whole
+from alibert_common.provenance import is_output
+from preprocess.documents.document import Document
+from preprocess.readers import How, ReadLog, files_of, read_file
+
+WORD = re.compile(r"[^\W_]+")
+OTHER = "\0"  # the letter of every word that no benchmark has
+SURROGATES = range(0xD800, 0xE000)  # numbers that are no letters
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-ZÀ-ÖØ-ÞŒ])")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Its different sentences that are long enough to be looked for, and how many are not."""
+
+    name: str
+    sentences: tuple[str, ...]
+    shorter: int
+
+
+def words_of(text: str) -> list[str]:
+    """The words by which texts are compared. Soft hyphens, where a page may break a word, part none."""
+    return WORD.findall(unicodedata.normalize("NFKC", text).replace("\xad", "").lower())
+
+
+def read_benchmarks(named: Iterable[tuple[str, str]], shortest: int) -> list[Benchmark]:
+    """The benchmarks of (name, path) pairs; several paths of one name are one benchmark.
+
+    A path is an output of ingest, or a file or folder as ingest reads them without options. A sentence has `shortest`
+    characters, half of them in its words: a form's "Nom : ......" is none. Raises InputError for a path that cannot be
+    read, and for a benchmark without a sentence.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, path in named:
+        sentences = found.setdefault(name, {})
+        for document in _documents(Path(path)):
+            for line in document.lines:
+                for sentence in SENTENCE_END.split(" ".join(line.split())):
+                    words = " ".join(words_of(sentence))
+                    sentences[words] = max(sentences.get(words, ""), sentence, key=len)  # with more punctuation
+    benchmarks = []
+    for name, sentences in found.items():
+        long = tuple(
+            text for words, text in sentences.items() if words and len(text) >= shortest and len(words) >= shortest / 2
+        )
+        if not long:
+            raise InputError(f"benchmark {name}: no sentence of {shortest} characters; name the folder of its texts.")
+        benchmarks.append(Benchmark(name, long, len(sentences) - len(long)))
+    return benchmarks
+
+
+def files_to_watch(path: Path) -> list[Path]:
+    """What tells whether a benchmark is the same as before: an output of ingest itself, of another folder the files
+    that are read, whatever else lies there."""
+    if is_output(path) or not path.is_dir():
+        return [path]
+    return [found.file for found in files_of(path, How(), ReadLog())]
+
+
+def _documents(path: Path) -> Iterator[Document]:
+    log = ReadLog()
+    try:
+        for found in files_of(path, How(), log):
+            yield from read_file(found.file, found.how, log)
+    except InputError as error:
+        raise InputError(f"{error} This is a benchmark: ingest it with the options it needs, and name that.") from None
+
+
+def save_benchmarks(path: Path, benchmarks: list[Benchmark]) -> None:
+    """Write them as JSON, for `Index.of`."""
+    with written_whole(path) as handle:
+        json.dump([asdict(one) for one in benchmarks], handle, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence that is looked for: of which benchmark, and the how many-eth of it."""
+
+    benchmark: str
+    number: int
+    text: str
+
+
+class Index:
+    """Finds all sentences in one pass. Each word of the benchmarks becomes a letter, a sentence a string of them: so
+    the automaton of 45,000 sentences takes 50 MB, two fifths of one of characters, and matches are of whole words.
+    """
+
+    def __init__(self, benchmarks: Iterable[Benchmark]):
+        self.letters: dict[str, str] = {}
+        self.sentences = [
+            Sentence(one.name, number, text) for one in benchmarks for number, text in enumerate(one.sentences)
+        ]
+        spelled = ("".join(map(self._letter, words_of(sentence.text))) for sentence in self.sentences)
+        self.automaton = AhoCorasick(spelled, store_patterns=False)
+
+    @classmethod
+    def of(cls, path: Path) -> "Index":
+        """Of the benchmarks that `save_benchmarks` wrote; the last one is kept for the next shard of this process."""
+        return _index_of(path.read_text(encoding="utf-8"))
+
+    def _letter(self, word: str) -> str:
+        number = len(self.letters) + 1
+        return self.letters.setdefault(word, chr(number + len(SURROGATES) * (number >= SURROGATES.start)))
+
+    def find(self, words: list[str]) -> Iterator[tuple[slice, Sentence]]:
+        """Every sentence among the words, and where."""
+        spelled = "".join([self.letters.get(word, OTHER) for word in words])
+        for number, start, end in self.automaton.find_matches_as_indexes(spelled, overlapping=True):
+            yield slice(start, end), self.sentences[number]
+
+
+@lru_cache(1)
+def _index_of(stored: str) -> Index:
+    return Index(Benchmark(**one) for one in json.loads(stored))

@@ -1,0 +1,184 @@
+"""Documents: what every stage before the data-bin reads and writes.
+
+Two forms are read everywhere. Plain text (`.txt`): UTF-8, one sentence or paragraph a line, a blank line between
+documents. JSON lines (`.jsonl`), one document a line: `{"id", "source", "licence", "date", "text"}`, where `text` has
+one sentence or paragraph a line; any further field is kept as metadata. Both may be compressed (`.gz`, `.zst`). A
+directory that a stage wrote is read shard by shard.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, astuple, dataclass, field
+from pathlib import Path
+from typing import IO, NoReturn
+
+from alibert_common.files import InputError, InputLog
+from alibert_common.provenance import MANIFEST, read_manifest
+from preprocess.documents.compression import bare, open_bytes
+
+SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
+# What only `preprocess.ingest` reads: taken for plain text, tags and the quotation marks of a table would be words.
+OTHER_FORMS = frozenset({".csv", ".tsv", ".json", ".ndjson", ".parquet", ".xml", ".nxml", ".html", ".htm"})
+DOCUMENT_STAGES = ("ingest", "clean", "deduplicate")  # whose outputs are directories of documents
+
+
+@dataclass
+class Document:
+    """One text with where it comes from. `lines` holds no empty line and no line break."""
+
+    id: str
+    source: str
+    lines: list[str]
+    licence: str = ""
+    date: str = ""  # as the source gives it, ISO 8601 where it can: 2021, 2021-03, 2021-03-14
+    metadata: dict = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The lines, one below the other."""
+        return "\n".join(self.lines)
+
+
+@dataclass
+class Size:
+    """How much text: words are what white space separates, bytes are UTF-8 with one line end a line."""
+
+    documents: int = 0
+    lines: int = 0
+    words: int = 0
+    bytes: int = 0
+
+    def add(self, document: Document) -> None:
+        """Count one more document."""
+        self.documents += 1
+        self.lines += len(document.lines)
+        self.words += len(document.text.split())
+        self.bytes += len(document.text.encode()) + 1
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{value:,} {name}" for name, value in asdict(self).items())
+
+
+def document_files(paths: Iterable[Path]) -> list[Path]:
+    """The files that `read_documents` reads: of a directory its shards, in the order of their names.
+
+    Raises InputError for a path that is not there, a directory without shards, and a file of another form.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if not path.exists():
+            raise InputError(f"{path}: no such file; check the path of the corpus.")
+        inside = sorted(path.glob(f"*{SHARD_SUFFIX}")) if path.is_dir() else [path]
+        if not inside:
+            _refuse_without_shards(path)
+        if bare(inside[0]).suffix.lower() in OTHER_FORMS:
+            raise InputError(
+                f"{path}: its ending says that it is not plain text; read it with `python -m preprocess.ingest`, or "
+                "name it .txt if it is."
+            )
+        found += inside
+    return found
+
+
+def _refuse_without_shards(directory: Path) -> NoReturn:
+    manifest = read_manifest(directory / MANIFEST)
+    command = manifest.get("command")
+    if command in DOCUMENT_STAGES and any(name.endswith(SHARD_SUFFIX) for name in manifest.get("files", ())):
+        raise InputError(f"{directory}: its shards are gone; make it again with the command that made it.")
+    if command in DOCUMENT_STAGES:
+        raise InputError(
+            f"{directory}: nothing is left of the text; its manifest.json says what dropped it, and dropped.txt has "
+            "examples; change the settings of that stage, or leave this source out."
+        )
+    made = f"made by preprocess.{command}, which writes no documents here" if command else "no documents in it"
+    remedy = "give what ingest, clean or deduplicate wrote, or make it with `python -m preprocess.ingest`"
+    if command == "mix":
+        remedy = f"give {directory / 'valid'} or a folder in {directory / 'train'}"
+    raise InputError(f"{directory}: {made}; {remedy}.")
+
+
+def size_of(files: Iterable[Path]) -> int:
+    """Their bytes as they are stored, for a progress bar."""
+    return sum(file.stat().st_size for file in files)
+
+
+def read_documents(paths: Iterable[Path], log: InputLog | None = None) -> Iterator[Document]:
+    """Stream the documents of files and directories, in order; `log`, when given, follows what was read.
+
+    Raises InputError for a missing file, for bytes that are not UTF-8 (file, line and byte named), for a line of a
+    `.jsonl` file that is not a document, and for a file that holds no document at all.
+    """
+    for path in document_files(paths):
+        count = 0
+        reader = _read_json_lines if bare(path).suffix.lower() == ".jsonl" else _read_plain_text
+        for document in reader(path, log):
+            count += 1
+            yield document
+        if not count:
+            raise InputError(f"{path}: no document in this file; give a file with at least one line of text.")
+
+
+def write_document(handle: IO[str], document: Document) -> None:
+    """Append one document to an open `.jsonl` file."""
+    record = {"id": document.id, "source": document.source, "licence": document.licence}
+    record |= ({"date": document.date} if document.date else {}) | document.metadata
+    record["text"] = document.text
+    handle.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, str]]:
+    """Stream (line number from 1, line without its end) of a UTF-8 file; a byte order mark is dropped.
+
+    Only "\\n" and "\\r\\n" end a line, so a form feed or a U+2028 inside a line never splits it.
+    """
+    with open_bytes(path, log) as handle:
+        for number, raw in enumerate(handle, 1):
+            try:
+                line = raw.decode()
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"{path}, line {number}, byte {error.start + 1}: not UTF-8 (byte 0x{raw[error.start]:02x}); "
+                    "convert it first, for example with `iconv -f WINDOWS-1252 -t UTF-8`, or read it with "
+                    "`python -m preprocess.ingest --encoding windows-1252`."
+                ) from None
+            yield number, (line.removeprefix("\ufeff") if number == 1 else line).rstrip("\r\n")
+
+
+def _read_plain_text(path: Path, log: InputLog | None) -> Iterator[Document]:
+    lines: list[str] = []
+    count, stem = 0, bare(path).stem
+    for _, line in read_lines(path, log):
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            count += 1
+            yield Document(f"{stem}-{count}", stem, lines)
+            lines = []
+    if lines:
+        yield Document(f"{stem}-{count + 1}", stem, lines)
+
+
+def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
+    for number, line in read_lines(path, log):
+        if not line.strip():
+            continue
+        try:
+            document = _document_of(json.loads(line))
+        except (ValueError, AttributeError, TypeError, KeyError) as error:
+            raise InputError(
+                f"{path}, line {number}: not a document ({error}); every line must be a JSON object with "
+                f"at least id, source and text."
+            ) from None
+        if document.lines:
+            yield document
+
+
+def _document_of(record: dict) -> Document:
+    text, name, source = record.pop("text"), record.pop("id"), record.pop("source")
+    text.encode()  # half a surrogate pair ("\ud800"), which JSON can spell and UTF-8 cannot, is refused here
+    lines = [part for part in text.replace("\r\n", "\n").split("\n") if part.strip()]
+    licence, date = str(record.pop("licence", "")), str(record.pop("date", ""))
+    return Document(str(name), str(source), lines, licence, date, record)

@@ -1,0 +1,48 @@
+"""Choosing documents by what is known of them: the core of a corpus, as ouBioBERT's by MeSH (its Table A1)."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from alibert_common.files import InputError
+from preprocess.documents.document import Document
+
+
+class Where(NamedTuple):
+    """A condition: some value of `field` matches `pattern`."""
+
+    field: str
+    pattern: re.Pattern
+    said: str  # as the user wrote it
+
+    @classmethod
+    def of(cls, argument: str) -> "Where":
+        """From `FIELD=VALUE`, which is the whole value, or `FIELD~REGEX`, which is found anywhere in it."""
+        found = re.fullmatch(r"([^=~]+)([=~])(.*)", argument, re.DOTALL)
+        if not found:
+            raise InputError(f"--where '{argument}': give FIELD=VALUE or FIELD~REGEX, such as mesh_tree~^C04.")
+        field, sign, pattern = found.groups()
+        try:
+            return cls(field, re.compile(rf"\A{re.escape(pattern)}\Z" if sign == "=" else pattern), argument)
+        except re.error as error:
+            raise InputError(f"--where '{argument}': no regular expression ({error}); see Python's `re`.") from None
+
+    def __str__(self) -> str:
+        return self.said
+
+    def holds(self, document: Document) -> bool:
+        """Whether the document is chosen. A field it lacks is no value."""
+        return any(self.pattern.search(value) for value in _values(document, self.field))
+
+
+def _values(document: Document, field: str) -> Iterator[str]:
+    if field in ("id", "source", "licence", "date"):
+        yield getattr(document, field)
+        return
+    waiting = [document.metadata.get(field)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (list, dict)):
+            waiting += value.values() if isinstance(value, dict) else value
+        elif value is not None:
+            yield str(value)

@@ -1,0 +1,1 @@
+"""The mix of corpora: its file, its weights, its reader, its picture."""

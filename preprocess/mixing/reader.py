@@ -1,0 +1,46 @@
+"""The corpora to train on: the output of preprocess.mix, in which each has documents and a weight, or plain files."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from alibert_common.files import Marker
+from preprocess.documents.document import Size
+from preprocess.mixing.mix_file import TRAIN, read_mix
+from preprocess.mixing.weights import Weighing
+
+VALID = "valid"
+MARKER = Marker.of_command("mix")  # a data-bin has a mix.json too
+
+
+@dataclass
+class Corpus:
+    """The training documents of one corpus. `bytes` are those of its text, 0 where they are not known."""
+
+    name: str
+    paths: list[Path]
+    weight: float = 1.0
+    bytes: int = 0
+
+
+def read_corpora(paths: list[Path]) -> list[Corpus]:
+    """The corpora of a mix, when `paths` is one directory of preprocess.mix; else one corpus of all paths."""
+    if not is_mix(paths):
+        return [Corpus("text", paths)]
+    [directory] = paths
+    manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+    return [
+        Corpus(name, [directory / TRAIN / name], weight, Size(**manifest["corpora"][name]["train"]).bytes)
+        for name, weight in (read_mix(directory) or {}).items()
+    ]
+
+
+def is_mix(paths: list[Path]) -> bool:
+    """Whether `paths` is one directory of preprocess.mix."""
+    return len(paths) == 1 and MARKER.is_in(paths[0])
+
+
+def weighed(corpora: list[Corpus], weighing: Weighing) -> list[Corpus]:
+    """The corpora with the weights that are asked for, in place of their own."""
+    weights = weighing.of({corpus.name: corpus.bytes for corpus in corpora}, {c.name: c.weight for c in corpora})
+    return [replace(corpus, weight=weights[corpus.name]) for corpus in corpora]

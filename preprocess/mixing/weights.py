@@ -1,0 +1,71 @@
+"""How often each corpus is used beside the others: what a user asks for, and the weights that come of it."""
+
+import argparse
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from alibert_common.cli import share_or_one
+from alibert_common.files import InputError
+from preprocess.mixing.mix_file import equal_weights, parse_weights, temperature_weights
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """Where weights come from: `weights` as given, or the `core`, or `alpha`; nothing asked for is no opinion."""
+
+    weights: str = ""  # name=weight,name=weight
+    core: str = ""  # name,name: together as large as the other corpora together
+    alpha: float | None = None  # shares proportional to size ** alpha
+
+    def check(self, corpora: Collection[str]) -> None:
+        """Raise InputError for a name that is none of these corpora."""
+        if self.weights:
+            _check_names(parse_weights(self.weights), corpora, "--weights")
+        if self.core:
+            _check_names(self.core.split(","), corpora, "--core")
+
+    def of(self, sizes: dict[str, int], otherwise: dict[str, float] | None = None) -> dict[str, float]:
+        """{name: weight}, by the bytes of each corpus; `otherwise`, or 1, when nothing is asked for.
+
+        Raises InputError for names that are no corpus, and for a corpus that has no weight.
+        """
+        self.check(sizes)
+        if self.weights:
+            given = parse_weights(self.weights)
+            if left_out := sizes.keys() - given.keys():
+                raise InputError(f"--weights leaves out {', '.join(sorted(left_out))}; give each corpus a weight.")
+            return {name: given[name] for name in sizes}
+        if self.core:
+            core = self.core.split(",")
+            return dict(zip(sizes, equal_weights(list(sizes.values()), [name in core for name in sizes]), strict=True))
+        if self.alpha is not None:
+            return dict(zip(sizes, temperature_weights(list(sizes.values()), self.alpha), strict=True))
+        return otherwise or dict.fromkeys(sizes, 1.0)
+
+
+NO_OPINION = Weighing()
+
+
+def _check_names(given: Iterable[str], known: Collection[str], option: str) -> None:
+    for name in given:
+        if name not in known:
+            raise InputError(f"{option} names {name}; the documents are of {', '.join(known)}.")
+
+
+def add_weighing_options(parser: argparse.ArgumentParser, default: str = "1: as they are") -> None:
+    """The options that `weighing_of` reads. `default` tells the weights of a user who gives none."""
+    weights = parser.add_mutually_exclusive_group()
+    weights.add_argument("--weights", default="", metavar="NAME=W,NAME=W", help=f"of every corpus ({default})")
+    weights.add_argument(
+        "--core", default="", metavar="NAME,NAME",
+        help="these together are used as much as the other corpora together: ouBioBERT's simultaneous pre-training",
+    )  # fmt: skip
+    weights.add_argument(
+        "--alpha", type=share_or_one, metavar="A",
+        help="each corpus has a share in proportion to its size to the power of A (1: as it is, 0: equal; XLM-R 0.3)",
+    )  # fmt: skip
+
+
+def weighing_of(options: argparse.Namespace) -> Weighing:
+    """What the user asked for."""
+    return Weighing(options.weights, options.core, options.alpha)

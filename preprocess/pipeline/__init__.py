@@ -1,0 +1,1 @@
+"""The parts of `python -m preprocess.corpus`: the YAML file, the steps, the checks, the report."""

@@ -1,0 +1,58 @@
+"""What can be seen to be wrong in the steps of a corpus before any of them runs, which may take hours."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from alibert_common.files import InputError, readable
+from preprocess.binarize import sampling_of
+from preprocess.databin.build import tokenizer_digests
+from preprocess.documents.filters import Where
+from preprocess.ingest import check_files
+from preprocess.mixing.weights import weighing_of
+from preprocess.pipeline.config import CorpusFile
+from preprocess.pipeline.steps import Step
+from preprocess.readers import ReadLog, files_of
+from preprocess.readers.arguments import how_of
+from preprocess.readers.formats import FOR_ALL
+
+
+def check(file: CorpusFile, steps: list[Step]) -> None:
+    """Raise InputError for a path that is not there, and for options that do not go with the rest of the file."""
+    sizes = {source.name: 1 for source in file.sources}
+    made = {step.output for step in steps}
+    for step in steps:
+        options = step.options
+        if step.stage == "ingest":
+            _there(options.paths)
+            _check_settings(file, step)
+            for condition in options.where:
+                Where.of(condition)
+        elif step.stage == "deduplicate":
+            _there(Path(path) for _, path in options.benchmark)
+        elif step.stage in ("mix", "train_tokenizer"):
+            weighing_of(options).of(sizes)
+        elif step.stage == "binarize":
+            sampling_of(options)
+            if options.tokenizer not in made:
+                tokenizer_digests(options.tokenizer)
+
+
+def _check_settings(file: CorpusFile, step: Step) -> None:
+    """Raise InputError for settings of ingest that mean nothing for the files of a source."""
+    how = how_of(step.options)
+    if how.given().keys() <= FOR_ALL:
+        return  # and a walk through all files is spared
+    files = [list(files_of(path, how, ReadLog())) for path in step.options.paths]
+    try:
+        check_files(files, how)
+    except InputError as error:
+        raise InputError(
+            f"{file.path}: sources, {step.source}, ingest: {str(error).removesuffix('.')}; what is for some sources "
+            "only stands under these."
+        ) from None
+
+
+def _there(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"{readable(path)}: no such file; check the path in the file of the corpus.")

@@ -1,0 +1,113 @@
+"""The YAML file that describes a corpus: its sources, and the options of the stages."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import yaml
+
+from alibert_common.files import InputError
+from preprocess.mixing.mix_file import names_corpus
+
+OF_A_SOURCE = ("ingest", "clean")  # the stages that every source goes through by itself
+STAGES = (*OF_A_SOURCE, "deduplicate", "mix", "train_tokenizer", "binarize")  # in their order
+
+
+@dataclass(frozen=True)
+class Source:
+    """A corpus: its files and folders, and {stage: {option: value}} of the stages it goes through by itself."""
+
+    name: str
+    type: str  # of text, in the user's words, for the table
+    paths: tuple[Path, ...]
+    options: dict[str, dict]
+
+
+class CorpusFile:
+    """What the file says: `sources` in its order, and {stage: {option: value}} in `options`, for all sources."""
+
+    def __init__(self, path: Path):
+        """Raises InputError, with the place in the file, for what cannot be meant."""
+        self.path = path
+        self.content = _read(path)
+        self._refuse_others(self.content, ("sources", *STAGES), "")
+        self.options = {stage: self._options(self.content, stage) for stage in STAGES}
+        sources = self._mapping(self.content, "sources")
+        if not sources:
+            self.refuse("", "names no sources; write each with its `paths:` under `sources:`")
+        self.sources = [self._source(name, self._mapping(sources, name, "sources")) for name in sources]
+        if "tokenizer" in self.options["binarize"] and "train_tokenizer" in self.content:
+            self.refuse("binarize", "a tokenizer is given, so none is trained; leave one of the two out")
+
+    def place(self, path: object) -> Path:
+        """A path of the file, which is relative to its folder."""
+        return self.path.parent / str(path)
+
+    def refuse(self, place: str, fault: str) -> NoReturn:
+        """Raise InputError; `place` is where in the file."""
+        raise InputError(f"{self.path}: {place}{': ' if place else ''}{fault}.")
+
+    def _source(self, name: str, said: Mapping) -> Source:
+        place = f"sources, {name}"
+        self._refuse_others(said, ("type", "paths", *OF_A_SOURCE), place)
+        paths = said.get("paths")
+        paths = [paths] if isinstance(paths, str) else paths
+        if not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):
+            self.refuse(place, "give `paths:`, a file or folder or a list of them")
+        if not names_corpus(name):
+            self.refuse(place, "no spaces, commas, '=' or '/' can be in the name of a source, nor a point at its start")
+        options = {stage: self._options(said, stage, place) for stage in OF_A_SOURCE}
+        return Source(name, str(said.get("type", "")), tuple(map(self.place, paths)), options)
+
+    def _options(self, holder: Mapping, stage: str, place: str = "") -> dict:
+        """By their names on the command line; `min_words` is `min-words` too."""
+        said = self._mapping(holder, stage, place)
+        options = {name.replace("_", "-"): value for name, value in said.items()}
+        if len(options) < len(said):
+            self.refuse(place or stage, "an option is there twice, with - and with _")
+        return options
+
+    def _mapping(self, holder: Mapping, name: object, place: str = "") -> dict:
+        found = holder.get(name)
+        if found is not None and not isinstance(found, dict):
+            self.refuse(place, f"{name}: write `name: value` lines under it")
+        return found or {}
+
+    def _refuse_others(self, said: Mapping, known: tuple[str, ...], place: str) -> None:
+        for name in said:
+            if name not in known:
+                self.refuse(place, f"{name}: not known; there are {', '.join(known)}")
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as ever, but that names and dates are text, and that a name given twice is refused: the library would forget
+    the first."""
+
+    yaml_implicit_resolvers = {
+        sign: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for sign, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node, deep=False):
+        met = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="this is no name", problem_mark=key.start_mark)
+            if key.value in met:
+                raise yaml.MarkedYAMLError(problem=f"{key.value} is there twice", problem_mark=key.start_mark)
+            met.add(key.value)
+        return {str(name): value for name, value in super().construct_mapping(node, deep).items()}
+
+
+def _read(path: Path) -> dict:
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise InputError(f"{path}{line}: {error.problem}; mend the YAML there.") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not YAML ({' '.join(str(error).split())}); write `name: value` lines.") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: describes no corpus; `python -m preprocess.corpus --help` shows such a file.")
+    return content

@@ -1,0 +1,96 @@
+"""What a finished corpus is: AliBERT's Table 1, what was dropped on the way, and what it takes to make it again."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from alibert_common.files import InputLog, written_whole
+from alibert_common.output_dir import resumable_directory
+from alibert_common.provenance import MANIFEST, code_digest, digest_of, identity
+from preprocess.documents.document import Size
+from preprocess.documents.stage_report import Report, total
+from preprocess.mixing.mix_file import split_name
+from preprocess.pipeline.config import CorpusFile
+from preprocess.pipeline.steps import Step
+from preprocess.pipeline.tables import page, table_1
+from preprocess.tokenizer_study.markdown import plain
+
+NAME = "report"
+
+
+def write_report(file: CorpusFile, output: Path, steps: list[Step]) -> str:
+    """Write report/corpus.md and corpus.json under `output`, if they are not of these outputs; Table 1 for a terminal.
+
+    Reads every file of the data-bin once, for its hash.
+    """
+    key = {"settings": file.content, "inputs": identity(step.output for step in steps)}
+    with resumable_directory(output / NAME, "corpus", key) as work:
+        if work is not None:
+            found = gather(file, steps)
+            with written_whole(work.directory / "corpus.json") as handle:
+                handle.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+            with written_whole(work.directory / "corpus.md") as handle:
+                handle.write(page(found))
+    return plain(table_1(json.loads((output / NAME / "corpus.json").read_text(encoding="utf-8"))))
+
+
+def gather(file: CorpusFile, steps: list[Step]) -> dict:
+    """Everything that the report says, out of the manifests of the stages."""
+    manifests = {(step.stage, step.source): _manifest(step.output) for step in steps}
+    unique, mixed = manifests["deduplicate", ""], manifests["mix", ""]["corpora"]
+    kept = Report.from_json(unique).kept
+    sources, rules = {}, []
+    for source in file.sources:
+        read, cleaned = manifests["ingest", source.name], manifests["clean", source.name]
+        rules += _rules("ingest", source.name, read) + _rules("clean", source.name, cleaned)
+        sides = {side: mixed.get(source.name, {}).get(side, asdict(Size())) for side in ("train", "valid")}
+        sources[source.name] = {
+            "type": source.type,
+            "licence": read["settings"].get("licence", ""),
+            "inputs": read["inputs"],
+            "read": asdict(total(Report.from_json(read).kept)),
+            "cleaned": asdict(total(Report.from_json(cleaned).kept)),
+            "unique": asdict(kept.get(source.name, Size())),
+            **sides,
+            "weight": mixed.get(source.name, {}).get("weight", 0.0),
+        }
+    splits = manifests["binarize", ""]["splits"]
+    trained = [name for name, one in mixed.items() if one["train"]["documents"]]
+    names = {split_name(number): name for number, name in enumerate(trained)}
+    return {
+        "sources": sources,
+        "rules": rules + _rules("deduplicate", "", unique),
+        "splits": {
+            name: {"source": names.get(name, "")} | {key: value for key, value in split.items() if key != "inputs"}
+            for name, split in splits.items()
+        },
+        "settings": file.content,
+        "settings_sha256": digest_of(file.content),
+        "commands": [str(step) for step in steps],
+        "versions": manifests["binarize", ""]["versions"],  # every stage's, for others would have made it anew
+        "code_sha256": code_digest(),
+        "outputs": _hashes([step.output for step in steps if step.stage in ("train_tokenizer", "binarize")]),
+    }
+
+
+def _manifest(output: Path) -> dict:
+    return json.loads((output / MANIFEST).read_text(encoding="utf-8"))
+
+
+def _rules(stage: str, source: str, manifest: dict) -> list[dict]:
+    """What the rules did, those that did nothing left out."""
+    return [
+        {"stage": stage, "source": source, "rule": rule, "count": count}
+        for rule, count in (manifest["noted"] | manifest["dropped"]).items()
+        if count
+    ]
+
+
+def _hashes(outputs: list[Path]) -> list[dict]:
+    """`{"path", "bytes", "sha256"}` of every file."""
+    log = InputLog()
+    for path in sorted(file for output in outputs for file in output.rglob("*") if file.is_file()):
+        with log.open(path) as handle:
+            while handle.read(1 << 24):
+                pass
+    return log.manifest()

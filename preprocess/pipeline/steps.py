@@ -1,0 +1,112 @@
+"""A corpus as its file describes it, as the commands that make it."""
+
+import argparse
+import shlex
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from alibert_common.cli import named_path
+from preprocess.pipeline.config import CorpusFile, Source
+
+# What follows from a stage's place among the others, so that the file cannot say it.
+GIVEN = {"output", "source", "help"}
+GIVEN_TO = {"binarize": {"mix", "train", "valid", "dry_run"}}
+ENGINE = {"workers", "slurm", "partition", "account", "time", "sbatch"}  # the command's, for every stage
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command: a stage, for one source or for all of them together."""
+
+    stage: str
+    words: tuple[str, ...]
+    options: Namespace
+    source: str = ""
+
+    @property
+    def output(self) -> Path:
+        """The directory it writes."""
+        return self.options.output
+
+    def run(self) -> None:
+        """As the command does."""
+        import_module(f"preprocess.{self.stage}").run(self.options)
+
+    def made(self) -> int | None:
+        """When its output was made, None where there is none."""
+        manifest = self.output / "manifest.json"
+        return manifest.stat().st_mtime_ns if manifest.is_file() else None
+
+    def __str__(self) -> str:
+        return shlex.join(["python", "-m", f"preprocess.{self.stage}", *self.words])
+
+
+class Steps:
+    """The commands for a file; `engine` holds the options that say where they run."""
+
+    def __init__(self, file: CorpusFile, output: Path, engine: Namespace):
+        self.file, self.output, self.engine = file, output, engine
+
+    def __iter__(self) -> Iterator[Step]:
+        """In order. Raises InputError for an option that a stage does not have, or does not take so."""
+        output, sources = self.output, self.file.sources
+        for source in sources:
+            to = output / "documents" / source.name
+            yield self._step("ingest", to, *source.paths, "--source", source.name, source=source)
+        for source in sources:
+            yield self._step("clean", output / "clean" / source.name, output / "documents" / source.name, source=source)
+        yield self._step("deduplicate", output / "unique", *(output / "clean" / source.name for source in sources))
+        yield self._step("mix", output / "mixed", output / "unique")
+        tokenizer: list[object] = []
+        if "tokenizer" not in self.file.options["binarize"]:
+            yield self._step("train_tokenizer", output / "tokenizer", output / "mixed")
+            tokenizer = ["--tokenizer", output / "tokenizer"]
+        yield self._step("binarize", output / "data-bin", *tokenizer, "--mix", output / "mixed")
+
+    def _step(self, stage: str, to: Path, *words: object, source: Source | None = None) -> Step:
+        own = source.options[stage] if source else {}
+        place = f"sources, {source.name}, {stage}" if own else stage
+        parser = import_module(f"preprocess.{stage}").command_line()
+        parser.error = lambda message: self.file.refuse(place, message)
+        spelled = [*map(str, words), "--output", str(to)]
+        for name, value in (self.file.options[stage] | own).items():
+            spelled += self._spelled(parser, stage, place, name, value)
+        options = parser.parse_args(spelled)
+        for name in ENGINE & vars(options).keys():
+            setattr(options, name, getattr(self.engine, name))
+        return Step(stage, tuple(spelled), options, source.name if source else "")
+
+    def _spelled(self, parser: ArgumentParser, stage: str, place: str, name: str, value: object) -> list[str]:
+        """An option of the file as words: `also: [web]`, `core: [a, b]`, `benchmark: {name: path}`, `cased: true`."""
+        option = f"--{name}"
+        action = parser._option_string_actions.get(option)
+        if action is None:
+            self.file.refuse(place, f"{name}: no such option; `python -m preprocess.{stage} --help` lists them")
+        if action.dest in GIVEN | ENGINE | GIVEN_TO.get(stage, set()):
+            self.file.refuse(place, f"{name}: not for this file, because preprocess.corpus says it itself")
+        if value is None or isinstance(value, bool) != (action.nargs == 0):
+            self.file.refuse(place, f"{name}: give it {'true or false' if action.nargs == 0 else 'a value'}")
+        if isinstance(value, bool):
+            return [option] if value else []
+        if action.type is named_path:
+            value = list(self._named(place, name, value))
+        elif isinstance(value, dict):
+            value = [f"{key}={one}" for key, one in value.items()]
+        values = value if isinstance(value, list) else [value]
+        values = [str(self.file.place(one) if action.type is Path else one) for one in values]
+        if action.nargs in ("+", "*"):
+            return [option, *values]
+        if not isinstance(action, argparse._AppendAction):
+            values = [",".join(values)]
+        return [f"{option}={one}" for one in values]
+
+    def _named(self, place: str, name: str, value: object) -> Iterator[str]:
+        """NAME=PATH of {name: path}, also with several paths of a name."""
+        if not isinstance(value, dict):
+            self.file.refuse(place, f"{name}: write `name: path` lines under it")
+        for key, paths in value.items():
+            for path in paths if isinstance(paths, list) else [paths]:
+                yield f"{key}={self.file.place(path)}"

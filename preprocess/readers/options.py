@@ -1,0 +1,109 @@
+"""How files are read: the format, the fields that hold the text, what becomes of a record that cannot be read."""
+
+import codecs
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+
+from alibert_common.files import InputError
+
+ENCODINGS = ("utf-8", "windows-1252", "latin-1", "utf-16", "auto")  # and other names of them, as cp1252
+RESERVED = frozenset({"id", "source", "licence", "date", "text"})  # what a document is, and no metadata of it
+
+
+@dataclass(frozen=True)
+class How:
+    """What a reader has to know besides the file. Empty: what the format, or the name of the file, says.
+
+    `text`, `id`, `date` and the values of `metadata` name columns (csv, tsv, parquet), fields (jsonl, json; dots lead
+    into nested ones) or XPaths below a record (xml, html; names without their namespace's prefix). Several texts are
+    joined as lines, in the order given. Raises InputError for a value that no reader knows.
+    """
+
+    format: str = ""  # a name of preprocess.readers.FORMATS
+    record: str = ""  # xml: name of the element that is a record
+    text: tuple[str, ...] = ()
+    id: str = ""
+    date: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)  # name in the document: name in the file
+    language: str = "fr"  # of texts that say theirs, two letters; "any" takes all
+    encoding: str = ""  # one of ENCODINGS
+    delimiter: str = ""  # csv: one character
+    one_document_per_file: bool = False  # text: blank lines divide nothing
+    mesh_descriptors: str = ""  # pubmed: NLM's desc2026.xml, for the tree numbers of MeSH terms
+    source: str = ""  # of all documents, whatever the files say; so for the licence
+    licence: str = ""
+    on_error: str = "stop"  # or "skip": list what cannot be read, and go on
+    origin: str = ""  # the source of documents that name none; files_of says it, the name of the file or folder
+    name: str = ""  # what the ids of records without one begin with; files_of says it, from the name of the file
+
+    def __post_init__(self):
+        for name, value, known in (
+            ("encoding", self.encoding, ("", *ENCODINGS)),
+            ("on_error", self.on_error, ("stop", "skip")),
+        ):
+            if value not in known:
+                raise InputError(f"{name} '{value}': not known; choose one of {', '.join(filter(None, known))}.")
+        if len(self.delimiter) > 1:
+            raise InputError(f"delimiter '{self.delimiter}': give one character, such as ';' or $'\\t'.")
+        if taken := RESERVED & set(self.metadata):
+            raise InputError(f"metadata '{min(taken)}': a document has a field of that name; choose another name.")
+
+    @classmethod
+    def of(cls, settings: Mapping) -> "How":
+        """From a mapping, as a YAML file holds it. Raises InputError for a name that is no setting."""
+        known = {one.name: one for one in fields(cls)}
+        for name in settings:
+            if name not in known:
+                raise InputError(f"setting '{name}': not known; there are {', '.join(known)}.")
+            _check_type(name, settings[name])
+        text, encoding = settings.get("text", ()), settings.get("encoding", "")
+        texts = (text,) if isinstance(text, str) else tuple(text)
+        return cls(**{**settings, "text": texts, "encoding": encoding_named(encoding)})
+
+    def asked(self) -> list[str]:
+        """The columns, fields or XPaths that the user named, each once."""
+        return list(dict.fromkeys([*self.text, *filter(None, (self.id, self.date)), *self.metadata.values()]))
+
+    def but(self, **changes: object) -> "How":
+        """The same with other values."""
+        return replace(self, **changes)
+
+    def given(self) -> dict:
+        """The settings that are not the defaults."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != _default(one)}
+
+    def decoded_as(self, default: str) -> str:
+        """The encoding to read with, under Python's name of it; "auto" stays."""
+        name = self.encoding or default
+        return name if name == "auto" else codecs.lookup(name).name
+
+
+def encoding_named(text: str) -> str:
+    """The one of ENCODINGS that it is another name of, as cp1252 of windows-1252; the text itself if there is none."""
+    for name in ENCODINGS:
+        with suppress(LookupError):
+            if codecs.lookup(text).name == codecs.lookup(name).name:
+                return name
+    return text
+
+
+def _check_type(name: str, value: object) -> None:
+    """Raise InputError for what YAML reads as something else than the setting is: a number, nothing, a list."""
+    if name == "metadata":
+        fits = isinstance(value, Mapping) and all(isinstance(one, str) for pair in value.items() for one in pair)
+        wanted = "`name: path` lines below it"
+    elif name == "text":
+        texts = value if isinstance(value, (list, tuple)) else [value]
+        fits = all(isinstance(one, str) and one for one in texts)
+        wanted = "a path or a list of paths"
+    elif name == "one_document_per_file":
+        fits, wanted = isinstance(value, bool), "true or false"
+    else:
+        fits, wanted = isinstance(value, str), "a text, in quotes if it looks like a number"
+    if not fits:
+        raise InputError(f"setting '{name}': {value!r} is not what it takes; give it {wanted}.")
+
+
+def _default(one) -> object:
+    return {} if one.name == "metadata" else one.default

@@ -1,0 +1,64 @@
+"""What readers report besides documents: counts of what a user should know, and every record that was left out."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from alibert_common.files import InputError, InputLog, readable
+from preprocess.readers.options import How
+
+WITHOUT_TEXT = "records without text"  # what such counts begin with
+
+
+class Misuse(InputError):
+    """The command, not the file, has to change: never skipped."""
+
+
+class Skipped(NamedTuple):
+    """One thing that was not read: where it is and why."""
+
+    file: str
+    place: str
+    reason: str
+
+
+def lacking(path: str) -> str:
+    """What is counted for a record without a field that the user named."""
+    return f"records that lack '{path}'"
+
+
+class ReadLog(InputLog):
+    """The files read so far; `counts` of what was left out by reason, `notes` of what was kept, `documents` by format.
+
+    `on_skip` is called with every record that could not be read.
+    """
+
+    def __init__(self, on_skip: Callable[[Skipped], object] = lambda skipped: None):
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
+        self.documents: Counter[str] = Counter()
+        self.on_skip = on_skip
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Count something that holds no record that could be read."""
+        self.counts[what] += number
+
+    def note(self, what: str, number: int = 1) -> None:
+        """Count something that was read, and that a user should know."""
+        self.notes[what] += number
+
+    def refuse(
+        self, how: How, file: Path, place: str, reason: str, remedy: str, detail: str = "", records: int = 1
+    ) -> None:
+        """Meet a record (or `records` of them) that cannot be read: stop with a sentence, or list it and go on."""
+        detail = f" ({detail})" if detail else ""
+        if how.on_error == "stop":
+            raise InputError(f"{readable(file)}, {place}: {reason}{detail}; {remedy}, or skip it with --on-error skip.")
+        self.skip(file, place, reason, detail, records)
+
+    def skip(self, file: Path, place: str, reason: str, detail: str = "", records: int = 1) -> None:
+        """List what was left out."""
+        self.counts[f"skipped: {reason}"] += records
+        self.on_skip(Skipped(readable(file), place, readable(f"{reason}{detail}")))

@@ -1,0 +1,231 @@
+"""Training of the subword models on the words the pre-tokenizer makes of a sample: Unigram, BPE, WordPiece.
+
+Unigram is trained by sentencepiece: the trainer of `tokenizers` leaves out frequent short pieces such as `▁a`, which
+costs a lone `▁` every fifth token. A punctuation mark is a word of one piece and needs no training. Every character of
+the alphabet is in the vocabulary twice, inside a word and at its start, so Unigram never needs a lone `▁` at all.
+"""
+
+import io
+import json
+import math
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import sentencepiece
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from alibert_common.files import InputError
+from preprocess.tokenizer.normalizer import BOUNDARY
+from preprocess.tokenizer.vocabulary import CONTINUATION, Subwords
+
+MAX_WORD = 100  # characters; what is longer is an address or a sequence, and costs the trainer much for nothing
+MAX_PIECE = 32  # characters; sentencepiece's own 16 would cut "électrocardiographique", which has 22
+MIN_COUNT = 2  # of a character in the sample: one seen once cannot be learned
+MIN_SHARE = 1e-7  # of a character among all: stray scripts in web text do not eat the vocabulary
+THREADS = 16  # sentencepiece's default, and fixed: its sums over threads depend on their number
+SENTENCE_BYTES = 1 << 24  # sentencepiece leaves out longer ones; ours end every few words
+
+
+def is_mark(word: str) -> bool:
+    """Whether a word is one punctuation mark: one character of Unicode's punctuation or symbols."""
+    return len(word) == 1 and unicodedata.category(word)[0] in "PS"
+
+
+@dataclass
+class Words:
+    """The words of a sample: `lines` hold words between single spaces; `marks_start_words` says that `▁,` is a piece.
+
+    `alphabet` are the characters worth a piece, `trainable` the words to learn pieces from, `letters` their characters,
+    `marks` the punctuation marks with their counts.
+    """
+
+    lines: Sequence[str]
+    marks_start_words: bool = True
+
+    def __post_init__(self):
+        self.counts = Counter(word for line in self.lines for word in line.split(" "))
+        characters: Counter[str] = Counter()
+        for word, count in self.counts.items():
+            for character in word:
+                characters[character] += count
+        floor = max(MIN_COUNT, MIN_SHARE * sum(characters.values()))
+        self.alphabet = {character for character, count in characters.items() if count >= floor}
+        self.marks = {word: n for word, n in self.counts.items() if is_mark(word) and word in self.alphabet}
+        self.trainable = {word for word in self.counts if not is_mark(word) and self._can_be_learned(word)}
+        self.letters = sorted(set().union(*self.trainable))
+
+    def _can_be_learned(self, word: str) -> bool:
+        return len(word) <= MAX_WORD and self.alphabet.issuperset(word)
+
+    def sentences(self) -> Iterator[str]:
+        """The words that can be learned, in their order; every second time a word is met a sentence ends after it.
+
+        sentencepiece takes as candidates only strings that are followed by different things. A word that a space
+        always follows would never become a piece; here an end follows it as often.
+        """
+        sentence, met_once = [], set()
+        for line in self.lines:
+            for word in line.split(" "):
+                if word not in self.trainable:
+                    continue
+                sentence.append(word)
+                if word not in met_once:
+                    met_once.add(word)
+                    continue
+                met_once.remove(word)
+                yield " ".join(sentence)
+                sentence = []
+        if sentence:
+            yield " ".join(sentence)
+
+    def mark_pieces(self) -> dict[str, float]:
+        """The pieces of the marks, the most frequent first, with the logarithm of their share of all words."""
+        total = sum(self.counts.values())
+        prefix = BOUNDARY if self.marks_start_words else ""
+        first = sorted(self.marks, key=lambda mark: (-self.marks[mark], mark))
+        return {prefix + mark: math.log(self.marks[mark] / total) for mark in first}
+
+    def needed(self) -> list[str]:
+        """The pieces no vocabulary goes without: the marks, and each letter inside a word and at its start."""
+        return list(dict.fromkeys([*self.mark_pieces(), *self.letters, *(BOUNDARY + x for x in self.letters)]))
+
+
+def train(kind: str, words: Words, size: int) -> Subwords:
+    """Train exactly `size` pieces.
+
+    Raises InputError when the words are too few or their characters too many for that; it names the size that fits.
+    """
+    if not words.trainable:
+        raise InputError("the text holds no word to learn pieces from; give more text.")
+    return TRAINERS[kind](words, size)
+
+
+def train_unigram(words: Words, size: int) -> Subwords:
+    """Train with sentencepiece, then give up its least probable pieces for those that are needed."""
+    needed = words.needed()
+    _check_size(size, len(needed))
+    marks = words.mark_pieces()
+    trained = _our_sentencepiece(words.sentences(), size + 2 - len(marks))  # 2: its own unknown, and the lone boundary
+    lone = trained.pop(BOUNDARY)
+    # It leaves out a letter met once in some 33 million, whose share its float takes for none: a mark glued to a word.
+    letters = {letter: trained.get(letter, min(trained.values())) for letter in words.letters}
+    starts = {BOUNDARY + letter: lone + score for letter, score in letters.items()}
+    known = starts | letters | trained | marks
+    rest = sorted(known.keys() - set(needed), key=lambda piece: (-known[piece], piece))
+    _check_size(size, len(needed), len(known))
+    pieces = sorted([*needed, *rest[: size - len(needed)]], key=lambda piece: (-known[piece], piece))
+    return Subwords("unigram", pieces, scores=[known[piece] for piece in pieces])
+
+
+def _our_sentencepiece(sentences: Iterator[str], size: int) -> dict[str, float]:
+    """Pieces and log-probabilities. Identity normalisation: the words are already what the model will see."""
+    return _sentencepiece(
+        sentences,
+        size,
+        model_type="unigram",
+        normalization_rule_name="identity",
+        character_coverage=1.0,  # the alphabet is already chosen
+        split_by_unicode_script=False,  # the pre-tokenizer alone says where words end
+        split_by_number=False,
+        max_sentencepiece_length=MAX_PIECE,
+    )
+
+
+def train_plain(kind: str, lines: Sequence[str], size: int, cased: bool) -> list[str]:
+    """The pieces of the tokenizer one has without any rules: raw lines, sentencepiece's own settings (Unigram, BPE)."""
+    rule = "nmt_nfkc" if cased else "nmt_nfkc_cf"
+    return list(_sentencepiece(iter(lines), size, model_type=kind, normalization_rule_name=rule))
+
+
+def _sentencepiece(sentences: Iterator[str], size: int, **settings) -> dict[str, float]:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=sentences,
+        model_writer=model,
+        vocab_size=max(size, 8),
+        hard_vocab_limit=False,  # too few are counted by the caller
+        max_sentence_length=SENTENCE_BYTES,
+        num_threads=THREADS,
+        minloglevel=2,
+        bos_id=-1,
+        eos_id=-1,
+        **settings,
+    )
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    return {processor.id_to_piece(i): processor.get_score(i) for i in range(1, processor.get_piece_size())}
+
+
+def train_bpe(words: Words, size: int) -> Subwords:
+    """Train with `tokenizers`; `▁` and the first letter of a word, or a mark, are merged before anything else."""
+    needed = dict.fromkeys([BOUNDARY, *words.marks, *words.needed()])
+    first = [(piece[0], piece[1]) for piece in needed if len(piece) == 2]
+    learned = [(_with_boundary(left), _with_boundary(right)) for left, right in _merges(words, size)]
+    pieces, merges = _fill(list(needed), learned, size, joined="".join)
+    return Subwords("bpe", pieces, merges=[*first, *merges])
+
+
+def _with_boundary(piece: str) -> str:
+    """The sign of a continuation turned into that of a start: `##tion` to `tion`, `mot` to `▁mot`."""
+    return piece.removeprefix(CONTINUATION) if piece.startswith(CONTINUATION) else BOUNDARY + piece
+
+
+def train_wordpiece(words: Words, size: int) -> Subwords:
+    """Train with `tokenizers`; every letter is in the vocabulary as itself and as a continuation."""
+    needed = dict.fromkeys([*words.marks, *words.letters, *(CONTINUATION + letter for letter in words.letters)])
+    learned = _merges(words, size)
+    pieces, _ = _fill(list(needed), learned, size, joined=lambda pair: pair[0] + pair[1][len(CONTINUATION) :])
+    return Subwords("wordpiece", pieces)
+
+
+def _merges(words: Words, size: int) -> list[tuple[str, str]]:
+    """At least the merges of `size` pieces, in order; what does not start a word is marked as WordPiece does.
+
+    Among pairs of one count the trainer takes that of the lowest ids, and gives ids to letters inside words as it meets
+    them, in an order that differs from run to run: named beforehand, they have one order.
+    """
+    trained = Tokenizer(models.BPE())
+    trained.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        min_frequency=MIN_COUNT,
+        continuing_subword_prefix=CONTINUATION,
+        special_tokens=[CONTINUATION + letter for letter in words.letters],
+        show_progress=sys.stderr.isatty(),  # elsewhere its bar is blank lines
+    )
+    trained.train_from_iterator(words.sentences(), trainer)
+    return [tuple(pair) for pair in json.loads(trained.to_str())["model"]["merges"]]
+
+
+def _fill(
+    needed: list[str], merges: list[tuple[str, str]], size: int, joined: Callable[[tuple[str, str]], str]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """(`size` pieces: the needed ones, then what the merges make, in order; the merges that make them)."""
+    _check_size(size, len(needed))
+    pieces, used = dict.fromkeys(needed), []
+    for pair in merges:
+        if len(pieces) == size and joined(pair) not in pieces:
+            break
+        pieces[joined(pair)] = None
+        used.append(pair)
+    _check_size(size, 0, len(pieces))
+    return list(pieces), used
+
+
+def _check_size(size: int, smallest: int, largest: int | None = None) -> None:
+    if size < smallest:
+        raise InputError(f"--vocab-size {size}: the characters alone need {smallest} pieces; ask for at least that.")
+    if largest is not None and size > largest:
+        raise InputError(
+            f"--vocab-size {size}: the text holds too few different words; "
+            f"the largest vocabulary that fits is {largest}; ask for at most that, or give more text."
+        )
+
+
+TRAINERS: dict[str, Callable[[Words, int], Subwords]] = {
+    "unigram": train_unigram,
+    "wordpiece": train_wordpiece,
+    "bpe": train_bpe,
+}

@@ -1,0 +1,93 @@
+"""The tokenizers of a study: any pipeline that a tokenizer.json can hold."""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from alibert_common.files import InputError, Marker
+from preprocess.tokenizer.piece_text import Convention
+
+TRAINED_HERE = Marker.of_command("train_tokenizer")
+OTHER_FORMS = ("*.model", "vocab.txt", "vocab.json")  # sentencepiece's, BERT's, RoBERTa's
+
+
+@dataclass
+class Candidate:
+    """One tokenizer, for ordinary text: what spells a special token is none."""
+
+    name: str
+    path: Path
+    tokenizer: Tokenizer
+    sha256: str = ""  # of tokenizer.json
+    trained_on: frozenset[str] | None = None  # SHA-256 of the files, None where nobody wrote them down
+    convention: Convention = field(init=False)
+    kind: str = field(init=False)
+    unknown: int | None = field(init=False)  # the id of what it has no piece for
+    lone: int | None = field(init=False)  # the id of a boundary by itself
+
+    def __post_init__(self):
+        self.tokenizer.encode_special_tokens = True
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
+        model = json.loads(self.tokenizer.to_str())["model"]
+        if model.get("end_of_word_suffix"):
+            raise InputError(
+                f"{self.path}: marks the ends of words ('{model['end_of_word_suffix']}'), which cannot be compared "
+                "with marks of their starts; leave it out."
+            )
+        self.kind = model["type"]
+        self.convention = Convention.of(self.tokenizer)
+        unknown = model.get("unk_token")
+        self.unknown = model["unk_id"] if "unk_id" in model else self.tokenizer.token_to_id(unknown or "")
+        self.lone = self.tokenizer.token_to_id(self.convention.lone or "")
+
+    def was_trained_on(self, files: Iterable[str]) -> bool | None:
+        """Whether one of the files (SHA-256) was among its training text; None where nothing tells."""
+        return None if self.trained_on is None else not self.trained_on.isdisjoint(files)
+
+    def trained_within(self, files: Collection[str]) -> bool:
+        """Whether all its training text is among the files (SHA-256)."""
+        return self.trained_on is not None and self.trained_on <= set(files)
+
+
+def load_candidates(paths: Sequence[Path], names: Sequence[str] = ()) -> list[Candidate]:
+    """The tokenizers under their names; without names, those of their folders.
+
+    Raises InputError for a folder without a tokenizer.json, and for names that are not one for each.
+    """
+    names = names or [path.resolve().name for path in paths]
+    if len(names) != len(paths):
+        raise InputError(f"--names: {len(names)} for {len(paths)} tokenizers; give one for each, with commas between.")
+    if len(set(names)) < len(names):
+        raise InputError(f"{', '.join(names)}: two tokenizers have one name; tell them apart with --names a,b,c.")
+    return [_load(path, name) for path, name in zip(paths, names, strict=True)]
+
+
+def _load(path: Path, name: str) -> Candidate:
+    file = path / "tokenizer.json"
+    if not file.is_file():
+        raise InputError(f"{path}: no tokenizer.json in it; {_remedy(path)}.")
+    data = file.read_bytes()
+    try:
+        tokenizer = Tokenizer.from_buffer(data)
+    except Exception as error:  # the library raises a bare Exception for what it cannot read
+        raise InputError(f"{file}: not a tokenizer ({error}); give folders that hold a tokenizer.json.") from None
+    return Candidate(name, path, tokenizer, hashlib.sha256(data).hexdigest(), _trained_on(path))
+
+
+def _remedy(path: Path) -> str:
+    if not any(next(path.glob(form), None) for form in OTHER_FORMS):
+        return "give folders that hold one"
+    load = f"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained('{path}')"
+    return f"make one with `python -c \"{load}.save_pretrained('{path}-fast')\"`, then give {path}-fast"
+
+
+def _trained_on(path: Path) -> frozenset[str] | None:
+    if not TRAINED_HERE.is_in(path):
+        return None
+    manifest = json.loads((path / TRAINED_HERE.file).read_text(encoding="utf-8"))
+    return frozenset(file["sha256"] for file in manifest["inputs"])

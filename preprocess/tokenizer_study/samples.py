@@ -1,0 +1,84 @@
+"""Terms and sentences that a person wants to see cut: how each tokenizer does it."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from alibert_common.files import InputError, InputLog
+from preprocess.documents.document import read_lines
+from preprocess.tokenizer.normalizer import BOUNDARY
+from preprocess.tokenizer_study.candidates import Candidate
+from preprocess.tokenizer_study.measure import count
+
+
+class Term(NamedTuple):
+    """A line of a terms file."""
+
+    text: str
+    category: str
+
+
+class Piece(NamedTuple):
+    """A token as it is shown: `▁` starts a word in every convention; of an unknown, the text that it stands for."""
+
+    text: str
+    unknown: bool
+
+
+class Segmentation(NamedTuple):
+    """A text in pieces; it is whole if no word of it is cut and nothing of it is unknown."""
+
+    pieces: list[Piece]
+    whole: bool
+
+    def describe(self) -> dict:
+        """For study.json: the numbers of the unknown pieces begin at 0."""
+        unknown = [number for number, piece in enumerate(self.pieces) if piece.unknown]
+        return {"pieces": [piece.text for piece in self.pieces], "unknown": unknown, "whole": self.whole}
+
+
+def read_terms(path: Path, log: InputLog) -> list[Term]:
+    """A term, a tab, its category on each line; blank lines and lines that begin with # are passed over.
+
+    Raises InputError for a line of another form, and for a file without terms.
+    """
+    terms = []
+    for number, line in _content(path, log):
+        parts = [part.strip() for part in line.split("\t")]
+        if len(parts) != 2 or not all(parts):
+            raise InputError(f"{path}, line {number}: write a term, a tab and its category.")
+        terms.append(Term(*parts))
+    if not terms:
+        raise InputError(f"{path}: no term in it; write a term, a tab and its category on each line.")
+    return terms
+
+
+def read_sentences(path: Path, log: InputLog) -> list[str]:
+    """A sentence on each line; blank lines and lines that begin with # are passed over."""
+    sentences = [line for _, line in _content(path, log)]
+    if not sentences:
+        raise InputError(f"{path}: no sentence in it; write one on each line.")
+    return sentences
+
+
+def _content(path: Path, log: InputLog) -> list[tuple[int, str]]:
+    return [(number, line) for number, line in read_lines(path, log) if line.strip() and not line.startswith("#")]
+
+
+def segment_term(candidate: Candidate, term: str) -> Segmentation:
+    """As in running text: byte-level tokenizers know the start of a word by the space before it."""
+    return segment(candidate, f" {term}" if candidate.convention.byte_level else term)
+
+
+def segment(candidate: Candidate, text: str) -> Segmentation:
+    """The pieces of a text. One that holds no word of letters is whole if it is one piece."""
+    encoding = candidate.tokenizer.encode(text, add_special_tokens=False)
+    pieces = []
+    for number, token, (start, end) in zip(encoding.ids, encoding.tokens, encoding.offsets, strict=True):
+        if number == candidate.unknown:
+            pieces.append(Piece(text[start:end].strip(), True))
+        else:
+            starts, spelled = candidate.convention.spelled(token)
+            pieces.append(Piece((BOUNDARY if starts else "") + spelled, False))
+    counts = count(candidate, text, encoding)
+    whole = counts.whole == counts.words if counts.words else len(pieces) == 1
+    return Segmentation(pieces, whole and not counts.unknown)

@@ -1,0 +1,47 @@
+"""How fast tokenizers encode, on one thread: the same lines for all, taken in turn so that a busy machine hits all."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tqdm import tqdm
+
+from preprocess.mixing.reader import Corpus
+from preprocess.tokenizer.training_sample import draw_lines
+from preprocess.tokenizer_study.candidates import Candidate
+
+SPEED_LINES = 10_000  # some 1 MB: a second a tokenizer
+ROUNDS = 3  # the fastest counts: what disturbs only slows
+SWITCH = "TOKENIZERS_PARALLELISM"  # by which the library is told to use one thread
+
+
+def speeds(candidates: list[Candidate], text: Path, seed: int) -> list[dict[str, float]]:
+    """Tokens and megabytes of raw text a second, for each tokenizer, and the latter as a multiple of the first's."""
+    lines = draw_lines([Corpus("text", [text])], SPEED_LINES, seed).lines
+    seconds, tokens = [float("inf")] * len(candidates), [0] * len(candidates)
+    with one_thread(), tqdm(total=ROUNDS * len(candidates), desc="timing", mininterval=1) as bar:
+        for _ in range(ROUNDS):
+            for number, candidate in enumerate(candidates):
+                begun = time.perf_counter()
+                encodings = candidate.tokenizer.encode_batch_fast(lines, add_special_tokens=False)
+                seconds[number] = min(seconds[number], time.perf_counter() - begun)
+                tokens[number] = sum(len(encoding.ids) for encoding in encodings)
+                bar.update()
+    size = sum(len(line.encode()) for line in lines) / 1e6
+    return [
+        {"tokens_per_second": count / one, "megabytes_per_second": size / one, "speed_ratio": seconds[0] / one}
+        for count, one in zip(tokens, seconds, strict=True)
+    ]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, `tokenizers` uses no other thread."""
+    before = os.environ.get(SWITCH)
+    os.environ[SWITCH] = "false"
+    try:
+        yield
+    finally:
+        os.environ.pop(SWITCH) if before is None else os.environ.update({SWITCH: before})

@@ -1,0 +1,143 @@
+"""What a model asks of its task, which sizes it may have, and what it takes from a shorter training."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from model_helpers import SHAPE, dictionary, electra_model
+
+from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
+from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
+from alibert_fairseq.models.config import encoder_size
+from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+from alibert_fairseq.optim.layer_decay import depth_of
+from alibert_fairseq.tasks.segment_pairs import SegmentPairsTask
+
+
+def task(segment_types=1, sentence_objective=None, length=32, replaces_tokens=False):
+    """A task as build_model sees it."""
+    return SimpleNamespace(
+        segment_types=segment_types, sentence_objective=sentence_objective, source_dictionary=dictionary(),
+        max_positions=lambda: length, replaces_tokens=replaces_tokens,
+    )  # fmt: skip
+
+
+def refusal(model_class, cfg, **of_task) -> str:
+    with pytest.raises(SystemExit, match="^error: ") as refused:
+        model_class.build_model(cfg, task(**of_task))
+    return str(refused.value)
+
+
+def test_what_does_not_fit_is_refused_in_one_sentence():
+    pairs = {"segment_types": 2, "sentence_objective": "nsp"}
+    assert "give --segments 2" in refusal(AliBertModel, AliBertConfig(**SHAPE), **pairs)
+    assert "no sentence head" in refusal(AliBertModel, AliBertConfig(**SHAPE, segments=2), **pairs)
+    assert "--tokens-per-sample 65" in refusal(AliBertModel, AliBertConfig(**SHAPE), length=65)
+    assert "RobertaForMaskedLM" in refusal(AliBertModel, AliBertConfig(**SHAPE, embedding_dim=16))
+    assert "BertForPreTraining" in refusal(SegmentBertModel, SegmentBertConfig(**SHAPE, embedding_dim=16))
+    assert "narrower" in refusal(AlbertModel, AlbertConfig(**SHAPE))
+    assert "cannot share" in refusal(AliBertModel, AliBertConfig(**SHAPE, layer_groups=3))
+    assert "number of heads of an encoder must be 1" in refusal(
+        AliBertModel, AliBertConfig(**SHAPE | {"encoder_attention_heads": 0})
+    )
+    assert "--embedding-sharing none" in refusal(
+        ElectraModel, ElectraConfig(**SHAPE, generator_embedding_dim=16), replaces_tokens=True
+    )
+    assert "--task electra" in refusal(ElectraModel, ElectraConfig(**SHAPE))
+    assert "--arch electra_*" in refusal(AliBertModel, AliBertConfig(**SHAPE), replaces_tokens=True)
+
+
+TOO_FEW = {
+    "encoder_layers": 0, "encoder_embed_dim": 0, "encoder_ffn_embed_dim": 0, "encoder_attention_heads": 0,
+    "embedding_dim": -1, "segments": -1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", TOO_FEW)
+def test_an_encoder_has_one_or_more_of_everything_but_segments(option):
+    with pytest.raises(ValueError, match=f" of an encoder must be .* or more, not {TOO_FEW[option]}$"):
+        encoder_size(AliBertConfig(**SHAPE | {"embedding_dim": 8, option: TOO_FEW[option]}), dictionary())
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [("generator_temperature", (0.0, -1.0, float("nan"))), ("generator_width_fraction", (0.0, -0.5, 1.5))],
+)
+def test_what_a_generator_cannot_have_is_refused(option, values):
+    for value in values:
+        with pytest.raises(ValueError, match=f"^--{option.replace('_', '-')} {value} is not .*; leave it out for "):
+            ElectraModel(ElectraConfig(**SHAPE, **{option: value}), dictionary())
+    ElectraModel(ElectraConfig(**SHAPE, **{option: 1.0}), dictionary())
+
+
+def segment_bert(objective=None) -> SegmentBertModel:
+    cfg = SegmentBertConfig(**SHAPE, segments=2)
+    return SegmentBertModel.build_model(cfg, task(segment_types=2, sentence_objective=objective))
+
+
+def test_a_sentence_head_comes_and_goes_with_its_objective(caplog):
+    """Published ALBERTs have no head; masked language modelling alone would leave an old one to rot."""
+    words, pairs = segment_bert(), segment_bert("nsp")
+    assert words.state_dict().keys() < pairs.state_dict().keys()
+    begun = {name: weight.clone() for name, weight in pairs.encoder.sentence_head.state_dict().items()}
+    with caplog.at_level("INFO", "alibert_fairseq"):
+        pairs.load_state_dict(words.state_dict())
+        assert "begins with random weights" in caplog.text
+        words.load_state_dict(segment_bert("nsp").state_dict())
+        assert "is left out" in caplog.text
+    assert all(torch.equal(weight, begun[name]) for name, weight in pairs.encoder.sentence_head.state_dict().items())
+
+
+def test_a_task_names_its_criterion():
+    cfg = SimpleNamespace(_name="alibert_mlm")
+    with pytest.raises(SystemExit, match="^error: --criterion alibert_mlm is not for this task; give segment_pairs.$"):
+        SegmentPairsTask.build_criterion(object.__new__(SegmentPairsTask), cfg)
+
+
+def test_positions_of_a_shorter_training_are_carried_over():
+    short = electra_model(seed=1)
+    longer = ElectraModel(
+        ElectraConfig(**SHAPE | {"max_positions": 100}, embedding_dim=16, generator_width_fraction=0.5), dictionary()
+    )
+    fresh = longer.discriminator.sentence_encoder.embed_positions.weight.detach().clone()
+    longer.load_state_dict(short.state_dict())
+    table = longer.discriminator.sentence_encoder.embed_positions.weight
+    old = short.discriminator.sentence_encoder.embed_positions.weight
+    assert len(old) == 66 and len(table) == 102
+    assert torch.equal(table[:66], old) and torch.equal(table[66:], fresh[66:]) and fresh[66:].any()
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        electra_model().load_state_dict(longer.state_dict())
+
+
+def test_a_disentangled_table_starts_as_the_generators_and_is_exported_whole():
+    model = electra_model(embedding_sharing="gradient_disentangled")
+    words = "sentence_encoder.embed_tokens"
+    assert not model.state_dict()[f"discriminator.{words}.difference"].any()
+    with torch.no_grad():
+        model.discriminator.sentence_encoder.embed_tokens.difference.add_(0.5)
+    weights = model.weights()
+    assert torch.allclose(weights[f"discriminator.{words}.weight"], weights[f"generator.{words}.weight"] + 0.5)
+    assert f"discriminator.{words}.difference" not in weights
+
+
+def test_generators_that_differ_in_more_than_a_fraction():
+    model = electra_model(generator_layers=1, generator_embed_dim=24, generator_attention_heads=3)
+    size = model.generator.sentence_encoder.size
+    assert (size.layers, size.width, size.heads, size.ffn_width) == (1, 24, 3, 32)
+    assert model.discriminator.sentence_encoder.size.layers == 2
+
+
+@pytest.mark.parametrize("groups", [None, 1])
+def test_every_parameter_says_how_deep_it_lies(groups):
+    cfg = AlbertConfig(**SHAPE, segments=2, embedding_dim=16, layer_groups=groups)
+    model = AlbertModel.build_model(cfg, task(segment_types=2, sentence_objective="sop"))
+    layers = {"layers.0": 1} if groups else {"layers.0": 2, "layers.1": 1}
+    embeddings = ("embed_tokens", "embed_positions", "embed_segments", "layernorm_embedding", "embed_project")
+    depths = layers | dict.fromkeys(embeddings, 3)
+    seen = set()
+    for name, p in model.named_parameters():
+        inside = name.removeprefix("encoder.sentence_encoder.")
+        part = next((part for part in depths if inside.startswith(f"{part}.")), None)
+        assert depth_of(p) == depths.get(part) and (part or "_head." in inside), name
+        seen.add(part)
+    assert seen == {*depths, None}

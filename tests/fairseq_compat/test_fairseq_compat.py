@@ -1,0 +1,241 @@
+"""The import hook and the repairs, one by one; tests/fairseq_compat/test_fairseq_compat_runs.py trains with them."""
+
+import argparse
+import dataclasses
+import importlib
+import pickle
+import pkgutil
+import shutil
+import subprocess
+import sys
+import zipfile
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+from damaged_files import Stranger
+
+from fairseq_compat import repairs
+from fairseq_compat.__main__ import lines
+from fairseq_compat.checkpoints import loading
+from fairseq_compat.imports import antlr_typing, dataclass_defaults, hydra_plugins
+from fairseq_compat.refusal import Refusal
+
+
+def fresh(code: str) -> str:
+    """What a new Python prints."""
+    return subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True).stdout.strip()
+
+
+# The hook.
+
+
+def test_a_python_without_fairseq_loads_nothing_of_ours():
+    """The price of the hook is its own line: no module of ours, no file read but the .pth."""
+    code = """
+import sys
+import json, dataclasses, importlib.metadata
+print([name for name in sys.modules if name.startswith(("fairseq", "hydra"))])
+print([getattr(finder, "__name__", "") for finder in sys.meta_path].count("WaitingFinder"))
+"""
+    assert fresh(code).splitlines() == ["[]", "1"]
+
+
+def started_with(hook) -> str:
+    """Code that runs this hook in the place of the installed one, as the start of Python does."""
+    return f"""
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "WaitingFinder"]
+before = set(sys.modules)
+exec(open({str(hook)!r}).read(), {{"__name__": "fairseq_compat.import_hook"}})
+"""
+
+
+@pytest.fixture
+def hook(repository):
+    return repository / "fairseq_compat" / "import_hook.py"
+
+
+def test_the_hook_itself_loads_nothing(hook):
+    code = "print(set(sys.modules) - before, sys.meta_path[0].__name__)"
+    assert fresh(started_with(hook) + code) == "set() WaitingFinder"
+
+
+def test_importing_fairseq_leaves_other_packages_as_they_were():
+    code = """
+import dataclasses, pkgutil, typing, numpy, torch
+before = dataclasses._get_field, pkgutil.walk_packages, torch.load, "typing.io" in __import__("sys").modules
+safe = set(torch.serialization.get_safe_globals())
+import fairseq.checkpoint_utils, fairseq.options, hydra.core.plugins
+after = dataclasses._get_field, pkgutil.walk_packages, torch.load, "typing.io" in __import__("sys").modules
+assert set(torch.serialization.get_safe_globals()) == safe
+print(before[:3] == after[:3], hasattr(numpy, "compat"), type(fairseq.checkpoint_utils.__loader__).__name__)
+"""
+    assert fresh(code) == "True False SourceFileLoader"
+
+
+def test_the_hook_stays_before_a_finder_that_claims_hydra(hook):
+    """pytest puts such a finder first, looks for distributions, then imports hydra's test plugin."""
+    code = """
+from importlib.machinery import PathFinder
+class Greedy:
+    find_spec = staticmethod(lambda name, path=None, target=None: PathFinder.find_spec(name, path))
+sys.meta_path.insert(0, Greedy)
+import importlib.metadata
+list(importlib.metadata.distributions(name="hydra-core"))
+import hydra.conf
+print(sys.meta_path.index(Greedy))
+"""
+    assert fresh(started_with(hook) + code) == "1"
+
+
+@pytest.mark.parametrize("kind", ["build_wheel", "build_editable"])
+def test_both_kinds_of_install_carry_the_hook(kind, repository, tmp_path):
+    """Built from a copy, with the setuptools that is here."""
+    pytest.importorskip("setuptools", minversion="70.1", reason="building needs setuptools >= 70.1")
+    for name in ("setup.py", "pyproject.toml"):
+        shutil.copy(repository / name, tmp_path)
+    for name in ("fairseq_compat", "preprocess", "alibert_fairseq", "downstream"):
+        shutil.copytree(repository / name, tmp_path / name)
+    code = f"import setuptools.build_meta as build; build.{kind}('out')"
+    (tmp_path / "out").mkdir()
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
+    (wheel,) = (tmp_path / "out").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        record = archive.read(next(name for name in names if name.endswith("RECORD"))).decode()
+        (tmp_path / "hook.pth").write_bytes(archive.read("fairseq_compat.pth"))
+    assert "fairseq_compat.pth,sha256=" in record
+    assert [name for name in names if name.endswith("_finder.py")] == []  # setuptools' own hook is slow to start
+    code = (
+        f"import sys; del sys.meta_path[0]; exec(open({str(tmp_path / 'hook.pth')!r}).read()); print(sys.meta_path[0])"
+    )
+    assert fresh(code) == "<class 'fairseq_compat.import_hook.WaitingFinder'>"
+
+
+# The repairs.
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 accepts such defaults")
+def test_only_classes_of_fairseq_and_hydra_may_be_defaults():
+    def outer(owner: str, owner_of_default: str):
+        inner = dataclasses.dataclass(type("Inner", (), {"__module__": owner_of_default, "__annotations__": {}}))
+        names = {"__module__": owner, "__annotations__": {"inner": inner}, "inner": dataclasses.field(default=inner())}
+        return dataclasses.dataclass(type("Outer", (), names))
+
+    with dataclass_defaults.hashable_while_imported(None):
+        assert outer("fairseq.here", "fairseq.there").__dataclass_fields__["inner"]
+        for owners in (("fairseq.here", "elsewhere"), ("elsewhere", "fairseq.there"), ("elsewhere", "elsewhere")):
+            with pytest.raises(ValueError, match="mutable default"):
+                outer(*owners)
+    with pytest.raises(ValueError, match="mutable default"):
+        outer("fairseq.here", "fairseq.there")
+
+
+def test_hydra_finds_modules_with_finders_of_today():
+    module = ModuleType("like_hydra_core_plugins")
+    module.pkgutil = pkgutil
+    with hydra_plugins.find_by_spec(module):
+        assert module.pkgutil is pkgutil
+    package = importlib.import_module("json")
+    loaders = {
+        name: finder.find_module(name) for finder, name, _ in module.pkgutil.walk_packages(package.__path__, "json.")
+    }
+    assert loaders["json.tool"].load_module("json.tool").main  # one that nothing else has loaded
+    assert module.pkgutil.iter_modules is pkgutil.iter_modules
+
+
+def test_antlr_finds_typing_io(monkeypatch):
+    monkeypatch.delitem(sys.modules, antlr_typing.NAME, raising=False)
+    with antlr_typing.typing_io_while_imported(None):
+        with antlr_typing.typing_io_while_imported(None):  # imports nest
+            pass
+        assert importlib.import_module(antlr_typing.NAME).TextIO
+    assert antlr_typing.NAME not in sys.modules
+
+
+def test_numpy_names_are_back_for_fairseq_only():
+    from fairseq.data import TokenBlockDataset, data_utils
+
+    blocks = TokenBlockDataset([torch.tensor([4, 5, 2])], np.array([3]), block_size=8, pad=1, eos=2, break_mode="eos")
+    assert blocks[0].tolist() == [4, 5, 2]
+    assert data_utils.np.int is int and not hasattr(np, "int")
+
+
+def load_checkpoint(path):
+    from fairseq import checkpoint_utils
+
+    return checkpoint_utils.load_checkpoint_to_cpu(str(path))
+
+
+def test_what_fairseq_saves_is_loaded(tmp_path):
+    """The options of a model without a dataclass are a Namespace; a real checkpoint is loaded in the runs."""
+    torch.save({"cfg": {"model": argparse.Namespace(arch="x")}, "model": {"weight": torch.ones(2)}}, tmp_path / "c.pt")
+    before = set(torch.serialization.get_safe_globals())
+    with open(tmp_path / "c.pt", "rb") as file:
+        assert loading.load(file, map_location="cpu")["cfg"]["model"].arch == "x"
+    assert set(torch.serialization.get_safe_globals()) == before
+
+
+@pytest.mark.parametrize("save", [torch.save, lambda thing, path: path.write_bytes(pickle.dumps(thing, protocol=2))])
+def test_a_foreign_pickle_is_refused_and_not_run(save, tmp_path):
+    path, trace = tmp_path / "checkpoint.pt", tmp_path / "was_here"
+    save({"model": {"weight": Stranger(trace)}}, path)
+    with pytest.raises(Refusal) as refusal:
+        load_checkpoint(path)
+    assert str(path) in str(refusal.value) and "open" in str(refusal.value) and "\n" not in str(refusal.value)
+    assert not trace.exists()
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    path = tmp_path / "checkpoint.pt"
+    torch.save({"model": {"weight": torch.ones(1000)}}, path)
+    whole = path.read_bytes()
+    for damaged in (whole[:2000], b"", b"not a checkpoint"):
+        path.write_bytes(damaged)
+        with pytest.raises(Refusal, match="not a whole checkpoint") as refusal:
+            load_checkpoint(path)
+        assert "\n" not in str(refusal.value)
+
+
+def test_a_refusal_leaves_the_allow_list_as_it_was(tmp_path):
+    before = set(torch.serialization.get_safe_globals())
+    (tmp_path / "empty.pt").touch()
+    with pytest.raises(Refusal), open(tmp_path / "empty.pt", "rb") as file:
+        loading.load(file)
+    assert set(torch.serialization.get_safe_globals()) == before
+
+
+def test_what_another_rank_sent_is_opened():
+    """The message of `broadcast_object`: a configuration and place holders for tensors."""
+    import io
+
+    from fairseq.dataclass.configs import CommonConfig
+    from fairseq.distributed import utils
+
+    buffer = io.BytesIO()
+    torch.save({"cfg": CommonConfig(seed=5), "tensor": utils._TensorPlaceholder(0)}, buffer)
+    buffer.seek(0)
+    assert utils.torch.load(buffer, map_location="cpu")["cfg"].seed == 5
+    buffer.seek(0)
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(buffer, weights_only=True)
+
+
+# The report.
+
+
+def test_the_report_names_every_repair_and_limit():
+    report = lines()
+    assert "found: the import hook is active" in report
+    assert all("\n" not in line for line in report)
+    assert len([line for line in report if line.startswith(("repaired: ", "not needed: "))]) == len(repairs.REPAIRS)
+    assert len([line for line in report if line.startswith("cannot repair: ")]) == len(repairs.LIMITS)
+
+
+def test_the_report_says_when_a_release_is_not_the_one_repaired(monkeypatch):
+    monkeypatch.setattr(repairs, "installed", lambda name: {"fairseq": "0.13.0"}.get(name))
+    states = {repair.state() for repair in repairs.REPAIRS if repair.distribution == "fairseq"}
+    assert "repaired" not in states and "cannot repair" in states
+    assert {repair.state() for repair in repairs.REPAIRS if repair.distribution == "hydra-core"} == {"not installed"}

@@ -1,0 +1,47 @@
+"""What test_load.py runs in one process with the other major version of transformers: loading, and reading what either
+version wrote.
+
+    python -m other_transformers PUBLISHED LOADED OUTPUT FAMILY...
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from published_models import sentencepiece_model
+from text_helpers import sample_lines
+from transformers import AutoTokenizer
+
+from alibert_common.files import InputError
+from alibert_fairseq.hf.load import load
+
+
+def ids(folder: Path) -> list[list[int]]:
+    """AutoTokenizer's, of the sample."""
+    return AutoTokenizer.from_pretrained(folder)(sample_lines())["input_ids"]
+
+
+def main(published: Path, loaded: Path, output: Path, families: list[str]) -> None:
+    for family in families:
+        load(published / family, output / family)
+        assert ids(published / family) == ids(loaded / family) == ids(output / family), family
+    for family in families[:2]:
+        load(published / family, output / "more" / family, add_tokens=output / "words.txt")
+    load(_with_the_model_alone(published / "drbert", output / "published"), output / "drbert")
+    try:
+        load(published / "untied", output / "untied")
+    except InputError as refused:
+        assert "its table of output words differs" in str(refused)
+    else:
+        raise AssertionError("a model whose words are not tied was loaded")
+
+
+def _with_the_model_alone(folder: Path, copy: Path) -> Path:
+    shutil.copytree(folder, copy)
+    (copy / "tokenizer.json").unlink()
+    (copy / "sentencepiece.bpe.model").write_bytes(sentencepiece_model("bpe"))
+    return copy
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:4]), sys.argv[4:])

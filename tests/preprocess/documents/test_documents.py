@@ -1,0 +1,115 @@
+"""Documents are read as they were written, and what cannot be read is named by file, line and byte."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alibert_common.files import InputError
+from preprocess.documents.document import OTHER_FORMS, Document, Size, read_documents, write_document
+from preprocess.readers import FORMATS
+
+
+def read(path, content):
+    path.write_bytes(content)
+    return [document.lines for document in read_documents([path])]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a\nb\n\nc\n", "a\r\nb\r\n\r\nc\r\n", "a\nb\n\n\n \t\nc", "\n\na\nb\n\nc\n\n\n", "\ufeffa\nb\n\nc\n"],
+    ids=["plain", "CRLF", "no last newline", "empty lines at both ends", "byte order mark"],
+)
+def test_empty_lines_stand_between_documents(tmp_path, content):
+    assert read(tmp_path / "in.txt", content.encode()) == [["a", "b"], ["c"]]
+
+
+def test_only_line_ends_end_a_line(tmp_path):
+    line = "a\x0cb\u2028c\x85d\re\x1cf"
+    assert read(tmp_path / "in.txt", f"{line}\nzwei\n".encode()) == [[line, "zwei"]]
+
+
+def test_documents_of_plain_text_are_numbered(tmp_path):
+    (tmp_path / "notes.txt").write_text("a\n\nb\n\nc")
+    documents = list(read_documents([tmp_path / "notes.txt"]))
+    assert [(document.id, document.source) for document in documents] == [
+        ("notes-1", "notes"), ("notes-2", "notes"), ("notes-3", "notes"),
+    ]  # fmt: skip
+
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1).filter(str.strip)
+
+
+metadata_of = st.dictionaries(st.just("mesh"), words)
+
+
+@given(st.text(st.characters(codec="utf-8")), words, st.lists(words, min_size=1), st.just("") | words, metadata_of)
+def test_what_is_written_is_read(tmp_path_factory, name, source, lines, date, metadata):
+    document = Document(name, source, lines, "CC BY 4.0", date, metadata)
+    path = tmp_path_factory.getbasetemp() / "written.jsonl"
+    with open(path, "w", encoding="utf-8", newline="\n") as handle:
+        write_document(handle, document)
+        write_document(handle, document)
+    assert list(read_documents([path])) == [document, document]
+
+
+def test_a_carriage_return_of_json_ends_a_line_only_before_a_newline(tmp_path):
+    content = b'{"id": 7, "source": "s", "text": "un\\r\\n\\r\\ndeux\\rtrois"}\n\n'
+    assert read(tmp_path / "in.jsonl", content) == [["un", "deux\rtrois"]]
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.jsonl"])
+def test_bytes_that_are_not_utf8_are_named(tmp_path, name):
+    good = '{"id": "1", "source": "s", "text": "été"}\n' if name.endswith("jsonl") else "été\n"
+    with pytest.raises(InputError, match=rf"{name}, line 2, byte 3: not UTF-8 \(byte 0xe9\)"):
+        read(tmp_path / name, good.encode() + b"t\xc3\xe9t\xe9\n".replace(b"\xc3", b"h"))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "pas du JSON",
+        "[]",
+        '{"id": "1", "source": "s"}',
+        '{"id": "1", "text": "a"}',
+        '{"id": "1", "source": "s", "text": 5}',
+        '{"id": "1", "source": "s", "text": "\\ud800"}',
+    ],
+)
+def test_a_line_that_is_no_document_is_named(tmp_path, record):
+    with pytest.raises(InputError, match=r"in.jsonl, line 3: not a document"):
+        read(tmp_path / "in.jsonl", b'{"id": "0", "source": "s", "text": "a"}\n\n' + record.encode() + b"\n")
+
+
+@pytest.mark.parametrize("name, content", [("in.txt", b" \n\n"), ("in.txt", b""), ("in.jsonl", b"\n")])
+def test_a_file_without_a_document_is_refused(tmp_path, name, content):
+    with pytest.raises(InputError, match=f"{name}: no document in this file"):
+        read(tmp_path / name, content)
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.CSV", "in.html.gz", "in.ndjson"])
+def test_a_file_of_another_form_is_not_taken_for_plain_text(tmp_path, name):
+    (tmp_path / name).write_text("id;texte\n1;Une toux\n")
+    with pytest.raises(InputError, match=rf"{name}: its ending says that it is not plain text; .*preprocess\.ingest"):
+        list(read_documents([tmp_path / name]))
+
+
+def test_the_other_forms_are_those_that_ingest_reads():
+    assert {suffix for one in FORMATS.values() for suffix in one.suffixes} == OTHER_FORMS | {".txt", ".jsonl"}
+
+
+def test_the_ending_may_have_capitals(tmp_path):
+    assert read(tmp_path / "IN.JSONL", b'{"id": 7, "source": "s", "text": "un"}\n') == [["un"]]
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="absent.txt: no such file"):
+        list(read_documents([tmp_path / "absent.txt"]))
+
+
+def test_size_counts_what_the_file_holds():
+    size = Size()
+    for document in (Document("1", "s", ["Âge : 54 ans", "fièvre"]), Document("2", "s", ["a"])):
+        size.add(document)
+    text = "Âge : 54 ans\nfièvre\na\n"
+    assert size == Size(documents=2, lines=3, words=6, bytes=len(text.encode()))
+    assert str(size) == "2 documents, 3 lines, 6 words, 24 bytes"

@@ -1,0 +1,188 @@
+"""Validation never meets training, weights are written down, the seed decides, and shards change nothing."""
+
+import json
+
+import pytest
+from corpus_helpers import one_sentence, run, write_shards
+
+from alibert_common.executors.base import Engine
+from alibert_common.files import InputError
+from preprocess.clean import Cleaning, clean
+from preprocess.documents.document import Document, read_documents, write_document
+from preprocess.mix import Weighing, mix
+from preprocess.mixing.mix_file import read_mix
+from preprocess.mixing.plot import draw_mix
+
+PLAIN = Weighing()
+
+
+def write(path, count, source):
+    with open(path, "w", encoding="utf-8") as handle:
+        for number in range(count):
+            write_document(handle, Document(str(number), source, [f"Texte {number} de {source}.", "Fin."], "CC0"))
+    return path
+
+
+def mixed(tmp_path, counts, weighing=PLAIN, share=0.1, seed=1, output="out"):
+    """({source: training texts}, validation texts, manifest)"""
+    files = [write(tmp_path / f"{source}.jsonl", count, source) for source, count in counts.items()]
+    manifest = mix(files, tmp_path / output, weighing, share, seed, Engine())
+    train = {path.name: texts(path) for path in (tmp_path / output / "train").iterdir()}
+    valid = tmp_path / output / "valid"
+    return train, texts(valid) if valid.exists() else [], manifest
+
+
+def texts(directory):
+    return [document.text for document in read_documents([directory])]
+
+
+def test_every_document_is_written_once(tmp_path):
+    train, valid, manifest = mixed(tmp_path, {"noyau": 400, "reste": 200})
+    for source, count in (("noyau", 400), ("reste", 200)):
+        held_out = [text for text in valid if source in text]
+        assert sorted([*train[source], *held_out]) == sorted(f"Texte {n} de {source}.\nFin." for n in range(count))
+        assert abs(len(held_out) - 0.1 * count) < 25  # four deviations
+        corpus = manifest["corpora"][source]
+        assert corpus["train"]["documents"] == len(train[source]) and corpus["valid"]["documents"] == len(held_out)
+
+
+@pytest.mark.parametrize(
+    ("weighing", "weights"),
+    [
+        (PLAIN, {"noyau": 1, "reste": 1, "roman": 1}),
+        (Weighing(weights="roman=0.5,noyau=10,reste=1"), {"noyau": 10, "reste": 1, "roman": 0.5}),
+        (Weighing(core="noyau"), {"noyau": 6, "reste": 1, "roman": 1}),
+        (Weighing(core="reste,roman"), {"noyau": 6, "reste": 1, "roman": 1}),
+        (Weighing(alpha=0.0), {"noyau": 4, "reste": 1, "roman": 2}),
+        (Weighing(alpha=0.5), {"noyau": 2, "reste": 1, "roman": 2**0.5}),
+    ],
+)
+def test_the_weights_that_are_asked_for_are_written(tmp_path, weighing, weights):
+    """Sizes 1, 4 and 2."""
+    counts = {"noyau": 100, "reste": 400, "roman": 200}
+    _, _, manifest = mixed(tmp_path, counts, weighing, share=0.0)
+    written = read_mix(tmp_path / "out")
+    assert list(written) == list(counts)
+    assert written == pytest.approx(weights, rel=0.05)  # by bytes: some numbers have a digit more
+    sizes = {name: corpus["train"]["bytes"] for name, corpus in manifest["corpora"].items()}
+    if weighing.core == "noyau":
+        assert written["noyau"] * sizes["noyau"] == pytest.approx(sizes["reste"] + sizes["roman"])
+
+
+@pytest.mark.parametrize(
+    ("weighing", "sentence"),
+    [
+        (Weighing(core="coeur"), "--core names coeur; the documents are of noyau, roman"),
+        (Weighing(weights="noyau=2"), "--weights leaves out roman"),
+        (Weighing(weights="noyau=2,romans=1"), "--weights names romans"),
+    ],
+)
+def test_a_name_that_is_no_corpus_is_refused(tmp_path, weighing, sentence):
+    with pytest.raises(InputError, match=sentence):
+        mixed(tmp_path, {"noyau": 10, "roman": 10}, weighing, share=0.0)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("weighing", [Weighing(core="coeur"), Weighing(weights="noyau=2,romans=1")])
+def test_a_name_that_the_manifests_tell_is_none_is_refused_before_anything_is_read(tmp_path, weighing, monkeypatch):
+    write(tmp_path / "noyau.jsonl", 5, "noyau")
+    clean([tmp_path / "noyau.jsonl"], tmp_path / "clean", Cleaning(min_words=0))
+    monkeypatch.setattr("preprocess.mix.read_documents", None)
+    with pytest.raises(InputError, match="the documents are of noyau."):
+        mix([tmp_path / "clean"], tmp_path / "out", weighing, 0.0, 1, Engine())
+
+
+def test_no_text_is_on_both_sides_even_under_another_source(tmp_path):
+    names = [f"Texte {number}." for number in range(300)]
+    for name in ("a", "b"):
+        with open(tmp_path / f"{name}.jsonl", "w", encoding="utf-8") as handle:
+            for text in names[: 300 if name == "a" else 3]:  # b alone would have chosen its own document for validation
+                write_document(handle, Document(name + text, name, [text]))
+    for seed in range(5):
+        mix([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out", PLAIN, 0.05, seed, Engine())
+        train = {text for path in (tmp_path / "out" / "train").iterdir() for text in texts(path)}
+        valid = set(texts(tmp_path / "out" / "valid"))
+        assert not train & valid and len(train | valid) == 300 and 1 < len(valid) < 40
+
+
+def test_the_seed_decides(tmp_path):
+    outputs = {}
+    for run_number, seed in enumerate((1, 1, 2)):
+        train, valid, _ = mixed(tmp_path, {"noyau": 100}, seed=seed, output=f"out{run_number}")
+        assert outputs.setdefault(seed, (train, valid)) == (train, valid)
+    assert outputs[1] != outputs[2]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_shards_change_nothing_but_where_the_documents_lie(tmp_path, workers):
+    """Corpora divided among shards, shards among corpora; one small corpus for which a text must be chosen."""
+    documents = [Document(f"{n}", "petit" if n in (7, 40) else f"s{n % 2}", [f"Texte {n}."]) for n in range(60)]
+    found = []
+    for size in (15, 60):
+        mix(
+            [write_shards(tmp_path / f"shards of {size}", documents, size)],
+            tmp_path / "out",
+            PLAIN,
+            0.04,
+            3,
+            Engine(workers),
+        )
+        train = {path.name: texts(path) for path in (tmp_path / "out" / "train").iterdir()}
+        found.append((train, texts(tmp_path / "out" / "valid")))
+        assert list(read_mix(tmp_path / "out")) == ["s0", "s1", "petit"]
+    assert found[0] == found[1]
+    assert len(found[0][0]["petit"]) == 1 and sum(map(len, found[0][0].values())) + len(found[0][1]) == 60
+
+
+def test_the_picture_shows_each_corpus_by_its_bytes_and_weight(tmp_path):
+    corpora = {"cœur": 20, "roman": 300}
+    _, _, manifest = mixed(tmp_path, corpora, Weighing(core="cœur"), seed=4)
+    sizes = [(name, one["train"]["bytes"], one["weight"]) for name, one in manifest["corpora"].items()]
+    draw_mix(sizes, 4, tmp_path / "expected.png")
+    assert (tmp_path / "out" / "mix.png").read_bytes() == (tmp_path / "expected.png").read_bytes()
+    draw_mix([(name, size, 1.0) for name, size, _ in sizes], 4, tmp_path / "other.png")
+    assert (tmp_path / "other.png").read_bytes() != (tmp_path / "expected.png").read_bytes()
+    mixed(tmp_path, {"roman": 300}, output="one")
+    assert not (tmp_path / "one" / "mix.png").exists()
+
+
+def test_a_small_corpus_still_gives_validation_a_document(tmp_path):
+    train, valid, _ = mixed(tmp_path, {"petit": 5}, share=0.0001)
+    assert len(train["petit"]) == 4 and len(valid) == 1
+
+
+def test_a_single_document_is_refused_unless_nothing_is_to_be_set_apart(tmp_path):
+    with pytest.raises(InputError, match="a single document, and none can be set apart for validation"):
+        mixed(tmp_path, {"un": 1}, share=0.0001)
+    assert not (tmp_path / "out").exists()
+    assert mixed(tmp_path, {"un": 1}, share=0.0)[0] == {"un": ["Texte 0 de un.\nFin."]}
+
+
+def test_nothing_left_to_train_on_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no document is left to train on"):
+        mixed(tmp_path, {"a": 1}, share=0.999999)
+
+
+def test_a_source_that_cannot_name_a_corpus_is_refused(tmp_path):
+    with open(tmp_path / "a.jsonl", "w", encoding="utf-8") as handle:
+        write_document(handle, Document("1", "mon corpus", ["Un."]))
+    with pytest.raises(InputError, match="'mon corpus' cannot name a corpus"):
+        mix([tmp_path / "a.jsonl"], tmp_path / "out", PLAIN, 0.0, 1, Engine())
+
+
+def test_the_command(tmp_path):
+    core = write(tmp_path / "coeur.jsonl", 50, "cœur")
+    other = write(tmp_path / "autre.jsonl", 100, "autre")
+    words = ("--output", tmp_path / "out", "--valid", "0.1", "--seed", "3", "--core", "cœur")
+    result = run("preprocess.mix", core, other, *words)
+    assert result.returncode == 0, result.stderr
+    assert "50.0% of the mix" in result.stdout and "(seed 3)" in result.stdout
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["seed"] == 3 and manifest["inputs"][0]["bytes"] == core.stat().st_size
+    both = run("preprocess.mix", core, *words, "--alpha", "0.5")
+    assert both.returncode == 2 and "not allowed with" in both.stderr
+
+
+def test_a_missing_file_is_one_sentence(tmp_path):
+    assert "no such file" in one_sentence(run("preprocess.mix", "no.jsonl", "--output", tmp_path / "out"))
+    assert list(tmp_path.iterdir()) == []

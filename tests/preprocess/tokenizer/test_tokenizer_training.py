@@ -1,0 +1,400 @@
+"""What `preprocess.train_tokenizer` writes: ids, pieces, files, and what it refuses."""
+
+import json
+import resource
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from corpus_helpers import REPOSITORY, one_sentence, run
+from text_helpers import AFTER, CLINICAL, MOSES, PAPER, SIZE, same_text, sample_files, sample_lines, trained
+
+from alibert_common.executors.base import Engine
+from alibert_common.files import InputError
+from preprocess.documents.document import read_documents
+from preprocess.mix import mix
+from preprocess.mixing.reader import Corpus, read_corpora, weighed
+from preprocess.mixing.weights import Weighing
+from preprocess.tokenizer import trainers
+from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
+from preprocess.tokenizer.trainers import TRAINERS, Words, train
+from preprocess.tokenizer.training_sample import draw_lines, split_words
+from preprocess.tokenizer.vocabulary import lay_out
+from preprocess.train_tokenizer import train_tokenizer
+
+KINDS = sorted(TRAINERS)
+CASES = [
+    (PAPER, "unigram"),
+    (PAPER, "bpe"),
+    (PAPER, "wordpiece"),
+    (AFTER, "unigram"),
+    (CLINICAL, "unigram"),
+    (MOSES, "bpe"),
+]
+every_case = pytest.mark.parametrize("options,model", CASES, ids=lambda value: getattr(value, "mode", value))
+
+
+def pieces_of(directory: Path) -> list[str]:
+    lines = (directory / "dict.txt").read_text(encoding="utf-8").splitlines()
+    return [line.rsplit(" ", 1)[0] for line in lines if not line.startswith("<unused")]
+
+
+def pieces_in(tokenizer, text: str) -> list[str]:
+    return [tokenizer.id_to_token(number) for number in tokenizer.encode(text, add_special_tokens=False).ids]
+
+
+def is_sign(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
+
+
+def largest(model: str, words: Words) -> int:
+    with pytest.raises(InputError, match="the largest vocabulary that fits is") as refused:
+        train(model, words, 5000)
+    return int(str(refused.value).split("fits is ")[1].split(";")[0])
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_the_same_words_give_the_same_pieces_and_fewer_are_the_first_of_more(model):
+    """Of 400 lines, many pairs are as frequent as others."""
+    words = Words(list(split_words(sample_lines()[:400], rules_only(PAPER))))
+    first, again, fewer = (train(model, words, size).pieces for size in (1500, 1500, 1400))
+    assert first == again
+    if model != "unigram":
+        assert fewer == first[:1400]
+
+
+def test_weights_without_corpora_are_refused(tmp_path):
+    text = small_text(tmp_path)
+    with pytest.raises(InputError, match="text.txt: not a directory of preprocess.mix, so there are no corpora"):
+        train_tokenizer([text], tmp_path / "out", weighing=Weighing(core="text"))
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_the_largest_vocabulary_that_is_told_fits(model):
+    words = Words(list(split_words(sample_lines()[:400], rules_only(PAPER))))
+    size = largest(model, words)
+    assert len(train(model, words, size).pieces) == size
+    with pytest.raises(InputError, match=f"fits is {size};"):
+        train(model, words, size + 1)
+
+
+def test_forty_thousand_pieces_make_the_40008_of_the_paper():
+    vocabulary = lay_out([f"▁{number}" for number in range(40_000)])
+    assert len(vocabulary) == 40_008
+    assert vocabulary[:5] == ["<s>", "<pad>", "</s>", "<unk>", "▁0"]
+    assert vocabulary[-4:] == ["<unused0>", "<unused1>", "<unused2>", "<mask>"]
+
+
+@every_case
+def test_ids_are_laid_out_as_fairseq_wants_them(options, model):
+    tokenizer = load_tokenizer(trained(options, model))
+    size = tokenizer.get_vocab_size()
+    assert size % 8 == 0 and size >= 4 + SIZE + 1 > size - 8
+    assert [tokenizer.token_to_id(token) for token in ("<s>", "<pad>", "</s>", "<unk>", "<mask>")] == [
+        0,
+        1,
+        2,
+        3,
+        size - 1,
+    ]
+    assert len(pieces_of(trained(options, model))) == len(set(pieces_of(trained(options, model)))) == SIZE
+
+
+def test_a_letter_that_sentencepiece_leaves_out_is_a_piece_all_the_same(monkeypatch):
+    """It does so with one met once in 33 million characters: a mark that stands by itself, and once in a word."""
+    learn = trainers._our_sentencepiece
+
+    def without_bullet(sentences, size):
+        return {piece: score for piece, score in learn(sentences, size).items() if "•" not in piece}
+
+    monkeypatch.setattr(trainers, "_our_sentencepiece", without_bullet)
+    words = Words([*sample_lines()[:200], "• • •foie"])
+    trained = train("unigram", words, 600)
+    scores = dict(zip(trained.pieces, trained.scores, strict=True))
+    assert {"•", "▁•"} <= set(scores) and scores["•"] == min(scores[letter] for letter in words.letters)
+
+
+@every_case
+def test_no_piece_holds_white_space_or_a_special_token(options, model):
+    for piece in pieces_of(trained(options, model)):
+        assert piece and not any(character.isspace() for character in piece)
+        assert len(piece) <= 2 or not set("<>") & set(piece)
+
+
+@pytest.mark.parametrize("options,model", [case for case in CASES if case[0] in (PAPER, AFTER)])
+def test_no_piece_mixes_punctuation_and_letters_in_paper_mode(options, model):
+    for piece in pieces_of(trained(options, model)):
+        text = piece.removeprefix("▁").removeprefix("##")
+        assert not text or len(text) == 1 or not any(map(is_sign, text)), piece
+
+
+@pytest.mark.parametrize(
+    "options", [PAPER, AFTER, CLINICAL, MOSES], ids=lambda options: options.mode + options.punctuation
+)
+def test_unigram_never_spends_a_lone_boundary(options):
+    tokenizer = load_tokenizer(trained(options))
+    assert tokenizer.token_to_id("▁") is None
+    for letter in "aày8":
+        assert pieces_in(tokenizer, f"il {letter} dit, (voir) {letter}.").count(f"▁{letter}") == 2
+
+
+def test_nothing_that_pieces_can_spell_is_unknown():
+    tokenizer = load_tokenizer(trained())
+    letters = [piece for piece in pieces_of(trained()) if len(piece) == 1 and piece.isalpha()]
+    words = [a + piece.removeprefix("▁") for piece in pieces_of(trained()) if len(piece) > 3 for a in ("", letters[-1])]
+    assert len(words) > 1000
+    for word, encoding in zip(words, tokenizer.encode_batch(words, add_special_tokens=False), strict=True):
+        assert 3 not in encoding.ids, word
+
+
+def test_bpe_spends_no_lone_boundary_before_marks_and_frequent_letters():
+    tokens = pieces_in(load_tokenizer(trained(PAPER, "bpe")), "il y a, (voir) l'os : à 8 %.")
+    assert "▁" not in tokens
+    assert {"▁,", "▁(", "▁)", "▁'", "▁:", "▁%", "▁.", "▁y", "▁à"} <= set(tokens)
+
+
+def test_punctuation_after_gives_marks_no_boundary():
+    tokens = pieces_in(load_tokenizer(trained(AFTER)), "la fièvre (39) , puis")
+    assert {"(", ")", ","} <= set(tokens) and not {"▁(", "▁)", "▁,"} & set(tokens)
+
+
+@every_case
+def test_literal_special_tokens_in_a_text_are_ordinary_characters(options, model):
+    tokenizer = load_tokenizer(trained(options, model))
+    for literal in ("<s>", "<pad>", "</s>", "<unk>", "<mask>", "<unused0>", "[MASK]"):
+        encoding = tokenizer.encode(f"le{literal}patient {literal}", add_special_tokens=False)
+        named = {"<s>", "<pad>", "</s>", "<mask>", "<unused0>", "[MASK]"}
+        assert not named & {tokenizer.id_to_token(number) for number in encoding.ids}
+        assert len(encoding.ids) > 6
+
+
+@every_case
+def test_every_token_is_its_slice_of_the_raw_text(options, model):
+    tokenizer = load_tokenizer(trained(options, model))
+    unknown = (tokenizer.token_to_id("<unk>"), tokenizer.token_to_id("▁"))  # BPE's `▁`, before an unknown character
+    for line in [*sample_lines()[:300], "L’état\u00a0: 1\u202f000\u00a0UI «stable»…", "œ\u00adde\u200bme (39,5 °C)"]:
+        encoding = tokenizer.encode(line, add_special_tokens=False)
+        for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            piece = tokenizer.id_to_token(number)
+            assert number in unknown or same_text(tokenizer, line[start:end], piece), (line, piece, line[start:end])
+
+
+@every_case
+def test_decoding_gives_the_normalised_text(options, model):
+    tokenizer = load_tokenizer(trained(options, model))
+    normalizer = TextNormalizer(tokenizer)
+    for line in sample_lines()[:200]:
+        encoding = tokenizer.encode(line, add_special_tokens=False)
+        if 3 not in encoding.ids:
+            assert tokenizer.decode(encoding.ids) == normalizer.normalize(line)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_a_vocabulary_too_large_is_refused_with_the_largest_that_fits(model, tmp_path):
+    words = Words(["bonjour monsieur, bonsoir madame, bonjour madame et bonsoir monsieur"] * 2)
+    size = largest(model, words)
+    assert len(train(model, words, size).pieces) == size
+    with pytest.raises(InputError, match=f"fits is {size};"):
+        train(model, words, size + 1)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_a_vocabulary_too_small_for_its_characters_is_refused_with_the_smallest(model):
+    words = Words(list(split_words(sample_lines(), rules_only(PAPER))))
+    with pytest.raises(InputError, match="the characters alone need") as refused:
+        train(model, words, 50)
+    smallest = int(str(refused.value).split("need ")[1].split(" ")[0])
+    assert len(train(model, words, smallest).pieces) == smallest
+
+
+def test_frequent_words_become_pieces_although_a_space_always_follows_them():
+    text = ["le votre est la", "la votre est le"] * 50 + ["le chat", "la table", "est bien", "votre avis"]
+    words = Words(text)
+    pieces = train("unigram", words, largest("unigram", words)).pieces
+    assert {"▁le", "▁la", "▁votre", "▁est"} <= set(pieces)
+
+
+def test_characters_seen_once_and_endless_words_are_not_learned():
+    words = Words(["le pâté et le pâté", "ñ le " + "acgt" * 50, "le " + "acgt" * 50])
+    pieces = train("unigram", words, largest("unigram", words)).pieces
+    assert "â" in pieces and "ñ" not in pieces and "g" not in pieces
+
+
+def corpora():
+    return [Corpus("text", sample_files())]
+
+
+def corpus(path, lines, weight=1.0):
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return Corpus(path.stem, [path], weight)
+
+
+def test_the_sample_of_lines_is_the_seeds_and_no_larger_than_asked():
+    everything = draw_lines(corpora(), 10**6, seed=1)
+    assert everything.lines == sample_lines() and everything.read.lines == len(sample_lines())
+    some = draw_lines(corpora(), 50, seed=1)
+    assert len(some.lines) == 50 and set(some.lines) <= set(everything.lines)
+    assert some.read == everything.read
+    assert some.lines == draw_lines(corpora(), 50, seed=1).lines != draw_lines(corpora(), 50, seed=2).lines
+
+
+def test_every_line_is_as_likely_to_be_drawn_as_any_other(tmp_path):
+    text = corpus(tmp_path / "text.txt", range(10))
+    drawn = Counter(line for seed in range(2000) for line in draw_lines([text], 3, seed).lines)
+    assert len(drawn) == 10 and all(500 < count < 700 for count in drawn.values())  # 600 expected, deviation 20
+
+
+def test_lines_are_drawn_in_proportion_to_the_weight_of_their_corpus(tmp_path):
+    core, satellite = corpus(tmp_path / "a.txt", range(4), 2.5), corpus(tmp_path / "b.txt", range(4, 10))
+    drawn = Counter(line for seed in range(2000) for line in draw_lines([core, satellite], 1, seed).lines)
+    assert abs(sum(drawn[str(number)] for number in range(4)) - 1250) < 110  # 10 of 16; five deviations
+    assert all(abs(drawn[str(number)] - 312) < 90 for number in range(4))
+    everything = [line for seed in range(100) for line in draw_lines([core, satellite], 100, seed).lines]
+    counts = Counter(everything)
+    assert all(counts[str(number)] == 100 for number in range(4, 10))
+    assert all(200 < counts[str(number)] < 300 for number in range(4))
+
+
+def test_a_mix_amplifies_its_core_and_another_weighing_takes_its_place(tmp_path):
+    for name, words in (("core", "hépatite virale"), ("satellite", "chapitre suivant")):
+        lines = [f"{words} {name} numéro {n}" for n in range(40 if name == "core" else 400)]
+        (tmp_path / f"{name}.txt").write_text("\n\n".join(lines))
+    mix([tmp_path / "core.txt", tmp_path / "satellite.txt"], tmp_path / "mix", Weighing(core="core"), 0.1, 1, Engine())
+    [core, satellite] = read_corpora([tmp_path / "mix"])
+    assert satellite.weight == 1 and core.weight * core.bytes == pytest.approx(satellite.bytes)
+    lines = draw_lines([core, satellite], 10**6, 1).lines
+    assert abs(sum("core" in line for line in lines) / len(lines) - 0.5) < 0.1
+    assert not {line for line in lines} & {d.text for d in read_documents([tmp_path / "mix" / "valid"])}
+    plain = weighed([core, satellite], Weighing(alpha=1.0))
+    assert plain[0].weight == 1
+    assert weighed([core, satellite], Weighing()) == [core, satellite]
+
+
+def test_a_whole_export_in_one_line_is_cut_and_counted(tmp_path):
+    export = "Le patient va bien." + " Il tousse." * 30_000  # 330,019 characters
+    (tmp_path / "text.txt").write_text(export)
+    drawn = draw_lines([Corpus("text", [tmp_path / "text.txt"])], 10, seed=1)
+    assert len(drawn.lines) == 4 and drawn.read.lines == 1 and drawn.cuts.at_sentence_ends == 3
+    assert "".join(drawn.lines) == export
+
+
+def test_words_split_with_a_cache_are_those_of_the_whole_line():
+    lines = sample_lines()[:150]
+    for options in (PAPER, AFTER, CLINICAL, MOSES):
+        whole = TextNormalizer(rules_only(options))
+        assert list(split_words(lines, rules_only(options))) == [" ".join(whole.bare_words(line)) for line in lines]
+
+
+def test_the_files_and_the_manifest(tmp_path):
+    manifest = train_tokenizer(sample_files(), tmp_path / "out", vocab_size=SIZE, seed=7)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "dict.txt", "manifest.json", "tokenizer.json", "tokenizer_config.json",
+    ]  # fmt: skip
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == manifest
+    assert manifest["text"] == {"mode": "paper", "punctuation": "both", "cased": False}
+    assert manifest["sample"] == {"lines": len(sample_lines()), "limit": 1_000_000, "seed": 7}
+    assert len(manifest["inputs"]) == len(sample_files()) and len(manifest["inputs"][0]["sha256"]) == 64
+    assert manifest["duplicates"]["in_vocabulary"] < manifest["duplicates"]["in_vocabulary_without_rules"]
+    assert (
+        manifest["quality"]["lone_boundary_share"] == 0 and 1 < manifest["quality"]["tokens_per_white_space_word"] < 3
+    )
+    for name in ("tokenizer.json", "dict.txt"):  # the same input, the same bytes
+        assert (tmp_path / "out" / name).read_bytes() == (trained(PAPER) / name).read_bytes()
+    train_tokenizer(sample_files(), tmp_path / "again", vocab_size=SIZE, seed=7)
+    assert all(
+        path.read_bytes() == (tmp_path / "again" / path.name).read_bytes() for path in (tmp_path / "out").iterdir()
+    )
+
+
+def small_text(tmp_path: Path) -> Path:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(sample_lines()[:100]) + "\n", encoding="utf-8")
+    return text
+
+
+def test_the_same_again_does_nothing_and_prints_the_same(tmp_path):
+    text, output = small_text(tmp_path), tmp_path / "out"
+    command = ["preprocess.train_tokenizer", text, "--output", output, "--vocab-size", 200, "--no-duplicates"]
+    first, before = run(*command), (output / "tokenizer.json").stat().st_mtime_ns
+    second = run(*command)
+    assert "training unigram on" in first.stderr
+    assert second.stderr == f"{output}: there already, made from the same\n"
+    assert first.stdout == second.stdout and "tokens_per_white_space_word" in second.stdout
+    assert (output / "tokenizer.json").stat().st_mtime_ns == before
+
+
+def test_another_setting_or_text_begins_anew(tmp_path):
+    text, output = small_text(tmp_path), tmp_path / "out"
+    made, settings = [], {"vocab_size": 210, "count_duplicates": False}
+    for more in ({}, {}, {"seed": 2}, {"sample": 99}, {"options": TextOptions(cased=True)}):
+        settings |= more
+        manifest = train_tokenizer([text], output, **settings)
+        assert manifest == json.loads((output / "manifest.json").read_text(encoding="utf-8"))
+        made.append((output / "manifest.json").stat().st_mtime_ns)
+    text.write_text(text.read_text(encoding="utf-8") + "Fin.\n", encoding="utf-8")
+    train_tokenizer([text], output, **settings)
+    made.append((output / "manifest.json").stat().st_mtime_ns)
+    assert made[0] == made[1] and len(set(made)) == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text.txt"]
+
+
+def test_a_kill_leaves_nothing_in_the_way_of_the_next_run(tmp_path):
+    text, output, work = small_text(tmp_path), tmp_path / "out", tmp_path / ".out.work"
+    command = [sys.executable, "-m", "preprocess.train_tokenizer", text, "--output", output, "--vocab-size", "200"]
+    killed = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert next(line for line in killed.stderr if "training" in line)
+    killed.kill()
+    killed.communicate()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.work", "text.txt"]
+    assert sorted(path.name for path in work.rglob("*") if path.parent != work) == [".scratch", "key.json"]
+    train_tokenizer([text], output, vocab_size=200)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text.txt"]
+
+
+def test_the_counts_of_dict_txt_are_those_of_the_text(tmp_path):
+    tokenizer = load_tokenizer(trained(PAPER))
+    counts = Counter()
+    for line in sample_lines():
+        counts.update(tokenizer.encode(line, add_special_tokens=False).ids)
+    for line in (trained(PAPER) / "dict.txt").read_text(encoding="utf-8").splitlines():
+        piece, count = line.rsplit(" ", 1)
+        assert int(count) == counts[tokenizer.token_to_id(piece)], piece
+
+
+@pytest.mark.parametrize(
+    "arguments,sentence",
+    [
+        ([], "error: {text}: no document in this file"),
+        (["--mode", "clinical", "--punctuation", "after"], "--punctuation after belongs to --mode paper"),
+    ],
+)
+def test_the_command_refuses_in_one_sentence_and_writes_nothing(tmp_path, arguments, sentence):
+    text = tmp_path / "empty.txt"
+    text.write_text("\n \n")
+    result = run("preprocess.train_tokenizer", text, "--output", tmp_path / "out", *arguments)
+    assert sentence.format(text=text) in one_sentence(result)
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.txt"]
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path):
+    full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))}
+    arguments = [*sample_files(), "--output", tmp_path / "out", "--vocab-size", SIZE, "--no-duplicates"]
+    result = run("preprocess.train_tokenizer", *arguments, **full)
+    assert result.returncode == 2 and "File too large" in result.stderr and "Traceback" not in result.stderr
+    assert "no output was left half-written" in result.stderr and list(tmp_path.iterdir()) == []
+
+
+def test_a_text_without_a_word_is_refused(tmp_path):
+    (tmp_path / "marks.txt").write_text(", ; .\n")
+    with pytest.raises(InputError, match="no word to learn pieces from"):
+        train_tokenizer([tmp_path / "marks.txt"], tmp_path / "out", vocab_size=100)
+    assert not (tmp_path / "out").exists()
+
+
+def test_wordpiece_has_no_use_for_punctuation_after():
+    with pytest.raises(InputError, match="wordpiece"):
+        train_tokenizer(sample_files(), Path("never"), model="wordpiece", options=TextOptions(punctuation="after"))

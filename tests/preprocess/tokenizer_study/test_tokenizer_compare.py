@@ -1,0 +1,214 @@
+"""The figures of the tokenizer study: worked out by hand on a few words, and the same however the text is read."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from published_models import TOKENIZERS, made
+from text_helpers import CASED, MOSES, NONE, PAPER, sample_lines, trained
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+from preprocess.compare_tokenizers import by_category, overlap
+from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.normalizer import TextOptions
+from preprocess.tokenizer.quality import count_pieces
+from preprocess.tokenizer.vocabulary import Subwords, build_tokenizer
+from preprocess.tokenizer_study import measure as measuring
+from preprocess.tokenizer_study import speed
+from preprocess.tokenizer_study.candidates import Candidate
+from preprocess.tokenizer_study.measure import Counts, Meter, count, figures, measure
+from preprocess.tokenizer_study.samples import Piece, Segmentation, Term, segment, segment_term
+
+PIECES = {"▁le": -1.0, "▁patient": -2.0, "▁,": -2.0, "▁": -5.0, "t": -5.0, "oux": -3.0, "▁t": -4.0, "patient": -9.0}
+CASED_PIECES = {"▁Le": -1.0, "▁le": -1.0, "▁": -2.0, "patient": -2.0, "▁,": -3.0}
+
+
+def candidate(tokenizer, name="toy"):
+    return Candidate(name, Path(name), tokenizer)
+
+
+def unigram(pieces=PIECES, options=PAPER):
+    return build_tokenizer(options, Subwords("unigram", list(pieces), list(pieces.values())))
+
+
+def wordpiece(*pieces):
+    """BERT's: white space and marks end words; a word with anything unknown in it is unknown."""
+    vocabulary = {piece: number for number, piece in enumerate(["[PAD]", "[UNK]", "[unused1]", *pieces])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(["[PAD]", "[UNK]"])
+    return tokenizer
+
+
+def byte_level(*merges):
+    """RoBERTa's: every byte is a piece, nothing is unknown."""
+    pieces = [*sorted(pre_tokenizers.ByteLevel.alphabet()), *(left + right for left, right in merges)]
+    tokenizer = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, list(merges)))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def measured(tokenizer, text, tmp_path):
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    read, (meter,) = measure([candidate(tokenizer)], tmp_path / "text.txt")
+    return figures(meter, read)
+
+
+def counted(tokenizer, text):
+    one = candidate(tokenizer)
+    return count(one, text, one.tokenizer.encode(text, add_special_tokens=False))
+
+
+def test_figures_worked_out_by_hand(tmp_path):
+    # le | patient | , | t oux / le | ▁ <unk>: 8 tokens; 5 words of letters, of which le, patient and le are whole
+    assert measured(unigram(), "Le patient, toux\nle  xyz\n", tmp_path) == {
+        "tokens": 8,
+        "lone": 1,
+        "unknown": 1,
+        "unknown_characters": 3,
+        "words": 5,
+        "whole": 3,
+        "tokens_per_word": 8 / 5,
+        "characters_per_token": 23 / 8,  # 16 and 7, ends of lines not counted
+        "whole_word_share": 3 / 5,
+        "unknown_share": 1 / 8,
+        "unknown_character_share": 3 / 23,
+        "lone_boundary_share": 1 / 8,
+        "too_long_document_share": 0.0,
+        "vocabulary": 16,
+        "pieces": 8,
+        "pieces_used": 6,  # neither the inner t nor the inner patient
+        "twice_by_boundary": 1,
+        "twice_by_case": 0,
+        "twice_by_accents": 0,
+        "tokens_per_word_of_sources": {"text": 8 / 5},
+    }
+
+
+def test_a_word_behind_a_lone_boundary_is_whole_and_case_counts_where_it_is_kept():
+    cased = unigram(CASED_PIECES, CASED)
+    assert counted(cased, "Le patient") == Counts(tokens=3, lone=1, words=2, whole=2)
+    assert counted(cased, "LE patient") == Counts(tokens=4, lone=2, unknown=1, unknown_characters=2, words=2, whole=1)
+
+
+def test_wordpiece_by_hand(tmp_path):
+    # le | pa ##tient | , | [UNK]: the unknown stands for four characters
+    one = measured(wordpiece("le", "pa", "##tient", "tient", ",", "hors"), "Le patient, toux", tmp_path)
+    assert [one[name] for name in ("tokens", "unknown", "unknown_characters", "words", "whole")] == [5, 1, 4, 3, 1]
+    assert [one[name] for name in ("vocabulary", "pieces", "pieces_used")] == [9, 6, 4]
+    assert one["twice_by_boundary"] == 1 and one["lone"] == 0
+
+
+def test_byte_level_by_hand(tmp_path):
+    # le | Ġle | Ġ | à | © | t | à ©: the é of two bytes is two tokens of one character
+    one = measured(byte_level(("l", "e"), ("Ġ", "le")), "le le été", tmp_path)
+    assert [one[name] for name in ("tokens", "lone", "unknown", "words", "whole")] == [8, 1, 0, 3, 2]
+    assert one["twice_by_boundary"] == 1
+
+
+def test_a_word_is_cut_where_a_letter_is():
+    merges = [("Å", "ĵ"), ("Åĵ", "Ã")]  # œ and the first byte of é; the second byte is the next token
+    assert counted(byte_level(*merges), "œé") == Counts(tokens=2, words=1, whole=0)
+    assert counted(byte_level(*merges, ("ÅĵÃ", "©")), "œé") == Counts(tokens=1, words=1, whole=1)
+
+
+def test_a_word_inside_a_longer_piece_is_not_cut():
+    pieces = {"▁fièvre,": -1.0, "▁mg/kg": -1.0}
+    assert counted(unigram(pieces, NONE), "fièvre, mg/kg") == Counts(tokens=2, words=3, whole=3)
+
+
+KINDS = [*TOKENIZERS, "paper", "moses", "none"]
+
+
+def some(kind):
+    ours = {"paper": PAPER, "moses": MOSES, "none": NONE}
+    return candidate(load_tokenizer(trained(ours[kind])) if kind in ours else Tokenizer.from_str(made(kind)[0]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("cache", [500, 100_000])
+def test_words_remembered_count_as_lines_read_at_once(kind, cache, monkeypatch):
+    monkeypatch.setattr(measuring, "CACHE_PARTS", cache)
+    one, lines = some(kind), sample_lines()[:300]
+    assert len({word for line in lines for word in line.split(" ")}) > 2 * 500
+    encodings = one.tokenizer.encode_batch(lines, add_special_tokens=False)
+    expected = [count(one, line, encoding) for line, encoding in zip(lines, encodings, strict=True)]
+    meter = Meter(one)
+    assert meter.by_word == (kind not in ("byte-level", "moses", "camembert", "drbert", "albert"))
+    for start in range(0, len(lines), 20):
+        meter.add("ab"[start // 20 % 2], lines[start : start + 20])
+    meter.add("c", lines)  # a document of more parts than are remembered
+    total, whole = sum(meter.by_source[source] for source in "ab"), meter.by_source["c"]
+    assert total.tolist() == whole.tolist() == np.sum(expected, axis=0).tolist()
+    assert set(np.flatnonzero(meter.used)) == {number for encoding in encodings for number in encoding.ids}
+
+
+def test_documents_too_long_for_512_positions_and_fertility_by_source(tmp_path):
+    documents = [("a", "le " * 510), ("b", "le " * 511), ("b", "t toux"), ("a", "le")]
+    lines = [json.dumps({"id": str(n), "source": source, "text": text}) for n, (source, text) in enumerate(documents)]
+    (tmp_path / "text.jsonl").write_text("\n".join(lines))
+    text, (meter,) = measure([candidate(unigram())], tmp_path / "text.jsonl")
+    one = figures(meter, text)
+    assert one["too_long_document_share"] == 1 / 4
+    assert one["tokens_per_word_of_sources"] == {"a": 1.0, "b": 514 / 513}
+    assert text.describe()["words_of_sources"] == {"a": 511, "b": 513} and text.size.words == 1024
+
+
+def test_overlap_is_of_texts_without_signs_and_specials():
+    some = [wordpiece("le", "##tient", "pa"), unigram({"▁le": -1.0, "tient": -1.0, "▁tient": -1.0, "▁": -1.0})]
+    (own, one), (same, other) = overlap(list(map(candidate, some)))
+    assert one == same == {"common": 2, "jaccard": 2 / 3}
+    assert own == {"common": 3, "jaccard": 1.0} and other == {"common": 2, "jaccard": 1.0}
+
+
+def test_terms_and_sentences_in_pieces_that_look_alike_in_every_convention():
+    assert segment(candidate(unigram()), "Toux, xyz") == Segmentation(
+        [Piece("▁t", False), Piece("oux", False), Piece("▁,", False), Piece("▁", False), Piece("xyz", True)], False
+    )
+    cut = segment(candidate(wordpiece("pa", "##tient")), "patient toux")
+    assert cut.pieces == [Piece("▁pa", False), Piece("tient", False), Piece("toux", True)]
+    assert cut.describe() == {"pieces": ["▁pa", "tient", "toux"], "unknown": [2], "whole": False}
+    bytes_ = candidate(byte_level(("l", "e"), ("Ġ", "le")))
+    assert segment_term(bytes_, "le") == Segmentation([Piece("▁le", False)], True)  # as in running text
+    assert segment(bytes_, "le") == Segmentation([Piece("le", False)], True)
+    assert segment_term(candidate(unigram()), "le patient").whole  # no word is cut
+    whole = {text: segment(candidate(unigram()), text).whole for text in (",", ", ,", "le ☃", "☃")}
+    assert whole == {",": True, ", ,": False, "le ☃": False, "☃": False}
+
+
+def test_categories_are_means_of_their_terms():
+    a, b = Segmentation([Piece("▁le", False)], True), Segmentation([Piece("▁t", False), Piece("oux", False)], False)
+    terms = [Term("le", "x"), Term("toux", "x"), Term("la", "y")]
+    assert by_category(terms, [[a, b], [b, b], [a, b]]) == {
+        "x": {"terms": 2, "means": [(1.5, 0.5), (2.0, 0.0)]},
+        "y": {"terms": 1, "means": [(1.0, 1.0), (2.0, 0.0)]},
+        "(all)": {"terms": 3, "means": [(4 / 3, 2 / 3), (2.0, 0.0)]},
+    }
+    assert list(by_category(terms[:2], [[a], [b]])) == ["x"]
+
+
+def test_speed_is_that_of_the_fastest_round_on_one_thread(tmp_path, monkeypatch):
+    (tmp_path / "text.txt").write_text("Le patient, toux\n")
+    lasts = iter([4, 3, 2, 8, 8, 1])  # two tokenizers in turn, three rounds
+    clock = [number for seconds in lasts for number in (0, seconds)]
+    monkeypatch.setattr(speed.time, "perf_counter", lambda: clock.pop(0))
+    monkeypatch.setenv(speed.SWITCH, "true")
+    two = [candidate(unigram()), candidate(wordpiece("le", "patient", ",", "toux"))]
+    first, second = speed.speeds(two, tmp_path / "text.txt", seed=1)
+    assert first == {"tokens_per_second": 5 / 2, "megabytes_per_second": 16e-6 / 2, "speed_ratio": 1.0}
+    assert second == {"tokens_per_second": 4.0, "megabytes_per_second": 16e-6, "speed_ratio": 2.0}
+    with speed.one_thread():
+        assert speed.os.environ[speed.SWITCH] == "false"
+    assert speed.os.environ[speed.SWITCH] == "true"
+
+
+def test_counts_of_words_are_counts_of_their_pieces():
+    tokenizer = unigram(options=TextOptions())
+    pieces = count_pieces(tokenizer, {"le": 3, "toux": 2, ",": 4})
+    assert {tokenizer.id_to_token(i): n for i, n in enumerate(pieces.counts.tolist()) if n} == {
+        "▁le": 3, "▁t": 2, "oux": 2, "▁,": 4,
+    }  # fmt: skip
+    assert (pieces.words, pieces.whole_words) == (5, 3)
+    assert pieces.describe(raw_words=5)["tokens_per_white_space_word"] == 2.2

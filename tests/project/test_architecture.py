@@ -1,0 +1,114 @@
+"""The arrows of docs/architecture.md between the packages, and option names that do not hide one another."""
+
+import ast
+import re
+import sys
+from dataclasses import fields
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+PACKAGES = ("alibert_common", "fairseq_compat", "preprocess", "alibert_fairseq", "downstream")
+FORBIDDEN = {
+    "alibert_common": {
+        "torch",
+        "fairseq",
+        "fairseq_cli",
+        "fairseq_compat",
+        "preprocess",
+        "alibert_fairseq",
+        "downstream",
+    },  # fmt: skip
+    "fairseq_compat": {"alibert_common", "preprocess", "alibert_fairseq", "downstream"},
+    "preprocess": {"torch", "fairseq", "fairseq_cli", "fairseq_compat", "alibert_fairseq", "downstream"},
+    "alibert_fairseq": {"downstream"},
+    "downstream": {"fairseq", "fairseq_cli", "fairseq_compat", "alibert_fairseq", "preprocess"},
+}
+FOR_NOBODY = {"recipes", "tests"}
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level packages that a file imports, anywhere in it; of its own package, what it names absolutely."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_arrow_is_allowed(package, repository):
+    forbidden = FORBIDDEN[package] | (FOR_NOBODY - {package})
+    files = sorted((repository / package).rglob("*.py"))
+    assert files
+    assert {str(path): imported(path) & forbidden for path in files if imported(path) & forbidden} == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_folder_with_code_is_installed(package, repository):
+    """A folder without __init__.py works in a checkout and is missing from a wheel."""
+    folders = {path.parent for path in (repository / package).rglob("*.py")}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").is_file()] == []
+
+
+def test_every_library_that_is_imported_is_asked_for(repository):
+    """What a package imports by name is in setup.py by name, not there by luck of another's needs."""
+    imported_as = {"pyyaml": "yaml", "scikit-learn": "sklearn", "python-crfsuite": "pycrfsuite"}
+    needs = next(
+        ast.literal_eval(node.value)
+        for node in ast.parse((repository / "setup.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "NEEDS"
+    )
+    asked = {imported_as.get(name, name) for name in (re.split(r"[<>=]", need)[0] for need in needs)}
+    with_fairseq = {"fairseq", "fairseq_cli", "omegaconf"}  # the extra `fairseq`
+    if_there = {"apex", "pyarrow"}  # pyarrow: the extra `parquet`
+    known = asked | with_fairseq | if_there | set(sys.stdlib_module_names) | set(PACKAGES)
+    files = [path for package in PACKAGES for path in (repository / package).rglob("*.py")]
+    assert {str(path): imported(path) - known for path in files if imported(path) - known} == {}
+
+
+def registered_options() -> dict[tuple[str, str], set[str]]:
+    """(kind, name) -> option names, of every class this plugin registers, every stock schedule and the common groups.
+
+    Options that follow another group's (`II("optimization.lr")`) are not options of their own.
+    """
+    import fairseq.models
+    import fairseq.registry
+    import fairseq.tasks
+    from fairseq.dataclass.configs import FairseqConfig
+
+    import alibert_fairseq  # noqa: F401  registers
+
+    kinds = {"task": fairseq.tasks.TASK_DATACLASS_REGISTRY, "model": fairseq.models.MODEL_DATACLASS_REGISTRY}
+    kinds |= {kind: registry["dataclass_registry"] for kind, registry in fairseq.registry.REGISTRIES.items()}
+    found = {(kind, name): config for kind, registry in kinds.items() for name, config in registry.items()}
+    ours = {key: own_options(config) for key, config in found.items() if is_relevant(key[0], config)}
+    groups = {(field.name, ""): field.default for field in fields(FairseqConfig) if hasattr(field.default, "_get_type")}
+    return ours | {key: own_options(type(group)) for key, group in groups.items()}
+
+
+def is_relevant(kind: str, config) -> bool:
+    return config is not None and (config.__module__.startswith("alibert_fairseq") or kind == "lr_scheduler")
+
+
+def own_options(config) -> set[str]:
+    return {
+        field.name
+        for field in fields(config)
+        if not field.name.startswith("_") and not str(field.default).startswith("${")
+    }
+
+
+def test_no_option_hides_another():
+    """fairseq drops the second of two options of one name in silence; only one class of a kind is used in a run."""
+    options = registered_options()
+    assert {kind for kind, _ in options} >= {"task", "model", "criterion", "optimizer", "lr_scheduler", "common"}
+    clashes = {
+        (first, second): options[first] & options[second]
+        for first, second in combinations(options, 2)
+        if first[0] != second[0] and options[first] & options[second]
+    }
+    assert clashes == {}
