@@ -92,6 +92,16 @@ MUTATIONS = [
         "tests/alibert_fairseq/models/test_electra.py::test_samples_over_many_groups_are_those_of_one_cumulative_sum",
     ),
     Mutation(
+        "softmax of the samples in bfloat16 under --bf16", "alibert_fairseq/models/sampling.py",
+        "scores.detach().float() / temperature", "scores.detach() / temperature",
+        "tests/alibert_fairseq/models/test_electra.py::test_half_precision_scores_are_sampled_with_float32_probabilities",
+    ),
+    Mutation(
+        "the exported epsilon of LayerNorm dropped", "alibert_fairseq/hf/families.py",
+        '    ("layer_norm_eps", "layer_norm_eps"),\n', "",
+        "tests/alibert_fairseq/hf/test_families.py::test_a_configuration_holds_every_field_of_the_size",
+    ),
+    Mutation(
         "epsilon of LayerNorm 1e-5", "alibert_fairseq/models/config.py", "default=1e-12,", "default=1e-5,",
         "tests/alibert_fairseq/models/test_initialisation.py::test_the_defaults_are_berts",
     ),
@@ -124,6 +134,11 @@ MUTATIONS = [
         "pairs = labelled.sum()", "pairs = torch.tensor(len(labels))", PAIRS,
     ),
     Mutation(
+        "a micro-batch without a labelled pair divided by zero", "alibert_fairseq/criterions/segment_pairs.py",
+        "/ pairs.clamp(min=1)", "/ pairs",
+        "tests/alibert_fairseq/criterions/test_reduction.py::test_a_micro_batch_without_a_labelled_pair_has_the_loss_of_its_tokens",
+    ),
+    Mutation(
         "sentence head on the second token", "alibert_fairseq/models/heads.py", "features[:, 0]", "features[:, 1]",
         PAIRS,
     ),
@@ -153,6 +168,11 @@ MUTATIONS = [
         "the same masks every epoch", "alibert_fairseq/data/masked_dataset.py",
         "0 if self.fixed_masks else self.epoch", "0",
         "tests/alibert_fairseq/data/test_data.py::test_draws_change_with_the_epoch_but_not_for_validation",
+    ),
+    Mutation(
+        "the same sampling numbers every epoch", "alibert_fairseq/data/masked_dataset.py",
+        "= generator.random(len(drawn.positions))", "= generator_for(self.seed, 0, int(index)).random(len(drawn.positions))",
+        "tests/alibert_fairseq/data/test_data.py::test_uniforms_change_with_the_epoch_but_not_for_validation",
     ),
     Mutation(
         "random pieces that are special tokens", "alibert_fairseq/data/token_ids.py",

@@ -8,6 +8,7 @@ from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLo
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
 from alibert_fairseq.criterions.segment_pairs import SegmentPairsLoss
 from alibert_fairseq.data.masking import MaskingRule
+from alibert_fairseq.data.pairing import UNLABELLED
 from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
 from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
@@ -80,3 +81,14 @@ def test_with_padding_a_second_loss_counts_by_the_drawn_tokens_of_its_micro_batc
     """Two denominators, of which fairseq has one: docs/objectives/replaced_token_detection.md, Reduction."""
     whole, halves = (gradient(objective, PADDED, parts) for parts in (1, 2))
     assert 1e-6 * whole.norm() < (whole - halves).norm() < bound * whole.norm()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES[2:])
+def test_a_micro_batch_without_a_labelled_pair_has_the_loss_of_its_tokens(objective):
+    model, criterion = build(objective)
+    (batch,) = batches(objective, FULL, 1)
+    batch["sentence_target"] = torch.full_like(batch["sentence_target"], UNLABELLED)
+    loss, _, logged = criterion(model, batch)
+    loss.backward()
+    assert torch.equal(loss, AliBertMaskedLMLoss.forward(criterion, model, batch)[0]) and logged["labelled"] == 0
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())

@@ -55,6 +55,16 @@ def test_uniforms_stand_at_drawn_positions_and_differ():
     assert sample["uniforms"].dtype == np.float64
 
 
+def test_uniforms_change_with_the_epoch_but_not_for_validation():
+    rule = MaskingRule(0.85, 0.0)
+    data, fixed = (masked_dataset((400,), rule, draw_uniforms=True, fixed_masks=fixed) for fixed in (False, True))
+    first, still = data[0]["uniforms"], fixed[0]["uniforms"]
+    for dataset in (data, fixed):
+        dataset.set_epoch(2)
+    assert set(data[0]["uniforms"].tolist()) & set(first.tolist()) == {0.0}  # 0 stands at positions not drawn
+    assert (fixed[0]["uniforms"] == still).all()
+
+
 def test_a_batch_says_whether_it_is_padded():
     even, odd = masked_dataset((12, 12)), masked_dataset((12, 15))
     assert not even.collater([even[0], even[1]])["net_input"]["has_padding"]

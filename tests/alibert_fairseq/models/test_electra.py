@@ -33,6 +33,13 @@ def test_samples_over_many_groups_are_those_of_one_cumulative_sum():
     assert (expected // 64).unique().numel() > 100
 
 
+def test_half_precision_scores_are_sampled_with_float32_probabilities():
+    generator = torch.Generator().manual_seed(3)
+    scores = (3 * torch.randn(500, 8001, generator=generator)).bfloat16()  # --bf16
+    uniforms = torch.rand(500, generator=generator, dtype=torch.float64)
+    assert torch.equal(sample_tokens(scores, uniforms, 1.0), sample_tokens(scores.float(), uniforms, 1.0))
+
+
 def test_a_token_without_probability_is_never_sampled():
     scores = torch.tensor([[float("-inf"), 0.0, float("-inf")]]).expand(2, 3)
     assert sample_tokens(scores, torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64), 1.0).tolist() == [1, 1]
