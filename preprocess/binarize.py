@@ -36,7 +36,7 @@ from preprocess.databin.build import (
 from preprocess.databin.encoded_shards import text_files
 from preprocess.databin.encoder_pool import Encoding, worker_of
 from preprocess.databin.estimate import estimate
-from preprocess.databin.subword_regularization import ALPHA, Sampling
+from preprocess.databin.subword_regularization import ALPHA, Sampling, sampling_of
 from preprocess.mixing.mix_file import TRAIN, split_name
 from preprocess.mixing.reader import VALID, is_mix, read_corpora
 
@@ -160,16 +160,6 @@ def _splits(options: argparse.Namespace) -> tuple[dict[str, list[Path]], dict[st
     if options.valid:
         raise InputError("--valid is for --train; a mix has its own validation, so leave it out.")
     return splits_of_mix(options.mix)
-
-
-def sampling_of(options: argparse.Namespace) -> Sampling | None:
-    """What the user asked for. Raises InputError for options that go with --samples alone."""
-    given = {name: getattr(options, name) for name in ("alpha", "seed") if getattr(options, name) is not None}
-    if options.samples:
-        return Sampling(options.samples, **given)
-    for name in given:
-        raise InputError(f"--{name}: says how --samples draws; give --samples 4, for one, or leave it out.")
-    return None
 
 
 if __name__ == "__main__":

@@ -22,8 +22,7 @@ from preprocess.cleaning.optional_rules import OPTIONAL, short_lines
 from preprocess.cleaning.rules import CHARACTER_RULES, LINE_RULES, Rule
 from preprocess.documents.document import Document, document_files
 from preprocess.documents.map_shards import map_shards
-from preprocess.documents.samples import Samples, difference
-from preprocess.documents.shard_samples import EXAMPLES, Examples
+from preprocess.documents.samples import EXAMPLES, Samples, ShardSamples, difference
 from preprocess.documents.stage_report import Report
 
 EMPTY = "documents left without a line"
@@ -120,7 +119,7 @@ class CleanShard:
     """Cleans the documents of a shard, and leaves its examples."""
 
     settings: Cleaning
-    examples: Examples
+    examples: ShardSamples
 
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
         cleaner = Cleaner(self.settings)
@@ -136,7 +135,7 @@ def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = 
     shards = document_files(paths)
     with resumable_directory(output, "clean", {"settings": asdict(settings), "inputs": identity(paths)}) as work:
         if work is not None:
-            examples = Examples(work.scratch / "examples", tuple(shards), settings.examples)
+            examples = ShardSamples(work.scratch / "examples", tuple(shards), settings.examples)
             report = map_shards(work, "cleaning", shards, CleanShard(settings, examples), engine)
             with written_whole(work.directory / "dropped.txt") as handle:
                 handle.write(examples.together().page(Cleaner(settings).reasons(), report.noted | report.dropped))

@@ -25,14 +25,21 @@ tokenizer, data-bin, and report/corpus.md.
 """
 
 import argparse
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 from alibert_common.executors.base import add_engine_options, engine_of
 from alibert_common.files import exit_with_sentence
 from preprocess.pipeline.checks import check
 from preprocess.pipeline.config import STAGES, CorpusFile
 from preprocess.pipeline.report import write_report
-from preprocess.pipeline.steps import Step, Steps
+from preprocess.pipeline.steps import Command, Step, Steps
+
+
+def command_of(stage: str) -> Command:
+    """The command of a stage, imported when it is needed."""
+    return cast(Command, import_module(f"preprocess.{stage}"))
 
 
 def run_steps(steps: list[Step]) -> int:
@@ -74,7 +81,7 @@ def main() -> None:
     options = command_line().parse_args()
     engine_of(options)  # refuses what does not fit together
     file = CorpusFile(options.file)
-    steps = list(Steps(file, options.output, options))
+    steps = list(Steps(file, options.output, options, command_of))
     check(file, steps)
     if options.until:
         steps = [step for step in steps if STAGES.index(step.stage) <= STAGES.index(options.until)]

@@ -31,8 +31,7 @@ from preprocess.deduplication.repeated_documents import NEAR, SAME, fates, find_
 from preprocess.deduplication.repeated_lines import FindRepeated, share_out
 from preprocess.documents.document import SHARD_SUFFIX, document_files
 from preprocess.documents.map_shards import map_shards
-from preprocess.documents.samples import Samples
-from preprocess.documents.shard_samples import Examples
+from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.shards import shard_name
 from preprocess.documents.stage_report import Report
 
@@ -70,7 +69,7 @@ def deduplicate(inputs: list[Path], output: Path, settings: Settings, engine: En
             if benchmarks:
                 report, samples, found = _without_benchmarks(work, shards, settings, benchmarks, engine)
             else:
-                examples, found = Examples(work.scratch / "examples", tuple(shards)), set()
+                examples, found = ShardSamples(work.scratch / "examples", tuple(shards)), set()
                 report, samples = _drop_repeated(work, shards, settings, engine, examples, None)
             with written_whole(work.directory / "dropped.txt") as handle:
                 handle.write(samples.page(_reasons(settings, benchmarks), report.dropped))
@@ -88,7 +87,7 @@ def _without_benchmarks(
     left = before.left()  # the other shards went whole
     after = Decontaminate.of(work.scratch / "after", benchmarks, [shards[number] for number in left])
     written = [between.directory / f"{shard_name(number)}{SHARD_SUFFIX}" for number in left]
-    examples = Examples(work.scratch / "examples", after.examples.sources)
+    examples = ShardSamples(work.scratch / "examples", after.examples.sources)
     last, samples = _drop_repeated(work, written, settings, engine, examples, after)
     for rule, count in last.dropped.items():
         report.drop(rule, count)
@@ -98,7 +97,12 @@ def _without_benchmarks(
 
 
 def _drop_repeated(
-    work: Work, shards: list[Path], settings: Settings, engine: Engine, examples: Examples, again: Decontaminate | None
+    work: Work,
+    shards: list[Path],
+    settings: Settings,
+    engine: Engine,
+    examples: ShardSamples,
+    again: Decontaminate | None,
 ) -> tuple[Report, Samples]:
     """Write what is left of the shards."""
     if not shards:
@@ -108,7 +112,12 @@ def _drop_repeated(
 
 
 def _find(
-    work: Work, shards: list[Path], settings: Settings, engine: Engine, examples: Examples, again: Decontaminate | None
+    work: Work,
+    shards: list[Path],
+    settings: Settings,
+    engine: Engine,
+    examples: ShardSamples,
+    again: Decontaminate | None,
 ) -> DropFound:
     """Find what is to be dropped, in all shards."""
     keys, logs = work.scratch / "keys", work.scratch / "jobs"

@@ -26,9 +26,9 @@ from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import identity
 from preprocess.documents.document import Document
 from preprocess.documents.filters import Where
+from preprocess.documents.names import check_source_name, is_source_name, unusable_source_name
 from preprocess.documents.shards import SHARD_BYTES, Shards, shard_name
 from preprocess.documents.stage_report import Report, total
-from preprocess.mixing.mix_file import cannot_name, corpus_name, names_corpus
 from preprocess.readers import (
     FORMATS,
     Found,
@@ -83,11 +83,11 @@ def ingest(
     """
     how, walked = how or How(), []
     if how.source:
-        corpus_name(how.source)
+        check_source_name(how.source)
     _refuse_inside(output, paths)
     log = ReadLog(lambda skipped: walked.append(list(skipped)))
     files = [list(files_of(path, how, log)) for path in paths]
-    check_files(files, how)
+    check_heeded(how, {found.how.format for some in files for found in some})
     groups = _groups(files)
     settings = how.given() | {"where": [str(one) for one in where]}
     found = [one for group in groups for one in group.files]
@@ -116,13 +116,6 @@ def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
             raise InputError(
                 f"{readable(output)}: lies in {readable(path)}, which is to be read as text; give another --output."
             )
-
-
-def check_files(files: list[list[Found]], how: How) -> None:
-    """Raise InputError for a setting that means nothing for any of them."""
-    formats = {one.how.format for found in files for one in found}
-    if formats:
-        check_heeded(how, formats)
 
 
 def _groups(files: list[list[Found]]) -> list[Group]:
@@ -284,8 +277,8 @@ def run(options: argparse.Namespace) -> None:
     where = [Where.of(argument) for argument in options.where]
     manifest = ingest(options.paths, options.output, how_of(options), where, engine_of(options))
     for source in manifest["kept"]:
-        if not names_corpus(source):
-            print(f"warning: {cannot_name(source)}", file=sys.stderr)
+        if not is_source_name(source):
+            print(f"warning: {unusable_source_name(source)}", file=sys.stderr)
     for name, count in manifest["formats"].items():
         print(f"{'format':>8}  {name}: {count:,} documents")
     print(f"{Report.from_json(manifest)}\n{'output':>8}  {options.output}")

@@ -21,8 +21,9 @@ from alibert_common.files import InputError, InputLog, exit_with_sentence, writt
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, identity, is_output, read_manifest
 from preprocess.documents.document import SHARD_SUFFIX, Document, Size, document_files, read_documents
+from preprocess.documents.names import check_source_name
 from preprocess.documents.shards import ShardFile, shard_name, written_shard
-from preprocess.mixing.mix_file import TRAIN, Use, corpus_name, describe, write_mix
+from preprocess.mixing.mix_file import TRAIN, Use, describe, write_mix
 from preprocess.mixing.reader import VALID
 from preprocess.mixing.weights import Weighing, add_weighing_options, weighing_of
 
@@ -88,7 +89,7 @@ class Split:
             part.valid.add(document)
             return Path(VALID)
         part.train.add(document)
-        return Path(TRAIN, corpus_name(document.source))
+        return Path(TRAIN, check_source_name(document.source))
 
 
 def draw(seed: int, document: Document) -> float:

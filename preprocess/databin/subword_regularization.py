@@ -4,6 +4,7 @@ A model that reads another segmentation each epoch learns what the pieces of a w
 2018). Text reaches the model as in `line_encoder.py`, by the same normalizer, pre-tokenizer and added tokens.
 """
 
+import argparse
 import json
 from dataclasses import dataclass
 
@@ -39,6 +40,16 @@ class Sampling:
     def generator(self, sample: int, part: int, block: int) -> np.random.Generator:
         """The source of the draws of one sample of one block of a part of the text; no two share numbers."""
         return np.random.default_rng((self.seed, sample, part, block))
+
+
+def sampling_of(options: argparse.Namespace) -> Sampling | None:
+    """What the user asked for. Raises InputError for options that go with --samples alone."""
+    given = {name: getattr(options, name) for name in ("alpha", "seed") if getattr(options, name) is not None}
+    if options.samples:
+        return Sampling(options.samples, **given)
+    for name in given:
+        raise InputError(f"--{name}: says how --samples draws; give --samples 4, for one, or leave it out.")
+    return None
 
 
 class SubwordSampler:

@@ -20,8 +20,7 @@ import numpy as np
 from alibert_common.files import written_whole
 from preprocess.deduplication.benchmarks import Benchmark, Index, Sentence, save_benchmarks, words_of
 from preprocess.documents.document import Document
-from preprocess.documents.samples import Samples
-from preprocess.documents.shard_samples import Examples
+from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.shards import shard_name
 from preprocess.documents.stage_report import Report
 
@@ -42,7 +41,7 @@ class Decontaminate:
     """The filter that takes the sentences of benchmarks out. `found` is where each shard leaves what it found."""
 
     index: Path
-    examples: Examples
+    examples: ShardSamples
     found: Path
 
     @classmethod
@@ -50,7 +49,7 @@ class Decontaminate:
         """With what it needs and leaves in a directory; `sources` are the names of the shards."""
         index = directory / "benchmarks.json"
         save_benchmarks(index, benchmarks)
-        return cls(index, Examples(directory / "examples", tuple(sources)), directory / "found")
+        return cls(index, ShardSamples(directory / "examples", tuple(sources)), directory / "found")
 
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
         decontaminator = self.begin()

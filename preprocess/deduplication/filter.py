@@ -10,7 +10,7 @@ from preprocess.deduplication.hashes import Keys
 from preprocess.deduplication.repeated_documents import KEPT, NEAR, SAME
 from preprocess.deduplication.repeated_lines import Groups, lines_to_drop
 from preprocess.documents.document import Document
-from preprocess.documents.shard_samples import Examples
+from preprocess.documents.samples import ShardSamples
 from preprocess.documents.stage_report import Report
 
 DROPPED = {SAME: "documents seen before", NEAR: "near-duplicates of an earlier document"}
@@ -25,7 +25,7 @@ class DropFound:
     fates: Path  # .npy: what becomes of every document
     lines: tuple[Groups, ...]
     repeated: str  # the name of the rule that drops lines
-    examples: Examples
+    examples: ShardSamples
     again: Decontaminate | None  # looks through what is left of a document with repeated lines
 
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:

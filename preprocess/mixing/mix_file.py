@@ -11,7 +11,6 @@ Shapes: D documents of a corpus, N copies of documents in an epoch.
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,36 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from alibert_common.files import InputError, written_whole
+from preprocess.documents.names import SOURCE_NAME
 
 MIX_FILE = "mix.json"
 TRAIN = "train"  # the only split that is mixed
-NAME = re.compile(r"[^\s,=]+")  # what `name=weight,name=weight` can spell
 COPIES, ORDER = 2, 3  # set these random numbers apart from others of (seed, epoch); pairs of segments have 1
-
-
-def corpus_name(source: str) -> str:
-    """The source of documents as the name of a corpus, and of its folder. Raises InputError where it cannot be."""
-    if not names_corpus(source):
-        raise InputError(cannot_name(source))
-    return source
-
-
-def cannot_name(source: str) -> str:
-    """The sentence for a source that cannot be a corpus's name."""
-    return (
-        f"the source {source!r} cannot name a corpus, for the spaces, commas, '=' or '/' in it, or a first point; "
-        "name it with `python -m preprocess.ingest --source`."
-    )
-
-
-def names_corpus(text: str) -> bool:
-    """Whether it can stand in `name=weight,name=weight`, and name a folder."""
-    return bool(NAME.fullmatch(text)) and "/" not in text and not text.startswith(".")
-
-
-def spelt_as_corpus(text: str) -> str:
-    """The name of a file or folder as the name of a corpus: `_` for what cannot stand in one."""
-    return re.sub(r"[\s,=/]+|^\.", "_", text) or "_"
 
 
 def split_name(number: int) -> str:
@@ -95,7 +69,7 @@ def _checked(content: dict, path: Path) -> dict[str, float]:
     if not splits or splits != [split_name(number) for number in range(len(corpora))]:
         raise InputError(f"{path}: its splits must be train, train1 and so on, one a corpus, each with its own name.")
     for name, weight in corpora.items():
-        if not NAME.fullmatch(name) or not 0 < weight < math.inf:
+        if not SOURCE_NAME.fullmatch(name) or not 0 < weight < math.inf:
             raise InputError(f"{path}: {name!r} must be a name without space, comma and '=', its weight more than 0.")
     return corpora
 

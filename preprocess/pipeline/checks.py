@@ -4,14 +4,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from alibert_common.files import InputError, readable
-from preprocess.binarize import sampling_of
 from preprocess.databin.build import tokenizer_digests
+from preprocess.databin.subword_regularization import sampling_of
 from preprocess.documents.filters import Where
-from preprocess.ingest import check_files
 from preprocess.mixing.weights import weighing_of
 from preprocess.pipeline.config import CorpusFile
 from preprocess.pipeline.steps import Step
-from preprocess.readers import ReadLog, files_of
+from preprocess.readers import ReadLog, check_heeded, files_of
 from preprocess.readers.arguments import how_of
 from preprocess.readers.formats import FOR_ALL
 
@@ -42,9 +41,9 @@ def _check_settings(file: CorpusFile, step: Step) -> None:
     how = how_of(step.options)
     if how.given().keys() <= FOR_ALL:
         return  # and a walk through all files is spared
-    files = [list(files_of(path, how, ReadLog())) for path in step.options.paths]
+    formats = {found.how.format for path in step.options.paths for found in files_of(path, how, ReadLog())}
     try:
-        check_files(files, how)
+        check_heeded(how, formats)
     except InputError as error:
         raise InputError(
             f"{file.path}: sources, {step.source}, ingest: {str(error).removesuffix('.')}; what is for some sources "

@@ -8,7 +8,7 @@ from typing import NoReturn
 import yaml
 
 from alibert_common.files import InputError
-from preprocess.mixing.mix_file import names_corpus
+from preprocess.documents.names import is_source_name
 
 OF_A_SOURCE = ("ingest", "clean")  # the stages that every source goes through by itself
 STAGES = (*OF_A_SOURCE, "deduplicate", "mix", "train_tokenizer", "binarize")  # in their order
@@ -55,7 +55,7 @@ class CorpusFile:
         paths = [paths] if isinstance(paths, str) else paths
         if not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):
             self.refuse(place, "give `paths:`, a file or folder or a list of them")
-        if not names_corpus(name):
+        if not is_source_name(name):
             self.refuse(place, "no spaces, commas, '=' or '/' can be in the name of a source, nor a point at its start")
         options = {stage: self._options(said, stage, place) for stage in OF_A_SOURCE}
         return Source(name, str(said.get("type", "")), tuple(map(self.place, paths)), options)

@@ -3,10 +3,10 @@
 import argparse
 import shlex
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
+from typing import Protocol
 
 from alibert_common.cli import named_path
 from preprocess.pipeline.config import CorpusFile, Source
@@ -17,11 +17,22 @@ GIVEN_TO = {"binarize": {"mix", "train", "valid", "dry_run"}}
 ENGINE = {"workers", "slurm", "partition", "account", "time", "sbatch"}  # the command's, for every stage
 
 
+class Command(Protocol):
+    """A command of preprocess, such as preprocess.clean."""
+
+    def command_line(self) -> ArgumentParser:
+        """Its options."""
+
+    def run(self, options: Namespace) -> None:
+        """Do what the options say."""
+
+
 @dataclass(frozen=True)
 class Step:
     """One command: a stage, for one source or for all of them together."""
 
     stage: str
+    command: Command
     words: tuple[str, ...]
     options: Namespace
     source: str = ""
@@ -33,7 +44,7 @@ class Step:
 
     def run(self) -> None:
         """As the command does."""
-        import_module(f"preprocess.{self.stage}").run(self.options)
+        self.command.run(self.options)
 
     def made(self) -> int | None:
         """When its output was made, None where there is none."""
@@ -45,10 +56,10 @@ class Step:
 
 
 class Steps:
-    """The commands for a file; `engine` holds the options that say where they run."""
+    """The commands for a file. `command_of` gives that of a stage; `engine` holds the options of where they run."""
 
-    def __init__(self, file: CorpusFile, output: Path, engine: Namespace):
-        self.file, self.output, self.engine = file, output, engine
+    def __init__(self, file: CorpusFile, output: Path, engine: Namespace, command_of: Callable[[str], Command]):
+        self.file, self.output, self.engine, self.command_of = file, output, engine, command_of
 
     def __iter__(self) -> Iterator[Step]:
         """In order. Raises InputError for an option that a stage does not have, or does not take so."""
@@ -69,7 +80,8 @@ class Steps:
     def _step(self, stage: str, to: Path, *words: object, source: Source | None = None) -> Step:
         own = source.options[stage] if source else {}
         place = f"sources, {source.name}, {stage}" if own else stage
-        parser = import_module(f"preprocess.{stage}").command_line()
+        command = self.command_of(stage)
+        parser = command.command_line()
         parser.error = lambda message: self.file.refuse(place, message)
         spelled = [*map(str, words), "--output", str(to)]
         for name, value in (self.file.options[stage] | own).items():
@@ -77,7 +89,7 @@ class Steps:
         options = parser.parse_args(spelled)
         for name in ENGINE & vars(options).keys():
             setattr(options, name, getattr(self.engine, name))
-        return Step(stage, tuple(spelled), options, source.name if source else "")
+        return Step(stage, command, tuple(spelled), options, source.name if source else "")
 
     def _spelled(self, parser: ArgumentParser, stage: str, place: str, name: str, value: object) -> list[str]:
         """An option of the file as words: `also: [web]`, `core: [a, b]`, `benchmark: {name: path}`, `cased: true`."""

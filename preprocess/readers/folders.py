@@ -10,7 +10,7 @@ from alibert_common.files import InputError
 from alibert_common.provenance import MANIFEST, is_output, read_manifest
 from preprocess.documents.compression import bare
 from preprocess.documents.document import SHARD_SUFFIX, document_files
-from preprocess.mixing.mix_file import spelt_as_corpus
+from preprocess.documents.names import as_source_name
 from preprocess.readers.formats import FORMATS, format_of
 from preprocess.readers.options import How
 from preprocess.readers.read_log import ReadLog, readable
@@ -44,14 +44,14 @@ def files_of(path: Path, how: How, log: ReadLog) -> Iterator[Found]:
             f"({', '.join(FORMATS)})."
         )
     stem = readable(bare(path).stem)
-    yield Found(path, how.but(name=how.name or stem, origin=how.origin or spelt_as_corpus(stem)), inside=False)
+    yield Found(path, how.but(name=how.name or stem, origin=how.origin or as_source_name(stem)), inside=False)
 
 
 def _of_folder(folder: Path, how: How, log: ReadLog) -> Iterator[Found]:
     if is_output(folder):
         document_files([folder])  # refuses that of a stage that writes none
     written = cache(_written_by_a_stage)
-    origin = spelt_as_corpus(readable(folder.resolve().name))
+    origin = as_source_name(readable(folder.resolve().name))
     known = FORMATS[how.format].suffixes if how.format else ()
     count = 0
     for file in _walk(folder, how, log):

@@ -82,9 +82,9 @@ def check(how: How) -> None:
 
 
 def check_heeded(how: How, formats: Collection[str]) -> None:
-    """Raise InputError for a setting that means nothing for all these formats."""
+    """Raise InputError for a setting that none of these formats uses; without a format there is nothing to check."""
     heeded = FOR_ALL.union(*(FORMATS[name].heeds for name in formats))
-    for name in how.given():
+    for name in how.given() if formats else ():
         if name not in heeded:
             raise InputError(
                 f"setting '{name}': means nothing for the format '{', '.join(sorted(formats))}'; leave it out, or say "

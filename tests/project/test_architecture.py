@@ -26,6 +26,24 @@ FORBIDDEN = {
     "downstream": {"fairseq", "fairseq_cli", "fairseq_compat", "alibert_fairseq", "preprocess"},
 }
 FOR_NOBODY = {"recipes", "tests"}
+# The rooms of a package from the lowest to the highest: a room imports itself and those before it. A room is a folder,
+# or a module beside the folders; "*" stands for all modules there that are not named.
+ROOMS = {
+    "preprocess": (
+        "documents",
+        "readers",
+        "cleaning",
+        "deduplication",
+        "mixing",
+        "tokenizer",
+        "tokenizer_study",
+        "databin",
+        "pipeline",
+        "*",  # the commands
+    ),
+}
+MOST_MODULES = 15  # of a folder
+MANY_MODULES = {"preprocess/readers", "downstream/data/readers", "downstream/readers"}  # a module a format
 
 
 def imported(path: Path) -> set[str]:
@@ -45,6 +63,69 @@ def test_every_arrow_is_allowed(package, repository):
     files = sorted((repository / package).rglob("*.py"))
     assert files
     assert {str(path): imported(path) & forbidden for path in files if imported(path) & forbidden} == {}
+
+
+def imports_inside(path: Path, package: str) -> list[list[str]]:
+    """The parts of every module of the package that a file imports, without the package's name."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}, line {node.lineno}: name the package"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found += [name.split(".")[1:] for name in names if name.startswith(f"{package}.")]
+    return found
+
+
+def imports_upwards(package: Path, rooms: tuple[str, ...]) -> list[str]:
+    """The imports that lead from a room to a higher one, as "module imports module"."""
+    names = rooms if "*" in rooms else (*rooms, "*")
+
+    def level(first: str) -> int:
+        return names.index(first if first in names else "*")
+
+    upwards = []
+    for path in sorted(package.rglob("*.py")):
+        own = path.relative_to(package).with_suffix("").parts
+        for other in imports_inside(path, package.name):
+            if level(other[0]) > level(own[0]):
+                upwards.append(f"{'.'.join(own)} imports {'.'.join(other)}")
+    return upwards
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_no_import_leads_to_a_higher_room(package, repository):
+    rooms = {path.name for path in (repository / package).iterdir() if (path / "__init__.py").is_file()}
+    assert rooms <= set(ROOMS[package])
+    assert imports_upwards(repository / package, ROOMS[package]) == []
+
+
+def test_an_import_upwards_is_found(tmp_path):
+    package = tmp_path / "house"
+    for name, text in {
+        "cellar/wine.py": "from house.roof import tile\n",
+        "roof/tile.py": "import house.cellar\n",
+    }.items():
+        (package / name).parent.mkdir(parents=True)
+        (package / name).write_text(text)
+    (package / "door.py").write_text("import house.roof.tile\n")
+    assert imports_upwards(package, ("cellar", "roof", "*")) == ["cellar.wine imports roof.tile"]
+    assert imports_upwards(package, ("door", "cellar", "roof")) == [
+        "cellar.wine imports roof.tile",
+        "door imports roof.tile",
+    ]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_folder_holds_more_modules_than_a_reader_can_overlook(package, repository):
+    counts = {
+        folder.relative_to(repository).as_posix(): len(list(folder.glob("*.py"))) - 1  # __init__.py
+        for folder in {path.parent for path in (repository / package).rglob("*.py")}
+    }
+    assert {name: n for name, n in counts.items() if n > MOST_MODULES and name not in MANY_MODULES} == {}
 
 
 @pytest.mark.parametrize("package", PACKAGES)

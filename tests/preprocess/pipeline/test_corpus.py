@@ -10,7 +10,7 @@ import pytest
 from corpus_helpers import REPOSITORY, one_sentence, run, write_tokenizer
 
 from alibert_common.files import InputError
-from preprocess.corpus import left_over
+from preprocess.corpus import command_of, left_over
 from preprocess.pipeline.checks import check
 from preprocess.pipeline.config import CorpusFile
 from preprocess.pipeline.steps import Steps
@@ -47,7 +47,7 @@ def write(directory: Path, content: str = FILE) -> Path:
 def steps(directory: Path, content: str) -> list:
     file = directory / "corpus.yaml"
     file.write_text(content, encoding="utf-8")
-    return list(Steps(CorpusFile(file), Path("out"), ENGINE))
+    return list(Steps(CorpusFile(file), Path("out"), ENGINE, command_of))
 
 
 def refused(directory: Path, content: str) -> str:
@@ -94,7 +94,7 @@ def test_options_of_every_kind_are_spelled_as_the_command_has_them(tmp_path):
 def test_the_recipes_are_such_files(file, monkeypatch):
     monkeypatch.setattr("preprocess.pipeline.checks._there", lambda paths: None)  # the corpora
     monkeypatch.setattr("preprocess.pipeline.checks.files_of", lambda *_: [])
-    found = list(Steps(CorpusFile(file), Path("out"), ENGINE))
+    found = list(Steps(CorpusFile(file), Path("out"), ENGINE, command_of))
     check(CorpusFile(file), found)
     assert {step.stage for step in found} >= {"ingest", "clean", "deduplicate", "mix", "train_tokenizer", "binarize"}
 
