@@ -43,7 +43,8 @@ ROOMS = {
     ),
 }
 MOST_MODULES = 15  # of a folder
-MANY_MODULES = {"preprocess/readers", "downstream/data/readers", "downstream/readers"}  # a module a format
+MANY_MODULES = {"preprocess/readers", "downstream/data/readers"}  # a module a format
+TO_BE_DIVIDED = {"alibert_fairseq/hf", "downstream/report"}
 
 
 def imported(path: Path) -> set[str]:
@@ -125,7 +126,7 @@ def test_no_folder_holds_more_modules_than_a_reader_can_overlook(package, reposi
         folder.relative_to(repository).as_posix(): len(list(folder.glob("*.py"))) - 1  # __init__.py
         for folder in {path.parent for path in (repository / package).rglob("*.py")}
     }
-    assert {name: n for name, n in counts.items() if n > MOST_MODULES and name not in MANY_MODULES} == {}
+    assert {name: n for name, n in counts.items() if n > MOST_MODULES and name not in MANY_MODULES | TO_BE_DIVIDED} == {}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
