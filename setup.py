@@ -37,9 +37,15 @@ NEEDS = [
     "tensorboardX>=2.6",  # fairseq's --tensorboard-logdir
 ]
 
+SITE = [
+    "mkdocs-material>=9.6",  # the documentation as a site, built without network
+    "mkdocstrings[python]>=0.27",  # its page of the Python API, from the docstrings
+]
+
 # fairseq is an extra because pip >= 24.1 rejects the metadata of omegaconf 2.0.6 and hydra-core 1.0.7, which it pins:
 # as a need of the project, it would make a plain `pip install` fail. uv, and pip < 24.1, install the extra.
 EXTRAS = {
+    "docs": SITE,
     "fairseq": ["fairseq==0.12.2"],
     "parquet": ["pyarrow>=16"],  # reads Parquet; large, so only for who has such files; 16 is the first for numpy 2
     "test": [
@@ -50,6 +56,7 @@ EXTRAS = {
         "optax>=0.2",  # the LAMB that ours is compared with; it corrects the bias of its moments
         "torch-optimizer==0.3.0",  # one that does not, as ALBERT's; the last release, of 2021
         "ruff>=0.8",
+        *SITE,
     ],
 }
 

@@ -128,7 +128,7 @@ def _add_sampling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alpha", type=float,
         help=f"of --samples: a segmentation is drawn in proportion to its probability to the power alpha (default "
-        f"{ALPHA}: on the leaflets of docs/text.md every seventh word or so is not in its best segmentation; "
+        f"{ALPHA}: on the leaflets of docs/reference/text.md every seventh word or so is not in its best segmentation; "
         "1 hardly ever leaves the best, 0.1 makes half as many tokens again)",
     )  # fmt: skip
     parser.add_argument(

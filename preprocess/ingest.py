@@ -4,8 +4,8 @@
     python -m preprocess.ingest baseline/ --format pubmed --output pubmed --where "mesh_terms~Neoplasms"
 
 A directory is read file by file, as brat folders are, and of what ingest, clean or deduplicate wrote the documents.
-manifest.json says what was read, and with --on-error skip skipped.tsv what was not. docs/corpora.md has the command for
-each corpus.
+manifest.json says what was read, and with --on-error skip skipped.tsv what was not. docs/reference/corpora.md has the
+command for each corpus.
 """
 
 import argparse

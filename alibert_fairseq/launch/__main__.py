@@ -2,7 +2,7 @@
 
 A recipe is a shell file that ends in one `fairseq-train ... "$@"` call. The same file runs on every rank, with
 MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and LOCAL_RANK set, which is all that `fairseq-train` looks at. On CPU
-"$@" brings the flags fairseq needs there; the arguments given after `--` follow them. See docs/cluster.md.
+"$@" brings the flags fairseq needs there; the arguments given after `--` follow them. See docs/howto/cluster.md.
 """
 
 import argparse

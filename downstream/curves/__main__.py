@@ -2,7 +2,7 @@
 
 `python -m downstream.curves steps RECIPE --models DIR...` and `documents RECIPE --model DIR --sizes 25,50,all` run one
 command of downstream.finetune a point, each in a folder of its own below the output, then write curves.json, curves.md
-and curves.png there. What is finished is not done again. docs/downstream/curves.md says what is held equal.
+and curves.png there. What is finished is not done again. docs/howto/curves.md says what is held equal.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How the fine-tuned model of each family is used, as its card and docs/downstream/using_models.md show it.
+"""How the fine-tuned model of each family is used, as its card and docs/howto/using_models.md show it.
 
 The code of every family defines `answer`, which gives what was scored. tests/end_to_end/test_pipelines.py runs it.
 """

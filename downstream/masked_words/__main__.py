@@ -2,7 +2,7 @@
 
 `python -m downstream.masked_words --model DIR --text NAME=FILE --output DIR` makes AliBERT's Table 5, a column a
 source, and Figure 5's table of predictions. All models rank the same words, each over as many pieces as its vocabulary
-needs; an ELECTRA answers through its generator. docs/downstream/masked_words.md has the measure.
+needs; an ELECTRA answers through its generator. docs/howto/masked_words.md has the measure.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Ranks of whole words by masked-language models: every candidate, over as many pieces as a model's vocabulary needs.
 
 Where a word was, k masks are put, and a candidate of k pieces scores the sum of their log-probabilities: one pass for
-each k scores all candidates of k pieces. docs/downstream/masked_words.md says why.
+each k scores all candidates of k pieces. docs/howto/masked_words.md says why.
 """
 
 import bisect

@@ -1,7 +1,7 @@
 """The rules of preprocess.clean as data: each with an example, a look-alike it leaves alone, and its reason.
 
 CHARACTER_RULES change a line, LINE_RULES drop it; both are safe for any source, hospital letters above all. What suits
-one kind of source is in optional_rules.py. docs/cleaning.md tells how often each rule strikes in real corpora.
+one kind of source is in optional_rules.py. docs/reference/cleaning.md says how often each rule acts on real corpora.
 """
 
 import re

@@ -29,7 +29,7 @@ esac
 
 options=(
     --task segment_pairs --criterion segment_pairs --sentence-objective sop  # "ALBERT": sentence order prediction
-    --arch "albert_$size"                       # Table 3; its embeddings are 128 wide in both sizes, see docs/papers.md
+    --arch "albert_$size"                       # Table 3; its embeddings are 128 wide in both sizes, see docs/reference/papers.md
     --mask-prob 0.15 --mask-unit ngram          # not in the paper; google-research/albert
     --max-predictions 20                        # Table 3; of 512 tokens they are 3.9 %, where --mask-prob asks for 77
     --tokens-per-sample 512                     # Table 3

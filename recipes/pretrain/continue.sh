@@ -3,7 +3,7 @@
 # that alibert_fairseq.hf.load wrote, DATA_BIN a data-bin made with --tokenizer $FROM. On two GPUs through Slurm, with
 # whole paths:
 #   python -m alibert_fairseq.launch recipes/pretrain/continue.sh --nodes 1 --gpus-per-node 2
-# docs/objectives/continual_pretraining.md has the whole way.
+# docs/howto/continual_pretraining.md has the whole way.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/shared.bash"
 

@@ -6,7 +6,7 @@
 #     complete_options
 #     fairseq-train "$DATA_BIN" --save-dir "$SAVE_DIR" "${options[@]}" "$@"
 #
-# and the last command is as the launcher asks for it (docs/cluster.md). A recipe takes
+# and the last command is as the launcher asks for it (docs/howto/cluster.md). A recipe takes
 #   DATA_BIN, SAVE_DIR   the data-bin it reads, the folder of its checkpoints, from the environment
 #   --toy                same objective, optimizer and form of schedule at sizes that train in a minute on one core on
 #                        the shipped sample's data-bin: does it run here at all?

@@ -13,7 +13,7 @@ scratch=${SCRATCH:-$work}
 export HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1
 export HF_HOME="${HF_HOME:-$work/huggingface}"  # filled on the login node: HF_HUB_OFFLINE=0 hf download almanach/camembert-base
 
-# The network between the nodes: torch.distributed neither authenticates nor encrypts (docs/cluster.md, Security).
+# The network between the nodes: torch.distributed neither authenticates nor encrypts (docs/howto/cluster.md, Security).
 # export NCCL_SOCKET_IFNAME=ib0 GLOO_SOCKET_IFNAME=ib0
 
 # What a job of pretraining reserves; `python -m alibert_fairseq.launch --help` has the options.

@@ -3,7 +3,7 @@
     python tests/campaigns/mix_cost.py    # a minute, 1.2 GB
 
 Lines of 10 to 59 tokens, 20 a document: 2 million of a core used ten times, 20 million of a satellite used once. They
-hold no tokens, for what costs is which line comes next. The figures are in docs/mixing.md.
+hold no tokens, for what costs is which line comes next. The figures are in docs/reference/mixing.md.
 """
 
 import resource

@@ -186,7 +186,7 @@ def test_the_code_on_the_card_answers_what_was_scored(runs, name):
 
 
 def test_the_page_of_the_docs_shows_the_same_code(runs, repository):
-    shown = BLOCK.findall((repository / "docs/downstream/using_models.md").read_text(encoding="utf-8"))
+    shown = BLOCK.findall((repository / "docs/howto/using_models.md").read_text(encoding="utf-8"))
     assert {name: code_of(run) in shown for name, run in runs.items() if name != "relation"} == dict.fromkeys(
         FAMILIES.keys() - {"relation"},
         True,  # a relation's is that of a label with another text

@@ -129,7 +129,7 @@ def test_models_are_as_large_as_the_papers_say(numbers):
         assert {key: getattr(args, key) for key in sizes} == sizes, arch
         if "parameters" in facts:
             count = parameters(arch, args, facts["vocabulary"][0])
-            # ALBERT-large: 17.8 with both heads and the pooler, 16.6 without; 128 wide embeddings, see docs/papers.md
+            # ALBERT-large: 17.8 with heads and pooler, 16.6 without; embeddings of 128: docs/reference/papers.md
             assert count / MILLION == pytest.approx(facts["parameters"][0], rel=0.12), arch
 
 

@@ -290,7 +290,7 @@ def test_the_page_on_cleaning_has_every_rule_and_no_other(repository):
         with_set = Cleaner(Cleaning(also=(also,))).reasons()
         rows += [f"| `{also}` | {name} | {reason} |" for name, reason in with_set if (name, reason) not in always]
     rows.append(f"| `--min-line-characters 20` | {BIOALBERT.name} | {BIOALBERT.reason} |")
-    page = (repository / "docs" / "cleaning.md").read_text(encoding="utf-8").partition("## How often")[0]
+    page = (repository / "docs" / "reference" / "cleaning.md").read_text(encoding="utf-8").partition("## How often")[0]
     heads = ("| changed", "| lines dropped", "| `--also` | lines", "|---")
     assert [line for line in page.splitlines() if line.startswith("|") and not line.startswith(heads)] == rows
 

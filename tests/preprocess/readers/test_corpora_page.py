@@ -1,4 +1,4 @@
-"""docs/corpora.md: every command is one that ingest takes, and every format has its row."""
+"""docs/reference/corpora.md: every command is one that ingest takes, and every format has its row."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from preprocess.readers.arguments import how_of
 
 
 def test_every_command_of_the_page_is_taken(repository):
-    page = (repository / "docs" / "corpora.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "corpora.md").read_text(encoding="utf-8")
     commands = [shlex.split(span) for span in re.findall(r"`(ingest [^`]+)`", page)]
     assert len(commands) > 15
     for command in commands:
@@ -22,7 +22,7 @@ def test_every_command_of_the_page_is_taken(repository):
 
 
 def test_every_format_has_its_row(repository):
-    page = (repository / "docs" / "corpora.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "corpora.md").read_text(encoding="utf-8")
     table = page.partition("## Formats")[2].partition("\n\nAll but")[0]
     named = {name for row in re.findall(r"^\| ([a-z, ]+) \|", table, re.MULTILINE) for name in row.split(", ")}
     assert named == set(FORMATS)

@@ -1,4 +1,4 @@
-"""Real corpora, where they are beside the checkout, read as docs/corpora.md says: all their documents."""
+"""Real corpora, where they are beside the checkout, read as docs/reference/corpora.md says: all their documents."""
 
 import pytest
 from reader_helpers import read
