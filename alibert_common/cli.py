@@ -2,6 +2,9 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
+
+from alibert_common.errors import InputError
 
 
 def at_least(smallest: int) -> Callable[[str], int]:
@@ -35,3 +38,23 @@ def named_path(argument: str) -> tuple[str, str]:
     if not (name and equals and path):
         raise argparse.ArgumentTypeError(f"'{argument}': give NAME=PATH, as quaero=QUAERO_FrenchMed/corpus")
     return name, path
+
+
+def named(arguments: list[str], option: str, default_names: bool) -> dict[str, Path]:
+    """{name: path} of NAME=PATH; with default_names a PATH alone is named as its last part.
+
+    With default_names, what is there is a path, though it has a = in it: outputs of changed settings have (epochs=3).
+
+    Raises InputError for a name that is missing or there twice.
+    """
+    found: dict[str, Path] = {}
+    for argument in arguments:
+        name, equals, path = argument.partition("=")
+        if default_names and (not equals or Path(argument).exists()):
+            name, path = Path(argument).resolve().name, argument
+        if not name or not path:
+            raise InputError(f"{option} {argument}: write NAME=PATH.")
+        if name in found:
+            raise InputError(f"{option} {argument}: {name!r} is there twice; write NAME=PATH with another name.")
+        found[name] = Path(path)
+    return found

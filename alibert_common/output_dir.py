@@ -5,35 +5,23 @@ is in the name: an output of the same key is left as it is, a half-made one of a
 process of an older command may still write goes elsewhere.
 """
 
-import fcntl
 import json
-import os
 import shutil
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
+from alibert_common.directories import Marker, files_in, flush_to_disk, refuse_foreign, refuse_others, take_place
+from alibert_common.errors import FULL, REMEDIES, InputError
 from alibert_common.executors.slurm import end_left
-from alibert_common.files import (
-    FULL,
-    REMEDIES,
-    InputError,
-    Marker,
-    files_in,
-    flush_to_disk,
-    refuse_foreign,
-    refuse_others,
-    take_place,
-    written_whole,
-)
+from alibert_common.files import written_whole
+from alibert_common.locks import locked
 from alibert_common.provenance import MANIFEST, changed, origin_of, read_manifest
 
 SCRATCH = ".scratch"  # what only the making needs
 KEY = "key.json"  # in the scratch: what the manifest will begin with
 FILES = "files"  # in the manifest: the bytes of every other file
-LOCK = "lock"  # beside the half-made output: one for every key, so that two commands are never at work on one output
 
 
 class Work:
@@ -84,7 +72,7 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
             shutil.rmtree(work.scratch)
         _refuse_touched(path)  # while the new one was made; this one stays, and takes its place the next time
         take_place(work.directory, path)
-        _remove_others(place, LOCK)
+        _remove_others(place)
 
 
 def _there_already(path: Path, origin: dict) -> bool:
@@ -133,39 +121,16 @@ def _write_manifest(work: Work, origin: dict) -> None:
 
 @contextmanager
 def _place_of_work(path: Path) -> Iterator[Path]:
-    """`.NAME.work`, for this process alone; removed afterwards when nothing is left in it."""
+    """`.NAME.work`, for this process alone: one lock for every key. Removed afterwards when nothing is left in it."""
     place = path.with_name(f".{path.name}.work")
-    try:
-        with _locked(place, path):
-            try:
-                yield place
-            finally:
-                if [other.name for other in place.iterdir()] == [LOCK]:
-                    (place / LOCK).unlink()
-    finally:
-        with suppress(OSError):  # there is work in it, or another command has begun there since
-            place.rmdir()
-
-
-def _locked(place: Path, path: Path) -> IO:
-    """The lock in `place`, held until the process ends, however it ends, or closes it."""
-    while True:
-        place.mkdir(parents=True, exist_ok=True)
+    busy = f"{path}: another command is writing it; wait for its end, or stop it."
+    with locked(path.with_name(f".{path.name}.lock"), busy):
+        place.mkdir(exist_ok=True)
         try:
-            lock = open(place / LOCK, "w")
-        except FileNotFoundError:  # a command that ended in this moment removed the place
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            raise InputError(f"{path}: another command is writing it; wait for its end, or stop it.") from None
-        except OSError:  # a file system without locks: two at once write the same bytes, or in two directories
-            return lock
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(lock.fileno()), os.stat(place / LOCK)):
-                return lock
-        lock.close()  # that of a command that ended in this moment, and removed it
+            yield place
+        finally:
+            with suppress(OSError):  # there is work in it
+                place.rmdir()
 
 
 @contextmanager
@@ -206,7 +171,7 @@ def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
             print(f"{path}: made anew; changed since: {', '.join(why)}", file=sys.stderr)
         with written_whole(key) as handle:
             handle.write(json.dumps(origin, indent=2) + "\n")
-    _remove_others(place, LOCK, work.directory.name)
+    _remove_others(place, work.directory.name)
     _remove_partial(work)
 
 

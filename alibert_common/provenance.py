@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from alibert_common.files import InputError, readable
+from alibert_common.errors import InputError, readable
 
 MANIFEST = "manifest.json"
 # What the bytes of an output depend on, besides this package; matplotlib draws only, and is not worth a corpus.

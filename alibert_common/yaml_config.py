@@ -8,7 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from downstream.files import InputError, read_text
+from alibert_common.errors import InputError
+from alibert_common.files import read_text
 
 
 class KeysOnce(yaml.SafeLoader):

@@ -11,10 +11,10 @@ import dataclasses
 import hashlib
 from pathlib import Path
 
+from alibert_common.errors import InputError, exit_with_sentence
 from downstream.data.splits import Splits, read_folds, with_fewer
 from downstream.experiment.results import versions
 from downstream.experiment.run import Experiment, unseen_labels
-from downstream.files import InputError, exit_with_sentence
 from downstream.learners.base import Learner
 from downstream.learners.baselines.base import Baseline
 from downstream.learners.baselines.registry import BASELINES

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
+from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.files import write_json, written_whole
 from alibert_common.yaml_config import yaml_value
 from downstream.data.splits import Splits, read_folds
 from downstream.experiment.run import as_json
-from downstream.files import InputError, exit_with_sentence, write_json, written_whole
 from downstream.finetune import DEFAULT_PROTOCOL, add_options, conditions_of, limit_length, names_of
 from downstream.learners.base import Epoch, Watch
 from downstream.learners.encoder import Encoder, Start

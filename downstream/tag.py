@@ -14,10 +14,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.files import files_of, read_text, written_whole
 from downstream.data.annotated_text import Document, Entity
 from downstream.data.readers import brat
 from downstream.data.spans import Span
-from downstream.files import InputError, exit_with_sentence, files_of, read_text, written_whole
 from downstream.tasks import task_of
 from downstream.tasks.ner import NamedEntities
 from downstream.training import models

@@ -21,8 +21,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from alibert_common.cli import at_least
+from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
-from alibert_common.files import InputError, exit_with_sentence
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import identity
 from preprocess.databin.build import (

@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from alibert_common.cli import at_least
+from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
-from alibert_common.files import exit_with_sentence, written_whole
+from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import identity
 from preprocess.cleaning.document_rules import FOREIGN_LINES, REFERENCE_SECTION, DocumentRule, repeated_lines

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from alibert_common.files import InputLog, Marker, directory_written_whole, exit_with_sentence, refuse_foreign
+from alibert_common.directories import Marker, directory_written_whole, refuse_foreign
+from alibert_common.errors import exit_with_sentence
+from alibert_common.input_log import InputLog
 from preprocess.tokenizer.piece_text import spelled_texts, text_pieces
 from preprocess.tokenizer_study.candidates import Candidate, load_candidates
 from preprocess.tokenizer_study.held_out import seen_in_training

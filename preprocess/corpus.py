@@ -29,8 +29,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
+from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import add_engine_options, engine_of
-from alibert_common.files import exit_with_sentence
 from preprocess.pipeline.checks import check
 from preprocess.pipeline.config import STAGES, CorpusFile
 from preprocess.pipeline.report import write_report

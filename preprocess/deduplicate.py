@@ -18,8 +18,9 @@ from pathlib import Path
 
 from alibert_common.arrays import save
 from alibert_common.cli import at_least, named_path
+from alibert_common.errors import exit_with_sentence, readable
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
-from alibert_common.files import exit_with_sentence, readable, written_whole
+from alibert_common.files import written_whole
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, identity
 from preprocess.deduplication.benchmarks import Benchmark, files_to_watch, read_benchmarks

@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from alibert_common.arrays import load, save
+from alibert_common.errors import InputError, exit_with_sentence, readable
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
-from alibert_common.files import InputError, exit_with_sentence, readable, written_whole
+from alibert_common.files import written_whole
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import identity
 from preprocess.documents.document import Document

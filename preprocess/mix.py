@@ -16,8 +16,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from alibert_common.cli import share
+from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
-from alibert_common.files import InputError, InputLog, exit_with_sentence, written_whole
+from alibert_common.files import written_whole
+from alibert_common.input_log import InputLog
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, identity, is_output, read_manifest
 from preprocess.documents.document import SHARD_SUFFIX, Document, Size, document_files, read_documents

@@ -16,7 +16,8 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from alibert_common.cli import at_least
-from alibert_common.files import InputError, exit_with_sentence, written_whole
+from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import identity
 from preprocess.mixing.reader import is_mix, read_corpora, weighed

@@ -14,10 +14,10 @@ from typing import Protocol
 from tqdm import tqdm
 
 from alibert_common.cli import at_least
+from alibert_common.errors import InputError
 from alibert_common.executors.local import Item, run_here
 from alibert_common.executors.sbatch import add_slurm_options, slurm_options
 from alibert_common.executors.slurm import Job, run_on_slurm
-from alibert_common.files import InputError
 
 SLURM_HOURS = 24  # as of the launcher; a job that needs more is cut short, and the same command goes on
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 
 Item = TypeVar("Item")
 

@@ -4,7 +4,7 @@ import argparse
 import re
 import subprocess
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 
 # https://slurm.schedmd.com/squeue.html#SECTION_JOB-STATE-CODES; every other state may still lead to a running job
 FINAL_STATES = {

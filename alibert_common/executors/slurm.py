@@ -11,9 +11,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from alibert_common.errors import InputError, describe_os_error
 from alibert_common.executors import sbatch
 from alibert_common.executors.local import Item, run_here
-from alibert_common.files import InputError, describe_os_error, written_whole
+from alibert_common.files import written_whole
 
 ARRAY = ".array"  # the ending of the file that holds the number of the jobs that are on their way
 LOOK_SECONDS = 1  # between two looks at the files that tell how far the jobs are

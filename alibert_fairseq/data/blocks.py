@@ -7,7 +7,7 @@ import torch
 from fairseq import utils
 from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockDataset, data_utils
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.data.dataset_sizes import Sized
 from alibert_fairseq.data.mixed_lines import Mix, MixedLines
 from alibert_fairseq.data.token_ids import mask_id

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fairseq.data import Dictionary
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.special_tokens import Layout, read_layout, read_symbols
 from preprocess.tokenizer.vocabulary import MASK
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from fairseq.data import ConcatDataset, FairseqDataset
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.data.dataset_sizes import Sized
 from preprocess.mixing.mix_file import Use, copies, describe, order_of_use
 

@@ -13,7 +13,7 @@ from fairseq.dataclass import FairseqDataclass
 from omegaconf import II
 from tokenizers import Tokenizer
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import BOUNDARY, TextNormalizer
 from preprocess.tokenizer.special_tokens import Layout, never_from_text, read_layout

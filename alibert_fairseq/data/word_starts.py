@@ -11,7 +11,7 @@ start of a word, which breaks French words at é, è, ç and œ.
 import numpy as np
 from fairseq.data import Dictionary
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.data.token_ids import piece_ids
 from preprocess.tokenizer.normalizer import BOUNDARY
 from preprocess.tokenizer.vocabulary import CONTINUATION

@@ -8,7 +8,7 @@ import torch.nn as nn
 from fairseq import checkpoint_utils
 from fairseq.data import Dictionary
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.hf.families import Part, parts_of
 from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
 from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel

@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
-from alibert_common.files import InputError, Marker, directory_written_whole, exit_with_sentence
+from alibert_common.directories import Marker, directory_written_whole
+from alibert_common.errors import InputError, exit_with_sentence
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card

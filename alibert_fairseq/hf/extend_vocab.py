@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.hf.piece_text import Speller
 from preprocess.tokenizer.normalizer import BOUNDARY
 

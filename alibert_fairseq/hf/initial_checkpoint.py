@@ -11,7 +11,7 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from omegaconf import DictConfig, OmegaConf
 
 import alibert_fairseq  # noqa: F401  registers the tasks and models that the options name
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.checkpoint import build_model
 from alibert_fairseq.hf.families import ALBERT, BERT

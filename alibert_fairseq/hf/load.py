@@ -19,14 +19,9 @@ from pathlib import Path
 import transformers
 from tokenizers import Tokenizer
 
-from alibert_common.files import (
-    InputError,
-    InputLog,
-    Marker,
-    directory_written_whole,
-    exit_with_sentence,
-    refuse_foreign,
-)
+from alibert_common.directories import Marker, directory_written_whole, refuse_foreign
+from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.input_log import InputLog
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf.extend_vocab import MorePieces
 from alibert_fairseq.hf.initial_checkpoint import build, training_configuration, write_checkpoint

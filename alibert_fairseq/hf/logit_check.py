@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from transformers import AutoTokenizer
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.load import load_tokenizer
 
 TOLERANCE = 1e-4  # largest difference of logits in float32; ours and theirs add in another order, which gives 1e-6

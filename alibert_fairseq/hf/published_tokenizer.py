@@ -13,7 +13,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.hf.logit_check import SENTENCES
 from preprocess.tokenizer.special_tokens import ROLES
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.families import (
     ALBERT,

@@ -12,8 +12,8 @@ import signal
 import sys
 import time
 
+from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.sbatch import add_slurm_options
-from alibert_common.files import exit_with_sentence
 from alibert_fairseq.launch import status
 from alibert_fairseq.launch.estimate import calibrate, describe_run
 from alibert_fairseq.launch.executors import describe, submit
@@ -38,7 +38,6 @@ def main() -> None:
     job = _begin(plan)
     if options.detach:
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a terminated launcher does as on Ctrl-C
     code, sentence = follow_to_end(job, plan)
     print(f"error: {sentence}" if code else sentence, file=sys.stderr if code else sys.stdout)
     sys.exit(code)

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.launch import progress, worker
 from alibert_fairseq.launch.plan import Plan, gpus_of_gres
 

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from alibert_common.executors.sbatch import slurm_options
-from alibert_common.files import InputError
 
 # nccl, fairseq's default, needs GPUs; legacy_ddp, unlike its other default, asks for no --find-unused-parameters.
 CPU_ARGUMENTS = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]

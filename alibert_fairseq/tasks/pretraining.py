@@ -15,7 +15,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.tasks import FairseqTask
 from omegaconf import II, MISSING
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.callbacks.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE
 from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
 from alibert_fairseq.data.dictionary import load_dictionary

@@ -9,13 +9,15 @@ import argparse
 import shlex
 from pathlib import Path
 
+from alibert_common.cli import named
+from alibert_common.errors import exit_with_sentence
+from alibert_common.files import write_json, written_whole
 from downstream import finetune
 from downstream.curves.figures import gathered, table
 from downstream.curves.picture import draw
 from downstream.curves.points import Point, over_documents, over_steps, sizes_of
 from downstream.data.resampling_unit import SENTENCES, WITHOUT_DOCUMENTS
 from downstream.data.splits import read_folds
-from downstream.files import exit_with_sentence, named, write_json, written_whole
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
 

@@ -7,8 +7,8 @@ import matplotlib
 matplotlib.use("Agg")  # no display is needed, nor looked for
 import matplotlib.pyplot as plt  # noqa: E402
 
+from alibert_common.files import written_whole  # noqa: E402
 from downstream.experiment.plots import MARKS  # noqa: E402
-from downstream.files import written_whole  # noqa: E402
 
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "|||")  # of the bands, one a line, in turn
 

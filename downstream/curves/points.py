@@ -5,8 +5,9 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from alibert_common.errors import InputError
+from alibert_common.files import read_text
 from downstream.data.splits import Splits, documents_in
-from downstream.files import InputError, read_text
 from downstream.tasks.base import Task
 
 ALL = "all"  # in place of a size

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import ahocorasick_rs
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of
 from downstream.data.splits import Part
-from downstream.files import InputError, files_of
 from downstream.tasks.base import Task
 
 SHORTEST = 40  # characters of a sentence, one space between words: half a line; the same as for the overlaps that

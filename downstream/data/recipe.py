@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import ClassVar
 
+from alibert_common.errors import InputError
 from alibert_common.yaml_config import built, mapping_of
 from downstream.data.readers import check_settings
 from downstream.data.split_lists import refuse_overlap
-from downstream.files import InputError
 
 FOLD = "{fold}"  # stands in the paths of splits for the number of the fold
 NAME = re.compile(r"[\w-][\w.-]*")  # of a task: a folder, wherever it is made

@@ -11,7 +11,8 @@ from itertools import combinations
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from downstream.files import InputError, read_text
+from alibert_common.errors import InputError
+from alibert_common.files import read_text
 
 LISTED = re.compile(r"(\S.*?) +@ +(\S.*?) += +(\S.*)")
 

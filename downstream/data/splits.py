@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from sklearn.model_selection import StratifiedGroupKFold
 
+from alibert_common.errors import InputError
 from downstream.data.recipe import FOLD, Recipe
 from downstream.data.split_lists import in_part, parse
-from downstream.files import InputError
 from downstream.tasks.base import Task
 
 RARE = "rare"  # strata that are too few to be in every fold are one, or scikit-learn refuses where all are

@@ -1,4 +1,4 @@
+from alibert_common.errors import exit_with_sentence
 from downstream.evaluate.command import main
-from downstream.files import exit_with_sentence
 
 exit_with_sentence(main)

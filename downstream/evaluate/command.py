@@ -3,12 +3,12 @@
 import argparse
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from downstream import report
 from downstream.data.contamination import text_files
 from downstream.evaluate.plan import BASELINES, Job, plan
 from downstream.evaluate.pretraining import refuse_undecodable, seen_before
 from downstream.evaluate.run_commands import run
-from downstream.files import InputError
 from downstream.training import models
 
 RECIPES = Path(__file__).parents[2] / "recipes" / "finetune"  # of the checkout

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from alibert_common.errors import InputError
 from downstream.data.recipe import FOLD, Recipe
 from downstream.data.split_lists import parse
-from downstream.files import InputError
 from downstream.finetune import names_of
 from downstream.learners.base import Learner
 from downstream.learners.baselines import registry

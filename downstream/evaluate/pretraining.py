@@ -4,10 +4,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from alibert_common.errors import InputError
+from alibert_common.files import read_json, write_json
 from downstream.data.contamination import COMPARED, Sought, in_files, text_files
 from downstream.data.splits import read_folds
 from downstream.evaluate.plan import Job
-from downstream.files import InputError, read_json, write_json
 from downstream.tasks import load_task
 
 

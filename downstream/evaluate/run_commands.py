@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 
+from alibert_common.errors import InputError
 from downstream.evaluate.plan import Job
-from downstream.files import InputError
 from downstream.report.read_runs import load
 
 POLL_SECONDS = 0.2
@@ -94,15 +94,9 @@ def _ending(job: Job, code: int, at_a_time: int) -> tuple[bool, str]:
 @contextmanager
 def _none_left(running: dict[Path, tuple[Job, int, subprocess.Popen]]) -> Iterator[None]:
     """Whatever ends the block ends those that run."""
-
-    def stop(number, _frame):
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
         for *_, process in running.values():
             process.terminate()
         for *_, process in running.values():

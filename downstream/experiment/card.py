@@ -9,10 +9,10 @@ from pathlib import Path
 
 from huggingface_hub import EvalResult, ModelCardData
 
+from alibert_common.files import written_whole
 from downstream.experiment.card_examples import Usage
 from downstream.experiment.plots import labels_in
 from downstream.experiment.results import table
-from downstream.files import written_whole
 
 # Where the hub's name of a figure is not ours (https://huggingface.co/metrics).
 METRICS = {"pearson": "pearsonr", "spearman": "spearmanr"}

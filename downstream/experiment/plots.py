@@ -7,7 +7,7 @@ import matplotlib
 matplotlib.use("Agg")  # no display is needed, nor looked for
 import matplotlib.pyplot as plt  # noqa: E402
 
-from downstream.files import written_whole  # noqa: E402
+from alibert_common.files import written_whole  # noqa: E402
 
 FILLS = {"precision": ("0.85", "//"), "recall": ("0.6", ".."), "f1": ("0.25", "")}  # grey and hatch
 MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # one a seed, in turn

@@ -8,8 +8,8 @@ import tokenizers
 import torch
 import transformers
 
+from alibert_common.files import write_json, written_whole
 from downstream.experiment.plots import alone_in, draw_curves, draw_scores, rows_of, title
-from downstream.files import write_json, written_whole
 from downstream.metrics.rows import FIGURES
 from downstream.metrics.seeds import over_folds, over_seeds
 from downstream.tasks.base import Task

@@ -10,19 +10,23 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
+from alibert_common.directories import directory_written_whole
+from alibert_common.errors import InputError
+from alibert_common.files import read_json, write_json
+from alibert_common.locks import locked
 from downstream.data.contamination import in_training
 from downstream.data.splits import Part, Splits, with_fewer
 from downstream.experiment.card import write_card
 from downstream.experiment.card_examples import usage_of
 from downstream.experiment.peak_memory import peak, reset_peak
 from downstream.experiment.results import summarise, write_results
-from downstream.files import InputError, alone_in, directory_written_whole, read_json, write_json
 from downstream.learners.base import Learner
 from downstream.tasks.base import Encoded, Task
 
@@ -77,9 +81,14 @@ class Experiment:
         from here.
         """
         self.refuse_foreign()
-        with alone_in(self.output):
+        with self._alone():
             self._sweep()
             return self._run_alone(num_seeds)
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """Waits until no other command writes the output."""
+        busy = f"{self.output}: another command is writing it; waiting for its end"
+        return locked(self.output / ".lock", busy, wait=True)
 
     def _run_alone(self, num_seeds: int) -> str:
         started, results = time.perf_counter(), []
@@ -262,7 +271,7 @@ class Experiment:
     def clear(self) -> None:
         """Remove what earlier runs wrote to the output folder, and nothing else."""
         self.refuse_foreign()
-        with alone_in(self.output):
+        with self._alone():
             for folder in [*self._written(), self.output / "model"]:
                 shutil.rmtree(folder, ignore_errors=True)
             for name in RESULTS:

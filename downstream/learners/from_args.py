@@ -2,7 +2,7 @@
 
 import argparse
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.learners.base import Learner
 from downstream.learners.baselines.cosine import EncoderCosine
 from downstream.learners.baselines.neural import OverWords

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from downstream.files import InputError, exit_with_sentence, named, write_json, written_whole
+from alibert_common.cli import named
+from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.files import write_json, written_whole
 from downstream.masked_words import tables
 from downstream.masked_words.fillers import MAX_PIECES, Filler, load_filler, whole_words
 from downstream.masked_words.questions import (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from transformers import AutoModelForMaskedLM
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.masked_words.questions import Question
 from downstream.training.models import Frame, frame_of, load_config, load_tokenizer, load_weights
 

@@ -6,7 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from downstream.files import InputError, read_text
+from alibert_common.errors import InputError
+from alibert_common.files import read_text
 
 MASK = "[MASK]"  # how a sentences file marks the place, whatever the model's own mask is called
 MIN_LETTERS = 4  # leaves out most articles and prepositions, which are half of the words and which every model guesses

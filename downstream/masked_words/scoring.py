@@ -11,7 +11,7 @@ from itertools import groupby
 
 import torch
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.masked_words.fillers import Filler, Spelling, context_of, spell, surroundings
 from downstream.masked_words.questions import Candidates, Question
 

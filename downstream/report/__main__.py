@@ -1,4 +1,4 @@
-from downstream.files import exit_with_sentence
+from alibert_common.errors import exit_with_sentence
 from downstream.report.command import main
 
 exit_with_sentence(main)

@@ -3,8 +3,9 @@
 import argparse
 from pathlib import Path
 
+from alibert_common.errors import InputError
+from alibert_common.files import written_whole
 from alibert_common.report import html, markdown
-from downstream.files import InputError, written_whole
 from downstream.report.read_runs import folders_of, load_all
 from downstream.report.sections import report
 

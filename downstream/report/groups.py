@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.report.read_runs import Run
 
 

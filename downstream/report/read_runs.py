@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from alibert_common.errors import InputError
+from alibert_common.files import read_json, read_text
 from downstream.data.resampling_unit import unit_of
-from downstream.files import InputError, read_json, read_text
 from downstream.metrics.sufficient_statistics import Figure, figure, grouped
 from downstream.report.answers import FAMILIES
 from downstream.tuning.result import refuse_unselected

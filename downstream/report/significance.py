@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from itertools import combinations
 
+from alibert_common.errors import InputError
 from alibert_common.report.document import NONE, Table, Text
 from downstream.data.resampling_unit import SENTENCES, WITHOUT_DOCUMENTS
 from downstream.experiment.results import cell
-from downstream.files import InputError
 from downstream.metrics.bootstrap import CONFIDENCE, DRAWS, comparison, holm, interval
 from downstream.report.groups import Group
 from downstream.report.read_runs import Run

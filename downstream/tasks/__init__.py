@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from downstream.data.recipe import Recipe, load_recipe
-from downstream.files import InputError
 from downstream.tasks.base import Task
 from downstream.tasks.candidates import CandidatesRecipe, MultipleChoice, Ranking
 from downstream.tasks.classification import TextClassification, TextRecipe

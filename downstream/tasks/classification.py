@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import LabelledText
 from downstream.data.readers import TEXTS
 from downstream.data.recipe import Recipe, refuse_twice
-from downstream.files import InputError
 from downstream.metrics import labels as metrics
 from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.heads import a_label, labels

@@ -15,10 +15,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from alibert_common.errors import InputError
 from downstream.data.examples import ReadingQuestion
 from downstream.data.readers import READING
 from downstream.data.recipe import Recipe
-from downstream.files import InputError
 from downstream.metrics import extractive_qa as metrics
 from downstream.metrics.sufficient_statistics import Figure, mean_of
 from downstream.tasks.base import Chief, Encoded, Head, Piece, Task

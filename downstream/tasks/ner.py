@@ -13,13 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from alibert_common.errors import InputError
 from downstream.data.alignment import token_ranges, token_tags, trimmed, word_tags, words_covered
 from downstream.data.annotated_text import Document, Entity, Labels
 from downstream.data.readers import ENTITIES
 from downstream.data.recipe import Recipe, refuse_twice
 from downstream.data.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
 from downstream.data.windows import Window, cut_ranks, keep_whole, windows
-from downstream.files import InputError
 from downstream.metrics.entities import EVALUATION, scores
 from downstream.metrics.spans import span_scores
 from downstream.tasks.base import IGNORED, Chief, Encoded, Head, Piece, Task

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from alibert_common.errors import InputError
 from downstream.data.examples import Mention, Relation
 from downstream.data.readers import RELATIONS
-from downstream.files import InputError
 from downstream.metrics import labels as metrics
 from downstream.tasks.base import Encoded, Head
 from downstream.tasks.classification import F1S, ONE, LabelRecipe

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from alibert_common.errors import InputError
 from downstream.data.examples import ScoredPair
 from downstream.data.readers import PAIRS
 from downstream.data.recipe import Recipe
-from downstream.files import InputError
 from downstream.metrics.similarity import similarity
 from downstream.tasks.base import Chief, Encoded, Head
 from downstream.tasks.heads import a_number

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.learners.base import Epoch, Watch, unwatched
 from downstream.tasks.base import Head, Piece
 from downstream.training.models import is_encoders

@@ -11,7 +11,9 @@ from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-from downstream.files import InputError, directory_written_whole, read_json, write_json
+from alibert_common.directories import directory_written_whole
+from alibert_common.errors import InputError
+from alibert_common.files import read_json, write_json
 from downstream.tasks.base import Head
 
 transformers.logging.set_verbosity_error()  # it warns of the new head, which is meant; load_model checks the rest

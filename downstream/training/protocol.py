@@ -4,9 +4,9 @@ import itertools
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from alibert_common.yaml_config import built, mapping_of, value_as, yaml_value
 from downstream.data.recipe import SHORTEST
-from downstream.files import InputError
 
 PROTOCOLS = Path(__file__).parents[1] / "protocols"  # ours; a recipe's own are in protocols/ beside it
 OTHER = "other"  # stands in a protocol for the tasks that it does not name

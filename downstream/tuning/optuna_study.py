@@ -3,7 +3,6 @@
 Optuna's: a journal file, the median pruner, the tree-structured Parzen estimator. Nothing here knows of models.
 """
 
-import fcntl
 import math
 import random
 from collections.abc import Callable, Iterator
@@ -17,7 +16,8 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
+from alibert_common.locks import locked
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)  # the search says a line a trial itself
 
@@ -52,16 +52,9 @@ class Plan:
 @contextmanager
 def held(journal: Path) -> Iterator[None]:
     """No other search in the folder of this journal. Raises InputError if there is one."""
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    with open(journal, "ab") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"{journal}: another search is writing it; wait for its end, or give another --output."
-            ) from None
-        except OSError:
-            pass  # a file system without locks
+    busy = f"{journal}: another search is writing it; wait for its end, or give another --output."
+    with locked(journal.with_name(f".{journal.name}.lock"), busy):
+        journal.touch()
         Path(f"{journal}.lock").unlink(missing_ok=True)  # Optuna's, of a search that was killed: it would wait for it
         yield
 

@@ -4,8 +4,9 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from alibert_common.errors import InputError
+from alibert_common.files import read_text
 from downstream.experiment.run import as_json
-from downstream.files import InputError, read_text
 from downstream.training.protocol import Protocol
 
 SEARCHED_FOR = ("task", "recipe", "model", "max_tokens", "data_sha256", "protocol")  # a selection holds for these only

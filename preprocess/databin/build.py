@@ -8,8 +8,9 @@ from dataclasses import asdict, fields
 from itertools import islice, product
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError, written_whole
+from alibert_common.files import written_whole
 from alibert_common.output_dir import Work
 from preprocess.databin.encoded_shards import EncodeFile, PartReport, TextFile, is_trained_on
 from preprocess.databin.encoder_pool import Encoding, worker_of

@@ -17,7 +17,8 @@ import numpy as np
 from tqdm import tqdm
 
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputLog, written_whole
+from alibert_common.files import written_whole
+from alibert_common.input_log import InputLog
 from preprocess.databin.batches import EncodedBlock, blocks_of
 from preprocess.databin.encoder_pool import EncoderPool, Encoding
 from preprocess.databin.split_writer import Dropped

@@ -11,8 +11,8 @@ from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from alibert_common.executors.local import begin_worker
-from alibert_common.files import InputError
 from preprocess.databin import line_encoder, subword_regularization
 from preprocess.databin.batches import Block, EncodedBlock, encode_block, sample_block
 from preprocess.databin.line_encoder import LineEncoder

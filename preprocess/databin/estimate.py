@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean
 
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputLog
+from alibert_common.input_log import InputLog
 from preprocess.databin.batches import Block
 from preprocess.databin.build import tokenizer_digests
 from preprocess.databin.encoded_shards import BYTES_PER_LINE, TextFile, text_files

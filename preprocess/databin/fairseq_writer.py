@@ -14,7 +14,8 @@ from types import TracebackType
 
 import numpy as np
 
-from alibert_common.files import InputError, written_whole
+from alibert_common.errors import InputError
+from alibert_common.files import written_whole
 
 MAGIC = b"MMIDIDX\x00\x00"
 VERSION = 1

@@ -6,7 +6,7 @@ from itertools import chain, filterfalse
 import numpy as np
 from tokenizers import Tokenizer
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.databin.fairseq_writer import id_type
 from preprocess.tokenizer.special_tokens import Layout, never_from_text, our_layout
 from preprocess.tokenizer.word_independence import spaces_are_walls

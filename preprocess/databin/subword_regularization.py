@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from tokenizers import Tokenizer, models
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.databin.line_encoder import ENTRY_BYTES, LineEncoder, parts_of
 from preprocess.databin.unigram_lattice import Lattices
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from ahocorasick_rs import AhoCorasick
 
-from alibert_common.files import InputError, written_whole
+from alibert_common.errors import InputError
+from alibert_common.files import written_whole
 from alibert_common.provenance import is_output
 from preprocess.documents.document import Document
 from preprocess.readers import How, ReadLog, files_of, read_file

@@ -10,7 +10,8 @@ from typing import IO
 
 import zstandard
 
-from alibert_common.files import InputError, InputLog
+from alibert_common.errors import InputError
+from alibert_common.input_log import InputLog
 
 CHUNK = 1 << 20
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)

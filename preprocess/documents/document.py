@@ -12,7 +12,8 @@ from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import IO, NoReturn
 
-from alibert_common.files import InputError, InputLog
+from alibert_common.errors import InputError
+from alibert_common.input_log import InputLog
 from alibert_common.provenance import MANIFEST, read_manifest
 from preprocess.documents.compression import bare, open_bytes
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputLog
+from alibert_common.input_log import InputLog
 from alibert_common.output_dir import Work
 from preprocess.documents.document import SHARD_SUFFIX, Document, read_documents
 from preprocess.documents.shards import shard_name, written_shard

@@ -2,7 +2,7 @@
 
 import re
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 
 SOURCE_NAME = re.compile(r"[^\s,=]+")  # what `name=weight,name=weight` can spell
 

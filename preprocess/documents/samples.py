@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from alibert_common.files import readable, written_whole
+from alibert_common.errors import readable
+from alibert_common.files import written_whole
 from preprocess.documents.document import Document
 from preprocess.documents.shards import shard_name
 

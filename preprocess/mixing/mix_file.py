@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alibert_common.files import InputError, written_whole
+from alibert_common.errors import InputError
+from alibert_common.files import written_whole
 from preprocess.documents.names import SOURCE_NAME
 
 MIX_FILE = "mix.json"

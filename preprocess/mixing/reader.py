@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from alibert_common.files import Marker
+from alibert_common.directories import Marker
 from preprocess.documents.document import Size
 from preprocess.mixing.mix_file import TRAIN, read_mix
 from preprocess.mixing.weights import Weighing

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from alibert_common.cli import share_or_one
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.mixing.mix_file import equal_weights, parse_weights, temperature_weights
 
 

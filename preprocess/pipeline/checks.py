@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from alibert_common.files import InputError, readable
+from alibert_common.errors import InputError, readable
 from preprocess.databin.build import tokenizer_digests
 from preprocess.databin.subword_regularization import sampling_of
 from preprocess.documents.filters import Where

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import yaml
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.names import is_source_name
 
 OF_A_SOURCE = ("ingest", "clean")  # the stages that every source goes through by itself

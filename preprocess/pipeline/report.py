@@ -4,7 +4,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from alibert_common.files import InputLog, written_whole
+from alibert_common.files import written_whole
+from alibert_common.input_log import InputLog
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import MANIFEST, code_digest, digest_of, identity
 from preprocess.documents.document import Size

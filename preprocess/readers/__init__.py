@@ -7,7 +7,7 @@ plain functions of values that can be sent to another process.
 from collections.abc import Iterator
 from pathlib import Path
 
-from alibert_common.files import InputError, describe_os_error
+from alibert_common.errors import InputError, describe_os_error
 from preprocess.documents.compression import CHUNK, FORMS, open_bytes
 from preprocess.documents.document import Document
 from preprocess.readers.folders import Found, files_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.readers.formats import FORMATS, check
 from preprocess.readers.options import ENCODINGS, How, encoding_named
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.html_pages import PAGE, parse_page

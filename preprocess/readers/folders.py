@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_common.provenance import MANIFEST, is_output, read_manifest
 from preprocess.documents.compression import bare
 from preprocess.documents.document import SHARD_SUFFIX, document_files

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.compression import FORMS, bare
 from preprocess.documents.document import Document
 from preprocess.readers.bdpm import read_bdpm, table_name, tables_of_drugs

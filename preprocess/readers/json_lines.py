@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Fault, read_lines
 from preprocess.readers.options import How

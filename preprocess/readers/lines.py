@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.compression import open_bytes
 from preprocess.readers.options import How
 from preprocess.readers.read_log import ReadLog, readable

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 
 ENCODINGS = ("utf-8", "windows-1252", "latin-1", "utf-16", "auto")  # and other names of them, as cp1252
 RESERVED = frozenset({"id", "source", "licence", "date", "text"})  # what a document is, and no metadata of it

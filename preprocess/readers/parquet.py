@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.lines import CHUNK
 from preprocess.readers.options import How

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from alibert_common.files import InputError, InputLog, readable
+from alibert_common.errors import InputError, readable
+from alibert_common.input_log import InputLog
 from preprocess.readers.options import How
 
 WITHOUT_TEXT = "records without text"  # what such counts begin with

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.compression import open_bytes
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date

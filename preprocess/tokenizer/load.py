@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.special_tokens import REMEDY as READ_AGAIN
 from preprocess.tokenizer.special_tokens import read_layout, read_symbols, symbols_of
 from preprocess.tokenizer.vocabulary import MASK, SPECIALS

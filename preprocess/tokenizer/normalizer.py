@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.moses_rules import moses_rules
 from preprocess.tokenizer.rules import CLINICAL_UNITS, INVISIBLE, MARK, THOUSANDS, UNIFY, Rule
 

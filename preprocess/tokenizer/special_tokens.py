@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.vocabulary import MASK, SPECIALS
 
 ROLES = {"begin": "cls_token", "pad": "pad_token", "end": "sep_token", "unknown": "unk_token", "mask": "mask_token"}

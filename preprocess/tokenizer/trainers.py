@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import sentencepiece
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.normalizer import BOUNDARY
 from preprocess.tokenizer.vocabulary import CONTINUATION, Subwords
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from alibert_common.files import InputLog
+from alibert_common.input_log import InputLog
 from preprocess.documents.document import Size, document_files, read_documents, size_of
 from preprocess.documents.long_lines import Cuts, cut_line
 from preprocess.mixing.reader import Corpus

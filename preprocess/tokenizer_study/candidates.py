@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from alibert_common.files import InputError, Marker
+from alibert_common.directories import Marker
+from alibert_common.errors import InputError
 from preprocess.tokenizer.piece_text import Convention
 
 TRAINED_HERE = Marker.of_command("train_tokenizer")

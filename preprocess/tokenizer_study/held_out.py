@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from alibert_common.files import InputLog
+from alibert_common.input_log import InputLog
 from preprocess.documents.document import document_files, read_documents, size_of
 from preprocess.documents.text_keys import text_key
 from preprocess.mixing.reader import read_corpora

@@ -9,7 +9,7 @@ import numpy as np
 from tokenizers import Encoding
 from tqdm import tqdm
 
-from alibert_common.files import InputLog
+from alibert_common.input_log import InputLog
 from preprocess.documents.document import Document, Size, read_documents
 from preprocess.documents.long_lines import Cuts, cut_line
 from preprocess.tokenizer.piece_text import DIFFERENCES, spelled_texts, text_pieces, twice

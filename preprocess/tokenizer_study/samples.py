@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from alibert_common.files import InputError, InputLog
+from alibert_common.errors import InputError
+from alibert_common.input_log import InputLog
 from preprocess.documents.document import read_lines
 from preprocess.tokenizer.normalizer import BOUNDARY
 from preprocess.tokenizer_study.candidates import Candidate

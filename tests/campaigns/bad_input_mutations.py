@@ -33,7 +33,7 @@ MUTATIONS = [
         "tests/preprocess/documents/test_documents.py::test_bytes_that_are_not_utf8_are_named",
     ),
     Mutation(
-        "annotations not UTF-8", "downstream/files.py", 'raw.decode("utf-8")', 'raw.decode("utf-8", "replace")',
+        "annotations not UTF-8", "alibert_common/files.py", 'raw.decode("utf-8")', 'raw.decode("utf-8", "replace")',
         "tests/downstream/data/test_annotated_readers.py::test_bytes_that_are_not_utf8_are_named",
     ),
     Mutation(
@@ -129,16 +129,16 @@ MUTATIONS = [
         "tests/common/test_files.py",
     ),
     Mutation(
-        "disk full, a folder", "alibert_common/files.py",
+        "disk full, a folder", "alibert_common/directories.py",
         "        shutil.rmtree(aside, ignore_errors=True)\n", "        pass\n",
-        "tests/common/test_files.py::test_an_error_leaves_the_older_directory_and_nothing_else",
+        "tests/common/test_directories.py::test_an_error_leaves_the_older_directory_and_nothing_else",
     ),
     Mutation(
-        "disk full, the sentence", "alibert_common/files.py", "        sys.exit(_say(describe_os_error(error)))",
+        "disk full, the sentence", "alibert_common/errors.py", "        sys.exit(_say(describe_os_error(error)))",
         "        raise", "tests/preprocess/tokenizer/test_tokenizer_training.py::test_a_full_disk_is_one_sentence_and_leaves_nothing",
     ),
     Mutation(
-        "disk full, fine-tuning", "downstream/files.py", "        shutil.rmtree(aside, ignore_errors=True)\n",
+        "disk full, fine-tuning", "alibert_common/directories.py", "        shutil.rmtree(aside, ignore_errors=True)\n",
         "        pass\n",
         "tests/end_to_end/test_finetune.py::test_a_full_disk_is_one_sentence_and_leaves_no_half_seed",
     ),

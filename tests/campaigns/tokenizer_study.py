@@ -14,7 +14,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from alibert_common.files import Marker, directory_written_whole  # noqa: E402
+from alibert_common.directories import Marker, directory_written_whole  # noqa: E402
 from preprocess.tokenizer_study.markdown import markdown  # noqa: E402
 from preprocess.tokenizer_study.page import page  # noqa: E402
 from preprocess.tokenizer_study.pictures import MARKS  # noqa: E402

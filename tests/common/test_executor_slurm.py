@@ -5,7 +5,7 @@ The same on a real Slurm: tests/slurm/test_corpus_stages.py.
 
 import pytest
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_common.output_dir import resumable_directory
 
 SCANCEL = """#!/bin/sh

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine, Missing, add_engine_options, engine_of
 from alibert_common.executors.slurm import Job
-from alibert_common.files import InputError
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ SLEEPERS = """
 import os, sys, time
 from pathlib import Path
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError, exit_with_sentence
+from alibert_common.errors import InputError, exit_with_sentence
 
 class Sleep:
     def done(self, path):
@@ -130,7 +130,7 @@ def test_a_stopped_command_ends_its_processes_at_once_and_begins_no_other_item(t
     processes = processes_of(tmp_path, "a", "b")
     parent.send_signal(number)
     said = parent.communicate(timeout=120)[1]
-    assert parent.returncode == 130 and said.splitlines()[-1] == "stopped; give the same command again"
+    assert parent.returncode == 128 + number and said.splitlines()[-1] == "stopped; give the same command again"
     assert not any(process.exists() for process in processes)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "sleepers.py"]
 
@@ -142,7 +142,7 @@ def test_bad_input_ends_the_other_processes_at_once(tmp_path):
 
 
 def test_a_terminal_that_closes_is_nothing_to_nohup(tmp_path):
-    program = "import os, signal; from alibert_common.files import exit_with_sentence\n"
+    program = "import os, signal; from alibert_common.errors import exit_with_sentence\n"
     program += "exit_with_sentence(lambda: (os.kill(os.getpid(), signal.SIGHUP), print('on')))"
     command = ["nohup", sys.executable, "-c", program]
     assert subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout == "on\n"

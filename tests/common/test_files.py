@@ -1,23 +1,12 @@
-"""Outputs appear whole or not at all, and bad input is one sentence."""
+"""Text and JSON: read with one sentence on bad input, written whole or not at all."""
 
 import errno
-import hashlib
 import os
-import sys
 
 import pytest
 
-from alibert_common.files import (
-    InputError,
-    InputLog,
-    Marker,
-    directory_written_whole,
-    exit_with_sentence,
-    written_whole,
-)
-from downstream import files as downstream_files
-
-MARKER = Marker.of_command("mix")
+from alibert_common.errors import InputError
+from alibert_common.files import files_of, read_json, read_text, written_whole
 
 
 def names(directory):
@@ -63,155 +52,26 @@ def test_a_directory_in_the_place_of_a_file_is_refused(tmp_path):
         pass
 
 
-def test_a_directory_takes_the_place_of_the_older_one(tmp_path):
-    for number in ("1", "2"):
-        with directory_written_whole(tmp_path / "out", MARKER) as directory:
-            (directory / "text").write_text(number)
-            (directory / "manifest.json").write_text('{"command": "mix"}')
-    assert names(tmp_path) == ["out"] and names(tmp_path / "out") == ["manifest.json", "text"]
-    assert (tmp_path / "out" / "text").read_text() == "2"
+def test_files_of_a_folder_are_those_below_it_that_are_not_hidden(tmp_path):
+    folder = tmp_path / ".cache" / "set"  # a folder above that is hidden hides nothing
+    names = ("b.tsv", "a/c.tsv", "a/d.txt", ".e.tsv", ".ipynb_checkpoints/b-checkpoint.tsv", "a/.git/x/f.tsv", "g.xml")
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    assert files_of(folder, ".tsv", ".txt") == [folder / name for name in ("a/c.tsv", "a/d.txt", "b.tsv")]
+    assert files_of(folder / ".e.tsv", ".txt") == [folder / ".e.tsv"]
 
 
-@pytest.mark.parametrize(
-    "written", [lambda path: directory_written_whole(path, MARKER), downstream_files.directory_written_whole]
-)  # what ends in a folder of a model: export, and fine-tuning, which depends on nothing of preprocess
-def test_a_directory_has_the_rights_that_the_umask_leaves(tmp_path, written):
-    before = os.umask(0o027)
-    try:
-        with written(tmp_path / "out") as folder:
-            (folder / "a").mkdir(mode=0o700)
-            (folder / "a" / "model.safetensors").touch(mode=0o600)  # as safetensors does
-    finally:
-        os.umask(before)
-    made = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "out", *(tmp_path / "out").rglob("*"))}
-    assert made == {"out": 0o750, "a": 0o750, "model.safetensors": 0o640}
+@pytest.mark.parametrize("content", ["{", "[1]", ""])
+def test_damaged_json_is_one_sentence(tmp_path, content):
+    (tmp_path / "f.json").write_text(content)
+    with pytest.raises(InputError, match=r"f\.json.*; make it anew"):
+        read_json(tmp_path / "f.json")
 
 
-def test_an_error_leaves_the_older_directory_and_nothing_else(tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')
-    with pytest.raises(OSError) as caught, directory_written_whole(tmp_path / "out", MARKER) as directory:
-        (directory / "half").write_text("à moitié")
-        raise OSError(errno.ENOSPC, "No space left on device", str(directory / "half"))
-    assert caught.value.filename == tmp_path / "out"
-    assert names(tmp_path) == ["out"] and names(tmp_path / "out") == ["manifest.json"]
-
-
-def test_a_directory_with_other_files_is_never_replaced(tmp_path):
-    (tmp_path / "thèse.doc").touch()
-    with pytest.raises(InputError, match="holds other files"), directory_written_whole(tmp_path, MARKER):
-        pass
-    assert names(tmp_path) == ["thèse.doc"]
-
-
-@pytest.mark.parametrize("link", [False, True])
-def test_what_a_user_put_into_an_older_output_is_never_removed(tmp_path, link):
-    (tmp_path / "out" / ".git").mkdir(parents=True)
-    (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')
-    if link:
-        (tmp_path / "out" / ".git" / "HEAD").symlink_to(tmp_path)
-    else:
-        (tmp_path / "out" / ".git" / "HEAD").write_text("mine")
-    with pytest.raises(InputError, match=r"out: holds \.git/HEAD, which this output does not have and which would be"):
-        with directory_written_whole(tmp_path / "out", MARKER) as directory:
-            (directory / "manifest.json").write_text('{"command": "mix"}')
-    assert names(tmp_path) == ["out"] and names(tmp_path / "out") == [".git", "manifest.json"]
-    assert names(tmp_path / "out" / ".git") == ["HEAD"]
-
-
-def test_what_only_some_outputs_have_may_go(tmp_path):
-    (tmp_path / "out" / "generator").mkdir(parents=True)
-    (tmp_path / "out" / "generator" / "model").write_text("older")
-    (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')
-    with directory_written_whole(tmp_path / "out", MARKER._replace(sometimes=("generator/*",))) as directory:
-        (directory / "manifest.json").write_text('{"command": "mix"}')
-    assert names(tmp_path / "out") == ["manifest.json"]
-
-
-def test_the_output_of_another_command_is_never_replaced(tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manifest.json").write_text('{"command": "binarize"}')
-    with pytest.raises(InputError, match="holds other files"), directory_written_whole(tmp_path / "out", MARKER):
-        pass
-    assert names(tmp_path / "out") == ["manifest.json"]
-
-
-def test_the_working_directory_is_refused_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="the working directory"), directory_written_whole(".", MARKER):
-        pytest.fail("the work began")
-
-
-def test_the_older_directory_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')
-    rename = os.rename
-
-    def fail(source, target):
-        if str(source).endswith(".partial"):
-            raise OSError(errno.EACCES, "Permission denied", str(target))
-        rename(source, target)
-
-    monkeypatch.setattr(os, "rename", fail)
-    with pytest.raises(OSError, match="Permission denied"):
-        with directory_written_whole(tmp_path / "out", MARKER) as directory:
-            (directory / "manifest.json").write_text('{"command": "mix"}')
-    assert names(tmp_path) == ["out"] and names(tmp_path / "out") == ["manifest.json"]
-
-
-def test_a_file_in_the_place_of_a_directory_is_refused(tmp_path):
-    (tmp_path / "out").touch()
-    with pytest.raises(InputError, match="is a file"), directory_written_whole(tmp_path / "out", MARKER):
-        pass
-
-
-@pytest.mark.parametrize(
-    "error, sentence",
-    [
-        (InputError("a.txt: empty; give text."), "error: a.txt: empty; give text.\n"),
-        (OSError(errno.ENOSPC, "No space left on device", "out"), "error: out: No space left on device; free some"),
-        (PermissionError(errno.EACCES, "Permission denied", "out"), "error: out: Permission denied; check the perm"),
-    ],
-)
-def test_what_a_user_can_mend_is_one_sentence_and_status_2(error, sentence, capsys):
-    def main():
-        raise error
-
-    with pytest.raises(SystemExit) as caught:
-        exit_with_sentence(main)
-    assert caught.value.code == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith(sentence) and shown.count("\n") == 1
-
-
-def test_what_a_user_cannot_mend_keeps_its_traceback():
-    def main():
-        raise OSError(errno.EIO, "Input/output error")
-
-    with pytest.raises(OSError):
-        exit_with_sentence(main)
-
-
-def test_the_log_knows_size_and_hash_of_what_was_read(tmp_path):
-    path = tmp_path / "in.txt"
-    content = os.urandom(3_000_000)
-    path.write_bytes(content)
-    log = InputLog()
-    with log.open(path) as handle:
-        handle.read(10)
-        assert 0 < log.bytes_read < len(content)
-        handle.read()
-    assert log.manifest() == [{"path": str(path), "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-def test_input_files_are_closed_when_read(tmp_path):
-    (tmp_path / "in.txt").write_text("texte")
-    log = InputLog()
-    with log.open(tmp_path / "in.txt") as handle:
-        handle.read()
-    assert str(tmp_path / "in.txt") not in {os.readlink(f"/proc/self/fd/{fd}") for fd in open_descriptors()}
-
-
-def open_descriptors():
-    return [fd for fd in os.listdir("/proc/self/fd") if os.path.lexists(f"/proc/self/fd/{fd}")]
+def test_text_keeps_every_character_and_names_a_byte_that_is_not_utf8(tmp_path):
+    (tmp_path / "a").write_bytes("\ufeffé\r\nb".encode())
+    assert read_text(tmp_path / "a") == "\ufeffé\r\nb"
+    (tmp_path / "a").write_bytes(b"a\nb\xe9")
+    with pytest.raises(InputError, match=r"a, line 2: byte 2 \(0xe9\) is not UTF-8"):
+        read_text(tmp_path / "a")

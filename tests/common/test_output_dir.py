@@ -10,7 +10,8 @@ from importlib import metadata
 
 import pytest
 
-from alibert_common.files import InputError, written_whole
+from alibert_common.errors import InputError
+from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import code_digest, digest_of, versions
 
@@ -228,26 +229,6 @@ def test_two_at_once_are_refused_and_a_dead_one_holds_no_lock(tmp_path):
     other.kill()
     other.wait()
     assert make(tmp_path / "out", ["a"], key={}) == ["a"]
-
-
-def test_the_lock_is_one_for_all_keys_and_outlives_the_end_of_another_command(tmp_path):
-    """A command opens the lock while another holds it, which then ends and removes it: the lock is that of nobody."""
-    place, lock = tmp_path / ".out.work", open
-
-    def open_late(*arguments, **options):
-        handle = lock(*arguments, **options)
-        if str(arguments[0]) == str(place / "lock") and not ended:
-            ended.append((place / "lock").unlink())
-        return handle
-
-    ended = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("alibert_common.output_dir.open", open_late, raising=False)
-        with resumable_directory(tmp_path / "out", "clean", {}):
-            assert ended and (place / "lock").exists()
-            with pytest.raises(InputError, match="another command is writing it"):
-                make(tmp_path / "out", ["a"])
-    assert files(tmp_path) == ["out"]
 
 
 def test_what_another_command_has_just_made_is_not_made_again(tmp_path, monkeypatch, capsys):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import LIBRARIES, identity
 

@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 from tiny_models import write_roberta
 
+from alibert_common.errors import InputError
 from downstream import tag
 from downstream.data.annotated_text import Document, Entity, Labels
 from downstream.data.readers import ENTITIES
 from downstream.data.spans import Span
-from downstream.files import InputError
 
 
 def test_texts_are_read_from_files_and_folders(tmp_path):

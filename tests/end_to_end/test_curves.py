@@ -8,9 +8,9 @@ import pytest
 from tiny_models import write_roberta
 from tiny_tasks import write_task
 
+from alibert_common.errors import InputError
 from downstream import finetune
 from downstream.curves.__main__ import main
-from downstream.files import InputError
 from downstream.learners.encoder import Encoder
 from downstream.training import loop as training
 

@@ -12,10 +12,10 @@ import pytest
 from tiny_models import write_roberta
 from tiny_tasks import text, with_its_organ, write_lines
 
+from alibert_common.errors import InputError
 from downstream.evaluate.command import arguments, main
 from downstream.evaluate.plan import plan
 from downstream.evaluate.pretraining import seen_before
-from downstream.files import InputError
 
 ENTITIES = """
 task: organs

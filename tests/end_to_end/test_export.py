@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from test_pretraining import ENVIRONMENT, OBJECTIVES, command
 from transformers import AutoModelForMaskedLM, AutoTokenizer, ElectraForPreTraining, pipeline
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf import export as export_module
 from alibert_fairseq.hf import names

@@ -26,7 +26,7 @@ from test_pretraining import ENVIRONMENT, losses
 from text_helpers import CASED, sample_lines, trained
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipeline
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.export import export
 from alibert_fairseq.hf.load import load, main

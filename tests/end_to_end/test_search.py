@@ -12,8 +12,8 @@ import pytest
 from tiny_models import write_roberta
 from tiny_tasks import RECIPE, write_task
 
+from alibert_common.errors import InputError
 from downstream import finetune, search
-from downstream.files import InputError
 from downstream.report.read_runs import load
 from downstream.tuning.optuna_study import held
 

@@ -20,7 +20,7 @@ import pyarrow
 import pyarrow.parquet
 import zstandard
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.document import read_documents
 from preprocess.documents.shards import SHARD_BYTES
 from preprocess.ingest import ingest

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Labels
-from downstream.files import InputError
 
 
 def refused(read, path, labels=None, **settings) -> str:

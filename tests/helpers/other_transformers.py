@@ -12,7 +12,7 @@ from published_models import sentencepiece_model
 from text_helpers import sample_lines
 from transformers import AutoTokenizer
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.hf.load import load
 
 

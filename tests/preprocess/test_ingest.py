@@ -8,8 +8,8 @@ from corpus_helpers import one_sentence, run
 from reader_helpers import FIXTURES
 
 from alibert_common.arrays import save
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError
 from preprocess.clean import Cleaning, clean
 from preprocess.documents.document import document_files, read_documents
 from preprocess.documents.filters import Where

@@ -9,6 +9,7 @@ raises InputError naming file and line for what it cannot use, and counts what i
 import inspect
 from collections.abc import Callable
 
+from alibert_common.errors import InputError
 from alibert_common.yaml_config import value_as
 from downstream.data.readers import (
     bioasq,
@@ -28,7 +29,6 @@ from downstream.data.readers import (
     squad,
     tables,
 )
-from downstream.files import InputError
 
 ENTITIES = {"brat": brat.read, "ddi": ddi.read, "iob": iob.read, "jsonl": jsonl.read}
 

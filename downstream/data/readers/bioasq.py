@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import LabelledText, ReadingQuestion
 from downstream.data.readers.records import distinct, field, json_of, texts
-from downstream.files import InputError, files_of
 
 TYPES = ("factoid", "list", "yesno", "summary")
 CONTEXTS = ("snippets", "ideal_answer")

@@ -3,10 +3,10 @@
 from collections import Counter
 from pathlib import Path
 
+from alibert_common.files import read_text
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import Relation
 from downstream.data.readers import tables
-from downstream.files import read_text
 
 TEST_COLUMNS = ["index", "sentence", "label"]
 

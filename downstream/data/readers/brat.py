@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from alibert_common.directories import directory_written_whole
+from alibert_common.errors import InputError
+from alibert_common.files import files_of, read_text
 from downstream.data.annotated_text import Document, Entity, Labels
-from downstream.files import InputError, directory_written_whole, files_of, read_text
 
 # What brat needs to open a folder: the types, the four sections, and that entities may overlap.
 CONFIGURATION = """[entities]

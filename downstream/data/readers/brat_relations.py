@@ -6,11 +6,12 @@ from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of, read_text
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import Mention, Relation
 from downstream.data.readers.brat import parse_entity
 from downstream.data.readers.records import distinct
-from downstream.files import InputError, files_of, read_text
 
 UNRELATED = "none"  # the label of two entities without an R line
 

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import Mention, Relation
 from downstream.data.readers.records import distinct, field, json_lines
-from downstream.files import InputError, files_of
 
 FIRST = re.compile(r"<< (.+?) >>")
 SECOND = re.compile(r"\[\[ (.+?) \]\]")

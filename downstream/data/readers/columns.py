@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of, read_text
 from downstream.data.readers.records import json_lines
-from downstream.files import InputError, files_of, read_text
 
 Column = str | int  # its name in the first row or its key in JSON; its number, from 1, in a file without a first row
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from lxml import etree
 
+from alibert_common.files import files_of
 from downstream.data.annotated_text import Document, Entity, Labels
 from downstream.data.readers.ddi_xml import attribute, document_of, fragments_of, is_there, place_of, text_of
-from downstream.files import files_of
 
 
 def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from lxml import etree
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import Mention, Relation
 from downstream.data.readers.ddi_xml import attribute, document_of, fragments_of, is_there, place_of, text_of
 from downstream.data.readers.records import distinct
-from downstream.files import InputError, files_of
 
 NOT_FOR_RELATIONS = "Test for DrugNER task"
 

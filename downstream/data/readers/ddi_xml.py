@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 
 
 def document_of(file: Path) -> etree._Element:

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import Relation
 from downstream.data.readers.records import distinct, field, json_lines
-from downstream.files import InputError, files_of
 
 
 def read(path: Path, labels: Labels, counts: Counter) -> list[Relation]:

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from downstream.data.examples import Candidates
 from downstream.data.readers.records import distinct, field, json_of, texts
-from downstream.files import InputError
 
 
 def read(path: Path, counts: Counter) -> list[Candidates]:

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of, read_text
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import LabelledText
 from downstream.data.readers.records import distinct
-from downstream.files import InputError, files_of, read_text
 
 
 def read(path: Path, labels: Labels, counts: Counter) -> list[LabelledText]:

@@ -4,9 +4,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of, read_text
 from downstream.data.annotated_text import Document, Labels
 from downstream.data.readers.tags import Token, rebuild
-from downstream.files import InputError, files_of, read_text
 
 SUFFIXES = (".iob", ".iob2", ".bio", ".conll", ".tsv", ".txt")
 DOCUMENT_STARTS = ("-DOCSTART-", "###MEDLINE:")  # CoNLL-2003, JNLPBA

@@ -7,10 +7,11 @@ Face's `datasets` exports DrBenchmark and as LinkBERT's form of BLURB has them: 
 from collections import Counter
 from pathlib import Path
 
+from alibert_common.errors import InputError
+from alibert_common.files import files_of
 from downstream.data.annotated_text import Document, Entity, Labels
 from downstream.data.readers.records import json_lines, json_of
 from downstream.data.readers.tags import Token, rebuild
-from downstream.files import InputError, files_of
 
 INFO = "dataset_info.json"  # `datasets` writes it: Dataset.info.write_to_directory(folder)
 

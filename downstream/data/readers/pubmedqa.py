@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import LabelledText
 from downstream.data.readers.records import distinct, field, json_of, texts
-from downstream.files import InputError
 
 QUESTIONS = "ori_pqal.json"
 TEST = "test_ground_truth.json"

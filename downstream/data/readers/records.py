@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from alibert_common.errors import InputError
+from alibert_common.files import read_text
 from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
-from downstream.files import InputError, read_text
 
 Item = TypeVar("Item", LabelledText, Relation, ScoredPair, Candidates, ReadingQuestion)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from downstream.data.examples import ReadingQuestion
 from downstream.data.readers.records import distinct, field, json_of
-from downstream.files import InputError
 
 
 def read(path: Path, counts: Counter) -> list[ReadingQuestion]:

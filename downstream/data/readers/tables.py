@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import Candidates, LabelledText, Relation, ScoredPair
 from downstream.data.readers.columns import Column, Row, rows
 from downstream.data.readers.records import distinct
-from downstream.files import InputError
 
 
 def read_texts(

@@ -6,8 +6,8 @@ The raw text is not in such files: one space is put between tokens, and each sen
 from collections import Counter
 from typing import NamedTuple
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document, Entity, Labels
-from downstream.files import InputError
 
 BEGINS = "BSU"  # B (IOB2, IOBES, BILOU), S (IOBES) and U (BILOU) open an entity
 CONTINUES = "IEL"  # I, E (IOE2, IOBES) and L (BILOU) go on with one, or open one after anything else (IOB1, IO)

@@ -9,7 +9,8 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from downstream.files import InputError, read_text
+from alibert_common.errors import InputError
+from alibert_common.files import read_text
 from downstream.learners.base import Epoch, Watch, unwatched
 from downstream.learners.baselines.base import OF_TEXTS, conditions_of
 from downstream.learners.baselines.word_vectors import SETTINGS, Vectors, Words

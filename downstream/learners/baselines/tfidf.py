@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.tasks.texts import Pair
 
 WORD = r"\w+|[^\w\s]"  # signs too: a mention that is marked or replaced stands between some

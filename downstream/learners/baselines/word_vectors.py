@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from alibert_common.errors import InputError
 from downstream.data.spans import words_of
-from downstream.files import InputError
 
 SIZE = 100  # fastText's default; its published French vectors have 300, which these small texts would not fill
 # Skip-grams over 5 words, n-grams of 3 to 6 letters, 5 drawn negatives: fastText's defaults. Theirs are also words met

@@ -6,7 +6,7 @@ import torch
 from fairseq.data import ListDataset
 from model_helpers import WORDPIECE, bert_dictionary, blocks, dictionary, masked_dataset, write_lines
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.data.blocks import LongLinesCut, load_lines
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule

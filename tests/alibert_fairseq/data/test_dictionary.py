@@ -5,7 +5,7 @@ from fairseq.data import Dictionary
 from published_models import TOKENIZERS, write_tokenizer
 from text_helpers import trained
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.data.dictionary import PublishedDictionary, load_dictionary
 from alibert_fairseq.data.token_ids import piece_ids
 from preprocess.tokenizer.load import load_tokenizer

@@ -6,7 +6,7 @@ from corpus_helpers import write_tokenizer
 from fairseq.data import Dictionary
 from model_helpers import WORDPIECE, bert_dictionary
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_fairseq.data.token_ids import mask_id, piece_ids, special_ids
 from alibert_fairseq.data.word_starts import word_starts
 from preprocess.tokenizer.load import load_tokenizer

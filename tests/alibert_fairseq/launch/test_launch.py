@@ -14,9 +14,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from alibert_common.errors import InputError
 from alibert_common.executors import sbatch
 from alibert_common.executors.sbatch import minutes
-from alibert_common.files import InputError
 from alibert_fairseq.launch import executors, watch, worker
 from alibert_fairseq.launch.__main__ import _interrupted as interrupted
 from alibert_fairseq.launch.__main__ import follow_to_end, parse, split_at_dashes

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from alibert_common.errors import InputError
 from alibert_common.executors import sbatch
-from alibert_common.files import InputError
 from alibert_fairseq.launch import __main__ as launcher
 from alibert_fairseq.launch import progress, save_dir_lock, status
 from alibert_fairseq.launch.worker import ending_path

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from task_helpers import ner_task
 
+from alibert_common.errors import InputError
 from alibert_fairseq.hf.card import write_card
 from downstream.curves.__main__ import arguments, command, main
 from downstream.curves.figures import gathered, table
@@ -16,7 +17,6 @@ from downstream.curves.points import Point, over_documents, over_steps, sizes_of
 from downstream.data.annotated_text import Document
 from downstream.data.resampling_unit import WITHOUT_DOCUMENTS
 from downstream.data.splits import Part
-from downstream.files import InputError
 from downstream.metrics.bootstrap import interval
 from downstream.metrics.sufficient_statistics import figure
 

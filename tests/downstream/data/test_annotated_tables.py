@@ -5,10 +5,10 @@ import json
 import pytest
 from item_helpers import read_items, refused
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import Candidates, LabelledText, Relation, ScoredPair
 from downstream.data.readers import CANDIDATES, ENTITIES, PAIRS, RELATIONS, TEXTS, check_settings
-from downstream.files import InputError
 
 LABELS = Labels(("foie", "coeur"), {"heart": "coeur"}, ("autre",))
 TEXT = {"text": "texte", "label": "avis"}

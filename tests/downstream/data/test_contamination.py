@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 from task_helpers import ner_task
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document
 from downstream.data.contamination import SHORTEST, Sought, in_files, in_training, sentences_of, text_files
 from downstream.data.splits import Part
-from downstream.files import InputError
 
 LONG = "Le patient de 40 ans a une hépatite aiguë."
 OTHER = "La patiente prend de l'aspirine depuis deux ans."

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document, Entity, Labels
 from downstream.data.readers import brat, ddi, iob, jsonl
-from downstream.files import InputError
 
 TYPES = Labels(("anatomy", "symptom"))
 ONE = Labels(("Chemical",))

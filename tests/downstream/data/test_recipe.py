@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from alibert_common.errors import InputError
 from downstream import tasks
-from downstream.files import InputError
 from downstream.tasks import load_task
 from downstream.training.protocol import load_protocol
 

@@ -8,9 +8,9 @@ from io import StringIO
 import pytest
 import yaml
 
+from alibert_common.errors import InputError
 from downstream.data.splits import read_folds
 from downstream.evaluate.plan import find
-from downstream.files import InputError
 from downstream.tasks import load_task
 
 

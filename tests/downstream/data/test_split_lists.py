@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document
 from downstream.data.split_lists import Source, in_part, parse, read_list, refuse_overlap
-from downstream.files import InputError
 
 
 def refused(call, *given):

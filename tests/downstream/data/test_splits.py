@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from task_helpers import ner_task
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document
 from downstream.data.splits import Part, _divided, _folds_of, documents_in, drawn_order, read_folds, with_fewer
-from downstream.files import InputError
 from downstream.tasks.ner import NamedEntities
 
 

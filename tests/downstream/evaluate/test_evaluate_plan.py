@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from tiny_models import write_roberta
 
+from alibert_common.errors import InputError
 from downstream.evaluate import command, run_commands
 from downstream.evaluate.plan import BASELINES, Job, find, plan
 from downstream.evaluate.run_commands import _ending
-from downstream.files import InputError
 from downstream.tasks import load_task
 
 RECIPE = (

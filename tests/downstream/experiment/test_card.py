@@ -145,7 +145,7 @@ def test_figures_are_those_of_averages():
 
 def test_a_card_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
     before = written(tmp_path)
-    monkeypatch.setattr("downstream.files.os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(OSError):
         written(tmp_path, summary(task="other"))
     assert [file.name for file in tmp_path.iterdir()] == ["README.md"]

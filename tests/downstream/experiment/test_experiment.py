@@ -7,10 +7,12 @@ from collections import Counter
 import pytest
 from task_helpers import ner_task
 
+from alibert_common.directories import directory_written_whole
+from alibert_common.errors import InputError
+from alibert_common.files import write_json
 from downstream.data.annotated_text import Document, Entity
 from downstream.data.splits import Part
 from downstream.experiment.run import Experiment
-from downstream.files import InputError, directory_written_whole, write_json
 from downstream.learners.base import Epoch, Learner
 from downstream.metrics.seeds import over_folds
 from downstream.tasks.base import Encoded

@@ -15,10 +15,10 @@ from sklearn.svm import LinearSVC
 from task_helpers import ner_task
 from tiny_models import write_roberta
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document, Entity
 from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
 from downstream.data.spans import Span
-from downstream.files import InputError
 from downstream.learners.baselines.cosine import EncoderCosine, TfidfCosine
 from downstream.learners.baselines.crf import Crf, features, sentences, shape
 from downstream.learners.baselines.dictionary import Dictionary

@@ -9,8 +9,8 @@ import pytest
 from baseline_helpers import items_of, task_of
 from tiny_models import write_roberta
 
+from alibert_common.errors import InputError
 from downstream import finetune
-from downstream.files import InputError
 from downstream.learners.baselines.registry import BASELINES
 from downstream.report.groups import group
 from downstream.report.read_runs import load_all

@@ -8,8 +8,8 @@ import torch
 from baseline_helpers import items_of, learned, on, task_of
 from torch import nn
 
+from alibert_common.errors import InputError
 from downstream.data.examples import LabelledText
-from downstream.files import InputError
 from downstream.learners.baselines import word_vectors
 from downstream.learners.baselines.majority import Majority
 from downstream.learners.baselines.neural import FRAME, Cnn, Rnn

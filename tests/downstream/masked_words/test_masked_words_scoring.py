@@ -11,7 +11,7 @@ from published_models import write_model
 from tiny_models import WORDS, write_electra, write_roberta
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.masked_words import __main__ as command
 from downstream.masked_words import scoring, tables
 from downstream.masked_words.fillers import load_filler, pieces_at, reason_never, spell, whole_words

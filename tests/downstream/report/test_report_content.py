@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from report_helpers import changed, entities, families, output_of, texts, told, without_pictures  # noqa: F401
 
+from alibert_common.errors import InputError
 from downstream.data.resampling_unit import WITHOUT_DOCUMENTS, unit_of
-from downstream.files import InputError
 from downstream.metrics import bootstrap
 from downstream.metrics.sufficient_statistics import figure
 from downstream.report import contamination, data_sets, main, published, scores, sections, significance

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tiny_models import write_roberta
 
+from alibert_common.errors import InputError
 from downstream.data.examples import ReadingQuestion
-from downstream.files import InputError
 from downstream.tasks.extractive_qa import Answer, ExtractiveAnswers, ReadingRecipe
 from downstream.training.models import frame_of, load_config, load_tokenizer
 

@@ -11,9 +11,9 @@ from tokenizers import Tokenizer, models
 from tokenizers.pre_tokenizers import Metaspace
 from transformers import ElectraConfig, PreTrainedTokenizerFast
 
+from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document, Entity
 from downstream.data.spans import Span, tags_of
-from downstream.files import InputError
 from downstream.tasks import task_of
 from downstream.tasks.ner import IGNORED, as_entities, gold_entities
 from downstream.training.models import Frame, frame_of, load_config, load_tokenizer

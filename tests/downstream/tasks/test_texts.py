@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import write_roberta
 
+from alibert_common.errors import InputError
 from downstream.data.examples import Candidates, LabelledText, Mention, Relation, ScoredPair
-from downstream.files import InputError
 from downstream.tasks.candidates import CandidatesRecipe, MultipleChoice, Ranking, chosen
 from downstream.tasks.classification import TextClassification, TextRecipe
 from downstream.tasks.relations import RelationRecipe, Relations, shown

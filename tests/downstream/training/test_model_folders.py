@@ -21,7 +21,7 @@ from transformers import (
     XLNetConfig,
 )
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.tasks.heads import a_label, a_label_per_token, a_number, a_span, labels
 from downstream.training.models import (
     TOKENIZER_FILES,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.training.protocol import by_task, load_protocol
 
 PROTOCOL = """

@@ -16,7 +16,7 @@ from transformers import (
     XLMConfig,
 )
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.learners.base import Epoch
 from downstream.tasks.base import IGNORED, Piece
 from downstream.tasks.heads import a_label_per_token

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.tuning.optuna_study import FIRST, HALFWAY, Plan, best, finished, held, next_point, open_study, run_trial
 
 POINTS = [{"rate": rate, "epochs": epochs} for rate in (0.1, 0.2, 0.3, 0.4) for epochs in (1, 2, 3, 4)]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from downstream.files import InputError
+from alibert_common.errors import InputError
 from downstream.finetune import choice_of
 from downstream.training.protocol import Protocol
 from downstream.tuning.result import Choice, read_selection, refuse_other, refuse_unselected

@@ -13,8 +13,8 @@ import pytest
 from binarize_helpers import expected, items
 from corpus_helpers import one_sentence, run, write_tokenizer
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError
 from preprocess.binarize import binarize
 from preprocess.databin import batches, merge
 from preprocess.databin.build import described

@@ -11,8 +11,8 @@ import pytest
 from binarize_helpers import contents, expected, items
 from corpus_helpers import REPOSITORY, write_tokenizer
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError
 from preprocess.binarize import binarize
 from preprocess.databin import build, encoded_shards
 from preprocess.databin.encoded_shards import text_files

@@ -9,8 +9,8 @@ from binarize_helpers import contents, expected, items
 from corpus_helpers import one_sentence, run, write_tokenizer
 from text_helpers import PAPER, trained
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
 from preprocess.binarize import binarize
 from preprocess.databin import encoded_shards

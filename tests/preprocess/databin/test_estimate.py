@@ -6,8 +6,8 @@ import pytest
 from corpus_helpers import one_sentence, run, write_tokenizer
 from text_helpers import PAPER, sample_lines, trained
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError
 from preprocess.binarize import binarize
 from preprocess.databin import estimate as module
 from preprocess.databin.build import data_bin_paths

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.databin.fairseq_writer import HEADER, Writer, check_split, id_type
 
 

@@ -11,7 +11,7 @@ from published_models import TOKENIZERS as PUBLISHED
 from published_models import write_tokenizer
 from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.databin import line_encoder
 from preprocess.databin.line_encoder import LineEncoder
 from preprocess.tokenizer.load import load_tokenizer

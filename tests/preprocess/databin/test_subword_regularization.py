@@ -14,8 +14,8 @@ from segmentations import farthest, probabilities
 from text_helpers import AFTER, CLINICAL, MOSES, PAPER, sample_lines, trained
 from tokenizers import AddedToken
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
 from preprocess.binarize import binarize
 from preprocess.databin import batches, subword_regularization

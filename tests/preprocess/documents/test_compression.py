@@ -6,7 +6,8 @@ import random
 import pytest
 import zstandard
 
-from alibert_common.files import InputError, InputLog
+from alibert_common.errors import InputError
+from alibert_common.input_log import InputLog
 from preprocess.documents.document import read_documents
 
 COMPRESS = {".gz": gzip.compress, ".zst": zstandard.compress}

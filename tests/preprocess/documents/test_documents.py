@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.document import OTHER_FORMS, Document, Size, read_documents, write_document
 from preprocess.readers import FORMATS
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.document import Document, document_files, read_documents
 from preprocess.documents.shards import shard_name, written_shard
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from corpus_helpers import one_sentence, run, write_shards
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError
 from preprocess.clean import Cleaning, clean
 from preprocess.documents.document import Document, read_documents, write_document
 from preprocess.mix import Weighing, mix

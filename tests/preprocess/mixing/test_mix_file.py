@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.mixing.mix_file import (
     Use,
     copies,

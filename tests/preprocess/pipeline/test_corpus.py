@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from corpus_helpers import REPOSITORY, one_sentence, run, write_tokenizer
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.corpus import command_of, left_over
 from preprocess.pipeline.checks import check
 from preprocess.pipeline.config import CorpusFile

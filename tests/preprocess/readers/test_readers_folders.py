@@ -6,7 +6,7 @@ import stat
 import pytest
 from reader_helpers import read
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.readers import How, ReadLog, files_of, folders
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 from reader_helpers import FIXTURES, read
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 
 
 def page(path, body, written_in="utf-8", **settings):

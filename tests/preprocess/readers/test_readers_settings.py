@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.documents.filters import Where
 from preprocess.readers import How, UniqueIds, check

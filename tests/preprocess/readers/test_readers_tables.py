@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 from reader_helpers import FIXTURES, read
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.readers import table as table_module
 
 

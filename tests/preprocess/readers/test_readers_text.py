@@ -7,7 +7,7 @@ import pytest
 import zstandard
 from reader_helpers import FIXTURES, read
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.readers import json_lines
 from preprocess.readers import text as text_module
 

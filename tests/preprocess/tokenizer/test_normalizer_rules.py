@@ -4,7 +4,7 @@ import pytest
 from text_helpers import AFTER, CASED, CLINICAL, EVERY_OPTIONS, MOSES, NONE, PAPER
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.moses_rules import moses_rules
 from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, normalize, rules_only
 from preprocess.tokenizer.rules import CLINICAL_UNITS, INVISIBLE, MARK, THOUSANDS, UNIFY

@@ -7,7 +7,7 @@ from published_models import TOKENIZERS, made, write_tokenizer
 from text_helpers import trained
 from tokenizers import AddedToken, Tokenizer, models
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import Layout, our_layout, read_layout, read_symbols, symbols_of, write_symbols
 

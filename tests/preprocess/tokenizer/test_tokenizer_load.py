@@ -6,7 +6,7 @@ import shutil
 import pytest
 from text_helpers import trained
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.tokenizer.load import load_tokenizer
 
 

@@ -12,8 +12,8 @@ import pytest
 from corpus_helpers import REPOSITORY, one_sentence, run
 from text_helpers import AFTER, CLINICAL, MOSES, PAPER, SIZE, same_text, sample_files, sample_lines, trained
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError
 from preprocess.documents.document import read_documents
 from preprocess.mix import mix
 from preprocess.mixing.reader import Corpus, read_corpora, weighed

@@ -10,8 +10,9 @@ from corpus_helpers import run, write_shards
 from published_models import write_tokenizer
 from text_helpers import PAPER, SAMPLE, sample_lines, trained
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import InputError, InputLog
+from alibert_common.input_log import InputLog
 from preprocess import compare_tokenizers
 from preprocess.compare_tokenizers import study_of, write_study
 from preprocess.documents.document import Document, read_documents

@@ -9,7 +9,8 @@ from corpus_helpers import one_sentence, run
 from text_helpers import trained
 from tokenizers import Tokenizer, models
 
-from alibert_common.files import InputError, InputLog
+from alibert_common.errors import InputError
+from alibert_common.input_log import InputLog
 from preprocess.tokenizer_study.candidates import load_candidates
 from preprocess.tokenizer_study.samples import Term, read_sentences, read_terms
 

@@ -1,0 +1,132 @@
+"""Output directories that appear whole or not at all, and never replace what a user put there."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+from alibert_common.errors import InputError, readable
+
+
+class Marker(NamedTuple):
+    """What an older output of a command is known by: a file of it, and a text inside that file; `sometimes` are the
+    files, as patterns, that only some of its outputs have."""
+
+    file: str
+    text: str
+    sometimes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_command(cls, name: str) -> "Marker":
+        """The manifest.json of `python -m preprocess.<name>`."""
+        return cls("manifest.json", f'"command": "{name}"')
+
+    def is_in(self, directory: Path) -> bool:
+        """Whether the directory is such an output."""
+        file = directory / self.file
+        return file.is_file() and self.text in file.read_text(encoding="utf-8", errors="replace")
+
+
+@contextmanager
+def directory_written_whole(path: os.PathLike, marker: Marker | None = None) -> Iterator[Path]:
+    """Yield an empty directory that takes the place of `path` only when the block ends without an error.
+
+    An older output under `path` is known by its `marker`; any other directory that is not empty is refused with
+    InputError, so that a mistyped `--output` never removes a user's files. So is, at the end, an older output with
+    files that the new one does not have, but for those of `marker.sometimes`: who put them there is not known. Without
+    a marker any directory is replaced; the caller has looked at it.
+    """
+    path = Path(path)
+    if marker:
+        refuse_foreign(path, marker)
+    aside = _make_aside(path)
+    try:
+        yield aside
+        if marker:
+            refuse_others(path, files_in(aside), "this output does not have", marker.sometimes)
+        _open_to_others(aside)
+        flush_to_disk(aside)
+        take_place(aside, path)
+    except OSError as error:
+        if error.filename is None or str(error.filename).startswith(str(aside)):
+            error.filename = path
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def refuse_foreign(path: Path, marker: Marker) -> None:
+    """Raise InputError when `path` cannot be replaced: a file, the working directory, another command's output."""
+    if path.is_file():
+        raise InputError(f"{path}: is a file; give the path of a directory to write.")
+    if path.is_dir() and (path.resolve() == Path.cwd() or os.path.ismount(path)):
+        raise InputError(f"{path}: the working directory or a mount point cannot be replaced; name a folder inside it.")
+    if path.is_dir() and any(path.iterdir()) and not marker.is_in(path):
+        raise InputError(
+            f"{path}: holds other files than an older output of this command, and they would be replaced; "
+            f"choose a new directory."
+        )
+
+
+def files_in(directory: Path) -> dict[str, int]:
+    """{name from the directory on: bytes} of all files in it, in the order of their names; a link is a file of the size
+    of what it leads to, one to nothing of -1."""
+    found = sorted(path for path in directory.rglob("*") if path.is_symlink() or not path.is_dir())
+    return {path.relative_to(directory).as_posix(): path.stat().st_size if path.exists() else -1 for path in found}
+
+
+def refuse_others(path: Path, own: Collection[str], why: str, patterns: Iterable[str] = ()) -> None:
+    """Raise InputError when the directory `path`, which is to be replaced, holds files that are none of its `own` and
+    match none of the `patterns`."""
+    others = [name for name in files_in(path) if name not in own and not any(fnmatch(name, one) for one in patterns)]
+    if others:
+        more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+        raise InputError(
+            f"{path}: holds {readable(others[0])}{more}, which {why} and which would be removed; move it elsewhere, "
+            "or choose another --output."
+        )
+
+
+def _make_aside(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    except OSError as error:
+        error.filename = path  # the user does not know the name of the partial directory
+        raise
+
+
+def flush_to_disk(directory: Path) -> None:
+    """Return when every file of the directory is on the disk."""
+    for file in directory.rglob("*"):
+        if file.is_file():
+            with open(file, "rb") as handle:
+                os.fsync(handle.fileno())
+
+
+def take_place(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; what stood there is removed only once the new directory is in its place."""
+    old = Path(f"{new}.old")
+    if path.exists():
+        shutil.rmtree(old, ignore_errors=True)  # of a command that was killed here
+        os.rename(path, old)
+    try:
+        os.rename(new, path)
+    except OSError:
+        if old.exists():
+            os.rename(old, path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _open_to_others(directory: Path) -> None:
+    """Give it all the rights that the umask leaves: mkdtemp and safetensors give some to the owner alone, which would
+    hide a model from the colleagues it is meant for."""
+    os.umask(mask := os.umask(0))
+    for path in (directory, *directory.rglob("*")):
+        if not path.is_symlink():
+            path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)

@@ -1,0 +1,73 @@
+"""Errors that a user can mend: one sentence on stderr and an exit code, no traceback."""
+
+import errno
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# The refusals of the operating system that a user can mend. Any other OSError is a bug and keeps its traceback.
+REMEDIES = {
+    errno.ENOSPC: "free some space and run the command again",
+    errno.EDQUOT: "free some of your quota and run the command again",
+    errno.EFBIG: "raise the limit on the size of files (`ulimit -f`) and run the command again",
+    errno.EACCES: "check the permissions of this path",
+    errno.EPERM: "check the permissions of this path",
+    errno.EROFS: "choose an output on a file system that can be written",
+    errno.ENOENT: "check that this path exists",
+    errno.ENOTDIR: "check that every parent of this path is a directory",
+    errno.EEXIST: "check that every parent of the output is a directory",
+    errno.EISDIR: "give the path of a file, not of a directory",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+
+
+class InputError(ValueError):
+    """The user's input cannot be used. The message is one sentence: the file, the place in it, and the remedy."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal asked the command to end. `args` holds its number."""
+
+
+def exit_with_sentence(main: Callable[[], None]) -> None:
+    """Run a command's `main`. Bad input prints its sentence on stderr and exits with status 2.
+
+    SIGTERM, and SIGHUP from a closed terminal, end a command as Ctrl-C does: its processes end with it.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP, and a caller may have its own handler
+            signal.signal(number, _stop)
+    try:
+        main()
+    except InputError as error:
+        sys.exit(_say(error))
+    except KeyboardInterrupt as stopped:
+        print("stopped; give the same command again", file=sys.stderr)
+        sys.exit(128 + (stopped.args[0] if isinstance(stopped, Stopped) else signal.SIGINT))
+    except OSError as error:
+        if error.errno not in REMEDIES:
+            raise
+        sys.exit(_say(describe_os_error(error)))
+
+
+def describe_os_error(error: OSError) -> str:
+    """One sentence for the operating system's refusals a user can mend: full disk, no permission, missing path."""
+    remedy = REMEDIES.get(error.errno or 0, "see the operating system's documentation")
+    return f"{error.filename or 'output'}: {error.strerror}; {remedy}; no output was left half-written."
+
+
+def readable(path: object) -> str:
+    """A path that can be written as UTF-8: its other bytes become \\xe9."""
+    return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise Stopped(number)
+
+
+def _say(message: object) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return 2
