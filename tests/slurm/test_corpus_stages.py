@@ -86,7 +86,7 @@ def test_jobs_of_a_command_that_is_stopped_or_killed_are_ended(two_node_slurm, t
         command.send_signal(number)
         command.wait()
         if number == signal.SIGTERM:
-            assert command.returncode == 130
+            assert command.returncode == 128 + number
             wait_for(lambda: not queue())
     assert queue()
     result = run(*ingest, "--licence", "MIT")
