@@ -17,7 +17,7 @@ from alibert_common.errors import FULL, REMEDIES, InputError
 from alibert_common.executors.slurm import end_left
 from alibert_common.files import written_whole
 from alibert_common.locks import locked
-from alibert_common.provenance import MANIFEST, changed, origin_of, read_manifest
+from alibert_common.provenance import MANIFEST, Stage, changed, read_manifest
 
 SCRATCH = ".scratch"  # what only the making needs
 KEY = "key.json"  # in the scratch: what the manifest will begin with
@@ -36,8 +36,8 @@ class Work:
 
 
 @contextmanager
-def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | None]:
-    """Yield the work of the output `path`, or None when it stands there already, made by `command` from the same key.
+def resumable_directory(path: Path, stage: Stage, key: dict) -> Iterator[Work | None]:
+    """Yield the work of the output `path`, or None when it stands there already, made by `stage` from the same key.
 
     `key` names what the output is made from, as {"settings": ..., "inputs": ...}; when an older output or half-made one
     is made anew, one line on stderr says which of these changed. When the block ends, manifest.json holds the command,
@@ -47,8 +47,8 @@ def resumable_directory(path: Path, command: str, key: dict) -> Iterator[Work | 
     `path`, and where an older output holds what a user put or changed there, and would be replaced.
     """
     path = Path(path)
-    refuse_foreign(path, Marker.of_command(command))
-    origin = origin_of(command, key)
+    refuse_foreign(path, Marker.of_command(stage.command))
+    origin = stage.origin(key)
     if _there_already(path, origin):
         yield None
         return
@@ -86,7 +86,7 @@ def _there_already(path: Path, origin: dict) -> bool:
 def _is_of(directory: Path, origin: dict) -> bool:
     """Whether it is a whole output of this origin."""
     manifest = read_manifest(directory / MANIFEST)
-    same = (manifest.get("command"), manifest.get("key")) == (origin["command"], origin["key"])
+    same = manifest.get("command") == origin["command"] and not changed(manifest, origin)
     return same and manifest.get(FILES) == _files_but_manifest(directory, manifest.get(FILES))
 
 
@@ -167,7 +167,7 @@ def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
         older.append(read_manifest(path / MANIFEST))
         if older[0]:
             gone = read_manifest(path / MANIFEST).get(FILES, {}).keys() - files_in(path).keys()
-            why = changed(older[0], origin) or sorted(gone)
+            why = changed(older[0], origin) or sorted(gone) or ["the code, before it was whole"]
             print(f"{path}: made anew; changed since: {', '.join(why)}", file=sys.stderr)
         with written_whole(key) as handle:
             handle.write(json.dumps(origin, indent=2) + "\n")

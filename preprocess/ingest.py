@@ -24,7 +24,7 @@ from alibert_common.errors import InputError, exit_with_sentence, readable
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
 from alibert_common.output_dir import Work, resumable_directory
-from alibert_common.provenance import identity
+from alibert_common.provenance import Stage, identity
 from preprocess.documents.document import Document
 from preprocess.documents.filters import Where
 from preprocess.documents.names import check_source_name, is_source_name, unusable_source_name
@@ -46,6 +46,8 @@ from preprocess.readers.arguments import add_arguments, how_of
 from preprocess.readers.ids import met_before
 from preprocess.readers.read_log import WITHOUT_TEXT
 
+VERSION = 1  # of its output: see alibert_common.provenance.Stage
+STAGE = Stage("ingest", VERSION, ("lxml", "pyarrow", "zstandard"))
 SKIPPED = "skipped.tsv"
 OF_FIELDS = ("jsonl", "json", "csv", "tsv", "parquet", "xml", "html")  # formats in which the user may name fields
 
@@ -96,7 +98,7 @@ def ingest(
     sources = identity([*(one.file for one in found), *sorted(beside)])
     named = [[one.how.origin, one.how.name] for one in found]  # what documents without a source and an id are called by
     key = {"settings": settings | {"mesh_descriptors": ""}, "inputs": [sources, named, walked]}  # the file is an input
-    with resumable_directory(output, "ingest", key) as work:
+    with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             parts = _read_groups(work, groups, tuple(where), engine)
             _check(parts, groups, paths, how)

@@ -21,7 +21,7 @@ from alibert_common.executors.base import Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
 from alibert_common.input_log import InputLog
 from alibert_common.output_dir import Work, resumable_directory
-from alibert_common.provenance import MANIFEST, identity, is_output, read_manifest
+from alibert_common.provenance import MANIFEST, Stage, identity, is_output, read_manifest
 from preprocess.documents.document import SHARD_SUFFIX, Document, Size, document_files, read_documents
 from preprocess.documents.names import check_source_name
 from preprocess.documents.shards import ShardFile, shard_name, written_shard
@@ -29,6 +29,8 @@ from preprocess.mixing.mix_file import TRAIN, Use, describe, write_mix
 from preprocess.mixing.reader import VALID
 from preprocess.mixing.weights import Weighing, add_weighing_options, weighing_of
 
+VERSION = 1  # of its output: see alibert_common.provenance.Stage
+STAGE = Stage("mix", VERSION, ("zstandard",))
 PICTURE = "mix.png"  # how much each corpus has, before and after
 
 
@@ -110,7 +112,7 @@ def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed
     if sources := _sources(inputs):
         weighing.check(sources)  # else when all is read
     settings = {"weighing": asdict(weighing), "valid": share, "seed": seed}
-    with resumable_directory(output, "mix", {"settings": settings, "inputs": identity(inputs)}) as work:
+    with resumable_directory(output, STAGE, {"settings": settings, "inputs": identity(inputs)}) as work:
         if work is not None:
             parts, read = _split(work, shards, share, seed, engine)
             _check_parts(parts, share, inputs)

