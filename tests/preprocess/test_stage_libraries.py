@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 STAGES = ("ingest", "clean", "deduplicate", "mix", "train_tokenizer", "binarize")
-# They read settings, show progress, draw, lock or run jobs; the integer arithmetic of numpy is the same in all versions.
+# They read settings, show progress, draw, lock or run jobs. The integer arithmetic of numpy is that of all versions.
 NEUTRAL = {"yaml", "tqdm", "matplotlib", "filelock", "submitit", "numpy"}
 DRAWS_WITH_NUMPY = {"binarize"}
 ONLY_READS_SHARDS = {"train_tokenizer", "binarize"}
