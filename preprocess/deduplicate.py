@@ -148,8 +148,13 @@ def _reasons(settings: Settings, benchmarks: list[Benchmark]) -> list[tuple[str,
 def _counts(benchmarks: list[Benchmark], found: set[tuple[str, int]]) -> dict[str, dict[str, int]]:
     counts = Counter(name for name, _ in found)
     return {
-        one.name: {"sentences": len(one.sentences), "shorter": one.shorter, "found": counts[one.name]}
-        for one in benchmarks
+        benchmark.name: {
+            "sentences": len(benchmark.sentences),
+            "shorter": benchmark.shorter,
+            "found": counts[benchmark.name],
+            **({"not_read": benchmark.not_read} if benchmark.not_read else {}),
+        }
+        for benchmark in benchmarks
     }
 
 
@@ -203,6 +208,8 @@ def run(options: argparse.Namespace) -> None:
             f"{name:>8}  {count['found']:,} of {count['sentences']:,} sentences were there; "
             f"{count['shorter']:,} shorter ones were not looked for"
         )
+        for file in count.get("not_read", ()):
+            print(f"{'not read':>8}  {file}")
     print(f"{'output':>8}  {options.output} (examples of what was dropped: dropped.txt)")
 
 

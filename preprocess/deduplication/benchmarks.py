@@ -10,18 +10,20 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from ahocorasick_rs import AhoCorasick
 
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, readable
 from alibert_common.files import written_whole
 from alibert_common.provenance import is_output
 from preprocess.documents.document import Document
 from preprocess.readers import How, ReadLog, files_of, read_file
 
+ABOUT = re.compile(r"(?:readme|licen[cs]e|copying|changelog|citation)\b", re.IGNORECASE)  # files that describe the data
+NEED_SETTINGS = ("jsonl", "json", "csv", "tsv", "xml")  # formats that cannot be read unless the text's field is `text`
 WORD = re.compile(r"[^\W_]+")
 OTHER = "\0"  # the letter of every word that no benchmark has
 SURROGATES = range(0xD800, 0xE000)  # numbers that are no letters
@@ -30,11 +32,12 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-ZÀ-ÖØ-ÞŒ])")
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Its different sentences that are long enough to be looked for, and how many are not."""
+    """Its different sentences that are long enough to be looked for, how many are not, and the files not read."""
 
     name: str
     sentences: tuple[str, ...]
     shorter: int
+    not_read: tuple[str, ...] = field(default=(), compare=False)
 
 
 def words_of(text: str) -> list[str]:
@@ -45,14 +48,15 @@ def words_of(text: str) -> list[str]:
 def read_benchmarks(named: Iterable[tuple[str, str]], shortest: int) -> list[Benchmark]:
     """The benchmarks of (name, path) pairs; several paths of one name are one benchmark.
 
-    A path is an output of ingest, or a file or folder as ingest reads them without options. A sentence has `shortest`
-    characters, half of them in its words: a form's "Nom : ......" is none. Raises InputError for a path that cannot be
-    read, and for a benchmark without a sentence.
+    A path is an output of ingest, or a file or folder as ingest reads them without options. Files of a folder that are
+    no data are listed in `not_read`. A sentence has `shortest` characters, half of them in its words: a form's
+    "Nom : ......" is none. Raises InputError for a path that cannot be read, and for a benchmark without a sentence.
     """
     found: dict[str, dict[str, str]] = {}
+    not_read: dict[str, list[str]] = {}
     for name, path in named:
         sentences = found.setdefault(name, {})
-        for document in _documents(Path(path)):
+        for document in _documents(Path(path), not_read.setdefault(name, [])):
             for line in document.lines:
                 for sentence in SENTENCE_END.split(" ".join(line.split())):
                     words = " ".join(words_of(sentence))
@@ -64,7 +68,7 @@ def read_benchmarks(named: Iterable[tuple[str, str]], shortest: int) -> list[Ben
         )
         if not long:
             raise InputError(f"benchmark {name}: no sentence of {shortest} characters; name the folder of its texts.")
-        benchmarks.append(Benchmark(name, long, len(sentences) - len(long)))
+        benchmarks.append(Benchmark(name, long, len(sentences) - len(long), tuple(not_read[name])))
     return benchmarks
 
 
@@ -76,13 +80,28 @@ def files_to_watch(path: Path) -> list[Path]:
     return [found.file for found in files_of(path, How(), ReadLog())]
 
 
-def _documents(path: Path) -> Iterator[Document]:
-    log = ReadLog()
+def _documents(path: Path, not_read: list[str]) -> Iterator[Document]:
+    """The documents of a path. Files of a folder that are no data are added to `not_read`, each with the reason."""
+    log, count, refusals = ReadLog(), 0, []
     try:
         for found in files_of(path, How(), log):
-            yield from read_file(found.file, found.how, log)
+            if found.inside and ABOUT.match(found.file.name):
+                not_read.append(f"{readable(found.file)}: describes the data")
+                continue
+            before = count
+            try:
+                for document in read_file(found.file, found.how, log):
+                    count += 1
+                    yield document
+            except InputError as error:
+                if not found.inside or found.how.format not in NEED_SETTINGS or count > before:
+                    raise
+                refusals.append(error)
+        if refusals and not count:
+            raise refusals[0]
     except InputError as error:
         raise InputError(f"{error} This is a benchmark: ingest it with the options it needs, and name that.") from None
+    not_read += [*map(str, refusals), *(f"{readable(path)}: {number:,} {what}" for what, number in log.counts.items())]
 
 
 def save_benchmarks(path: Path, benchmarks: list[Benchmark]) -> None:

@@ -16,6 +16,8 @@ from alibert_common.errors import InputError
 from alibert_common.input_log import InputLog
 from alibert_common.provenance import MANIFEST, read_manifest
 from preprocess.documents.compression import bare, open_bytes
+from preprocess.documents.first_bytes import LinesEndedByCR, check_regular, check_text, ends_lines_with_cr, peek
+from preprocess.documents.json_value import parse_json
 
 SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
 # What only `preprocess.ingest` reads: taken for plain text, tags and the quotation marks of a table would be words.
@@ -72,6 +74,7 @@ def document_files(paths: Iterable[Path]) -> list[Path]:
     for path in map(Path, paths):
         if not path.exists():
             raise InputError(f"{path}: no such file; check the path of the corpus.")
+        check_regular(path)
         inside = sorted(path.glob(f"*{SHARD_SUFFIX}")) if path.is_dir() else [path]
         if not inside:
             _refuse_without_shards(path)
@@ -133,10 +136,14 @@ def write_document(handle: IO[str], document: Document) -> None:
 def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, str]]:
     """Stream (line number from 1, line without its end) of a UTF-8 file; a byte order mark is dropped.
 
-    Only "\\n" and "\\r\\n" end a line, so a form feed or a U+2028 inside a line never splits it.
+    Only "\\n" and "\\r\\n" end a line, or "\\r" in a file without "\\n". A form feed or a U+2028 never does. Raises
+    InputError for binary files and for bytes that are not UTF-8.
     """
     with open_bytes(path, log) as handle:
-        for number, raw in enumerate(handle, 1):
+        start = peek(handle)
+        check_text(path, start)
+        lines = LinesEndedByCR(handle) if ends_lines_with_cr(start) else handle
+        for number, raw in enumerate(lines, 1):
             try:
                 line = raw.decode()
             except UnicodeDecodeError as error:
@@ -167,7 +174,7 @@ def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
         if not line.strip():
             continue
         try:
-            document = _document_of(json.loads(line))
+            document = _document_of(parse_json(line))
         except (ValueError, AttributeError, TypeError, KeyError) as error:
             raise InputError(
                 f"{path}, line {number}: not a document ({error}); every line must be a JSON object with "

@@ -49,6 +49,9 @@ OPTIONS = {
         action="store_const", const=True,
         help="a .txt is one document (default: in a folder, as in brat; else a blank line divides documents)",
     ),
+    ("--join-wrapped-lines",): dict(
+        action="store_const", const=True, help="join lines that end at a margin, as of PDF exports (text; default: off)"
+    ),
     ("--mesh-descriptors",): dict(
         type=Path, metavar="FILE", help="NLM's desc2026.xml, to add the tree numbers of MeSH terms, as C04 (pubmed)"
     ),

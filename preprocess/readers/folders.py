@@ -10,6 +10,7 @@ from alibert_common.errors import InputError
 from alibert_common.provenance import MANIFEST, is_output, read_manifest
 from preprocess.documents.compression import bare
 from preprocess.documents.document import SHARD_SUFFIX, document_files
+from preprocess.documents.first_bytes import check_regular
 from preprocess.documents.names import as_source_name
 from preprocess.readers.formats import FORMATS, format_of
 from preprocess.readers.options import How
@@ -37,6 +38,7 @@ def files_of(path: Path, how: How, log: ReadLog) -> Iterator[Found]:
         return
     if not path.exists():
         raise InputError(f"{readable(path)}: no such file; check the path of the corpus.")
+    check_regular(path)
     how = how.but(format=how.format or format_of(path))
     if not how.format:
         raise InputError(

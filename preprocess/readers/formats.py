@@ -43,7 +43,7 @@ def _heeds(names: str) -> frozenset[str]:
 
 
 FORMATS = {
-    "text": Format(read_text, (".txt",), _heeds("encoding one_document_per_file")),
+    "text": Format(read_text, (".txt",), _heeds("encoding one_document_per_file join_wrapped_lines")),
     "jsonl": Format(read_json_lines, (".jsonl", ".ndjson"), _heeds("encoding text id date metadata")),
     "json": Format(read_json, (".json",), _heeds("encoding text id date metadata")),
     "csv": Format(read_table, (".csv",), _heeds("encoding delimiter text id date metadata")),

@@ -14,6 +14,7 @@ from lxml import html as lxml_html
 
 from preprocess.documents.compression import open_bytes
 from preprocess.documents.document import Document
+from preprocess.documents.first_bytes import LOOKED_AT, check_text, wide_encoding
 from preprocess.readers.dates import iso_date
 from preprocess.readers.lines import LONGEST, NAMES, Fault
 from preprocess.readers.options import How
@@ -42,7 +43,6 @@ END_OF_PAGE = re.compile(rb"</(?:body|html)\s*>", re.IGNORECASE)
 CHARSET = re.compile(
     rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]{0,200}encoding=["']([\w.:-]+)""", re.IGNORECASE
 )
-MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Pages that say Latin-1 or ASCII are in Windows-1252: the WHATWG's rule, which browsers follow.
 AS_BROWSERS_DO = {"iso8859-1": "cp1252", "ascii": "cp1252"}
 
@@ -70,6 +70,7 @@ def read_page(file: Path, how: How, log: ReadLog) -> etree._Element | None:
     """The tree of a page; None when it is empty, or refused."""
     with open_bytes(file, log) as handle:
         data = handle.read(LONGEST)
+    check_text(file, data[:LOOKED_AT])
     text, fault = decode_page(data, how)
     if fault is None:
         if nuls := text.count("\0"):
@@ -86,7 +87,7 @@ def decode_page(data: bytes, how: How) -> tuple[str, Fault | None]:
     itself; a page that says nothing is UTF-8, or else Windows-1252."""
     if len(data) == LONGEST:
         return "", Fault(f"a page of more than {LONGEST // 1_000_000} MB", "divide it")
-    mark = next((name for start, name in MARKS.items() if data.startswith(start)), "")
+    mark = "utf-8" if data.startswith(codecs.BOM_UTF8) else wide_encoding(data[:LOOKED_AT])
     said = mark or (how.encoding and how.decoded_as("auto")) or _charset(data) or "auto"
     for encoding in ("utf-8", "cp1252") if said == "auto" else (said,):
         try:

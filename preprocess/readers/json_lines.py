@@ -7,15 +7,13 @@ from pathlib import Path
 
 from alibert_common.errors import InputError
 from preprocess.documents.document import Document
+from preprocess.documents.json_value import TooDeepError, parse_json
 from preprocess.readers.lines import LONGEST, Fault, read_lines
 from preprocess.readers.options import How
 from preprocess.readers.read_log import ReadLog, readable
 from preprocess.readers.record import Unfit, document_of
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]")
-DEEPEST = 100  # levels of a record: Python's own reader and writer of JSON fail near 1,000, wherever they are called
-
-TOO_DEEP = f"more than {DEEPEST} levels of brackets", "put the text in a field nearer to the top"
 TOO_MUCH = Fault(f"a file of more than {LONGEST // 1_000_000} MB", "write an object a line, as `jq -c '.[]'` does")
 
 
@@ -67,24 +65,13 @@ def _refuse(file: Path, how: How, log: ReadLog, place: str, fault: Fault) -> Non
 
 def _value(text: str) -> object:
     try:
-        value = json.loads(text)
+        value = parse_json(text)
         if HALF.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Unfit("half a character", "write \\ud800 to \\udfff in pairs only") from None
-    except RecursionError:
-        raise Unfit(*TOO_DEEP) from None
+    except TooDeepError as error:
+        raise Unfit(str(error), "put the text in a field nearer to the top") from None
     except ValueError as error:
         raise Unfit("not JSON", "every record must be a JSON object", str(error)) from None
-    if text.count("[") + text.count("{") > DEEPEST and _levels(value) > DEEPEST:
-        raise Unfit(*TOO_DEEP)
     return value
-
-
-def _levels(value: object) -> int:
-    count, level = 0, [value]
-    while level:
-        count += 1
-        inner = [one for one in level if isinstance(one, (dict, list))]
-        level = [item for one in inner for item in (one.values() if isinstance(one, dict) else one)]
-    return count

@@ -1,6 +1,7 @@
 """Lines of text in the encodings that French corpora have; a line that cannot be decoded says so and is never altered.
 
-Only "\\n" and "\\r\\n" end a line. NUL characters stay: `preprocess.clean` removes them, and counts them.
+Only "\\n" and "\\r\\n" end a line, or "\\r" in a file without "\\n". NUL characters stay, and
+`preprocess.clean` removes them.
 """
 
 import codecs
@@ -11,12 +12,13 @@ from typing import IO, NamedTuple
 
 from alibert_common.errors import InputError
 from preprocess.documents.compression import open_bytes
+from preprocess.documents.first_bytes import LinesEndedByCR, check_text, ends_lines_with_cr, peek, wide_encoding
 from preprocess.readers.options import How
 from preprocess.readers.read_log import ReadLog, readable
 
 LONGEST = 256_000_000  # bytes of a line, characters of a document, bytes of an XML record: a bound on memory
 CHUNK = 1 << 20
-NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-16": "UTF-16"}
+NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-16": "UTF-16", "utf-32": "UTF-32"}
 
 
 class Fault(NamedTuple):
@@ -41,28 +43,56 @@ class Line(NamedTuple):
 def read_lines(file: Path, how: How, log: ReadLog, default: str = "utf-8") -> Iterator[Line]:
     """Stream the lines of a file, decompressed, decoded as `how` says; a byte order mark is dropped.
 
-    Raises InputError for a damaged compressed file and for UTF-16 that is none, after which no line can be found.
+    Raises InputError for a binary or damaged file, and for UTF-16 or UTF-32 that is named otherwise or is broken: after
+    that no line can be found.
     """
     encoding = encoding_of(file, how, log, default)
     with open_bytes(file, log) as handle:
-        yield from _utf16_lines(handle, file) if encoding == "utf-16" else _byte_lines(handle, encoding)
+        start = peek(handle)
+        check_text(file, start)
+        wide = wide_encoding(start)
+        if is_wide(encoding):
+            encoding = wide if wide.startswith(encoding) else encoding
+            by_cr = ends_lines_with_cr(start.decode(encoding, "ignore"))
+            lines = _wide_lines(handle, file, encoding, None if by_cr else "\n")
+        elif wide:
+            raise InputError(
+                f"{readable(file)}: not {NAMES[encoding]} but {encoding_name(wide)}; give --encoding auto."
+            )
+        else:
+            by_cr = ends_lines_with_cr(start)
+            lines = _byte_lines(LinesEndedByCR(handle) if by_cr else handle, encoding)
+        if by_cr:
+            log.note("files whose lines end with CR alone")
+        yield from lines
+
+
+def is_wide(encoding: str) -> bool:
+    """Whether it is a kind of UTF-16 or UTF-32."""
+    return encoding.startswith(("utf-16", "utf-32"))
+
+
+def encoding_name(encoding: str) -> str:
+    """Python's name of an encoding as people write it; UTF-16 in either order of bytes."""
+    return NAMES[encoding[: len("utf-16")] if is_wide(encoding) else encoding]
 
 
 def encoding_of(file: Path, how: How, log: ReadLog, default: str) -> str:
-    """Python's name of the encoding. "auto" reads the whole file: UTF-8 if all of it is, else Windows-1252."""
+    """Python's name of the encoding. "auto" reads the whole file: UTF-16 or UTF-32 if its start is, UTF-8 if all of it
+    is, else Windows-1252."""
     encoding = how.decoded_as(default)
     if encoding != "auto":
         return encoding
     decoder = codecs.getincrementaldecoder("utf-8")()
     with open_bytes(file, log) as handle:
-        start = chunk = handle.read(CHUNK)
-        encoding = "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+        encoding = wide_encoding(peek(handle)) or "utf-8"
+        chunk = handle.read(CHUNK)
         while chunk and encoding == "utf-8":
             encoding = encoding if _decodes(decoder, chunk) else "cp1252"
             chunk = handle.read(CHUNK)
     if encoding == "utf-8" and not _decodes(decoder, b"", final=True):
         encoding = "cp1252"
-    log.note(f"files read as {NAMES[encoding]}")
+    log.note(f"files read as {encoding_name(encoding)}")
     return encoding
 
 
@@ -74,7 +104,7 @@ def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, final: bool = Fal
     return True
 
 
-def _byte_lines(handle: IO[bytes], encoding: str) -> Iterator[Line]:
+def _byte_lines(handle: IO[bytes] | LinesEndedByCR, encoding: str) -> Iterator[Line]:
     number = 0
     while raw := handle.readline(LONGEST):
         number += 1
@@ -94,24 +124,24 @@ TOO_LONG = Fault(f"a line of more than {LONGEST // 1_000_000} MB", "divide it")
 
 
 def _undecodable(error: UnicodeDecodeError, encoding: str) -> Fault:
-    name = NAMES[encoding]
     return Fault(
-        f"not {name}",
+        f"not {NAMES[encoding]}",
         "say which encoding it is with --encoding (windows-1252, latin-1, utf-16, auto)",
         f"byte {error.start + 1} is 0x{error.object[error.start]:02x}",
     )
 
 
-def _utf16_lines(handle: IO[bytes], file: Path) -> Iterator[Line]:
+def _wide_lines(handle: IO[bytes], file: Path, encoding: str, newline: str | None) -> Iterator[Line]:
     number = 0
-    wrapper = io.TextIOWrapper(handle, encoding="utf-16", newline="\n")
+    wrapper = io.TextIOWrapper(handle, encoding=encoding, newline=newline)
     try:
         while text := wrapper.readline(LONGEST):
             number += 1
             yield Line(number, text.rstrip("\r\n"), TOO_LONG if len(text) == LONGEST else None)
     except UnicodeError as error:
         raise InputError(
-            f"{readable(file)}, line {number + 1}: not UTF-16 ({error}); say which encoding it is with --encoding."
+            f"{readable(file)}, line {number + 1}: not {encoding_name(encoding)} ({error}); say which encoding it is "
+            "with --encoding."
         ) from None
     finally:
         wrapper.detach()

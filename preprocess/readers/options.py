@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from alibert_common.errors import InputError
 
-ENCODINGS = ("utf-8", "windows-1252", "latin-1", "utf-16", "auto")  # and other names of them, as cp1252
+ENCODINGS = ("utf-8", "windows-1252", "latin-1", "utf-16", "utf-32", "auto")  # and other names of them, as cp1252
 RESERVED = frozenset({"id", "source", "licence", "date", "text"})  # what a document is, and no metadata of it
 
 
@@ -30,6 +30,7 @@ class How:
     encoding: str = ""  # one of ENCODINGS
     delimiter: str = ""  # csv: one character
     one_document_per_file: bool = False  # text: blank lines divide nothing
+    join_wrapped_lines: bool = False  # text: lines that end at a margin become one
     mesh_descriptors: str = ""  # pubmed: NLM's desc2026.xml, for the tree numbers of MeSH terms
     source: str = ""  # of all documents, whatever the files say; so for the licence
     licence: str = ""
@@ -97,7 +98,7 @@ def _check_type(name: str, value: object) -> None:
         texts = value if isinstance(value, (list, tuple)) else [value]
         fits = all(isinstance(one, str) and one for one in texts)
         wanted = "a path or a list of paths"
-    elif name == "one_document_per_file":
+    elif name in ("one_document_per_file", "join_wrapped_lines"):
         fits, wanted = isinstance(value, bool), "true or false"
     else:
         fits, wanted = isinstance(value, str), "a text, in quotes if it looks like a number"

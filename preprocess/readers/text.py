@@ -8,27 +8,41 @@ from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Fault, Line, read_lines
 from preprocess.readers.options import How
 from preprocess.readers.read_log import ReadLog
+from preprocess.readers.wrapped_lines import joined, margin_of
 
+WRAPPED = "documents with hard-wrapped lines (--join-wrapped-lines joins these)"
+JOINED = "documents whose hard-wrapped lines were joined"
 TOO_MUCH = Fault(f"a document of more than {LONGEST // 1_000_000} MB", "put a blank line between documents")
 
 
 class Gathered:
-    """The lines of one document; after a fault they are no longer kept."""
+    """The lines of one document, in paragraphs between blank lines; after a fault they are no longer kept."""
 
     def __init__(self, number: int):
         self.number = number  # of its first line
-        self.lines: list[str] = []
+        self.paragraphs: list[list[str]] = [[]]
         self.size = 0
         self.fault: tuple[int, Fault] | None = None
 
     def add(self, line: Line) -> None:
+        """Append a line; a blank one ends a paragraph."""
         self.size += len(line.text)
         fault = line.fault or (TOO_MUCH if self.size > LONGEST else None)
         if fault and not self.fault:
             self.fault = (line.number, fault)
-            self.lines = []
+            self.paragraphs = [[]]
+        elif not line.text.strip():
+            self.paragraphs.append([])
         elif not self.fault:
-            self.lines.append(line.text)
+            self.paragraphs[-1].append(line.text)
+
+    def lines(self, how: How, log: ReadLog) -> list[str]:
+        """All lines; hard-wrapped ones are joined where the user asked for it, and counted elsewhere."""
+        if margin := margin_of(self.paragraphs):
+            log.note(JOINED if how.join_wrapped_lines else WRAPPED)
+            if how.join_wrapped_lines:
+                return joined(self.paragraphs, margin)
+        return [line for paragraph in self.paragraphs for line in paragraph]
 
 
 def read_text(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
@@ -40,7 +54,7 @@ def read_text(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
             continue
         document = None
         for is_line, line in lines:
-            if is_line:
+            if is_line or document:
                 document = document or Gathered(line.number)
                 document.add(line)
                 if document.fault and how.on_error == "stop":
@@ -52,4 +66,5 @@ def read_text(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
             number, fault = document.fault
             log.refuse(how, file, f"line {number}", fault.reason, fault.remedy, fault.detail)
         else:
-            yield Document(how.name if how.one_document_per_file else f"{how.name}-{count}", how.origin, document.lines)
+            name = how.name if how.one_document_per_file else f"{how.name}-{count}"
+            yield Document(name, how.origin, document.lines(how, log))

@@ -1,7 +1,7 @@
 """XML as a stream of records, each of which is a tree of its own; names are without namespaces.
 
-lxml, because a record is then asked with XPath, and because its parser refuses entities that grow: they are never
-expanded, nothing outside the file is ever opened, and the memory is that of one record.
+lxml finds text in a record by XPath. Its parser opens nothing outside the file and refuses entities that grow; entities
+of plain text are resolved within bounds. The memory is that of one record.
 """
 
 from collections.abc import Collection, Iterator
@@ -19,11 +19,16 @@ from preprocess.readers.lines import LONGEST, encoding_of
 from preprocess.readers.options import How
 from preprocess.readers.read_log import Misuse, ReadLog, lacking, readable
 from preprocess.readers.record import lines_of_text
+from preprocess.readers.xml_entities import resolve_entities
 from preprocess.readers.xml_text import Shape, lines_of
 
 CHUNK = 1 << 16
 # Python's name: libxml2's
-ENCODINGS = {"utf-8": "utf-8", "cp1252": "windows-1252", "iso8859-1": "iso-8859-1", "utf-16": "utf-16"}
+ENCODINGS = {
+    "utf-8": "utf-8", "cp1252": "windows-1252", "iso8859-1": "iso-8859-1", "utf-16": "utf-16",
+    "utf-16-le": "utf-16le", "utf-16-be": "utf-16be", "utf-32": "utf-32", "utf-32-le": "utf-32le",
+    "utf-32-be": "utf-32be",
+}  # fmt: skip
 ANY = Shape(blocks=frozenset({"p", "head", "title", "item", "l", "lb", "div", "list-item"}))
 
 
@@ -67,6 +72,7 @@ def records_of(file: Path, how: How, log: ReadLog, names: tuple[str, ...]) -> It
             broken = _broken(parser, chunk)
             for _, record in parser.read_events():
                 count, since = count + 1, 0
+                resolve_entities(record, log)
                 yield _without_namespaces(record)
                 _forget(record)
             if broken:

@@ -1,6 +1,5 @@
 """Trees of XML and HTML as lines: one for each block (heading, paragraph, item of a list, row of a table)."""
 
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,8 +80,8 @@ def _whole(node: etree._Element, shape: Shape) -> Iterator[str]:
         pieces = [node.text, *(piece for cell in node for piece in (line_of(cell, shape), cell.tail))]
         cells = [one_space(piece).strip(" ") for piece in pieces if piece]
         yield "\n" + " | ".join(cell for cell in cells if cell) + "\n"
-    elif node.tag is etree.Entity:  # named in a DTD, which is never fetched; HTML has the names of all of them
-        yield html.unescape(node.text)
+    elif node.tag is etree.Entity:  # one that xml_entities.py left as it is
+        yield node.text
 
 
 def _moved(tag: str, text: str | None) -> str | None:

@@ -7,6 +7,7 @@ import re
 import pytest
 from corpus_helpers import one_sentence, run, write_shards
 
+from alibert_common.errors import InputError
 from alibert_common.executors.base import ALONE, Engine
 from preprocess import deduplicate as command
 from preprocess.deduplicate import Settings, deduplicate
@@ -93,9 +94,10 @@ def brat(directory, *texts):
 def test_sentences_end_with_lines_and_stops_and_short_ones_are_counted(tmp_path):
     folder = brat(tmp_path / "a", f"ANAMNÈSE\n{SENTENCE} Pas de toux ? {OTHER} Fin.\n", f"Suite.\n\n{OTHER.upper()}")
     (more,) = read_benchmarks([("mien", folder), ("mien", brat(tmp_path / "b", OTHER, SENTENCE[:-1] + " ici."))], 40)
-    assert more == Benchmark("mien", (SENTENCE, OTHER, SENTENCE[:-1] + " ici."), 4)
+    not_read = tuple(f"{tmp_path / name}: 2 files of no known format (.ann)" for name in "ab")
+    assert more == Benchmark("mien", (SENTENCE, OTHER, SENTENCE[:-1] + " ici."), 4, not_read)
     (longer,) = read_benchmarks([("mien", brat(tmp_path / "c", "Fin", "« Fin. »", "Fin."))], 5)
-    assert longer == Benchmark("mien", ("« Fin. »",), 0)
+    assert (longer.sentences, longer.shorter) == (("« Fin. »",), 0)
     ingest([folder], tmp_path / "documents")
     assert read_benchmarks([("mien", tmp_path / "documents")], 40) == read_benchmarks([("mien", folder)], 40)
 
@@ -129,9 +131,8 @@ def test_the_lines_that_hold_a_sentence_go_and_are_counted_by_benchmark(tmp_path
         "lines seen 0 times before": 0, "lines with a sentence of quaero": 2, "lines with a sentence of fracco": 3
     }  # fmt: skip
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["benchmarks"] == {
-        "quaero": {"sentences": 1, "shorter": 0, "found": 1}, "fracco": {"sentences": 2, "shorter": 0, "found": 1}
-    }  # fmt: skip
+    counts = {name: (of["sentences"], of["shorter"], of["found"]) for name, of in manifest["benchmarks"].items()}
+    assert counts == {"quaero": (1, 0, 1), "fracco": (2, 0, 1)}
     assert "# lines with a sentence of quaero (2)\n" in page and "# lines with a sentence of fracco (3)\n" in page
     assert f"\n{tmp_path.name}/in.txt\tin-1\t{SENTENCE}\n" in page and f"\tin-1\t{OTHER}\n" in page
 
@@ -337,6 +338,36 @@ def test_the_command_names_benchmarks_and_refuses_what_is_none(tmp_path):
     )
     (tmp_path / "table.tsv").write_text("id\ttitle\n1\tToux\n")
     assert "ingest it with the options it needs" in one_sentence(run(*words, f"d={tmp_path / 'table.tsv'}"))
+
+
+def test_files_beside_the_data_of_a_benchmark_are_reported_and_not_read(tmp_path):
+    folder = brat(tmp_path / "b", SENTENCE)
+    (folder / "README.txt").write_text(f"This folder holds cases. {OTHER}\n", encoding="utf-8")
+    (folder / "split.tsv").write_text("id\tsplit\n1\ttrain\n")
+    (folder / "stats.json").write_text('{"documents": 1}')
+    (tmp_path / "in.txt").write_text(f"{REST}\n{SENTENCE}\n{OTHER}\n", encoding="utf-8")
+    words = ("preprocess.deduplicate", tmp_path / "in.txt", "--workers", "1", "--output")
+    result = run(*words, tmp_path / "out", "--benchmark", f"b={folder}")
+    assert result.returncode == 0, result.stderr
+    assert "b  1 of 1 sentences were there" in result.stdout
+    for file, reason in {
+        "README.txt": "describes the data",
+        "split.tsv": "no column 'text'",
+        "stats.json": "no field 'text'",
+    }.items():
+        assert re.search(rf"not read  .*{file}.*{reason}", result.stdout), result.stdout
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    assert len(manifest["benchmarks"]["b"]["not_read"]) == 4  # and the .ann files
+    (folder / "damaged.txt").write_bytes(b"\xff\xfe\xff")
+    assert "damaged.txt" in one_sentence(run(*words, tmp_path / "out2", "--benchmark", f"b={folder}"))
+
+
+def test_a_benchmark_is_more_than_its_readme(tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "readme.txt").write_text(f"{SENTENCE}\n", encoding="utf-8")
+    (tmp_path / "b" / "data.csv").write_text("id,body\n1,Toux\n")
+    with pytest.raises(InputError, match="data.csv, line 1: no column 'text'.*ingest it with the options"):
+        read_benchmarks([("b", str(tmp_path / "b"))], 40)
 
 
 def sentences_of(lines):

@@ -10,7 +10,7 @@ import pytest
 from reader_helpers import FIXTURES, read
 
 from alibert_common.errors import InputError
-from preprocess.readers import xml_records
+from preprocess.readers import xml_entities, xml_records
 from preprocess.readers.languages import is_language
 
 
@@ -215,12 +215,29 @@ def test_encodings_are_those_of_the_declaration_or_of_the_option(tmp_path):
     assert read_records(tmp_path / "a.xml", undeclared, encoding="auto").lines == [["l’été"]]
 
 
-def test_entities_are_never_expanded_nor_anything_fetched(tmp_path):
+def test_entities_that_the_file_declares_become_text_and_nothing_is_fetched(tmp_path):
     (tmp_path / "secret").write_text("mot de passe")
     secret = (tmp_path / "secret").as_uri()
-    head = f'<!DOCTYPE x SYSTEM "absent.dtd" [<!ENTITY s SYSTEM "{secret}"><!ENTITY mine "à moi">]>'
-    got = read_records(tmp_path / "a.xml", records("a &s; b", "&eacute;t&eacute; &mine; &amp;", head=head))
-    assert got.lines == [["a &s; b"], ["été &mine; &"]]  # kept as written: nothing is opened, nothing disappears
+    head = (
+        f'<!DOCTYPE x SYSTEM "absent.dtd" [<!ENTITY s SYSTEM "{secret}"><!ENTITY med "m&#233;dicament">'
+        '<!ENTITY two "un &med;, un &med;"><!ENTITY bold "<b>gras</b>">]>'
+    )
+    got = read_records(tmp_path / "a.xml", records("a &s; b", "&eacute;t&eacute; &med;&amp;&two; fin", head=head))
+    assert got.lines == [["a &s; b"], ["été médicament&un médicament, un médicament fin"]]
+    left = "XML entities left as written, because the file does not declare their text"
+    assert got.notes == {left: 1}
+    got = read_records(tmp_path / "b.xml", records("le <i>&med;</i> &bold; fin &inconnu;", head=head))
+    assert got.lines == [["le médicament &bold; fin &inconnu;"]] and got.notes == {left: 2}
+
+
+def test_entities_of_one_record_add_a_bounded_amount_of_text(tmp_path, monkeypatch):
+    """libxml2 has bounds of its own since 2.11; these hold for every version."""
+    monkeypatch.setattr(xml_entities, "LONGEST", 40)
+    monkeypatch.setattr(xml_entities, "MOST_ADDED", 100)
+    head = f'<!DOCTYPE x [<!ENTITY long "{"mot " * 10}"><!ENTITY longer "{"mot " * 11}">]>'
+    got = read_records(tmp_path / "a.xml", records("&longer;" + "&long;" * 5, head=head))
+    assert got.lines == [["&longer;" + "mot " * 20 + "&long;&long;&long;"]]
+    assert got.notes == {"XML entities left as written, because the file does not declare their text": 4}
 
 
 def test_an_entity_bomb_takes_neither_time_nor_memory(tmp_path):

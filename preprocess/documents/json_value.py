@@ -1,0 +1,29 @@
+"""JSON with a bound on its depth: Python's own reader and writer fail near 1,000 levels."""
+
+import json
+
+DEEPEST = 100  # levels of brackets
+
+
+class TooDeepError(ValueError):
+    """JSON with more levels than DEEPEST."""
+
+
+def parse_json(text: str) -> object:
+    """The value. Raises ValueError for what is not JSON, and TooDeepError."""
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise TooDeepError(f"more than {DEEPEST} levels of brackets") from None
+    if text.count("[") + text.count("{") > DEEPEST and _levels(value) > DEEPEST:
+        raise TooDeepError(f"more than {DEEPEST} levels of brackets")
+    return value
+
+
+def _levels(value: object) -> int:
+    count, level = 0, [value]
+    while level:
+        count += 1
+        inner = [item for item in level if isinstance(item, (dict, list))]
+        level = [item for holder in inner for item in (holder.values() if isinstance(holder, dict) else holder)]
+    return count
