@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -22,6 +21,8 @@ def repository() -> Path:
 @pytest.fixture
 def double_precision():
     """Models and tensors without a dtype of their own are float64."""
+    import torch  # two seconds, which most tests of the text stages do not need
+
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
