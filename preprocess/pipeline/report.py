@@ -17,7 +17,7 @@ from preprocess.pipeline.tables import page, table_1
 from preprocess.tokenizer_study.markdown import plain
 
 NAME = "report"
-VERSION = 1  # of its output: see alibert_common.provenance.Stage
+VERSION = 2  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("corpus", VERSION)
 
 

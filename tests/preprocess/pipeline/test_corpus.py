@@ -4,6 +4,7 @@ import importlib.util
 import json
 import shutil
 from argparse import Namespace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from corpus_helpers import REPOSITORY, one_sentence, run, write_tokenizer
 from alibert_common.errors import InputError
 from preprocess.corpus import command_of, left_over
 from preprocess.pipeline.checks import check
-from preprocess.pipeline.config import CorpusFile
+from preprocess.pipeline.config import STAGES, CorpusFile
 from preprocess.pipeline.steps import Steps
 
 ENGINE = Namespace(workers=3, slurm=2, partition="gpu", account=None, time=None, sbatch=["qos=long"])
@@ -174,7 +175,8 @@ def test_the_report_is_what_the_stages_did(made):
     assert found["splits"]["valid"]["documents"] == sum(one["valid"]["documents"] for one in (cases, notes))
     assert cases["weight"] < 1.01 < notes["weight"]
     tokenizer = json.loads((directory / "out/tokenizer/manifest.json").read_text(encoding="utf-8"))
-    assert found["versions"] == tokenizer["versions"] and {"python", "rensa"} <= found["versions"].keys()
+    assert tokenizer["versions"].items() | {("rensa", version("rensa"))} <= found["versions"].items()
+    assert found["stage_versions"] == dict.fromkeys(STAGES, 1)
     page = (directory / "out/report/corpus.md").read_text(encoding="utf-8")
     assert f"| cases | clinical cases | MIT | 30 | {cases['unique']['words']:,} |" in page
     used = cases["train"]["bytes"] * cases["weight"]
