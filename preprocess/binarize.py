@@ -20,7 +20,7 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from alibert_common.cli import at_least
+from alibert_common.cli import at_least, program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.output_dir import resumable_directory
@@ -99,7 +99,11 @@ def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, flo
 
 def command_line() -> argparse.ArgumentParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        program("python -m preprocess.binarize"),
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--tokenizer", required=True, type=Path, help="of preprocess.train_tokenizer or hf.load")
     train = parser.add_mutually_exclusive_group(required=True)
     train.add_argument("--mix", type=Path, help="directory of preprocess.mix: its corpora and its validation")

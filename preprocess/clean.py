@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from alibert_common.cli import at_least
+from alibert_common.cli import at_least, program
 from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
@@ -149,7 +149,9 @@ def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = 
 def command_line() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(
-        description=f"{__doc__}\n{_rules()}", formatter_class=argparse.RawDescriptionHelpFormatter
+        program("python -m preprocess.clean"),
+        description=f"{__doc__}\n{_rules()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of ingest, or files")
     parser.add_argument("--output", required=True, type=Path, help="the directory to write")

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from alibert_common.cli import program
 from alibert_common.directories import Marker, directory_written_whole, refuse_foreign
 from alibert_common.errors import exit_with_sentence
 from alibert_common.input_log import InputLog
@@ -23,7 +24,6 @@ from preprocess.tokenizer_study.held_out import seen_in_training
 from preprocess.tokenizer_study.markdown import markdown, plain
 from preprocess.tokenizer_study.measure import figures, measure
 from preprocess.tokenizer_study.page import page
-from preprocess.tokenizer_study.pictures import draw
 from preprocess.tokenizer_study.report import sections, warnings
 from preprocess.tokenizer_study.samples import Segmentation, Term, read_sentences, read_terms, segment, segment_term
 from preprocess.tokenizer_study.speed import speeds
@@ -102,6 +102,8 @@ def by_category(terms: list[Term], cut: list[list[Segmentation]]) -> dict[str, d
 
 def write_study(study: dict, output: Path) -> None:
     """Write study.json, the pictures, study.md and study.html, all or nothing."""
+    from preprocess.tokenizer_study.pictures import draw  # here, because matplotlib makes `--help` slow
+
     parts = sections(study)
     with directory_written_whole(output, MARKER) as directory:
         (directory / "study.json").write_text(
@@ -113,7 +115,9 @@ def write_study(study: dict, output: Path) -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        program("python -m preprocess.compare_tokenizers"), description=__doc__.split("\n\n")[0]
+    )
     add = parser.add_argument
     add("tokenizers", nargs="+", type=Path, metavar="TOKENIZER", help="folder with a tokenizer.json")
     add("--text", required=True, type=Path, help="documents set apart, as mixed/valid: a directory, .txt or .jsonl")

@@ -29,11 +29,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
+from alibert_common.cli import program
 from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import add_engine_options, engine_of
-from preprocess.pipeline.checks import check
 from preprocess.pipeline.config import STAGES, CorpusFile
-from preprocess.pipeline.report import write_report
 from preprocess.pipeline.steps import Command, Step, Steps
 
 
@@ -63,7 +62,11 @@ def left_over(file: CorpusFile, output: Path) -> list[Path]:
 
 def command_line() -> argparse.ArgumentParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        program("python -m preprocess.corpus"),
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("file", type=Path, metavar="YAML", help="the file that says it")
     parser.add_argument("--output", required=True, type=Path, help="the directory to write")
     parser.add_argument(
@@ -78,6 +81,10 @@ def command_line() -> argparse.ArgumentParser:
 
 def main() -> None:
     """The command line."""
+    # Here, so that `--help` is quick.
+    from preprocess.pipeline.checks import check
+    from preprocess.pipeline.report import write_report
+
     options = command_line().parse_args()
     engine_of(options)  # refuses what does not fit together
     file = CorpusFile(options.file)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from alibert_common.arrays import save
-from alibert_common.cli import at_least, named_path
+from alibert_common.cli import at_least, named_path, program
 from alibert_common.errors import exit_with_sentence, readable
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
@@ -160,7 +160,11 @@ def _counts(benchmarks: list[Benchmark], found: set[tuple[str, int]]) -> dict[st
 
 def command_line() -> argparse.ArgumentParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        program("python -m preprocess.deduplicate"),
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of ingest or clean, or files")
     parser.add_argument("--output", required=True, type=Path, help="the directory to write")
     parser.add_argument(

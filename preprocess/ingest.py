@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from alibert_common.arrays import load, save
+from alibert_common.cli import program
 from alibert_common.errors import InputError, exit_with_sentence, readable
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
@@ -258,7 +259,11 @@ def _write_skipped(path: Path, rows: list[list[str]]) -> None:
 
 def command_line() -> argparse.ArgumentParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        program("python -m preprocess.ingest"),
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH",
         help="files, or directories of files (sub-folders included); .txt has a blank line between documents, in a "

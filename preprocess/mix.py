@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from alibert_common.cli import share
+from alibert_common.cli import program, share
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
@@ -189,7 +189,9 @@ def run(options: argparse.Namespace) -> None:
 
 def command_line() -> argparse.ArgumentParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        program("python -m preprocess.mix"), description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of deduplicate, or files")
     parser.add_argument("--output", required=True, type=Path, help="directory to write")
     add_weighing_options(parser)

@@ -15,7 +15,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from alibert_common.cli import at_least
+from alibert_common.cli import at_least, program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
@@ -146,7 +146,9 @@ def say(line: str) -> None:
 
 def command_line() -> argparse.ArgumentParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        program("python -m preprocess.train_tokenizer"), description=__doc__.split("\n\n")[0]
+    )
     add = parser.add_argument
     add(
         "text",

@@ -7,9 +7,12 @@
 #   TORCH_SPEC  which torch, where there is none yet                default: torch==2.13.0, the one it is tested with
 #   WITH_TESTS  if not empty: what the tests need besides; sets ALIBERT_TRANSFORMERS_4 to a folder with transformers
 #               4.57, to put on PYTHONPATH where the tests try the other major
+#   ALIBERT_ENVIRONMENT  if not empty: the Python that is first on PATH has everything, and none is made. `alibert
+#               quickstart` says so; so does a folder of recipes that came with a wheel
 # A torch that is in VENV already is left alone, so a GPU user may make VENV and put another build there first.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+[ -f "$ROOT/setup.py" ] || ALIBERT_ENVIRONMENT=wheel
 VENV="${VENV:-$ROOT/.venv}"
 [ "${VENV:0:1}" = / ] || VENV="$PWD/$VENV"
 PYTHON="${PYTHON:-$([ -x "$VENV/bin/pip" ] && echo "$VENV/bin/python" || echo python3)}"
@@ -85,6 +88,10 @@ fingerprint() {
     (cd "$ROOT" && cat setup.py pyproject.toml fairseq_compat/import_hook.py recipes/environment.sh && pwd) | cksum
 }
 
+if [ -n "${ALIBERT_ENVIRONMENT:-}" ]; then
+    [ "${BASH_SOURCE[0]}" != "$0" ] || exit 0
+    return 0
+fi
 STAMP="$VENV/made-from${WITH_TESTS:+-with-tests}"
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
     set -euo pipefail

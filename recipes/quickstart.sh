@@ -1,25 +1,24 @@
 #!/usr/bin/env bash
 # From raw French clinical text to a scored Hugging Face model, in one command.
-usage="usage: bash recipes/quickstart.sh [options]
+usage="usage: bash recipes/quickstart.sh [options]     or: alibert quickstart [options]
 
-  --corpus PATH       text to pretrain on: .txt (a blank line between documents), another format that its ending tells,
-                      a directory, or what python -m preprocess.ingest wrote; may be given several times
-                      (default: recipes/sample, its test documents left out)
-  --ner PATH          annotations as the recipe says; of the default one: brat, folders train, dev, test, its types
-                      (default: recipes/sample/brat)
-  --recipe FILE       fine-tuning recipe for other entity types or formats (default: recipes/finetune/sample.yaml)
-  --objective NAME    mlm (masked language modelling, the default: on so little text the discriminator of the other
-                      stays idle) or electra (replaced token detection)
-  --vocab-size N      pieces of the vocabulary (default 3000, which fits the sample; AliBERT has 40000)
+  --corpus PATH       text to pretrain on: a file (.txt with a blank line between documents, or another format with its
+                      usual ending), a folder, or the output of \`alibert ingest\`; repeatable
+                      (default: the sample without its test documents)
+  --ner PATH          annotations in the format of the recipe (default: the sample's, in brat format)
+  --recipe FILE       fine-tuning recipe, for other entity types or formats (default: finetune/sample.yaml)
+  --objective NAME    mlm (masked language modelling, the default) or electra (replaced token detection, which needs
+                      more text than the sample)
+  --vocab-size N      pieces of the vocabulary (default 3000, for the sample; AliBERT has 40000)
   --updates N         pretraining updates of 2,048 tokens (default 1200)
-  --output DIR        where everything goes (default: runs/quickstart-NAME in the project)
+  --output DIR        output folder (default: runs/quickstart-NAME in the project, or here with an installed wheel)
 
-A second call goes on where the first stopped and reuses what is done."
+The same command resumes a stopped run and reuses what is finished."
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-sample=$root/recipes/sample
-corpus=() ner=$sample/brat recipe=$root/recipes/finetune/sample.yaml objective=mlm vocab=3000 updates=1200 output=
+recipes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+sample=$recipes/sample
+corpus=() ner=$sample/brat recipe=$recipes/finetune/sample.yaml objective=mlm vocab=3000 updates=1200 output=
 die() { echo "error: $*" >&2; exit 2; }
 absolute() { [ -e "$1" ] || die "$1: no such file or directory; check the path."; echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; }
 number() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 $2: give a whole number above 0."; echo "$2"; }
@@ -27,7 +26,7 @@ while [ $# -gt 0 ]; do
     case $1 in
         --help|-h) echo "$usage"; exit 0 ;;
         --corpus|--ner|--recipe|--objective|--vocab-size|--updates|--output) [ $# -ge 2 ] || die "$1 needs a value." ;;
-        *) die "$1: unknown option; --help lists them." ;;
+        *) die "$1: unknown option; --help lists the options." ;;
     esac
     case $1 in
         --corpus) path=$(absolute "$2"); corpus+=("$path") ;;
@@ -40,15 +39,17 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-case $objective in electra|mlm) ;; *) die "--objective $objective: it is electra or mlm." ;; esac
-[ ${#corpus[@]} -gt 0 ] || corpus=("$sample/text" "$sample/brat/train" "$sample/brat/dev")  # never the documents the score is of
-output=${output:-$root/runs/quickstart-$objective}
+case $objective in electra|mlm) ;; *) die "--objective $objective: choose electra or mlm." ;; esac
+[ ${#corpus[@]} -gt 0 ] || corpus=("$sample/text" "$sample/brat/train" "$sample/brat/dev")  # without the documents of the score
+project=$(dirname "$recipes")
+[ -f "$project/setup.py" ] || project=$PWD  # the recipes of a wheel
+output=${output:-$project/runs/quickstart-$objective}
 for path in "${corpus[@]}"; do
-    case $output/documents/ in "$path"/*) die "$output: lies in the corpus $path, which is to be read as text; give another --output." ;; esac
+    case $output/documents/ in "$path"/*) die "$output: the output lies inside the corpus $path; give another --output." ;; esac
 done
 
 begin=$SECONDS
-. "$root/recipes/environment.sh"
+. "$recipes/environment.sh"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=true
 mkdir -p "$output"
 cd "$output"
@@ -66,7 +67,7 @@ stage() {
     for one in "${results[@]}"; do
         [ ! -e "$one" ] || [ "$before" = "$now" ] || refuse_to_reuse "$one" "${before%$'\n'*}"
     done
-    if [ -e "${results[0]}" ]; then echo "== $name: done before"; return; fi
+    if [ -e "${results[0]}" ]; then echo "== $name: finished before"; return; fi
     mkdir -p settings
     echo "$now" >"$note"
     echo "== $name"
@@ -78,16 +79,16 @@ refuse_to_reuse() {  # RESULT SETTINGS: name all that was made of it, too
     for one in "${everything[@]}"; do
         if [ "$one" = "${1%%/*}" ] || [ ${#outdated[@]} -gt 0 ]; then [ ! -e "$one" ] || outdated+=("$one"); fi
     done
-    die "$output/$1 was made with other settings or of other files${2:+ ($2)}; give another --output, or make it anew" \
-        "after: cd $(printf %q "$output") && rm -r ${outdated[*]}"
+    die "$output/$1 was made with other settings or of other files${2:+ ($2)}; give another --output, or remove the" \
+        "outdated folders: cd $(printf %q "$output") && rm -r ${outdated[*]}"
 }
 checksum() {  # of the names and contents of the texts
     LC_ALL=C find -L "${corpus[@]}" -type f ! -name "*.ann" -exec cksum {} + | LC_ALL=C sort | cksum
 }
 not_read() {
     [ "$1" = 2 ] || exit "$1"
-    die "the corpus was not read; if it takes options (--encoding, --text-field), run python -m preprocess.ingest" \
-        "yourself, and give the directory that it writes as --corpus."
+    die "the corpus was not read; if it needs options (--encoding, --text-field), run \`alibert ingest\` yourself," \
+        "and give its output folder as --corpus."
 }
 documents() {
     python -m preprocess.ingest "${corpus[@]}" --output documents --source corpus || not_read $?
@@ -96,7 +97,7 @@ documents() {
     python -m preprocess.mix unique --output mixed --valid 0.05
 }
 pretrain() {
-    DATA_BIN=$output/data-bin SAVE_DIR=$output/checkpoints bash "$root/recipes/pretrain/tiny_$objective.sh" \
+    DATA_BIN=$output/data-bin SAVE_DIR=$output/checkpoints bash "$recipes/pretrain/tiny_$objective.sh" \
         --distributed-world-size 1 --max-update "$updates" --total-num-update "$updates"
     touch pretrained
 }
@@ -105,7 +106,7 @@ echo "== annotations"  # before the long work, so that a wrong type or offset co
 annotated=$(python -m downstream.finetune "$recipe" --data "$ner" --check)
 echo "$annotated"
 annotated="$ner, $recipe, ${annotated##*$'\n'}"  # the last line has their SHA-256
-texts=$(checksum 2>&1) || die "${corpus[*]}: not all of it can be read; check the permissions ($texts)."
+texts=$(checksum 2>&1) || die "${corpus[*]}: some files cannot be read; check the permissions ($texts)."
 stage "documents" mixed "${corpus[*]}, checksum $texts" documents
 stage "tokenizer" tokenizer "$vocab pieces" \
     python -m preprocess.train_tokenizer mixed --output tokenizer --vocab-size "$vocab"
@@ -123,10 +124,10 @@ echo
 python -m downstream.report ner ner-random masked_words --output report
 cat <<END
 
-Everything lies in $output:
-  tokenizer/     tokenizer.json, dict.txt        data-bin/      what fairseq-train reads
+The results are in $output:
+  tokenizer/     tokenizer.json, dict.txt        data-bin/      input of fairseq-train
   checkpoints/   fairseq checkpoints             model/         the Hugging Face model
-  masked_words*  predictions for masked words    ner/           scores, pictures, the fine-tuned model (ner/model)
-  report/        report.html: the scores above, what is sure of them, errors, data, leakage
-$((SECONDS - begin)) s in all.
+  masked_words*  predictions for masked words    ner/           scores, figures, the fine-tuned model (ner/model)
+  report/        report.html: the scores above, their intervals, errors, data, contamination
+Total time: $((SECONDS - begin)) s.
 END

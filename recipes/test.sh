@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# The environment, ruff, and the tests but the campaigns:  bash recipes/test.sh [options for pytest]
+usage="usage: bash recipes/test.sh [options for pytest]
+
+Make the environment (recipes/environment.sh), then run ruff and all tests except the campaigns."
 set -euo pipefail
+case " $* " in *" --help "*|*" -h "*) echo "$usage"; exit 0 ;; esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 WITH_TESTS=yes
 source recipes/environment.sh

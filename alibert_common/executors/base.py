@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from tqdm import tqdm
-
 from alibert_common.cli import at_least
 from alibert_common.errors import InputError
 from alibert_common.executors.local import Item, run_here
@@ -61,6 +59,8 @@ class Engine:
         waiting = [item for item in items if not task.done(item).exists()]
         if not waiting:
             return
+        from tqdm import tqdm  # here, so that `--help` of the stages is quick
+
         with tqdm(total=len(waiting), desc=name, mininterval=1) as bar:
             if self.jobs:
                 run_on_slurm(name, Job(Missing(task), self.workers), waiting, self.jobs, logs, self.slurm, bar)

@@ -8,13 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING
 
 from alibert_common.errors import InputError, describe_os_error
 from alibert_common.executors import sbatch
 from alibert_common.executors.local import Item, run_here
 from alibert_common.files import written_whole
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 ARRAY = ".array"  # the ending of the file that holds the number of the jobs that are on their way
 LOOK_SECONDS = 1  # between two looks at the files that tell how far the jobs are
@@ -47,7 +49,7 @@ class Job:
 
 
 def run_on_slurm(
-    name: str, job: Job, items: Sequence[Item], jobs: int, logs: Path, options: dict[str, str | int | bool], bar: tqdm
+    name: str, job: Job, items: Sequence[Item], jobs: int, logs: Path, options: dict[str, str | int | bool], bar: "tqdm"
 ) -> None:
     """Run every item in one of at most `jobs` jobs; `logs` is on a file system that all nodes see.
 
@@ -121,7 +123,7 @@ def _submit(name: str, job: Job, shares: list, progress: list[Path], logs: Path,
         raise InputError(f"Slurm refused the job: {' '.join(str(error).split())}") from None
 
 
-def _follow(submitted: list, progress: list[Path], bar: tqdm) -> None:
+def _follow(submitted: list, progress: list[Path], bar: "tqdm") -> None:
     """Return when every job has ended well; move the bar on meanwhile."""
     waiting, asked, gone = dict(enumerate(submitted)), time.monotonic(), {}
     while waiting:

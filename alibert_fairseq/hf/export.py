@@ -5,7 +5,6 @@ AliBERT becomes a `RobertaForMaskedLM`, BERT with segments a `BertForPreTraining
 one fine-tunes) with an `ElectraForMaskedLM` (the generator) in the folder `generator` inside it.
 """
 
-import argparse
 from pathlib import Path
 
 import torch
@@ -19,6 +18,7 @@ from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
 from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint
 from alibert_fairseq.hf.families import Part
 from alibert_fairseq.hf.logit_check import check_same_ids, check_same_scores, compare, probes
+from alibert_fairseq.hf.options import export_parser
 from alibert_fairseq.hf.tokenizer_files import write_tokenizer
 from alibert_fairseq.tasks.pretraining import different_tokenizer, digests
 from preprocess.tokenizer.load import load_tokenizer
@@ -85,14 +85,7 @@ def convert(checkpoint: Checkpoint, part: Part):
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m alibert_fairseq.hf.export", description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, required=True, help="one that you trained: it is a pickle")
-    parser.add_argument("--tokenizer", type=Path, required=True, help="the one that the data-bin was made with")
-    parser.add_argument("--output", type=Path, required=True, help="the Hugging Face folder to write")
-    parser.add_argument(
-        "--licence", default="other", help="licence id for the model card; yours to choose, hence no better default"
-    )
-    arguments = parser.parse_args()
+    arguments = export_parser().parse_args()
     torch.manual_seed(0)
     for cls, difference in export(
         arguments.checkpoint, arguments.tokenizer, arguments.output, arguments.licence

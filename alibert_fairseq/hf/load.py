@@ -10,7 +10,6 @@ line with which fairseq-train builds the model. It is the --tokenizer of preproc
 starts at the published model's loss. Nothing is written unless ids and logits agree.
 """
 
-import argparse
 import json
 import shutil
 from importlib.metadata import version
@@ -27,6 +26,7 @@ from alibert_fairseq.hf.extend_vocab import MorePieces
 from alibert_fairseq.hf.initial_checkpoint import build, training_configuration, write_checkpoint
 from alibert_fairseq.hf.logit_check import check_same_scores, compare, probes
 from alibert_fairseq.hf.model_options import model_options
+from alibert_fairseq.hf.options import load_parser
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
 from alibert_fairseq.hf.read_hf import Published, read_published
 from alibert_fairseq.hf.resize_embeddings import NewRows, extended, replaced, with_rows
@@ -168,37 +168,11 @@ def describe(manifest: dict) -> str:
     return "\n".join(f"{name:>8}  {said}" for name, said in lines)
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m alibert_fairseq.hf.load",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT or ELECTRA"
-    parser.add_argument("folder", type=Path, help=f"Hugging Face folder: {families}")
-    parser.add_argument("--output", type=Path, required=True, help="the directory to write")
-    parser.add_argument("--generator", type=Path, help="of ELECTRA: the generator's folder, if not FOLDER/generator")
-    vocabulary = parser.add_mutually_exclusive_group()
-    vocabulary.add_argument(
-        "--tokenizer",
-        type=Path,
-        help="a tokenizer of preprocess.train_tokenizer that takes the place of the published one (left out: the "
-        "published one, which the model knows)",
-    )
-    vocabulary.add_argument(
-        "--add-tokens",
-        type=Path,
-        metavar="FILE",
-        help="words, one a line, to become pieces of the published vocabulary",
-    )
-    return parser.parse_args()
-
-
 def main() -> None:
     """Command line."""
     transformers.logging.set_verbosity_error()  # its reports of names and sizes are said here, in one line
     transformers.utils.logging.disable_progress_bar()
-    given = _arguments()
+    given = load_parser().parse_args()
     print(describe(load(given.folder, given.output, given.generator, given.tokenizer, given.add_tokens)))
     print(f"{'output':>8}  {given.output}")
 

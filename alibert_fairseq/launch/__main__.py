@@ -1,23 +1,16 @@
-"""Run a recipe as a job: on this machine, or on N nodes of a Slurm cluster.
+"""Run a recipe as a job: on this machine, or on N nodes of a Slurm cluster (options.py describes it)."""
 
-A recipe is a shell file that ends in one `fairseq-train ... "$@"` call. The same file runs on every rank, with
-MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and LOCAL_RANK set, which is all that `fairseq-train` looks at. On CPU
-"$@" brings the flags fairseq needs there; the arguments given after `--` follow them. See docs/howto/cluster.md.
-"""
-
-import argparse
 import os
-import shlex
 import signal
 import sys
 import time
 
 from alibert_common.errors import exit_with_sentence
-from alibert_common.executors.sbatch import add_slurm_options
 from alibert_fairseq.launch import status
 from alibert_fairseq.launch.estimate import calibrate, describe_run
 from alibert_fairseq.launch.executors import describe, submit
-from alibert_fairseq.launch.plan import SLURM_HOURS, Plan, make_plan
+from alibert_fairseq.launch.options import parse
+from alibert_fairseq.launch.plan import Plan, make_plan
 from alibert_fairseq.launch.requeue import decide, furthest_update
 from alibert_fairseq.launch.save_dir_lock import refuse_taken
 from alibert_fairseq.launch.watch import follow
@@ -84,16 +77,6 @@ def split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:cut], arguments[cut + 1 :]
 
 
-def parse(own: list[str]) -> argparse.Namespace:
-    """The launcher's own arguments; others end the command with the hint where they belong."""
-    found = parser()
-    options, unknown = found.parse_known_args(own)
-    if unknown:
-        words = shlex.join(unknown)
-        found.error(f"unrecognized arguments: {words}; what is for fairseq-train goes behind `--`: RECIPE -- {words}")
-    return options
-
-
 def _interrupted(job, plan: Plan) -> tuple[int, str]:
     """Ctrl-C ends a job on this machine; one on Slurm goes on, and only the launcher exits."""
     if plan.on_slurm:
@@ -105,42 +88,6 @@ def _interrupted(job, plan: Plan) -> tuple[int, str]:
         os.kill(int(job.job_id), signal.SIGTERM)
         time.sleep(1)
     return follow(job, plan.world_size, on_slurm=False)
-
-
-def parser() -> argparse.ArgumentParser:
-    """The options. What a job reserves has no default on Slurm; on this machine it is all there is."""
-    usage = "%(prog)s RECIPE [options] [-- arguments for the recipe]\n       %(prog)s status [--logs DIR]"
-    words = {"usage": usage, "description": __doc__, "formatter_class": argparse.RawTextHelpFormatter}
-    words["allow_abbrev"] = False  # `--cpu` is fairseq's
-    parser = argparse.ArgumentParser("python -m alibert_fairseq.launch", **words)
-    parser.add_argument("recipe", metavar="RECIPE", help="shell file that ends in one `fairseq-train` call")
-    parser.add_argument("--nodes", type=_count, default=1, metavar="N", help="nodes (1; more than one means Slurm)")
-    processes = parser.add_mutually_exclusive_group()
-    help_gpus = "GPUs per node, one process each (on this machine: all that are visible)"
-    processes.add_argument("--gpus-per-node", type=_count, metavar="G", help=help_gpus)
-    help_cpus = "train on CPU with P processes per node (on a machine without a GPU: 1)"
-    processes.add_argument("--cpu-processes-per-node", type=_count, metavar="P", help=help_cpus)
-    help_threads = "cores of each process, and its OMP_NUM_THREADS if that is not set\n"
-    help_threads += "(this machine: its cores shared out; Slurm: the cluster's default, with one thread)"
-    parser.add_argument("--cpus-per-process", type=_count, metavar="C", help=help_threads)
-    help_executor = "(slurm if --nodes is above 1 or an option for Slurm is given, else local)"
-    parser.add_argument("--executor", choices=("local", "slurm"), help=help_executor)
-    help_requeue = "start again what was killed, lost its node or came to its time limit, as long as it gets further"
-    parser.add_argument("--requeue", action="store_true", help=help_requeue)
-    slurm = parser.add_argument_group("Slurm")
-    add_slurm_options(slurm, time_help=f"({SLURM_HOURS} hours: AliBERT took 20)")
-    help_logs = "where each job gets a folder of logs; on Slurm a directory that all nodes see (runs/launch)"
-    parser.add_argument("--logs", default="runs/launch", metavar="DIR", help=help_logs)
-    parser.add_argument("--detach", action="store_true", help="only submit; do not wait for the end")
-    help_dry = "show what would run, and by a few updates on this machine what it takes; submit nothing"
-    parser.add_argument("--dry-run", action="store_true", help=help_dry)
-    return parser
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
-    return int(text)
 
 
 if __name__ == "__main__":

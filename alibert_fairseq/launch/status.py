@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+from alibert_common.cli import program
 from alibert_common.executors import sbatch
 from alibert_fairseq.launch.progress import progress
 from alibert_fairseq.launch.requeue import blamed
@@ -147,7 +148,7 @@ def table(rows: list[dict[str, str]]) -> str:
 def main(arguments: list[str]) -> None:
     """Of the command line behind `status`."""
     words = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    parser = argparse.ArgumentParser("python -m alibert_fairseq.launch status", **words)
+    parser = argparse.ArgumentParser(f"{program('python -m alibert_fairseq.launch')} status", **words)
     parser.add_argument("--logs", type=Path, default=Path("runs/launch"), help="of the launches (runs/launch)")
     options = parser.parse_args(arguments)
     rows = jobs(options.logs)

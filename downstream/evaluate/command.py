@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from alibert_common import shipped
 from alibert_common.errors import InputError
 from downstream import report
 from downstream.data.contamination import text_files
@@ -11,7 +12,7 @@ from downstream.evaluate.pretraining import refuse_undecodable, seen_before
 from downstream.evaluate.run_commands import run
 from downstream.training import models
 
-RECIPES = Path(__file__).parents[2] / "recipes" / "finetune"  # of the checkout
+RECIPES = shipped.RECIPES / "finetune"
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:

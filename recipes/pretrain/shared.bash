@@ -43,7 +43,7 @@ complete_options() {  # [UPDATES of --toy]: what does not depend on the paper, b
     for name in DATA_BIN SAVE_DIR; do
         [ -n "${!name:-}" ] || refuse "$name is not set; DATA_BIN is the data-bin to read, SAVE_DIR where to write."
     done
-    command -v fairseq-train >/dev/null || refuse "no fairseq-train here; run: source $root/recipes/environment.sh"
+    command -v fairseq-train >/dev/null || refuse "no fairseq-train on PATH; enter the environment (in a checkout: source recipes/environment.sh)."
     for i in "${!options[@]}"; do
         [ "${options[i]}" != --arch ] || arch=${options[i + 1]}
         [ "${options[i]}" != --finetune-from-model ] || rate=5e-4

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("alibert_common", "fairseq_compat", "preprocess", "alibert_fairseq", "downstream")
+PACKAGES = ("alibert_common", "fairseq_compat", "preprocess", "alibert_fairseq", "downstream", "alibert")
 FORBIDDEN = {
     "alibert_common": {
         "torch",
@@ -24,8 +24,9 @@ FORBIDDEN = {
     "preprocess": {"torch", "fairseq", "fairseq_cli", "fairseq_compat", "alibert_fairseq", "downstream"},
     "alibert_fairseq": {"downstream"},
     "downstream": {"fairseq", "fairseq_cli", "fairseq_compat", "alibert_fairseq", "preprocess"},
+    "alibert": set(),  # the command and the Python API, above all others
 }
-FOR_NOBODY = {"recipes", "tests"}
+FOR_NOBODY = {"recipes", "tests", "alibert"}
 # The rooms of a package from the lowest to the highest: a room imports itself and those before it. A room is a folder,
 # or a module beside the folders; "*" stands for all modules there that are not named.
 ROOMS = {

@@ -82,7 +82,7 @@ def test_a_changed_file_is_noticed_and_what_was_made_of_it_is_named(project, cha
     ran, error = project.run()
     assert ran == NOTHING[:1] and error.count("\n") == 1
     assert error.endswith(f"my\\ out && rm -r {outdated}\n")
-    subprocess.run(error.partition("anew after: ")[2], shell=True, check=True)
+    subprocess.run(error.partition("outdated folders: ")[2], shell=True, check=True)
     assert project.run()[1] == "" and project.run() == (NOTHING, "")
 
 
@@ -94,19 +94,19 @@ def test_a_text_that_was_renamed_is_noticed(project):
 def test_a_corpus_that_takes_options_is_for_ingest(project, tmp_path):
     ran, error = project.run("--output", tmp_path / "other", fails="preprocess.ingest")
     assert ran == ALL[:2] and error.splitlines()[0].endswith("name it with --text-field.")
-    assert "run python -m preprocess.ingest yourself, and give the directory that it writes as --corpus." in error
+    assert "run `alibert ingest` yourself, and give its output folder as --corpus." in error
 
 
 def test_a_text_that_cannot_be_read_is_one_sentence(project):
     (project.text.parent / "loop.txt").symlink_to("loop.txt")
     ran, error = project.run()
-    assert ran == ALL[:1] and "not all of it can be read" in error
+    assert ran == ALL[:1] and "some files cannot be read" in error
 
 
 def test_an_output_inside_the_corpus_is_refused(project, tmp_path):
     (tmp_path / "letters").mkdir()
     ran, error = project.run("--corpus", tmp_path / "letters", "--output", tmp_path / "letters" / "out")
-    assert not ran and "lies in the corpus" in error
+    assert not ran and "lies inside the corpus" in error
 
 
 def test_a_model_of_a_pretraining_that_was_removed_is_not_reused(project):
@@ -127,3 +127,22 @@ def test_an_unfinished_stage_goes_on_with_its_own_settings_only(project):
 def test_numbers_are_checked_before_anything_runs(project, option, value):
     ran, error = project.run(option, value)
     assert not ran and error == f"error: {option} {value}: give a whole number above 0.\n"
+
+
+def test_an_installed_wheel_needs_no_environment(project, tmp_path):
+    """The recipes of a wheel have no setup.py beside them: the Python that is first on PATH has everything."""
+    environment = Path(__file__).resolve().parents[2] / "recipes" / "environment.sh"
+    shutil.copy(environment, project.root / "recipes")
+    path = f"{project.root / 'recipes' / 'bin'}:{os.environ['PATH']}"
+    command = ["bash", project.root / "recipes" / "quickstart.sh"]
+    done = subprocess.run(command, env=os.environ | {"CALLS": str(project.calls), "PATH": path}, cwd=tmp_path)
+    assert done.returncode == 0
+    assert (tmp_path / "runs" / "quickstart-mlm" / "report").is_dir() and not (project.root / ".venv").exists()
+
+
+def test_help_of_the_tests_installs_nothing(repository, tmp_path):
+    (tmp_path / "recipes").mkdir()
+    shutil.copy(repository / "recipes" / "test.sh", tmp_path / "recipes")  # without environment.sh beside it
+    command = ["bash", tmp_path / "recipes" / "test.sh", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("usage: bash recipes/test.sh")

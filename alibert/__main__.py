@@ -1,0 +1,3 @@
+from alibert.cli import main
+
+main()

@@ -1,0 +1,194 @@
+"""`alibert doctor`: what is installed, what works, and a remedy for each problem.
+
+The exit code is 1 if something needed fails. Libraries are imported in processes of their own, so that a broken one
+cannot end the check.
+"""
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from alibert import __version__
+from alibert_common.cli import program
+
+NAME = "alibert_fairseq"
+HOOK = "fairseq_compat.pth"
+OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HOME", "OMP_NUM_THREADS")
+GPU = """import torch
+count = torch.cuda.device_count()
+names = [torch.cuda.get_device_name(i) for i in range(count)]
+print(', '.join(f'{name} (compute capability {".".join(map(str, torch.cuda.get_device_capability(i)))})'
+                for i, name in enumerate(names)) or 'none: trainings run on the CPU')"""
+TRANSFORMERS = "from transformers import pipeline, Trainer, RobertaForMaskedLM"
+FAIRSEQ = "import fairseq_compat\nfairseq_compat.activate()\nimport fairseq, fairseq_cli.train"
+PLUGIN = "import fairseq_compat\nfairseq_compat.activate()\nimport fairseq, alibert_fairseq"
+SECONDS = 300  # for an import on a slow disk
+
+
+class Line(NamedTuple):
+    """One result. `state` is ok, info, missing (an extra) or broken (something needed)."""
+
+    state: str
+    what: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.state:>7}  {self.what}" + f"\n{'':>9}remedy: {self.remedy}" * bool(self.remedy)
+
+
+def installed(distribution: str) -> str | None:
+    """The version of a distribution, None where it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def needs() -> dict[str, list[str]]:
+    """The distributions that the project needs, by extra; "" for those it always needs."""
+    found: dict[str, list[str]] = {"": []}
+    for requirement in requires(NAME) or ():
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"extra == ['\"](\w+)['\"]", requirement)
+        if name:
+            found.setdefault(extra[1] if extra else "", []).append(name[0])
+    return found
+
+
+def python(code: str) -> tuple[bool, str]:
+    """Run code in another process: (whether it worked, its output or the last line of its error)."""
+    try:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return False, f"no answer within {SECONDS} s"
+    if done.returncode == 0:
+        return True, done.stdout.strip()
+    return False, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+
+
+def packages() -> Iterator[Line]:
+    """The packages the project needs, and its extras."""
+    yield Line("info", f"alibert {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    if installed(NAME) is None:
+        yield Line("info", f"{NAME} is not installed; it runs from {Path(__file__).parents[1]}")
+        return
+    for extra, names in needs().items():
+        lacking = [name for name in names if installed(name) is None]
+        what = f"extra {extra}" if extra else "required packages"
+        if not lacking:
+            yield Line("ok", f"{what}: all {len(names)} are installed")
+        else:
+            remedy = f"uv pip install '{NAME}[{extra}]'" if extra else f"uv pip install --reinstall {NAME}"
+            yield Line("missing" if extra else "broken", f"{what}: {', '.join(lacking)} not installed", remedy)
+
+
+def libraries() -> Iterator[Line]:
+    """Whether the large libraries can be imported."""
+    for name in ("torch", "transformers", "tokenizers", "numpy", "fairseq"):
+        if found := installed(name):
+            yield Line("info", f"{name} {found}")
+    worked, said = python(GPU)
+    yield Line("ok", f"GPU: {said}") if worked else Line("broken", f"torch: {said}", "install torch again")
+    yield from audio()
+    worked, said = python(TRANSFORMERS)
+    yield (
+        Line("ok", "transformers can be imported")
+        if worked
+        else Line(
+            "broken", f"transformers: {said}", "remove torchaudio and torchvision, or install those of torch's version"
+        )
+    )
+
+
+def audio() -> Iterator[Line]:
+    """Companions of torch that were built for another torch."""
+    torch = installed("torch")
+    for name in ("torchaudio", "torchvision"):
+        if not installed(name) or not torch or python(f"import {name}")[0]:
+            continue
+        yield Line(
+            "info",
+            f"{name} {installed(name)} cannot be imported beside torch {torch}; transformers ignores it",
+            f"uv pip uninstall {name}",
+        )
+
+
+def pretraining() -> Iterator[Line]:
+    """fairseq, its repairs, the import hook, a compiler."""
+    if installed("fairseq") is None:
+        yield from compiler()
+        return
+    worked, said = python(FAIRSEQ)
+    yield (
+        Line("ok", "fairseq can be imported")
+        if worked
+        else Line("broken", f"fairseq: {said}", f"uv pip install '{NAME}[fairseq]'")
+    )
+    if worked:
+        worked, said = python(PLUGIN)
+        yield Line("ok", "the plugin can be loaded") if worked else Line("broken", f"plugin: {said}")
+    yield from repairs()
+    hook = [Path(folder) / HOOK for folder in sys.path if folder and (Path(folder) / HOOK).is_file()]
+    if hook:
+        yield Line("ok", f"the import hook starts with Python: {hook[0]} (the repairs for `fairseq-train`; removable)")
+    else:
+        yield Line("info", f"no {HOOK} in this Python: use `alibert train`, because `fairseq-train` has no repairs")
+
+
+def repairs() -> Iterator[Line]:
+    """What fairseq_compat repairs here."""
+    from fairseq_compat.repairs import REPAIRS
+
+    states = [repair.state() for repair in REPAIRS]
+    yield Line("ok", f"repairs of fairseq: {states.count('repaired')} act (`python -m fairseq_compat` lists them)")
+    for repair in REPAIRS:
+        if repair.state() == "cannot repair":
+            needed, found = f"{repair.distribution} {repair.release}", installed(repair.distribution)
+            yield Line("broken", f"repair written for {needed}, found {found}: {repair.what}", f"install {needed}")
+
+
+def compiler() -> Iterator[Line]:
+    """What the installation of fairseq needs, which compiles it."""
+    if not any(map(shutil.which, (os.environ.get("CXX", "c++"), "g++"))):
+        yield Line("missing", "no C++ compiler, which the extra fairseq needs", "install a package such as g++")
+    if not Path(sysconfig.get_path("include"), "Python.h").is_file():
+        yield Line("missing", "no Python.h, which the extra fairseq needs", "install a package such as python3-dev")
+
+
+def surroundings() -> Iterator[Line]:
+    """Slurm, the cores and the variables of the environment."""
+    slurm = shutil.which("sbatch")
+    yield Line(
+        "info", f"Slurm: {slurm}" if slurm else "Slurm: no sbatch on PATH; `alibert launch` runs on this machine"
+    )
+    yield Line("info", f"{len(os.sched_getaffinity(0))} cores")
+    given = [f"{name}={os.environ[name]}" for name in OFFLINE if name in os.environ]
+    yield Line("info", f"environment: {', '.join(given) or 'none of ' + ', '.join(OFFLINE)}")
+    if find_spec("alibert_fairseq") is None:
+        yield Line("broken", "package alibert_fairseq: not found", f"uv pip install {NAME}")
+
+
+CHECKS: tuple[Callable[[], Iterator[Line]], ...] = (packages, libraries, pretraining, surroundings)
+
+
+def main(arguments: list[str]) -> None:
+    """The verb `doctor`."""
+    text = "Check the installation: versions, extras, GPU, repairs, Slurm. Exit code 1 if something needed fails."
+    argparse.ArgumentParser(program("alibert doctor"), description=text).parse_args(arguments)
+    broken = 0
+    for check in CHECKS:
+        for line in check():
+            print(line, flush=True)
+            broken += line.state == "broken"
+    print(f"{broken} problems" if broken else "everything needed works")
+    sys.exit(1 if broken else 0)

@@ -1,0 +1,42 @@
+"""Where the plugin and the recipes lie, in a checkout and in an installed wheel."""
+
+import argparse
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from alibert_common.cli import program
+from alibert_common.errors import InputError
+from alibert_common.shipped import RECIPES
+
+
+def user_dir() -> Path:
+    """The folder for fairseq's option --user-dir."""
+    spec = find_spec("alibert_fairseq")
+    if spec is None or spec.origin is None:
+        raise InputError("alibert_fairseq: no such package; install the project again.")
+    return Path(spec.origin).parent
+
+
+def print_user_dir(arguments: list[str]) -> None:
+    """The verb `user-dir`."""
+    _parse("alibert user-dir", "Print the path for fairseq's option --user-dir.", arguments)
+    print(user_dir())
+
+
+def print_recipes(arguments: list[str]) -> None:
+    """The verb `recipes`."""
+    _parse("alibert recipes", "Print the folder of the shipped recipes and of the sample corpus.", arguments)
+    print(RECIPES)
+
+
+def quickstart(arguments: list[str]) -> None:
+    """The verb `quickstart`: the script of that name, in the environment of this Python."""
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    environment = os.environ | {"PATH": programs, "ALIBERT_ENVIRONMENT": sys.prefix}
+    os.execvpe("bash", ["bash", str(RECIPES / "quickstart.sh"), *arguments], environment)
+
+
+def _parse(name: str, description: str, arguments: list[str]) -> None:
+    argparse.ArgumentParser(program(name), description=description).parse_args(arguments)

@@ -1,0 +1,44 @@
+"""The options of `export` and `load`. Nothing slow is imported here, so that `--help` is quick."""
+
+import argparse
+from pathlib import Path
+
+from alibert_common.cli import program
+
+EXPORT = "Convert a checkpoint of this plugin to a Hugging Face folder, if both compute the same logits."
+LOAD = """Convert a Hugging Face folder to a data directory and a checkpoint, to continue its pretraining.
+
+    alibert load camembert-base --output start
+
+The output holds checkpoint.pt, tokenizer.json, dict.txt and `options`, the sizes of the model for `alibert train`."""
+
+
+def export_parser() -> argparse.ArgumentParser:
+    """The options of `export`."""
+    parser = argparse.ArgumentParser(program("python -m alibert_fairseq.hf.export"), description=EXPORT)
+    add = parser.add_argument
+    add("--checkpoint", type=Path, required=True, help="a checkpoint that you trained yourself: it is a pickle")
+    add("--tokenizer", type=Path, required=True, help="the tokenizer of the data-bin")
+    add("--output", type=Path, required=True, help="the Hugging Face folder to write")
+    add("--licence", default="other", help="licence identifier for the model card (default other)")
+    return parser
+
+
+def load_parser() -> argparse.ArgumentParser:
+    """The options of `load`."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        program("python -m alibert_fairseq.hf.load"), description=LOAD, formatter_class=raw
+    )
+    families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT or ELECTRA"
+    parser.add_argument("folder", type=Path, help=f"Hugging Face folder: {families}")
+    parser.add_argument("--output", type=Path, required=True, help="the directory to write")
+    parser.add_argument("--generator", type=Path, help="ELECTRA's generator (default FOLDER/generator)")
+    vocabulary = parser.add_mutually_exclusive_group()
+    vocabulary.add_argument(
+        "--tokenizer", type=Path, help="a tokenizer of this project in place of the published one (default none)"
+    )
+    vocabulary.add_argument(
+        "--add-tokens", type=Path, metavar="FILE", help="words to add to the published vocabulary, one a line"
+    )
+    return parser
