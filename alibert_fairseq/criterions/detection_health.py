@@ -1,6 +1,6 @@
-"""Telling from the figures of replaced token detection that the discriminator learns nothing."""
+"""Detecting from the metrics of replaced token detection that the discriminator learns nothing."""
 
-WINDOW = 1000  # updates a verdict is drawn from; the figures of one batch say little
+WINDOW = 1000  # updates before each verdict; the metrics of one batch say little
 # A discriminator that knows the frequencies of words, and nothing of context, has an AUC of 0.6
 # (docs/results/leaving_the_plateau.md); one that gives every token the same score has 0.5.
 IDLE_AUC = 0.55
@@ -10,7 +10,7 @@ FEW_REPLACED = 0.01
 
 
 class DetectionHealth:
-    """Sums the figures of updates, and says once a window what is wrong, if anything is."""
+    """Sums the metrics of updates and reports, once per window, what is wrong if anything is."""
 
     def __init__(self, window: int = WINDOW):
         self.window = window
@@ -39,7 +39,7 @@ def verdict(judged: float, replaced: float, flagged: float, auc_times_replaced: 
     if replaced < FEW_REPLACED * judged:
         return (
             f"only {100 * replaced / max(1, judged):.1f} % of the tokens were replaced: the generator leaves the "
-            "discriminator nothing to detect; make it smaller (--generator-width-fraction) or draw more (--mask-prob)."
+            "discriminator nothing to detect; make it smaller (--generator-width-fraction) or mask more (--mask-prob)."
         )
     auc = auc_times_replaced / replaced
     if auc >= IDLE_AUC:

@@ -24,9 +24,9 @@ class ElectraCriterionConfig(FairseqDataclass):
 
 @register_criterion("electra", dataclass=ElectraCriterionConfig)
 class ElectraLoss(FairseqCriterion):
-    """Mean over the drawn tokens + weight x mean over all tokens but padding (<s> and </s> count), in nats.
+    """Mean over the masked tokens + weight x mean over all tokens but padding (<s> and </s> count), in nats.
 
-    Reduction: both means are multiplied by the number of drawn tokens M, which is `sample_size`. fairseq sums over
+    Reduction: both means are multiplied by the number of masked tokens M, which is `sample_size`. fairseq sums over
     ranks and micro-batches and divides by the sum of M: exact for the generator; for the discriminator each
     micro-batch's mean counts in proportion to its M, which is exact where sequences are full (M is a fixed share of
     them). google-research/electra averages the means of its TPU shards instead.
@@ -37,19 +37,19 @@ class ElectraLoss(FairseqCriterion):
         self.cfg = cfg
 
     def forward(self, model, sample, reduce=True):
-        """Loss (nats times drawn tokens), sample_size (drawn tokens), figures to log."""
+        """Loss (nats times masked tokens), sample_size (masked tokens), values to log."""
         inputs = sample["net_input"]
         target = sample["target"][inputs["masked"]]  # (M,)
         real = inputs["original"].ne(self.padding_idx)  # (B, T)
         output = model(**inputs)
-        drawn = target.numel()
+        masked = target.numel()
 
         generator_scores = at_least_float32(output.generator_scores)  # (M, V)
         generator_loss = F.cross_entropy(generator_scores, target, reduction="sum")
         detection, replaced = at_least_float32(output.discriminator_scores[real]), output.replaced[real]  # (tokens,)
         labels = replaced.to(detection.dtype)
         discriminator_loss = F.binary_cross_entropy_with_logits(detection, labels, reduction="mean")
-        loss = self.cfg.generator_weight * generator_loss + self.cfg.discriminator_weight * discriminator_loss * drawn
+        loss = self.cfg.generator_weight * generator_loss + self.cfg.discriminator_weight * discriminator_loss * masked
 
         logged = {
             "loss": loss.detach(),
@@ -59,29 +59,29 @@ class ElectraLoss(FairseqCriterion):
             **detection_figures(detection.detach(), replaced),
             "ntokens": sample["ntokens"],
             "nsentences": sample["nsentences"],
-            "sample_size": drawn,
+            "sample_size": masked,
         }
-        return loss, drawn, logged
+        return loss, masked, logged
 
     @staticmethod
     def reduce_metrics(logging_outputs) -> None:
-        """Named units: `_nats` and `_pct` (of drawn tokens for the generator, of all tokens for the discriminator).
+        """Named units: `_nats` and `_pct` (of masked tokens for the generator, of all tokens for the discriminator).
 
-        `loss` is the whole loss in bits, fairseq's unit; `electra_loss_nats` is the figure other implementations print.
+        `loss` is the whole loss in bits, fairseq's unit; `electra_loss_nats` is what other implementations print.
         """
         keys = {key for log in logging_outputs for key in log}
         total = {key: sum(float(log.get(key, 0)) for log in logging_outputs) for key in keys}
-        drawn, judged, replaced = total["sample_size"], total["judged"], total["replaced"]
-        if not drawn:  # a batch of one short block may have none
+        masked, judged, replaced = total["sample_size"], total["judged"], total["replaced"]
+        if not masked:  # a batch of one short block may have none
             return
 
         def log(name, value, weight):
             metrics.log_scalar(name, value, weight, round=3)
 
-        log("loss", total["loss"] / drawn / math.log(2), drawn)
-        log("electra_loss_nats", total["loss"] / drawn, drawn)
-        log("generator_loss_nats", total["generator_loss"] / drawn, drawn)
-        log("generator_accuracy_pct", 100 * total["generator_correct"] / drawn, drawn)
+        log("loss", total["loss"] / masked / math.log(2), masked)
+        log("electra_loss_nats", total["loss"] / masked, masked)
+        log("generator_loss_nats", total["generator_loss"] / masked, masked)
+        log("generator_accuracy_pct", 100 * total["generator_correct"] / masked, masked)
         log("discriminator_loss_nats", total["discriminator_loss"] / judged, judged)
         log("replaced_pct", 100 * replaced / judged, judged)
         if total["flagged"]:

@@ -1,4 +1,4 @@
-"""`--criterion alibert_mlm`: cross-entropy over the drawn tokens."""
+"""`--criterion alibert_mlm`: cross-entropy over the masked tokens."""
 
 import math
 
@@ -14,18 +14,18 @@ from alibert_fairseq.criterions.precision import at_least_float32
 
 @register_criterion("alibert_mlm", dataclass=FairseqDataclass)
 class AliBertMaskedLMLoss(FairseqCriterion):
-    """Sum of the losses in nats; `sample_size`, the gradient's denominator, is the number of drawn tokens.
+    """Sum of the losses in nats; `sample_size`, the gradient's denominator, is the number of masked tokens.
 
-    fairseq adds both up over ranks and micro-batches, so the gradient is the exact mean over all drawn tokens.
+    fairseq adds both up over ranks and micro-batches, so the gradient is the exact mean over all masked tokens.
     """
 
     def forward(self, model, sample, reduce=True):
-        """Loss (nats, summed), sample_size (drawn tokens), figures to log."""
+        """Loss (nats, summed), sample_size (masked tokens), values to log."""
         _, loss, logged = self.masked_lm(model, sample)
         return loss, logged["sample_size"], logged
 
     def masked_lm(self, model, sample):
-        """(the model's output, loss in nats summed over the drawn tokens, figures to log)."""
+        """(the model's output, loss in nats summed over the masked tokens, values to log)."""
         target = sample["target"]  # (B, T), padding where nothing is to be predicted
         masked = target.ne(self.padding_idx)
         target = target[masked]  # (M,)
@@ -43,14 +43,14 @@ class AliBertMaskedLMLoss(FairseqCriterion):
 
     @staticmethod
     def reduce_metrics(logging_outputs) -> None:
-        """`loss` in bits a drawn token, as fairseq logs it; `accuracy_pct` of the first guess."""
+        """`loss` in bits per masked token, as fairseq logs it; `accuracy_pct` of the first guess."""
         total = {key: sum(log.get(key, 0) for log in logging_outputs) for key in ("loss", "correct", "sample_size")}
-        drawn = total["sample_size"]
-        if not drawn:  # a batch of one short block may have none
+        masked = total["sample_size"]
+        if not masked:  # a batch of one short block may have none
             return
-        metrics.log_scalar("loss", total["loss"] / drawn / math.log(2), drawn, round=3)
+        metrics.log_scalar("loss", total["loss"] / masked / math.log(2), masked, round=3)
         metrics.log_derived("ppl", lambda meters: utils.get_perplexity(meters["loss"].avg))
-        metrics.log_scalar("accuracy_pct", 100 * torch.as_tensor(total["correct"]) / drawn, drawn, round=2)
+        metrics.log_scalar("accuracy_pct", 100 * torch.as_tensor(total["correct"]) / masked, masked, round=2)
 
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:

@@ -14,16 +14,16 @@ from alibert_fairseq.data.pairing import UNLABELLED
 
 @register_criterion("segment_pairs", dataclass=FairseqDataclass)
 class SegmentPairsLoss(AliBertMaskedLMLoss):
-    """Mean over the drawn tokens + mean over the labelled pairs, in nats (BERT, ALBERT: both with weight 1).
+    """Mean over the masked tokens + mean over the labelled pairs, in nats (BERT, ALBERT: both with weight 1).
 
-    Reduction: both means are multiplied by the number of drawn tokens M, which is `sample_size`. fairseq sums over
+    Reduction: both means are multiplied by the number of masked tokens M, which is `sample_size`. fairseq sums over
     ranks and micro-batches and divides by the sum of M: exact for the tokens; the pairs of a micro-batch count in
-    proportion to its M, which is exact where micro-batches drew equally many. google-research/bert and albert average
+    proportion to its M, which is exact where micro-batches have equally many. google-research/bert and albert average
     the means of their TPU shards instead.
     """
 
     def forward(self, model, sample, reduce=True):
-        """Loss (nats times drawn tokens), sample_size (drawn tokens), figures to log."""
+        """Loss (nats times masked tokens), sample_size (masked tokens), values to log."""
         output, loss, logged = self.masked_lm(model, sample)
         labels = sample["sentence_target"]  # (B,)
         scores = at_least_float32(output.sentence_scores)  # (B, 2)
@@ -45,15 +45,15 @@ class SegmentPairsLoss(AliBertMaskedLMLoss):
         """`loss` is the whole loss in bits, fairseq's unit; the others have their unit in their name."""
         keys = {key for log in logging_outputs for key in log}
         total = {key: sum(float(log.get(key, 0)) for log in logging_outputs) for key in keys}
-        drawn, pairs = total["sample_size"], total["labelled"]
+        masked, pairs = total["sample_size"], total["labelled"]
 
         def log(name, value, weight):
             metrics.log_scalar(name, value, weight, round=3)
 
-        if drawn:  # a batch of one short block may have none
-            log("loss", total["loss"] / drawn / math.log(2), drawn)
-            log("masked_lm_loss_nats", total["masked_lm_loss"] / drawn, drawn)
-            log("accuracy_pct", 100 * total["correct"] / drawn, drawn)
+        if masked:  # a batch of one short block may have none
+            log("loss", total["loss"] / masked / math.log(2), masked)
+            log("masked_lm_loss_nats", total["masked_lm_loss"] / masked, masked)
+            log("accuracy_pct", 100 * total["correct"] / masked, masked)
         if pairs:
             log("sentence_loss_nats", total["sentence_loss"] / pairs, pairs)
             log("sentence_accuracy_pct", 100 * total["sentence_correct"] / pairs, pairs)

@@ -1,7 +1,7 @@
-"""What is drawn together: single tokens, whole words, n-grams or spans of words. Pure functions of a generator.
+"""What is masked together: single tokens, whole words, n-grams or spans of words. Pure functions of a generator.
 
-Shapes: T = tokens of one sequence, W = its words, M = drawn positions. Every unit is whole words next to each other,
-none reaches across a special token, none overlaps another, and all together never exceed the number to draw.
+Shapes: T = tokens of one sequence, W = its words, M = masked positions. A unit is one or more whole words side by side.
+It crosses no special token and overlaps no other unit.
 """
 
 from collections.abc import Callable
@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alibert_fairseq.data.masking import Drawn, MaskingRule, draw_tokens
+from alibert_fairseq.data.masking import MaskedPositions, MaskingRule, select_tokens
 
 
 class Words(NamedTuple):
     """The words of a sequence."""
 
-    first: np.ndarray  # (W,) position of the first piece
-    ends: np.ndarray  # (W + 1,) pieces before each word, and of all words
+    first: np.ndarray  # (W,) position of the first subword
+    ends: np.ndarray  # (W + 1,) subwords before each word, and of all words
     left: np.ndarray  # (W,) words from this one up to the next special token, this one included
 
 
 def words_of(candidates: np.ndarray, starts: np.ndarray) -> Words:
-    """Group the candidates into words. A special token ends a word; what follows it begins one, marked or not.
+    """Group the candidates into words. A special token ends a word; the next token starts one, marked or not.
 
     candidates: (T,) bool, False at special tokens; starts: (T,) bool, True where a token starts a word.
     """
@@ -30,26 +30,33 @@ def words_of(candidates: np.ndarray, starts: np.ndarray) -> Words:
     first = (candidates & (starts | after_special)).nonzero()[0]
     run = np.cumsum(after_special[first])  # (W,) words with the same number have no special token between them
     left = np.searchsorted(run, run, side="right") - np.arange(len(first))
-    pieces = np.cumsum(candidates)  # (T,)
+    subwords = np.cumsum(candidates)  # (T,)
     ends = np.empty(len(first) + 1, dtype=np.int64)
-    ends[:-1], ends[-1] = pieces[first] - 1, pieces[-1]
+    ends[:-1], ends[-1] = subwords[first] - 1, subwords[-1]
     return Words(first, ends, left)
 
 
-def draw_units(
+def select_units(
     candidates: np.ndarray, starts: np.ndarray | None, rule: MaskingRule, generator: np.random.Generator
-) -> Drawn:
-    """Draw the positions to predict in the rule's units; `starts` is needed for all units but tokens.
+) -> MaskedPositions:
+    """Select the positions to predict in the rule's units; `starts` is needed for all units but tokens."""
+    number = rule.number_to_mask(len(candidates))
+    if starts is None or rule.unit == "token":
+        return select_tokens(candidates, number, generator)
+    words = words_of(candidates, starts)
+    if rule.word_selection == "uniform":
+        return select_words_uniformly(words, number, generator)
+    return fill_with_units(words, LAWS[rule.unit], number, generator)
 
-    The words come in random order, each with the length of the unit that would begin there. What would exceed the
-    number to draw is not drawn, so the last places may stay empty where only longer words are left.
+
+def fill_with_units(words: Words, law: "Law", number: int, generator: np.random.Generator) -> MaskedPositions:
+    """Take words in random order, each with the length of the unit that would begin there, up to `number` positions.
+
+    A unit that would exceed the number is not taken, so a few positions may stay unused where only long words are left.
+    Long words are therefore masked less often than short ones.
     """
-    number = rule.number_to_draw(len(candidates))
-    if rule.unit == "token":
-        return draw_tokens(candidates, number, generator)
-    words, law = words_of(candidates, starts), LAWS[rule.unit]
     order = generator.permutation(len(words.first)).tolist()
-    lengths = draw_lengths(words.left, law, generator).tolist()
+    lengths = unit_lengths(words.left, law, generator).tolist()
     first, ends = words.first.tolist(), words.ends.tolist()
     free = [True] * len(order)
     positions: list[int] = []
@@ -60,15 +67,28 @@ def draw_units(
             break
         if length := law.fit(word, lengths[word], ends[word] + number - len(positions), ends, free):
             free[word : word + length] = [False] * length
-            pieces = ends[word + length] - ends[word]
-            units += [unit] * pieces
+            subwords = ends[word + length] - ends[word]
+            units += [unit] * subwords
             unit += 1
-            positions += range(first[word], first[word] + pieces)
-    drawn = np.array((positions, units), dtype=np.int64)  # (2, M)
-    return Drawn(*drawn[:, np.argsort(drawn[0])])
+            positions += range(first[word], first[word] + subwords)
+    masked = np.array((positions, units), dtype=np.int64)  # (2, M)
+    return MaskedPositions(*masked[:, np.argsort(masked[0])])
 
 
-def draw_lengths(left: np.ndarray, law: "Law", generator: np.random.Generator) -> np.ndarray:
+def select_words_uniformly(words: Words, number: int, generator: np.random.Generator) -> MaskedPositions:
+    """Select every word with the same probability, whatever its length, so that `number` positions are expected.
+
+    The number of words is rounded up or down at random. The number of positions varies with the words' lengths.
+    """
+    sizes = np.diff(words.ends)  # (W,)
+    expected = len(sizes) * min(1.0, number / max(1, words.ends[-1]))
+    picked = np.sort(generator.permutation(len(sizes))[: int(expected + generator.random())])
+    units = np.repeat(np.arange(len(picked)), sizes[picked])
+    inside = np.arange(len(units)) - np.repeat(np.cumsum(sizes[picked]) - sizes[picked], sizes[picked])
+    return MaskedPositions(words.first[picked][units] + inside, units)
+
+
+def unit_lengths(left: np.ndarray, law: "Law", generator: np.random.Generator) -> np.ndarray:
     """(W,) words of the unit that would begin at each word, at most `left`."""
     most = np.minimum(left, len(law.cumulative))
     among = law.cumulative[most - 1] if law.among_those_that_fit else law.cumulative[-1]
@@ -77,14 +97,14 @@ def draw_lengths(left: np.ndarray, law: "Law", generator: np.random.Generator) -
 
 
 def whole_or_none(word: int, length: int, most: int, ends: list[int], free: list[bool]) -> int:
-    """Words of an n-gram at `word`: as many of `length` as end within `most` pieces, none if one of them is drawn."""
+    """Words of an n-gram at `word`: as many of `length` as end within `most` subwords, or none if one is masked."""
     while length and ends[word + length] > most:
         length -= 1
     return length if all(free[word : word + length]) else 0
 
 
 def cut_short(word: int, length: int, most: int, ends: list[int], free: list[bool]) -> int:
-    """Words of a span at `word`: at most `length`, up to an earlier span and within `most` pieces."""
+    """Words of a span at `word`: at most `length`, up to an earlier span and within `most` subwords."""
     reached = 0
     while reached < length and free[word + reached] and ends[word + reached + 1] <= most:
         reached += 1
@@ -92,10 +112,10 @@ def cut_short(word: int, length: int, most: int, ends: list[int], free: list[boo
 
 
 class Law(NamedTuple):
-    """How long the units are and what becomes of one that does not fit."""
+    """How long the units are, and what happens to one that does not fit."""
 
     cumulative: np.ndarray  # weights of units of 1, of at most 2, ... words
-    among_those_that_fit: bool  # near a special token: draw among the lengths that fit, or among all and cut
+    among_those_that_fit: bool  # near a special token: choose among the lengths that fit, or among all and cut
     fit: Callable[[int, int, int, list[int], list[bool]], int]
 
 

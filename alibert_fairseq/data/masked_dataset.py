@@ -5,19 +5,18 @@ import torch
 from fairseq.data import FairseqDataset
 
 from alibert_fairseq.data.blocks import pad_together
-from alibert_fairseq.data.mask_units import draw_units
+from alibert_fairseq.data.mask_units import select_units
 from alibert_fairseq.data.masking import MaskingRule, corrupt, generator_for
 from alibert_fairseq.data.segment_pairs import SegmentPairs
 from alibert_fairseq.data.token_ids import mask_id, special_ids
 
 
 class MaskedDataset(FairseqDataset):
-    """Samples whose masks, and whose draws for the generator of ELECTRA, depend on (seed, epoch, index) alone.
+    """Samples whose masks, and whose random numbers for ELECTRA's generator, depend on (seed, epoch, index) alone.
 
-    sequences: blocks or SegmentPairs, each begins with <s>. random_ids: (n,) the ids random pieces come from.
-    starts: (V,) bool, whether a piece starts a word, for all units but tokens. fixed_masks: the same masks every epoch,
-    for validation. draw_uniforms: add to each sample one number in [0, 1) a position, from which ELECTRA samples its
-    replacements.
+    sequences: blocks or SegmentPairs, each begins with <s>. random_ids: (n,) the ids of random subwords.
+    starts: (V,) bool, whether a token starts a word, for all units but tokens. fixed_masks: the same masks every epoch,
+    for validation. with_uniforms: add one number in [0, 1) per position, from which ELECTRA samples its replacements.
     """
 
     def __init__(
@@ -29,7 +28,7 @@ class MaskedDataset(FairseqDataset):
         random_ids: np.ndarray,
         starts: np.ndarray | None = None,
         fixed_masks: bool = False,
-        draw_uniforms: bool = False,
+        with_uniforms: bool = False,
     ):
         self.sequences = sequences
         self.rule = rule
@@ -37,10 +36,10 @@ class MaskedDataset(FairseqDataset):
         self.random_ids = random_ids
         self.starts = starts
         self.fixed_masks = fixed_masks
-        self.draw_uniforms = draw_uniforms
+        self.with_uniforms = with_uniforms
         self.pad, self.mask = dictionary.pad(), mask_id(dictionary)
-        self.drawable = np.ones(len(dictionary), dtype=bool)  # (V,)
-        self.drawable[special_ids(dictionary)] = False
+        self.maskable = np.ones(len(dictionary), dtype=bool)  # (V,)
+        self.maskable[special_ids(dictionary)] = False
         self.epoch = 1
         self.sizes = np.asarray(sequences.sizes)
 
@@ -48,24 +47,24 @@ class MaskedDataset(FairseqDataset):
         original = self.sequences[index].numpy()  # (T,)
         generator = generator_for(self.seed, 0 if self.fixed_masks else self.epoch, int(index))
         starts = None if self.starts is None else self.starts[original]
-        drawn = draw_units(self.drawable[original], starts, self.rule, generator)
-        corrupted = corrupt(original, drawn, self.rule, self.mask, self.random_ids, generator)
+        masked = select_units(self.maskable[original], starts, self.rule, generator)
+        corrupted = corrupt(original, masked, self.rule, self.mask, self.random_ids, generator)
         target = np.full_like(original, self.pad)
-        target[drawn.positions] = original[drawn.positions]
+        target[masked.positions] = original[masked.positions]
         sample = {"id": index, "source": corrupted, "target": target, "original": original}
-        if self.draw_uniforms:
+        if self.with_uniforms:
             sample["uniforms"] = np.zeros(len(original), dtype=np.float64)
-            sample["uniforms"][drawn.positions] = generator.random(len(drawn.positions))
+            sample["uniforms"][masked.positions] = generator.random(len(masked.positions))
         if isinstance(self.sequences, SegmentPairs):
             sample["segments"] = self.sequences.segments(index)
             sample["sentence_target"] = self.sequences.label(index)
         return sample
 
     def collater(self, samples):
-        """(B, T) tensors; `target` holds the original id at drawn positions and padding elsewhere.
+        """(B, T) tensors; `target` holds the original id at masked positions and padding elsewhere.
 
-        Of pairs, net_input holds `segments`, 0 for `<s> A </s>` and padding, 1 for `B </s>`; where a sentence objective
-        labels them, the batch holds `sentence_target` (B,), -100 for samples without a label.
+        For pairs, net_input also holds `segments`: 0 for `<s> A </s>` and padding, 1 for `B </s>`. With a sentence
+        objective the batch also holds `sentence_target` (B,), -100 for samples without a label.
         """
         if not samples:
             return {}
@@ -79,7 +78,7 @@ class MaskedDataset(FairseqDataset):
             "has_padding": bool((lengths != lengths.max()).any()),
         }
         target = together("target", self.pad)
-        if self.draw_uniforms:
+        if self.with_uniforms:
             net_input["original"] = together("original", self.pad)
             net_input["masked"] = target.ne(self.pad)
             net_input["uniforms"] = together("uniforms", 0)
@@ -118,4 +117,4 @@ class MaskedDataset(FairseqDataset):
         super().set_epoch(epoch)
         self.epoch = epoch
         self.sequences.set_epoch(epoch)
-        self.sizes = np.asarray(self.sequences.sizes)  # pairs are others every epoch
+        self.sizes = np.asarray(self.sequences.sizes)  # every epoch has other pairs

@@ -153,12 +153,11 @@ class ElectraModel(PretrainingModel):
         has_padding: bool | None = None,
         segments: Tensor | None = None,
     ) -> ElectraOutput:
-        """Fill the drawn positions with samples of the generator, then judge every token.
+        """Fill the masked positions with samples of the generator, then judge every token.
 
-        src_tokens: (B, T) masked ids, original: (B, T), masked: (B, T) bool of drawn positions, uniforms: (B, T),
-        segments: (B, T).
-        Every drawn position is filled, also those the masking left visible; a sample that equals the original is
-        not replaced. No gradient flows from the discriminator through the samples.
+        src_tokens: (B, T) ids with masks, original: (B, T), masked: (B, T) bool, uniforms: (B, T), segments: (B, T).
+        Every masked position is filled, also one whose token was left unchanged. A sample that equals the original
+        does not count as replaced. No gradient flows from the discriminator through the samples.
         """
         with precision(self.cfg, src_tokens.device):
             features = self.generator.sentence_encoder(src_tokens, has_padding, segments=segments)

@@ -1,4 +1,4 @@
-"""What stands on the encoder: words at drawn positions, the relation of two segments, replaced tokens.
+"""What stands on the encoder: words at masked positions, the relation of two segments, replaced tokens.
 
 Shapes as in `encoder.py`.
 """
@@ -12,7 +12,7 @@ from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize
 
 
 class MaskedLMHead(nn.Module):
-    """Features of drawn positions to scores over the vocabulary: dense, GELU, LayerNorm, the tied word table, a bias.
+    """Features of masked positions to scores over the vocabulary: dense, GELU, LayerNorm, the tied word table, a bias.
 
     The dense layer maps to the embedding size, as ALBERT's and ELECTRA's generator's; for BERT the two sizes are equal.
     """

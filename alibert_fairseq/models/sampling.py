@@ -13,7 +13,7 @@ def sample_tokens(scores: Tensor, uniforms: Tensor, temperature: float) -> Tenso
     scores: (M, V); uniforms: (M,) float64 in [0, 1). Inverse-transform sampling has the law of ELECTRA's Gumbel
     argmax, but needs one number a position instead of V, so the draw can come with the sample and be the same on any
     device, rank or batch shape. Cumulative sums run in float64: float32 would round the tail of the vocabulary. First
-    a group of ids is drawn, then the id in it: a third of the time of one cumulative sum over V = 8,000 on a CPU.
+    a group of ids is sampled, then the id in it: a third of the time of one cumulative sum over V = 8,000 on a CPU.
     """
     probabilities = torch.softmax(scores.detach().float() / temperature, dim=-1)
     groups = F.pad(probabilities, (0, -scores.size(-1) % GROUP)).unflatten(-1, (-1, GROUP))  # (M, V / GROUP, GROUP)

@@ -21,22 +21,21 @@ class ElectraTaskConfig(PretrainingConfig):
     electra_leave_unmasked_prob: float = field(
         default=0.15,
         metadata={
-            "help": "share of the drawn tokens the generator sees unmasked (google-research/electra "
-            "`pretrain_helpers.py`: 15 %%); they are replaced by its samples all the same"
+            "help": "share of the masked tokens that the generator sees unchanged; its samples replace them too "
+            "(default: 0.15, as google-research/electra)"
         },
     )
     sentence_pairs: bool = field(
         default=False,
         metadata={
-            "help": "two segments of a document a sample, `<s> A </s> B </s>`, and 10 %% of one, without a label "
-            "(google-research/electra `build_pretraining_dataset.py`); AliBERT's samples are blocks"
+            "help": "pairs of segments without a label, as in google-research/electra (default: blocks, as in AliBERT)"
         },
     )
 
 
 @register_task("electra", dataclass=ElectraTaskConfig)
 class ElectraTask(PretrainingTask):
-    """Samples with the original tokens, the drawn positions, and one uniform number a drawn position."""
+    """Samples with the original tokens, the masked positions, and one uniform number per masked position."""
 
     criterion_name = "electra"
     replaces_tokens = True
@@ -52,7 +51,7 @@ class ElectraTask(PretrainingTask):
         return PairRule("none", self.cfg.tokens_per_sample) if self.cfg.sentence_pairs else None
 
     def reduce_metrics(self, logging_outputs, criterion):
-        """Log the figures of an update, and from time to time what is wrong with the discriminator."""
+        """Log the metrics of an update, and now and then what is wrong with the discriminator."""
         super().reduce_metrics(logging_outputs, criterion)
         if criterion.training and (sentence := self.health.update(logging_outputs)) and get_global_rank() == 0:
-            logger.warning(sentence)  # the figures are those of all processes
+            logger.warning(sentence)  # the metrics are those of all processes

@@ -13,16 +13,17 @@ class AliBertMaskedLMConfig(PretrainingConfig):
     """Options of masked language modelling."""
 
     leave_unmasked_prob: float = field(
-        default=0.1, metadata={"help": "share of the drawn tokens left as they are (BERT section 3.1: 10 %%)"}
+        default=0.1, metadata={"help": "share of the masked tokens left unchanged (default: 0.1, as BERT)"}
     )
     random_token_prob: float = field(
-        default=0.1, metadata={"help": "share of the drawn tokens replaced by a random piece (BERT section 3.1: 10 %%)"}
+        default=0.1,
+        metadata={"help": "share of the masked tokens replaced by a random subword (default: 0.1, as BERT)"},
     )
 
 
 @register_task("alibert_mlm", dataclass=AliBertMaskedLMConfig)
 class AliBertMaskedLMTask(PretrainingTask):
-    """Masked language modelling; <s>, </s> and padding are never drawn, unlike fairseq's `masked_lm`."""
+    """Masked language modelling; <s>, </s> and padding are never masked, unlike fairseq's `masked_lm`."""
 
     criterion_name = "alibert_mlm"
 

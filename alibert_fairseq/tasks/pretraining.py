@@ -20,11 +20,11 @@ from alibert_fairseq.callbacks.options import SILENCE_TIMEOUT, STOP_AFTER_NONFIN
 from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.data.masked_dataset import MaskedDataset
-from alibert_fairseq.data.masking import MASK_UNITS, MaskingRule
+from alibert_fairseq.data.masking import MASK_UNITS, WORD_SELECTIONS, MaskingRule
 from alibert_fairseq.data.mixed_lines import Mix
 from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.data.segment_pairs import load_pairs
-from alibert_fairseq.data.token_ids import mask_id, piece_ids
+from alibert_fairseq.data.token_ids import mask_id, subword_ids
 from alibert_fairseq.data.word_starts import word_starts
 from fairseq_compat.processes.store import store_of_processes
 from preprocess.mixing.mix_file import MIX_FILE, TRAIN, read_mix
@@ -41,52 +41,55 @@ class PretrainingConfig(FairseqDataclass):
     """Options of every pretraining task."""
 
     data: str = field(
-        default=MISSING, metadata={"help": "data-bin of preprocess.binarize or fairseq-preprocess; a:b:c, one an epoch"}
+        default=MISSING,
+        metadata={"help": "data-bin of preprocess.binarize or fairseq-preprocess; a:b:c for one per epoch"},
     )
     tokens_per_sample: int = field(
-        default=512, metadata={"help": "longest sequence, <s> and </s> included (AliBERT: 512)"}
+        default=512, metadata={"help": "longest sequence, <s> and </s> included (default: 512, as AliBERT)"}
     )
     sample_break_mode: ChoiceEnum(BREAK_MODES) = field(
         default="none",
         metadata={
-            "help": "none: every sequence is full, lines run on across documents (no padding, the fastest); "
-            "complete: whole lines only; complete_doc: nor across documents; lines that do not fit are cut, not lost"
+            "help": "content of a sequence: none fills every one across documents (default), complete has whole lines, "
+            "complete_doc whole lines of one document"
         },
     )
-    mask_prob: float = field(default=0.15, metadata={"help": "share of the tokens drawn (AliBERT: 15 %%)"})
+    mask_prob: float = field(default=0.15, metadata={"help": "share of the tokens to mask (default: 0.15, as AliBERT)"})
     mask_unit: ChoiceEnum(MASK_UNITS) = field(
         default="token",
         metadata={
-            "help": "what is drawn together: single tokens (AliBERT, ELECTRA); whole words (BERT's second release); "
-            "n-grams of 1 to 3 words (ALBERT); spans of 1 to 10 words (SpanBERT)"
+            "help": "unit of masking: single tokens (default), whole words (BERT), n-grams of 1 to 3 words (ALBERT), "
+            "spans of 1 to 10 words (SpanBERT)"
+        },
+    )
+    mask_word_selection: ChoiceEnum(WORD_SELECTIONS) = field(
+        default="bert",
+        metadata={
+            "help": "selection of whole words: bert masks long words less often (default); uniform masks every word "
+            "with the same probability"
         },
     )
     max_predictions: int = field(
         default=0,
-        metadata={
-            "help": "most tokens drawn of a sequence, 0 for no limit (AliBERT, ELECTRA: none that binds). BERT's and "
-            "BioALBERT's 20 are 3.9 %% of 512 tokens, however large --mask-prob"
-        },
+        metadata={"help": "most masked tokens per sequence (default: 0, no limit; BERT and BioALBERT: 20)"},
     )
     mix_weights: str = field(
         default="",
         metadata={
-            "help": "core=10,satellite=1: how often an epoch uses each document of the corpora of mix.json; a part is "
-            "drawn (default: what mix.json says, the mix that the data-bin was made for)"
+            "help": "weights of the corpora in an epoch, for example core=10,satellite=1 (default: those of mix.json)"
         },
     )
     stop_after_nonfinite: int = field(
         default=STOP_AFTER_NONFINITE,
         metadata={
-            "help": "end the run after so many batches in a row whose loss or gradient is not finite; each is skipped "
-            "and kept (10: batches are shuffled, so ten in a row are the model's fault, not the data's)"
+            "help": "number of batches in a row with a loss or gradient that is not finite, after which the run ends "
+            "(default: 10)"
         },
     )
     silence_timeout: int = field(
         default=SILENCE_TIMEOUT,
         metadata={
-            "help": "seconds after which a process that waits for another one says for which, and ends; 0: it waits "
-            "(480: longer than any checkpoint, validation batch or first update takes, and shorter than nccl's 600)"
+            "help": "seconds after which a process that waits for another names it and ends (default: 480; 0: never)"
         },
     )
     seed: int = II("common.seed")
@@ -97,13 +100,13 @@ class PretrainingTask(FairseqTask):
     """Blocks or pairs of a data-bin with masks. A subclass says which: masking_rule, pair_rule, and for what loss."""
 
     criterion_name: str  # the one that reads these samples
-    replaces_tokens = False  # samples have a uniform number a drawn position, and the model a generator
+    replaces_tokens = False  # samples have a uniform number per masked position, and the model a generator
 
     def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
         super().__init__(cfg)
         self.dictionary = dictionary
         self.mask_id = mask_id(dictionary)
-        self.random_ids = piece_ids(dictionary)
+        self.random_ids = subword_ids(dictionary)
         self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
 
     @classmethod
@@ -128,13 +131,14 @@ class PretrainingTask(FairseqTask):
         return super().build_criterion(cfg)
 
     def masking_rule(self) -> MaskingRule:
-        """The drawn units and their fate."""
+        """What is masked, and what replaces it."""
         raise NotImplementedError
 
     def rule_with(self, mask_share: float, random_share: float) -> MaskingRule:
         """A rule with these fates and the options that all tasks share."""
         cfg = self.cfg
-        return MaskingRule(mask_share, random_share, cfg.mask_prob, str(cfg.mask_unit), cfg.max_predictions)
+        unit, selection = str(cfg.mask_unit), str(cfg.mask_word_selection)
+        return MaskingRule(mask_share, random_share, cfg.mask_prob, unit, cfg.max_predictions, selection)
 
     def pair_rule(self) -> PairRule | None:
         """How lines become pairs of segments; None where samples are blocks."""
@@ -168,7 +172,7 @@ class PretrainingTask(FairseqTask):
         logger.info("%s: %d sequences of at most %d tokens", split, len(sequences), self.cfg.tokens_per_sample)
         self.datasets[split] = MaskedDataset(
             sequences, self.dictionary, rule, self.cfg.seed, self.random_ids,
-            starts=starts, fixed_masks=fixed, draw_uniforms=self.replaces_tokens,
+            starts=starts, fixed_masks=fixed, with_uniforms=self.replaces_tokens,
         )  # fmt: skip
 
     def _load_sequences(self, split: str, epoch: int, fixed: bool, combine: bool):

@@ -144,7 +144,7 @@ MUTATIONS = [
     ),
     Mutation(
         "special tokens drawn", "alibert_fairseq/data/masked_dataset.py",
-        "        self.drawable[special_ids(dictionary)] = False\n", "",
+        "        self.maskable[special_ids(dictionary)] = False\n", "",
         "tests/alibert_fairseq/data/test_data.py::test_special_tokens_are_spared_wherever_a_dictionary_has_them",
     ),
     Mutation(
@@ -171,7 +171,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the same sampling numbers every epoch", "alibert_fairseq/data/masked_dataset.py",
-        "= generator.random(len(drawn.positions))", "= generator_for(self.seed, 0, int(index)).random(len(drawn.positions))",
+        "= generator.random(len(masked.positions))", "= generator_for(self.seed, 0, int(index)).random(len(masked.positions))",
         "tests/alibert_fairseq/data/test_data.py::test_uniforms_change_with_the_epoch_but_not_for_validation",
     ),
     Mutation(

@@ -58,16 +58,16 @@ def write_lines(prefix, lines) -> None:
         writer.add(np.concatenate(lines), np.array([len(line) for line in lines]))
 
 
-def masked_dataset(lengths=(12, 15), rule=None, draw_uniforms=False, seed=1, **options) -> MaskedDataset:
+def masked_dataset(lengths=(12, 15), rule=None, with_uniforms=False, seed=1, **options) -> MaskedDataset:
     """Masked samples over random blocks."""
     rule = rule or MaskingRule(mask_share=0.8, random_share=0.1)
     pieces = np.arange(4, 44)
-    return MaskedDataset(blocks(lengths), dictionary(), rule, seed, pieces, draw_uniforms=draw_uniforms, **options)
+    return MaskedDataset(blocks(lengths), dictionary(), rule, seed, pieces, with_uniforms=with_uniforms, **options)
 
 
 def electra_batch(lengths=(12, 15)) -> dict:
     """One batch for replaced token detection."""
-    data = masked_dataset(lengths, MaskingRule(mask_share=0.85, random_share=0.0, mask_prob=0.3), draw_uniforms=True)
+    data = masked_dataset(lengths, MaskingRule(mask_share=0.85, random_share=0.0, mask_prob=0.3), with_uniforms=True)
     return data.collater([data[i] for i in range(len(data))])
 
 

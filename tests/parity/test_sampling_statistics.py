@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from alibert_fairseq.data.mask_units import draw_units, words_of
+from alibert_fairseq.data.mask_units import select_units, words_of
 from alibert_fairseq.data.masking import MASK_UNITS, MaskingRule, corrupt, generator_for
 from alibert_fairseq.data.word_starts import word_starts
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
@@ -43,7 +43,7 @@ class Statistics:
         self.dataset = self.task.dataset("train")
         self.starts = word_starts(self.task.dictionary)
         self.rows = [block.numpy() for block in self.dataset.sequences]
-        self.candidates = [self.dataset.drawable[row] for row in self.rows]
+        self.candidates = [self.dataset.maskable[row] for row in self.rows]
         self.drawn = np.zeros((EPOCHS, len(self.rows)), dtype=np.int64)
         self.places = np.zeros(LENGTH, dtype=np.int64)  # how often each position was drawn
         self.fates = {BERT: np.zeros(3, dtype=np.int64), ELECTRA: np.zeros(3, dtype=np.int64)}  # mask, other, same
@@ -57,7 +57,7 @@ class Statistics:
         places, seen = [], []
         for index, (row, candidates) in enumerate(zip(self.rows, self.candidates, strict=True)):
             generator = generator_for(SEED, epoch, index)
-            drawn = draw_units(candidates, self.starts[row], rule, generator)
+            drawn = select_units(candidates, self.starts[row], rule, generator)
             corrupted = corrupt(row, drawn, rule, self.task.mask_id, self.task.random_ids, generator)
             if epoch == 1 and index < 100:  # the dataset does the same
                 assert (self.dataset[index]["source"] == corrupted).all()
@@ -68,7 +68,7 @@ class Statistics:
                 self.squared_sizes += int((np.bincount(drawn.units) ** 2).sum()) if epoch % 2 else 0
         originals, found = (np.concatenate(ids) for ids in zip(*seen, strict=True))
         self.places += np.bincount(np.concatenate(places), minlength=LENGTH)
-        self.specials += int((~self.dataset.drawable[originals]).sum())
+        self.specials += int((~self.dataset.maskable[originals]).sum())
         same, masked = found == originals, found == self.task.mask_id
         fates += [masked.sum(), (~masked & ~same).sum(), same.sum()]
 
@@ -143,10 +143,10 @@ def test_the_lengths_of_units(unit, law, clinical_cases):
     counts = np.zeros(len(law))
     for index, block in enumerate(dataset.sequences):
         row = block.numpy()
-        candidates = dataset.drawable[row]
+        candidates = dataset.maskable[row]
         words = words_of(candidates, starts[row])
         for epoch in range(2):
-            drawn = draw_units(candidates, starts[row], rule, generator_for(SEED, epoch, index))
+            drawn = select_units(candidates, starts[row], rule, generator_for(SEED, epoch, index))
             inside = np.searchsorted(words.first, drawn.positions[drawn.units == 0], side="right") - 1
             if words.left[inside[0]] >= len(law):
                 counts[inside[-1] - inside[0]] += 1

@@ -43,7 +43,7 @@ def batches(objective, lengths, parts):
     """The eight samples in `parts` batches, in their order."""
     electra = objective == "replaced token detection"
     rule = MaskingRule(mask_share=0.85, random_share=0.0) if electra else None
-    data = masked_dataset(lengths, rule, draw_uniforms=electra)
+    data = masked_dataset(lengths, rule, with_uniforms=electra)
     size = len(lengths) // parts
     for first in range(0, len(lengths), size):
         batch = data.collater([data[i] for i in range(first, first + size)])

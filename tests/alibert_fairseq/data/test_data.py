@@ -10,7 +10,7 @@ from alibert_common.errors import InputError
 from alibert_fairseq.data.blocks import LongLinesCut, load_lines
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
-from alibert_fairseq.data.token_ids import piece_ids
+from alibert_fairseq.data.token_ids import subword_ids
 
 
 def test_long_lines_are_cut_and_nothing_is_lost():
@@ -48,7 +48,7 @@ def test_draws_do_not_depend_on_the_order_of_access():
 
 
 def test_uniforms_stand_at_drawn_positions_and_differ():
-    data = masked_dataset((400,), MaskingRule(0.85, 0.0), draw_uniforms=True)
+    data = masked_dataset((400,), MaskingRule(0.85, 0.0), with_uniforms=True)
     sample = data[0]
     drawn = sample["target"] != 1
     assert len(set(sample["uniforms"][drawn].tolist())) == drawn.sum() and not sample["uniforms"][~drawn].any()
@@ -57,7 +57,7 @@ def test_uniforms_stand_at_drawn_positions_and_differ():
 
 def test_uniforms_change_with_the_epoch_but_not_for_validation():
     rule = MaskingRule(0.85, 0.0)
-    data, fixed = (masked_dataset((400,), rule, draw_uniforms=True, fixed_masks=fixed) for fixed in (False, True))
+    data, fixed = (masked_dataset((400,), rule, with_uniforms=True, fixed_masks=fixed) for fixed in (False, True))
     first, still = data[0]["uniforms"], fixed[0]["uniforms"]
     for dataset in (data, fixed):
         dataset.set_epoch(2)
@@ -94,7 +94,7 @@ def test_special_tokens_are_spared_wherever_a_dictionary_has_them():
     table = bert_dictionary()  # <s> is 3, </s> 4, the mask 5
     row = torch.tensor([3, *range(6, 16), 4, *range(6, 16), 4])
     rule = MaskingRule(0.5, 0.5, mask_prob=0.5)
-    data = MaskedDataset(ListDataset([row], np.array([len(row)])), table, rule, 1, piece_ids(table))
+    data = MaskedDataset(ListDataset([row], np.array([len(row)])), table, rule, 1, subword_ids(table))
     seen = set()
     for epoch in range(50):
         data.set_epoch(epoch)

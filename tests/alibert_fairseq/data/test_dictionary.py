@@ -7,7 +7,7 @@ from text_helpers import trained
 
 from alibert_common.errors import InputError
 from alibert_fairseq.data.dictionary import PublishedDictionary, load_dictionary
-from alibert_fairseq.data.token_ids import piece_ids
+from alibert_fairseq.data.token_ids import subword_ids
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import symbols_of, write_symbols
 
@@ -32,7 +32,7 @@ def test_ours_is_fairseqs_with_the_mask_behind():
     theirs.add_symbol("<mask>")
     assert type(ours) is Dictionary and ours == theirs and ours.index("<mask>") == len(ours) - 1
     unused = sum(symbol.startswith("<unused") for symbol in ours.symbols)
-    assert unused and piece_ids(ours).tolist() == list(range(4, len(ours) - 1 - unused))
+    assert unused and subword_ids(ours).tolist() == list(range(4, len(ours) - 1 - unused))
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
@@ -50,7 +50,7 @@ def test_text_ids_leave_out_special_tokens_fillers_and_spare_rows(kind, tmp_path
     _, dictionary = published(tmp_path, kind, spare=3)
     fillers = {*range(1, 100)} if kind == "wordpiece" else set()
     spare = set(range(len(dictionary) - 3, len(dictionary)))
-    assert set(piece_ids(dictionary).tolist()) == {*range(len(dictionary))} - SPECIALS[kind] - fillers - spare
+    assert set(subword_ids(dictionary).tolist()) == {*range(len(dictionary))} - SPECIALS[kind] - fillers - spare
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)

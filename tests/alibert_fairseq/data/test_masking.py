@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from alibert_fairseq.data.mask_units import cut_short, draw_units, whole_or_none, words_of
-from alibert_fairseq.data.masking import Drawn, MaskingRule, corrupt, draw_tokens, generator_for
+from alibert_fairseq.data.mask_units import cut_short, select_units, whole_or_none, words_of
+from alibert_fairseq.data.masking import MaskedPositions, MaskingRule, corrupt, generator_for, select_tokens
 
 BERT = MaskingRule(mask_share=0.8, random_share=0.1)
 ELECTRA = MaskingRule(mask_share=0.85, random_share=0.0)
@@ -19,7 +19,7 @@ def draw(rule, index, length=200, special=()):
     candidates = np.ones(length, dtype=bool)
     candidates[list(special)] = False
     generator = generator_for(1, 1, index)
-    drawn = draw_units(candidates, np.ones(length, dtype=bool), rule, generator)
+    drawn = select_units(candidates, np.ones(length, dtype=bool), rule, generator)
     return tokens, drawn.positions, corrupt(tokens, drawn, rule, MASK, PIECES, generator)
 
 
@@ -31,7 +31,7 @@ def test_tokens_are_drawn_as_before_there_were_units():
             tokens = (np.arange(20 + index) * 7 + index) % 40 + 4
             tokens[[0, -1]] = 0, 2
             generator = generator_for(3, 2, index)
-            drawn = draw_units(~np.isin(tokens, [0, 1, 2, 46]), None, rule, generator)
+            drawn = select_units(~np.isin(tokens, [0, 1, 2, 46]), None, rule, generator)
             corrupted = corrupt(tokens, drawn, rule, 46, np.arange(4, 44), generator)
             digest.update(drawn.positions.astype(np.int64).tobytes() + corrupted.astype(np.int64).tobytes())
             digest.update(generator.random(len(drawn.positions)).tobytes())
@@ -64,7 +64,7 @@ def test_every_other_position_is_drawn_equally_often():
 @pytest.mark.parametrize("unit", ("token", *UNITS))
 def test_a_sequence_of_specials_only_has_nothing_to_draw(unit):
     rule = MaskingRule(0.8, 0.1, unit=unit)
-    drawn = draw_units(np.zeros(3, dtype=bool), np.ones(3, dtype=bool), rule, generator_for(1, 1, 1))
+    drawn = select_units(np.zeros(3, dtype=bool), np.ones(3, dtype=bool), rule, generator_for(1, 1, 1))
     assert len(drawn.positions) == 0
     assert (corrupt(np.arange(3), drawn, rule, MASK, PIECES, generator_for(1, 1, 1)) == np.arange(3)).all()
 
@@ -99,7 +99,7 @@ def test_random_pieces_are_the_allowed_ones():
     seen = set()
     for index in range(100):
         generator = generator_for(1, 1, index)
-        drawn = draw_tokens(np.ones(100, dtype=bool), 15, generator)
+        drawn = select_tokens(np.ones(100, dtype=bool), 15, generator)
         seen |= set(corrupt(np.zeros(100, dtype=int), drawn, rule, MASK, allowed, generator)[drawn.positions].tolist())
     assert seen == set(allowed.tolist())
 
@@ -114,7 +114,7 @@ def test_draws_depend_on_seed_epoch_and_index_only():
 
 @pytest.mark.parametrize("shares", [(0.8, 0.3), (-0.1, 0.1)])
 def test_shares_that_cannot_be_are_refused(shares):
-    with pytest.raises(ValueError, match="masked, .* random and .* left, must be 0 or more$"):
+    with pytest.raises(ValueError, match="<mask>, .* random and .* unchanged, must be 0 or more$"):
         MaskingRule(*shares)
 
 
@@ -149,7 +149,7 @@ def test_units_are_whole_words_side_by_side_and_fill_the_number_to_draw(unit):
     lengths = set()
     for index in range(2000):
         candidates, starts = random_sequence(generator_for(2, 1, index))
-        drawn = draw_units(candidates, starts, rule, generator_for(1, 1, index))
+        drawn = select_units(candidates, starts, rule, generator_for(1, 1, index))
         words = words_of(candidates, starts)
         word_of = np.repeat(np.arange(len(words.first)), np.diff(words.ends))
         word_at = dict(zip(np.flatnonzero(candidates).tolist(), word_of.tolist(), strict=True))
@@ -188,7 +188,7 @@ def test_the_lengths_of_units_follow_their_law(unit, law):
     counts = np.zeros(len(law))
     for index in range(5000):
         candidates = np.ones(200, dtype=bool)
-        drawn = draw_units(candidates, candidates, rule, generator_for(1, 1, index))
+        drawn = select_units(candidates, candidates, rule, generator_for(1, 1, index))
         first = drawn.positions[drawn.units == 0]
         if first[0] < 170:
             counts[len(first) - 1] += 1
@@ -202,7 +202,7 @@ def test_near_a_special_token_ngrams_keep_their_proportions_and_spans_are_cut():
     for unit in counts:
         rule = MaskingRule(0.8, 0.1, mask_prob=0.5, unit=unit)
         for index in range(4000):
-            drawn = draw_units(candidates, np.ones(4, dtype=bool), rule, generator_for(1, 1, index))
+            drawn = select_units(candidates, np.ones(4, dtype=bool), rule, generator_for(1, 1, index))
             first = drawn.positions[drawn.units == 0].tolist()
             counts[unit] += first == [1, 2]
     # Half the first units begin at the first word; two words: 1/3 of the n-grams of 1 or 2, 1 - p(1) of the spans.
@@ -212,7 +212,7 @@ def test_near_a_special_token_ngrams_keep_their_proportions_and_spans_are_cut():
 
 def test_a_span_has_one_fate_and_a_word_has_one_for_each_piece():
     tokens = np.zeros(90, dtype=np.int64)
-    drawn = Drawn(np.arange(90), np.repeat(np.arange(30), 3))
+    drawn = MaskedPositions(np.arange(90), np.repeat(np.arange(30), 3))
     for unit, mixed_share in (("span", 0.0), ("word", 1 - 0.8**3 - 2 * 0.1**3)):
         mixed = 0
         for index in range(100):
@@ -222,3 +222,44 @@ def test_a_span_has_one_fate_and_a_word_has_one_for_each_piece():
             mixed += (kinds != kinds[:, :1]).any(1).sum()
             assert unit == "word" or len(set(kinds[:, 0].tolist())) > 1  # but not one fate for all spans
         assert mixed / 3000 == pytest.approx(mixed_share, abs=5 * 0.0092)  # standard deviation sqrt(p (1 - p) / 3000)
+
+
+def rates_by_word_length(selection):
+    """Share of the words of 1 to 5 subwords that are masked, and masked positions per sequence: 4,000 sequences."""
+    rule = MaskingRule(0.8, 0.1, unit="word", word_selection=selection)
+    generator = np.random.default_rng(5)
+    seen, masked, positions = np.zeros(6), np.zeros(6), 0
+    for index in range(4000):
+        sizes = generator.integers(1, 6, size=20)
+        ends = np.concatenate(([0], sizes.cumsum()))
+        starts = np.isin(np.arange(ends[-1]), ends)
+        chosen = select_units(np.ones(ends[-1], dtype=bool), starts, rule, generator_for(1, 1, index))
+        whole = np.isin(ends[:-1], chosen.positions)
+        assert len(chosen.positions) == sizes[whole].sum()  # all subwords of each word
+        seen += np.bincount(sizes, minlength=6)
+        masked += np.bincount(sizes[whole], minlength=6)
+        positions += len(chosen.positions) - 0.15 * ends[-1]
+    return masked[1:] / seen[1:], positions / 4000
+
+
+def test_words_of_every_length_are_masked_with_the_same_probability_by_uniform_selection():
+    """16,000 words of each length: a standard deviation of 0.0028; 0.01 is beyond 3.5 of them."""
+    rates, excess = rates_by_word_length("uniform")
+    assert rates == pytest.approx([0.15] * 5, abs=0.01)
+    assert abs(excess) < 0.25  # positions; round(0.15 T) is off by less than 0.05, the standard deviation is 0.04
+
+
+def test_berts_selection_masks_long_words_less_often():
+    rates, excess = rates_by_word_length("bert")
+    assert rates[0] > 0.17 and rates[4] < 0.12 and (np.diff(rates) < 0).all() and abs(excess) < 0.25
+
+
+def test_uniform_selection_is_for_whole_words_without_a_limit():
+    for wrong in ({"unit": "span"}, {"unit": "word", "max_predictions": 20}):
+        with pytest.raises(ValueError, match="uniform needs --mask-unit word and no --max-predictions"):
+            MaskingRule(0.8, 0.1, word_selection="uniform", **wrong)
+    nothing = select_units(
+        np.zeros(3, dtype=bool), np.ones(3, dtype=bool), MaskingRule(0.8, 0.1, unit="word", word_selection="uniform"),
+        generator_for(1, 1, 1),
+    )  # fmt: skip
+    assert len(nothing.positions) == 0

@@ -7,7 +7,7 @@ from fairseq.data import Dictionary
 from model_helpers import WORDPIECE, bert_dictionary
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.token_ids import mask_id, piece_ids, special_ids
+from alibert_fairseq.data.token_ids import mask_id, special_ids, subword_ids
 from alibert_fairseq.data.word_starts import word_starts
 from preprocess.tokenizer.load import load_tokenizer
 
@@ -61,12 +61,12 @@ def test_special_tokens_are_found_wherever_they_stand():
     dictionary = bert_dictionary()
     assert mask_id(dictionary) == 5 and len(dictionary) == 6 + len(WORDPIECE) + 1
     assert sorted(special_ids(dictionary)) == [0, 3, 4, 5]
-    assert piece_ids(dictionary).tolist() == list(range(6, 6 + len(WORDPIECE)))
-    assert word_starts(dictionary)[piece_ids(dictionary)].tolist() == [
+    assert subword_ids(dictionary).tolist() == list(range(6, 6 + len(WORDPIECE)))
+    assert word_starts(dictionary)[subword_ids(dictionary)].tolist() == [
         not piece.startswith("##") for piece in WORDPIECE
     ]
 
 
 def test_the_pieces_of_our_dictionaries_lie_between_the_specials_and_the_fillers():
     dictionary = dictionary_of(["▁a", "b", "▁", "<unused0>", "<unused1>"])
-    assert piece_ids(dictionary).tolist() == [4, 5, 6] and mask_id(dictionary) == 9
+    assert subword_ids(dictionary).tolist() == [4, 5, 6] and mask_id(dictionary) == 9

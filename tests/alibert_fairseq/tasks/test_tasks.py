@@ -21,6 +21,8 @@ def test_the_fates_are_those_of_the_papers():
     bert, *others = rules(AliBertMaskedLMTask, AliBertMaskedLMConfig)
     assert (bert.mask_share, bert.random_share) == (pytest.approx(0.8), 0.1) and bert.mask_prob == 0.15
     assert (bert.unit, bert.max_predictions) == ("token", 0) and others == [None, 1, None]
+    words = rules(ElectraTask, ElectraTaskConfig, mask_unit="word", mask_word_selection="uniform")[0]
+    assert (bert.word_selection, words.word_selection) == ("bert", "uniform")
     electra, *others = rules(ElectraTask, ElectraTaskConfig)
     assert (electra.mask_share, electra.random_share) == (0.85, 0.0) and electra.mask_prob == 0.15
     assert others == [None, 1, None]
