@@ -1,0 +1,83 @@
+"""Plain English: the README is short, sentences are short, and so is the help of every option."""
+
+import argparse
+import re
+import runpy
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+MOST_LINES = 150  # of the README
+MOST_WORDS = 35  # of a sentence; 20 is the rule
+MOST_WORDS_OF_HELP = 25
+# Command -> options whose help is still longer. It may only shrink.
+LONG_HELP = {
+    "preprocess.ingest": 3, "preprocess.clean": 2, "preprocess.deduplicate": 3, "preprocess.mix": 1,
+    "preprocess.compare_tokenizers": 1, "preprocess.binarize": 3,
+}  # fmt: skip
+STILL_LONG = """
+architecture protocols cluster continual_pretraining curves optimizers replaced_token_detection sentence_objectives
+mixing text binarize_speed entity_round_trip kill_training language scaling world_sizes
+""".split()  # pages with longer sentences; it may only shrink, too
+COMMANDS = (
+    "preprocess.ingest", "preprocess.clean", "preprocess.deduplicate", "preprocess.mix", "preprocess.train_tokenizer",
+    "preprocess.compare_tokenizers", "preprocess.binarize", "preprocess.corpus", "alibert_fairseq.launch",
+    "alibert_fairseq.hf.export", "alibert_fairseq.hf.load", "downstream.finetune", "downstream.search",
+    "downstream.evaluate", "downstream.report", "downstream.tag", "downstream.masked_words", "downstream.curves",
+)  # fmt: skip
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a Markdown page. Code, tables, headings and targets of links are left out."""
+    text = re.sub(r"^( *)```.*?^\1```", " ", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^\s*[|#>].*$", "\n", text, flags=re.MULTILINE)
+    text = re.sub(r"`[^`]*`", "x", text)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    for block in re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.) ", text, flags=re.MULTILINE):
+        yield from re.split(r"(?<=[.!?:;])\s+", " ".join(block.split()))
+
+
+def test_sentences_are_found():
+    page = (
+        "# Title\n\nOne two. Three `a b c`:\n\n```\ncode here\n```\n\n| a | b |\n\n- four five;\n- six [seven](x.md)."
+    )
+    assert list(filter(None, sentences(page))) == ["One two.", "Three x:", "four five;", "six [seven]."]
+
+
+def test_the_readme_is_short(repository):
+    assert len((repository / "README.md").read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_sentence_is_long(page):
+    found = [one for one in sentences(page.read_text(encoding="utf-8")) if len(one.split()) > MOST_WORDS]
+    assert found == [] or page.stem in STILL_LONG
+
+
+def parsers(command: str, monkeypatch: pytest.MonkeyPatch) -> list[argparse.ArgumentParser]:
+    """The parser of a command and those of its subcommands."""
+    found: list[argparse.ArgumentParser] = []
+    monkeypatch.setattr(sys, "argv", [command, "--help"])
+    monkeypatch.setattr(argparse.ArgumentParser, "print_help", lambda self, file=None: found.append(self))
+    with pytest.raises(SystemExit):
+        runpy.run_module(command, run_name="__main__", alter_sys=True)
+    subcommands = [action for action in found[0]._actions if isinstance(action, argparse._SubParsersAction)]
+    return found + [parser for action in subcommands for parser in action.choices.values()]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # runpy: the module was imported before
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_an_option_is_short(command, monkeypatch):
+    helps = {
+        "/".join(action.option_strings) or action.dest: action.help
+        for parser in parsers(command, monkeypatch)
+        for action in parser._actions
+        if action.help and action.help != argparse.SUPPRESS
+    }
+    found = {option: text for option, text in helps.items() if len(text.split()) > MOST_WORDS_OF_HELP}
+    assert len(helps) > 2
+    assert len(found) <= LONG_HELP.get(command, 0), found
