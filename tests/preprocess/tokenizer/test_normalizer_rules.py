@@ -35,6 +35,81 @@ def test_a_unit_stays_whole_by_its_own_rule(rule):
     assert normalize(rule.unchanged, CLINICAL_CASED) == rule.unchanged
 
 
+# Written out here, so that a character taken from a rule, or added to one, turns a test red.
+CHARACTERS = {
+    "micro sign": "µ",
+    "apostrophes": "\u2018\u2019\u201a\u201b\u2032\u2035\u00b4\u0060\uff07",
+    "quotes": "\u00ab\u00bb\u2039\u203a\u201c\u201d\u201e\u201f\u2033\u2036\u301d\u301e\uff02",
+    "dashes": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d",
+    "bullets": "\u00b7\u2023\u2043\u2219\u22c5\u25a0\u25a1\u25aa\u25ab\u25b6\u25ba\u25cb\u25cf\u25e6\u2e31"
+    "\uf076\uf0a7\uf0b7\uf0d8",
+    "the subword mark": "\u2581",
+    "spaces": "\x1c\x1d\x1e\x1f\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u202f\u205f\u3000",
+    "invisible characters": "".join(
+        chr(code)
+        for first, last in (
+            (0x00, 0x08), (0x0E, 0x1B), (0x7F, 0x7F), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x180E, 0x180E),
+            (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
+        )
+        for code in range(first, last + 1)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", [*UNIFY, INVISIBLE], ids=by_name)
+def test_a_rule_replaces_its_characters_and_no_other_of_unicode(rule):
+    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and chr(code) not in "\n"]
+    replaced = normalizers.Replace(Regex(rule.pattern), rule.replacement).normalize_str("\n".join(every)).split("\n")
+    changed = {before: after for before, after in zip(every, replaced, strict=True) if before != after}
+    assert changed == dict.fromkeys(CHARACTERS[rule.name], rule.replacement)
+
+
+@pytest.mark.parametrize("space", "\u00a0\u2009\u202f")
+def test_groups_of_three_digits_are_joined_over_every_space_of_the_rule(space):
+    apply = normalizers.Replace(Regex(THOUSANDS.pattern), THOUSANDS.replacement).normalize_str
+    assert apply(f"1{space}000{space}000 UI") == "1000000 UI" and apply(f"1{space}0000") == f"1{space}0000"
+
+
+@pytest.mark.parametrize("elision", "l d j n s c m t jusqu lorsqu puisqu quoiqu qu L QU".split())
+def test_every_elision_ends_after_its_apostrophe(elision):
+    assert normalize(f"{elision}'os", CLINICAL_CASED) == f"{elision}' os"
+
+
+@pytest.mark.parametrize("word", ["aujourd'hui", "presqu'île", "presqu'ile", "prud'homme", "prud'homal", "Prud'hommes"])
+def test_every_word_with_an_apostrophe_stays_whole(word):
+    assert normalize(f"{word}.", CLINICAL_CASED) == f"{word} ."
+
+
+@pytest.mark.parametrize(
+    "per",
+    "kg mg μg ng g dl cl ml μl fl l m2 m² mm2 mm² mm3 mm³ cm2 cm² cm3 cm³ mmol mol kcal jour jours j d heure heures hr "
+    "h minute minutes min mn seconde secondes sec s semaine semaines sem mois an ans année années dose doses prise "
+    "prises champ".split(),
+)
+def test_every_unit_that_is_divided_by_stays_whole(per):
+    assert normalize(f"5mg/{per}.", CLINICAL_CASED) == f"5mg/{per} ."
+    assert normalize(f"5mg/{per}x", CLINICAL_CASED) == f"5mg / {per}x"
+
+
+@pytest.mark.parametrize(
+    "ion", "Cl- HCO3- OH- Br- NO2- NO3- PO4- SO4- Rh- VIH- Gram- HER2- CD4- CD34- CD123- Na+ Ca++ Ca2+ CD4+".split()
+)
+def test_every_charge_and_result_stays_with_its_name(ion):
+    assert normalize(f"{ion},", CLINICAL_CASED) == f"{ion} ,"
+
+
+@pytest.mark.parametrize("mark", [*".,:/×*x°-", "^", "^+", "^-"])
+def test_every_mark_that_joins_numbers_keeps_them_whole(mark):
+    assert normalize(f"10{mark}15,", CLINICAL_CASED) == f"10{mark}15 ,"
+
+
+@pytest.mark.parametrize("power", [*"⁰¹²³⁴⁵⁶⁷⁸⁹"])
+def test_every_raised_digit_is_a_power(power):
+    assert normalize(f"10⁻{power},", CLINICAL_CASED) == f"10⁻{power} ,"
+    assert normalize(f"10⁺{power},", CLINICAL_CASED) == f"10⁺{power} ,"
+
+
 def test_every_rule_says_where_it_comes_from():
     for rule in [*REPLACEMENTS, *CLINICAL_UNITS]:
         assert rule.source and rule.before != rule.after

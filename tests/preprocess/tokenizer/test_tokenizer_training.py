@@ -21,7 +21,7 @@ from preprocess.mixing.weights import Weighing
 from preprocess.tokenizer import trainers
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
-from preprocess.tokenizer.trainers import TRAINERS, Words, train
+from preprocess.tokenizer.trainers import TRAINERS, TooLargeError, Words, train
 from preprocess.tokenizer.training_sample import draw_lines, split_words
 from preprocess.tokenizer.vocabulary import lay_out
 from preprocess.train_tokenizer import train_tokenizer
@@ -55,6 +55,24 @@ def largest(model: str, words: Words) -> int:
     with pytest.raises(InputError, match="the largest vocabulary that fits is") as refused:
         train(model, words, 5000)
     return int(str(refused.value).split("fits is ")[1].split(";")[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_size_that_is_much_too_large_is_refused_before_the_training(kind, monkeypatch):
+    """A trial on the different words tells, and names a size that fits."""
+    sentences, lengths = Words.sentences, []
+
+    def counted(words):
+        lengths.append(len(words.lines))
+        return sentences(words)
+
+    monkeypatch.setattr(Words, "sentences", counted)
+    monkeypatch.setattr(trainers, "MANY_WORDS", 1000)
+    words = Words(list(split_words(sample_lines() * 20, rules_only(PAPER))))
+    with pytest.raises(TooLargeError, match="the largest vocabulary that fits is about") as refused:
+        train(kind, words, 40_000)
+    assert lengths == [len(words.trainable) + sum(words.counts[word] > 1 for word in words.trainable)]
+    assert len(train(kind, words, refused.value.largest).pieces) == refused.value.largest
 
 
 @pytest.mark.parametrize("model", KINDS)
@@ -349,7 +367,7 @@ def test_a_kill_leaves_nothing_in_the_way_of_the_next_run(tmp_path):
     assert next(line for line in killed.stderr if "training" in line)
     killed.kill()
     killed.communicate()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.work", "text.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.lock", ".out.work", "text.txt"]
     assert sorted(path.name for path in work.rglob("*") if path.parent != work) == [".scratch", "key.json"]
     train_tokenizer([text], output, vocab_size=200)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text.txt"]
