@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from alibert_common.errors import InputError, readable
+from alibert_common.rights import make_folder, set_rights
 
 
 class Marker(NamedTuple):
@@ -32,23 +33,24 @@ class Marker(NamedTuple):
 
 
 @contextmanager
-def directory_written_whole(path: os.PathLike, marker: Marker | None = None) -> Iterator[Path]:
+def directory_written_whole(path: os.PathLike, marker: Marker | None = None, shared: bool = False) -> Iterator[Path]:
     """Yield an empty directory that takes the place of `path` only when the block ends without an error.
 
     An older output under `path` is known by its `marker`; any other directory that is not empty is refused with
     InputError, so that a mistyped `--output` never removes a user's files. So is, at the end, an older output with
     files that the new one does not have, but for those of `marker.sometimes`: who put them there is not known. Without
-    a marker any directory is replaced; the caller has looked at it.
+    a marker any directory is replaced; the caller has looked at it. rights.py says what
+    `shared` means.
     """
     path = Path(path)
     if marker:
         refuse_foreign(path, marker)
-    aside = _make_aside(path)
+    aside = _make_aside(path, shared)
     try:
         yield aside
         if marker:
             refuse_others(path, files_in(aside), "this output does not have", marker.sometimes)
-        _open_to_others(aside)
+        set_rights(aside, shared)
         flush_to_disk(aside)
         take_place(aside, path)
     except OSError as error:
@@ -91,8 +93,8 @@ def refuse_others(path: Path, own: Collection[str], why: str, patterns: Iterable
         )
 
 
-def _make_aside(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _make_aside(path: Path, shared: bool) -> Path:
+    make_folder(path.parent, shared)
     try:
         return Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
     except OSError as error:
@@ -121,12 +123,3 @@ def take_place(new: Path, path: Path) -> None:
             os.rename(old, path)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _open_to_others(directory: Path) -> None:
-    """Give it all the rights that the umask leaves: mkdtemp and safetensors give some to the owner alone, which would
-    hide a model from the colleagues it is meant for."""
-    os.umask(mask := os.umask(0))
-    for path in (directory, *directory.rglob("*")):
-        if not path.is_symlink():
-            path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)

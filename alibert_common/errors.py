@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
+from alibert_common.streams import readers_may_leave
+
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # The refusals of the operating system that a user can mend. Any other OSError is a bug and keeps its traceback.
 REMEDIES = {
@@ -35,8 +37,14 @@ class Stopped(KeyboardInterrupt):
 def exit_with_sentence(main: Callable[[], None]) -> None:
     """Run a command's `main`. Bad input prints its sentence on stderr and exits with status 2.
 
-    SIGTERM, and SIGHUP from a closed terminal, end a command as Ctrl-C does: its processes end with it.
+    SIGTERM, and SIGHUP from a closed terminal, end a command as Ctrl-C does: its processes end with it. A reader of its
+    output that leaves ends nothing.
     """
+    with readers_may_leave():
+        _exit_with_sentence(main)
+
+
+def _exit_with_sentence(main: Callable[[], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP, and a caller may have its own handler
             signal.signal(number, _stop)

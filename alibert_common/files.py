@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import IO
 
 from alibert_common.errors import InputError
+from alibert_common.json_value import parse_json
+from alibert_common.rights import make_folder, opener
 
 
 def read_text(path: Path) -> str:
@@ -32,9 +34,11 @@ def read_text(path: Path) -> str:
 def read_json(file: Path) -> dict:
     """An object. Raises InputError for a file that is not JSON."""
     try:
-        content = json.loads(read_text(file))
+        content = parse_json(read_text(file))
     except json.JSONDecodeError as error:
         raise InputError(f"{file}, line {error.lineno}: is not JSON ({error.msg}); make it anew.") from None
+    except ValueError as error:
+        raise InputError(f"{file}: is not usable JSON ({error}); make it anew.") from None
     if not isinstance(content, dict):
         raise InputError(f"{file}: holds no JSON object; make it anew.")
     return content
@@ -49,21 +53,21 @@ def files_of(path: Path, *suffixes: str) -> list[Path]:
 
 
 @contextmanager
-def written_whole(path: os.PathLike, mode: str = "w") -> Iterator[IO]:
+def written_whole(path: os.PathLike, mode: str = "w", shared: bool = False) -> Iterator[IO]:
     """Open a file that appears under `path` only when the block ends without an error.
 
     Writes beside `path`, flushes to the disk, then renames. On any error the partial file is removed and what stood
-    under `path` before is left as it was.
+    under `path` before is left as it was. rights.py says what `shared` means.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent, shared)
     if path.is_dir():
         raise InputError(f"{path}: is a directory; give the path of the file to write.")
     # A random name: processes of two nodes may have the same number.
     aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
-        with open(aside, mode, **text) as handle:
+        with open(aside, mode, opener=opener(shared), **text) as handle:
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
@@ -75,8 +79,8 @@ def written_whole(path: os.PathLike, mode: str = "w") -> Iterator[IO]:
         aside.unlink(missing_ok=True)
 
 
-def write_json(path: Path, content: object) -> None:
+def write_json(path: Path, content: object, shared: bool = False) -> None:
     """Write `content` as indented JSON, whole or not at all."""
-    with written_whole(path) as handle:
+    with written_whole(path, shared=shared) as handle:
         json.dump(content, handle, ensure_ascii=False, indent=2)
         handle.write("\n")

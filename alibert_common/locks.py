@@ -8,18 +8,19 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from alibert_common.errors import InputError
+from alibert_common.rights import make_folder
 
 WITHOUT_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL}
 
 
 @contextmanager
-def locked(file: Path, busy: str, wait: bool = False) -> Iterator[None]:
+def locked(file: Path, busy: str, wait: bool = False, shared: bool = False) -> Iterator[None]:
     """Hold the lock `file`, which exists while it is held. It ends with the process, however that ends.
 
     Where another command holds it, prints `busy` and waits with `wait`, else raises InputError(busy). Some file systems
-    have no locks: there two commands may run at once.
+    have no locks: there two commands may run at once. `shared` is for the folder of the file, where it is missing.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(file.parent, shared)
     lock = FileLock(file, fallback_to_soft=False)  # the soft lock of a killed process would stay
     try:
         lock.acquire(blocking=False)

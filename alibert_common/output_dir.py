@@ -18,6 +18,7 @@ from alibert_common.executors.slurm import end_left
 from alibert_common.files import written_whole
 from alibert_common.locks import locked
 from alibert_common.provenance import MANIFEST, Stage, changed, read_manifest
+from alibert_common.rights import make_folder, set_rights
 
 SCRATCH = ".scratch"  # what only the making needs
 KEY = "key.json"  # in the scratch: what the manifest will begin with
@@ -67,6 +68,7 @@ def resumable_directory(path: Path, stage: Stage, key: dict) -> Iterator[Work | 
             _write_manifest(work, origin)
         else:
             yield None
+        set_rights(work.directory)
         flush_to_disk(work.directory)
         if work.scratch.exists():
             shutil.rmtree(work.scratch)
@@ -125,7 +127,7 @@ def _place_of_work(path: Path) -> Iterator[Path]:
     place = path.with_name(f".{path.name}.work")
     busy = f"{path}: another command is writing it; wait for its end, or stop it."
     with locked(path.with_name(f".{path.name}.lock"), busy):
-        place.mkdir(exist_ok=True)
+        make_folder(place)
         try:
             yield place
         finally:

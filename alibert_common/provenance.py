@@ -15,6 +15,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 from alibert_common.errors import InputError, readable
+from alibert_common.json_value import parse_json
 
 MANIFEST = "manifest.json"
 # Manifests of older revisions hold a digest of all code in place of the VERSION of the stage.
@@ -103,7 +104,7 @@ def is_output(path: Path) -> bool:
 def read_manifest(path: Path) -> dict:
     """A manifest, or anybody's JSON file of that name; empty where there is none."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}

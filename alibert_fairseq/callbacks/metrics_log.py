@@ -69,7 +69,7 @@ def take_out(path: Path, lost: Path, updates: int) -> None:
     if again := [line for line in lines if updates < _update_of(line) < math.inf]:
         with open(lost, "ab") as handle:
             handle.writelines(again)
-    with written_whole(path, "wb") as handle:
+    with written_whole(path, "wb", shared=True) as handle:
         handle.writelines(kept)
 
 

@@ -38,7 +38,7 @@ def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = 
         raise InputError(f"{tokenizer / different}: not the one of the training; give the tokenizer of its data-bin.")
     _keep_completed_card(output)
     differences = {}
-    with directory_written_whole(output, MARKER) as aside:
+    with directory_written_whole(output, MARKER, shared=True) as aside:
         for part in checkpoint.parts():
             differences[part.cls] = _write_part(checkpoint, part, tokenizer, aside / part.folder)
             write_card(aside / part.folder, checkpoint, part, differences[part.cls], licence)

@@ -62,7 +62,7 @@ def load(
     manifest["inputs"] = _inputs(published, tokenizer, add_tokens)
     manifest["left_out"] = sorted({name for one in published.parts for name in one.left_out})
     manifest["models"] = {one.part.cls: one.size() for one in published.parts}
-    with directory_written_whole(output, MARKER) as aside:
+    with directory_written_whole(output, MARKER, shared=True) as aside:
         if tokenizer:
             rows, compared = _replace_vocabulary(source, tokenizer, aside)
         else:

@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from alibert_common.errors import InputError
+from alibert_common.rights import make_folder, opener
 from downstream.evaluate.plan import Job
 from downstream.report.read_runs import load
 
@@ -59,8 +60,8 @@ def _start(job: Job, step: int, at_a_time: int, environment: dict[str, str]) -> 
         print(f"\npython -m {shlex.join(job.commands[step])}", flush=True)
         return subprocess.Popen(command, env=environment)
     log = _log(job)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "a" if step else "w", encoding="utf-8") as handle:
+    make_folder(log.parent, shared=True)
+    with open(log, "a" if step else "w", encoding="utf-8", opener=opener()) as handle:
         return subprocess.Popen(command, env=environment, stdout=handle, stderr=subprocess.STDOUT)
 
 

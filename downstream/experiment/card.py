@@ -27,7 +27,7 @@ def write_card(folder: Path, summary: dict, kept: dict, usage: Usage) -> None:
     """
     front = front_matter(summary, kept, usage).to_yaml()
     sections = (_title(summary, usage), _figures(summary, kept), _data(summary), _training(summary), _use(usage), OPEN)
-    with written_whole(folder / "README.md") as handle:
+    with written_whole(folder / "README.md", shared=True) as handle:
         handle.write(f"---\n{front}\n---\n" + "\n\n".join(sections) + "\n")
 
 

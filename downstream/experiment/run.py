@@ -88,7 +88,7 @@ class Experiment:
     def _alone(self) -> AbstractContextManager[None]:
         """Waits until no other command writes the output."""
         busy = f"{self.output}: another command is writing it; waiting for its end"
-        return locked(self.output / ".lock", busy, wait=True)
+        return locked(self.output / ".lock", busy, wait=True, shared=True)  # it holds the model
 
     def _run_alone(self, num_seeds: int) -> str:
         started, results = time.perf_counter(), []

@@ -205,7 +205,7 @@ def save_model(model, source: Path, target: Path, notes: dict) -> None:
 
     A tokenizer without a form for pairs gets the one of `frame_of`, or pipelines would show the model other pairs.
     """
-    with directory_written_whole(target) as folder:
+    with directory_written_whole(target, shared=True) as folder:
         try:
             model.save_pretrained(folder)
         except SafetensorError as error:

@@ -14,10 +14,10 @@ from typing import IO, NoReturn
 
 from alibert_common.errors import InputError
 from alibert_common.input_log import InputLog
+from alibert_common.json_value import parse_json
 from alibert_common.provenance import MANIFEST, read_manifest
 from preprocess.documents.compression import bare, open_bytes
 from preprocess.documents.first_bytes import LinesEndedByCR, check_regular, check_text, ends_lines_with_cr, peek
-from preprocess.documents.json_value import parse_json
 
 SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
 # What only `preprocess.ingest` reads: taken for plain text, tags and the quotation marks of a table would be words.

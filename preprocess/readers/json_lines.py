@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from alibert_common.errors import InputError
+from alibert_common.json_value import TooDeepError, parse_json
 from preprocess.documents.document import Document
-from preprocess.documents.json_value import TooDeepError, parse_json
 from preprocess.readers.lines import LONGEST, Fault, read_lines
 from preprocess.readers.options import How
 from preprocess.readers.read_log import ReadLog, readable

@@ -24,19 +24,6 @@ def test_a_directory_takes_the_place_of_the_older_one(tmp_path):
     assert (tmp_path / "out" / "text").read_text() == "2"
 
 
-@pytest.mark.parametrize("marker", [MARKER, None])  # of an export, and of fine-tuning
-def test_a_directory_has_the_rights_that_the_umask_leaves(tmp_path, marker):
-    before = os.umask(0o027)
-    try:
-        with directory_written_whole(tmp_path / "out", marker) as folder:
-            (folder / "a").mkdir(mode=0o700)
-            (folder / "a" / "model.safetensors").touch(mode=0o600)  # as safetensors does
-    finally:
-        os.umask(before)
-    made = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "out", *(tmp_path / "out").rglob("*"))}
-    assert made == {"out": 0o750, "a": 0o750, "model.safetensors": 0o640}
-
-
 def test_an_error_leaves_the_older_directory_and_nothing_else(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')

@@ -40,7 +40,7 @@ def ending(rank, code, ended=1, stopped=False, start=0):
 )
 def test_who_failed_first_decides(endings, again, why):  # noqa: F811
     found = decide(endings, 2, 10, before={})
-    assert found["again"] is requeue
+    assert found["again"] is again
     assert why in found["why"]
 
 

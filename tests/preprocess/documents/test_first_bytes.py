@@ -10,9 +10,9 @@ from corpus_helpers import one_sentence, run
 from reader_helpers import read
 
 from alibert_common.files import InputError
+from alibert_common.json_value import DEEPEST
 from preprocess.documents.document import read_documents
 from preprocess.documents.first_bytes import wide_encoding
-from preprocess.documents.json_value import DEEPEST
 
 TEXT = "L’œdème est apparu à 38 °C.\nToux.\n\nFièvre depuis trois jours.\n"
 LINES = [["L’œdème est apparu à 38 °C.", "Toux."], ["Fièvre depuis trois jours."]]

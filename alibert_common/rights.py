@@ -1,0 +1,45 @@
+"""Who may read an output: its owner alone, unless the user says otherwise.
+
+Outputs hold the text of patients, so files get mode 0600 and folders 0700. Models are for colleagues: what is `shared`
+gets the rights that the umask leaves. With the environment variable ALIBERT_SHARED set, everything is shared.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+SHARED = "ALIBERT_SHARED"
+
+
+def file_mode(shared: bool = False) -> int:
+    """The mode of a new file."""
+    return 0o666 & ~_mask(shared)
+
+
+def folder_mode(shared: bool = False) -> int:
+    """The mode of a new folder."""
+    return 0o777 & ~_mask(shared)
+
+
+def opener(shared: bool = False) -> Callable[[str, int], int]:
+    """For `open`: a file that it makes gets these rights."""
+    return lambda path, flags: os.open(path, flags, file_mode(shared))
+
+
+def make_folder(path: Path, shared: bool = False) -> None:
+    """Make a folder, and the folders above it that are missing."""
+    if not path.is_dir():
+        make_folder(path.parent, shared)
+        path.mkdir(mode=folder_mode(shared), exist_ok=True)
+
+
+def set_rights(directory: Path, shared: bool = False) -> None:
+    """Give a folder and all in it the rights of new ones: mkdtemp and safetensors give some to the owner alone."""
+    for path in (directory, *directory.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(folder_mode(shared) if path.is_dir() else file_mode(shared))
+
+
+def _mask(shared: bool) -> int:
+    os.umask(mask := os.umask(0o077))
+    return mask if shared or os.environ.get(SHARED) else mask | 0o077
