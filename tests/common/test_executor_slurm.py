@@ -7,6 +7,7 @@ import pytest
 
 from alibert_common.errors import InputError
 from alibert_common.output_dir import resumable_directory
+from alibert_common.provenance import Stage
 
 SCANCEL = """#!/bin/sh
 echo "$@" >> {directory}/cancelled
@@ -32,7 +33,7 @@ def slurm(tmp_path, monkeypatch):
 
 def stopped(output, key):
     """Half-made, with jobs on their way."""
-    with pytest.raises(InputError), resumable_directory(output, "clean", key) as work:
+    with pytest.raises(InputError), resumable_directory(output, Stage("clean", 1), key) as work:
         (work.scratch / "jobs").mkdir()
         (work.scratch / "jobs" / "cleaning.array").write_text("12")
         (work.directory / "a").touch()
@@ -42,13 +43,13 @@ def stopped(output, key):
 @pytest.mark.parametrize("key", [{"settings": 1}, {"settings": 2}])
 def test_jobs_of_a_killed_command_are_ended_before_the_next_begins(tmp_path, slurm, capsys, key):
     stopped(tmp_path / "out", {"settings": 1})
-    with resumable_directory(tmp_path / "out", "clean", key) as work:
+    with resumable_directory(tmp_path / "out", Stage("clean", 1), key) as work:
         assert (slurm / "cancelled").read_text() == "--name=cleaning 12\n"
         assert (slurm / "looked").read_text().count("--jobs 12 ") == 4
         assert not list(work.directory.rglob("*.array"))
         assert (work.directory / "a").exists() == (key == {"settings": 1})
     assert "waiting for the end of the jobs 12, of an earlier command\n" in capsys.readouterr().err
-    with resumable_directory(tmp_path / "out", "clean", {}):
+    with resumable_directory(tmp_path / "out", Stage("clean", 1), {}):
         pass
     assert (slurm / "cancelled").read_text() == "--name=cleaning 12\n"
 

@@ -9,7 +9,7 @@ import pytest
 from corpus_helpers import one_sentence, run
 from reader_helpers import read
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from alibert_common.json_value import DEEPEST
 from preprocess.documents.document import read_documents
 from preprocess.documents.first_bytes import wide_encoding

@@ -185,6 +185,13 @@ def test_the_report_is_what_the_stages_did(made):
     assert "clinical cases" in printed and "(0 of 8 stages were there already)" in printed
 
 
+def test_only_the_owner_can_read_the_corpus(made):
+    directory, _ = made
+    paths = [directory / "out", *(directory / "out").rglob("*")]
+    assert {path.stat().st_mode & 0o777 for path in paths if path.is_file()} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in paths if path.is_dir()} == {0o700}
+
+
 def test_the_hashes_are_those_of_the_files(made):
     import hashlib
 

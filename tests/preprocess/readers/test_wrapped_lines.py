@@ -5,7 +5,7 @@ import textwrap
 import pytest
 from reader_helpers import read
 
-from alibert_common.files import InputError
+from alibert_common.errors import InputError
 from preprocess.readers import How, check
 from preprocess.readers.wrapped_lines import joined, margin_of
 
