@@ -62,18 +62,18 @@ def test_jobs_of_which_slurm_does_not_tell_are_not_taken_for_ended(tmp_path, slu
     monkeypatch.setattr("alibert_common.executors.slurm.SHOWN_SECONDS", 0.1)
     with (
         pytest.raises(InputError, match="Slurm does not say whether the jobs 12 of an earlier command still run"),
-        resumable_directory(tmp_path / "out", "clean", {"settings": 1}),
+        resumable_directory(tmp_path / "out", Stage("clean", 1), {"settings": 1}),
     ):
         raise AssertionError("it began")
     [record] = (tmp_path / ".out.work").rglob("*.array")
     assert record.read_text() == "12"
     (slurm / "squeue").write_text(SQUEUE.format(directory=slurm))
-    with resumable_directory(tmp_path / "out", "clean", {"settings": 1}):
+    with resumable_directory(tmp_path / "out", Stage("clean", 1), {"settings": 1}):
         assert not record.exists()
 
 
 def test_without_slurm_there_is_nothing_to_end(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     stopped(tmp_path / "out", {"settings": 1})
-    with resumable_directory(tmp_path / "out", "clean", {"settings": 1}) as work:
+    with resumable_directory(tmp_path / "out", Stage("clean", 1), {"settings": 1}) as work:
         assert (work.directory / "a").exists()
