@@ -37,6 +37,7 @@ NEEDS = [
     "zstandard>=0.22",  # documents are stored compressed; 0.22 is the first for Python 3.12
     "filelock>=3.32",  # one command at a time on an output; 3.32 says where a file system has no locks, on Python 3.10
     "tqdm>=4.60",  # progress of long work
+    "jinja2>=3.1",  # the HTML page of reports: it escapes all text by default; torch installs it too
     "matplotlib>=3.8",  # pictures of curves and scores
     "tensorboardX>=2.6",  # fairseq's --tensorboard-logdir
 ]

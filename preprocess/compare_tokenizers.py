@@ -18,19 +18,17 @@ from alibert_common.cli import program
 from alibert_common.directories import Marker, directory_written_whole, refuse_foreign
 from alibert_common.errors import exit_with_sentence
 from alibert_common.input_log import InputLog
+from alibert_common.report import html, markdown
 from preprocess.tokenizer.piece_text import spelled_texts, text_pieces
+from preprocess.tokenizer_study import tables
 from preprocess.tokenizer_study.candidates import Candidate, load_candidates
 from preprocess.tokenizer_study.held_out import seen_in_training
-from preprocess.tokenizer_study.markdown import markdown, plain
 from preprocess.tokenizer_study.measure import figures, measure
-from preprocess.tokenizer_study.page import page
-from preprocess.tokenizer_study.report import sections, warnings
+from preprocess.tokenizer_study.report import report, warnings
 from preprocess.tokenizer_study.samples import Segmentation, Term, read_sentences, read_terms, segment, segment_term
 from preprocess.tokenizer_study.speed import speeds
-from preprocess.tokenizer_study.tables import text_table
 
 MARKER = Marker("study.json", '"command": "compare_tokenizers"', sometimes=("terms.png",))
-TITLE = "Tokenizer study"
 
 
 def study_of(
@@ -104,14 +102,18 @@ def write_study(study: dict, output: Path) -> None:
     """Write study.json, the pictures, study.md and study.html, all or nothing."""
     from preprocess.tokenizer_study.pictures import draw  # here, because matplotlib makes `--help` slow
 
-    parts = sections(study)
     with directory_written_whole(output, MARKER) as directory:
-        (directory / "study.json").write_text(
-            json.dumps(study, ensure_ascii=False, indent=2) + "\n", encoding="utf-8", newline="\n"
-        )
-        draw(study, directory)
-        (directory / "study.md").write_text(markdown(TITLE, parts), encoding="utf-8", newline="\n")
-        (directory / "study.html").write_text(page(TITLE, parts, directory), encoding="utf-8", newline="\n")
+        pictures = draw(study)
+        for name, content in pictures.items():
+            (directory / name).write_bytes(content)
+        page = report(study, pictures)
+        texts = {
+            "study.json": json.dumps(study, ensure_ascii=False, indent=2) + "\n",
+            "study.md": markdown.render(page),
+            "study.html": html.render(page),
+        }
+        for name, text in texts.items():
+            (directory / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _arguments() -> argparse.Namespace:
@@ -120,7 +122,7 @@ def _arguments() -> argparse.Namespace:
     )
     add = parser.add_argument
     add("tokenizers", nargs="+", type=Path, metavar="TOKENIZER", help="folder with a tokenizer.json")
-    add("--text", required=True, type=Path, help="documents set apart, as mixed/valid: a directory, .txt or .jsonl")
+    add("--text", required=True, type=Path, help="held-out documents, such as mixed/valid: a directory, .txt or .jsonl")
     add(
         "--trained-on", nargs="+", type=Path, default=[], metavar="DOCUMENTS",
         help="training text (of a mix, its training part), to count the documents and lines of --text that it has too "
@@ -150,7 +152,7 @@ def main() -> None:
     }
     for warning in warnings(study):
         print(f"warning: {warning}", file=sys.stderr)
-    print(plain(text_table(study)))
+    print(markdown.plain(tables.text(study)))
     if arguments.output:
         write_study(study, arguments.output)
         print(f"{'output':>10}  {arguments.output}")

@@ -1,1 +1,1 @@
-"""One report engine: sections of sentences, tables and pictures, as HTML or Markdown."""
+"""The report engine: sections of paragraphs, tables and pictures, rendered as one HTML page or as Markdown."""

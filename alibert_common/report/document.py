@@ -1,42 +1,87 @@
-"""What a report is made of, before it is HTML or Markdown: sections of sentences, tables and pictures."""
+"""The content of a report, whatever form it is rendered in."""
 
+import base64
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
-NONE = "-"  # a cell for which there is no figure
+NONE = "-"  # a cell without a value
+NUMBER = re.compile(r"[-+\d.,%±()\[\]\s]*( GiB)?")
+LONG = 40  # characters of a cell from which its column needs room
 
 
 class Strong(str):
-    """A cell that stands out: the best of its row."""
+    """A cell in bold: the best value of its row."""
+
+    strong = True
 
 
-@dataclass(frozen=True)
-class Text:
-    """A paragraph."""
+class Pieces(NamedTuple):
+    """A cell that shows a text as subwords: the text of each, and whether the tokenizer does not know it."""
 
-    text: str
+    pieces: list[tuple[str, bool]]
+
+
+class Code(NamedTuple):
+    """Lines that are shown as they are, such as commands."""
+
+    lines: list[str]
+
+
+Cell: TypeAlias = str | Pieces
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells, the first of each the row's name. words: the cells are words, to be read from their left."""
+    """Rows of cells; the first cell names the row. legend: the meaning of columns, by their headers."""
 
     caption: str
-    head: list[str]
-    rows: list[list[str]]
-    words: bool = False
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    legend: Mapping[str, str] = field(default_factory=dict)
+    language: str = "en"  # of the caption
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each column: number, words, long (a sentence) or pieces."""
+        return [_kind([row[number] for row in self.rows]) if number else "words" for number in range(len(self.head))]
+
+    @property
+    def meanings(self) -> list[tuple[str, str]]:
+        """The lines of the legend."""
+        return [(header, meaning) for header, meaning in self.legend.items() if meaning]
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A PNG, and what it shows in words."""
+def _kind(cells: Sequence[Cell]) -> str:
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if len(texts) < len(cells):
+        return "pieces"
+    if any(map(str.isdigit, "".join(texts))) and all(NUMBER.fullmatch(text) for text in texts):
+        return "number"
+    return "long" if any(len(text) > LONG for text in texts) else "words"
+
+
+class Picture(NamedTuple):
+    """A PNG and its description. file: its name, if it is written next to the report."""
 
     png: bytes
     alt: str
+    caption: str = ""
+    file: str = ""
+
+    @property
+    def base64(self) -> str:
+        """The PNG as ASCII."""
+        return base64.b64encode(self.png).decode("ascii")
 
 
 @dataclass
 class Section:
-    """A heading and what is below it."""
+    """A heading and the blocks below it; a string is a paragraph."""
 
     title: str
-    blocks: list["Text | Table | Picture | Section"] = field(default_factory=list)
+    blocks: Sequence["Block"] = ()
+
+
+Block: TypeAlias = str | Code | Table | Picture | Section

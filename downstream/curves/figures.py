@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from alibert_common.report.escape import escaped
+from alibert_common.report.markdown import escaped
 from downstream.curves.points import Point
 from downstream.experiment.results import cell
 from downstream.metrics.bootstrap import interval
@@ -20,14 +20,14 @@ def gathered(points: list[Point], output: Path) -> dict:
     lines: dict[str, list[dict]] = {}
     for point in points:
         run = load(output / point.folder)
-        within = interval(run.tallies(), run.chief_figure, DRAW_SEED)
-        lines.setdefault(point.line, []).append({"x": point.x, "folder": point.folder, **run.chief, "interval": within})
+        within = interval(run.statistics(), run.metric, DRAW_SEED)
+        lines.setdefault(point.line, []).append({"x": point.x, "folder": point.folder, **run.score, "interval": within})
         unit = run.unit
         run.forget_predictions()
     return {
         "task": run.task,
         "split": run.split,
-        "figure": run.chief_name,
+        "figure": run.metric_name,
         "protocol": run.metrics["protocol"]["name"],
         "seeds": run.metrics["seeds"],
         "unit": unit,

@@ -90,7 +90,7 @@ def tell(args: argparse.Namespace, done: list[Job], failed: list[Job]) -> None:
         except (InputError, OSError) as error:
             wrong.append(f"The pretraining text is not in the report: {error}")
     if done:
-        report.tell([*(job.output for job in done), *found], args.output)
+        report.print_and_write([*(job.output for job in done), *found], args.output)
     if wrong:
         raise InputError(" ".join(wrong))
 

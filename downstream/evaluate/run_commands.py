@@ -82,7 +82,7 @@ def _ending(job: Job, code: int, at_a_time: int) -> tuple[bool, str]:
             scored = load(job.output)
         except InputError as error:  # without it the report would refuse all others, too
             return False, f"did not end well: {error}"
-        return True, f"{scored.chief_name} on {scored.split} {scored.chief['mean']:.4f}"
+        return True, f"{scored.metric_name} on {scored.split} {scored.score['mean']:.4f}"
     if at_a_time == 1:
         said = "see above"
     else:

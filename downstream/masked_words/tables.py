@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from statistics import NormalDist
 
-from alibert_common.report.escape import escaped
+from alibert_common.report.markdown import escaped
 
 LIMITS = (1, 3, 5)  # of AliBERT's Table 5
 ALL = "all sources"

@@ -1,5 +1,5 @@
-"""What runs come to, as one page that needs nothing else: `python -m downstream.report OUTPUT... [--output DIR]`."""
+"""Compare runs in one report: `python -m downstream.report OUTPUT... [--output DIR]`."""
 
-from downstream.report.command import main, tell
+from downstream.report.command import main, print_and_write
 
-__all__ = ["main", "tell"]
+__all__ = ["main", "print_and_write"]

@@ -1,60 +1,61 @@
-"""Items, and lines of documents, that were answered wrongly: which ones, and how they are shown.
+"""Wrong answers of each family, and how answers are shown.
 
-A place is an item's number in predictions.jsonl and, for entities, the line of its text (0 elsewhere).
+A place is the number of an item in predictions.jsonl and, for entities, the line of its text (otherwise 0).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from downstream.metrics.ranking import top_1
 from downstream.tasks.candidates import chosen
 
-WIDTH = 240  # characters of a text that are shown: some three lines of a page
+WIDTH = 240  # characters of a text that are shown: about three lines of a page
 SIGNS = {"gold": "[]", "predicted": "{}"}
 
 Place = tuple[int, int]
+Entity = tuple[int, int, str]
 
 
 class Family(NamedTuple):
-    """wrong: of a record, its wrong places (lines) with how wrong they are, a share or a distance. shown: the text of a
-    place and one side of it, in words. keys: of a record, those that only this family has."""
+    """errors: the wrong lines of a record, with the size of each error. shown: the text of a line, and the answers of
+    one side (gold or predicted). keys: the keys that records of this family have."""
 
-    wrong: Callable[[dict], dict[int, float]]
+    errors: Callable[[dict], dict[int, float]]
     shown: Callable[[dict, int, str], tuple[str, str]]
     keys: tuple[str, ...] = ("text",)
 
 
 def wrong_places(kind: str, records: list[dict]) -> dict[Place, float]:
-    """In the order of the records."""
-    wrong = FAMILIES[kind].wrong
-    return {(number, line): amount for number, one in enumerate(records) for line, amount in wrong(one).items()}
+    """The wrong places in the order of the records, with the size of each error."""
+    errors = FAMILIES[kind].errors
+    return {(number, line): size for number, one in enumerate(records) for line, size in errors(one).items()}
 
 
 def shown(kind: str, records: list[dict], place: Place, side: str) -> tuple[str, str]:
-    """(text, gold or predicted of it); the text is empty where the side has it, with marks in it."""
+    """The text and the answers of one side; the text is empty where the answers are marked in it."""
     number, line = place
     return FAMILIES[kind].shown(records[number], line, side)
 
 
 def shortened(text: str) -> str:
-    """On one line, at most WIDTH characters of its beginning."""
+    """The beginning of a text on one line, at most WIDTH characters."""
     text = " ".join(text.split())
     return text if len(text) <= WIDTH else text[:WIDTH].rsplit(" ", 1)[0] + " …"
 
 
-def _entities_wrong(record: dict) -> dict[int, float]:
+def _entity_errors(record: dict) -> dict[int, float]:
     """Lines with an entity that is only in gold, or only predicted."""
     starts = _line_starts(record["text"])
-    return dict.fromkeys(sorted({_line_of(starts, start) for start, _, _ in _unlike(record)}), 1.0)
+    lines = {max(number for number, at in enumerate(starts) if at <= start) for start, _, _ in _differing(record)}
+    return dict.fromkeys(sorted(lines), 1.0)
 
 
-def _unlike(record: dict) -> set[tuple[int, int, str]]:
-    gold, predicted = (_spans(record, side) for side in ("gold", "predicted"))
-    return gold ^ predicted
+def _differing(record: dict) -> set[Entity]:
+    return _entities(record, "gold") ^ _entities(record, "predicted")
 
 
-def _spans(record: dict, side: str) -> set[tuple[int, int, str]]:
+def _entities(record: dict, side: str) -> set[Entity]:
     return {(one["start"], one["end"], one["label"]) for one in record[side]}
 
 
@@ -62,21 +63,16 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
-def _line_of(starts: list[int], place: int) -> int:
-    return max(number for number, start in enumerate(starts) if start <= place)
-
-
 def _entities_shown(record: dict, line: int, side: str) -> tuple[str, str]:
-    """The line, or what is around its first wrong entity, with the entities of the side marked."""
+    """The line, or the words around its first wrong entity, with the entities of the side marked."""
     text, starts = record["text"], [*_line_starts(record["text"]), len(record["text"]) + 1]
     begin, end = starts[line], starts[line + 1] - 1
-    first = min((start for start, _, _ in _unlike(record) if begin <= start < end), default=begin)
-    window = _around(text, begin, end, first)
-    return "", marked(text, sorted(_spans(record, side)), *window, SIGNS[side])
+    first = min((start for start, _, _ in _differing(record) if begin <= start < end), default=begin)
+    return "", marked(text, sorted(_entities(record, side)), *_around(text, begin, end, first), SIGNS[side])
 
 
 def _around(text: str, begin: int, end: int, place: int) -> tuple[int, int]:
-    """At most WIDTH characters of text[begin:end], a third of them before the place; no word is cut."""
+    """At most WIDTH characters of text[begin:end], a third of them before the place, without cutting a word."""
     if end - begin <= WIDTH:
         return begin, end
     start = max(begin, min(place - WIDTH // 3, end - WIDTH))
@@ -88,10 +84,10 @@ def _around(text: str, begin: int, end: int, place: int) -> tuple[int, int]:
     return start, stop
 
 
-def marked(text: str, spans: list[tuple[int, int, str]], begin: int, end: int, signs: str) -> str:
-    """text[begin:end] with `[words|TYPE]` for each span in it; what is inside another is marked inside it."""
-    inside = [(max(start, begin), min(stop, end), label) for start, stop, label in spans]
-    inside = sorted((one for one in inside if one[0] < one[1]), key=lambda one: (one[0], -one[1], one[2]))
+def marked(text: str, spans: list[Entity], begin: int, end: int, signs: str) -> str:
+    """text[begin:end] with `[words|TYPE]` for each span; a span inside another is marked inside it."""
+    clipped = [(max(start, begin), min(stop, end), label) for start, stop, label in spans]
+    inside = sorted((one for one in clipped if one[0] < one[1]), key=lambda one: (one[0], -one[1], one[2]))
     cuts = []
     for number, (start, stop, label) in enumerate(inside):
         cuts += [(start, 1, number, signs[0]), (stop, 0, -number, f"|{label}{signs[1]}")]
@@ -102,74 +98,78 @@ def marked(text: str, spans: list[tuple[int, int, str]], begin: int, end: int, s
     return "".join([*parts, text[last:end], " …" if end < len(text) and text[end] != "\n" else ""])
 
 
-def _text(record: dict) -> str:
-    """Of an item, or both of a pair."""
-    return " // ".join(shortened(record[key]) for key in ("text", "second") if key in record)
+def _of_items(
+    answers: Callable[[dict, str], list[str]],
+    size: Callable[[dict], float],
+    none: str = "",
+    separator: str = " // ",
+    keys: tuple[str, ...] = ("text",),
+) -> Family:
+    """A family whose items have one place each. answers: of a side, in words. size: of the error, 0 for none."""
+
+    def errors(record: dict) -> dict[int, float]:
+        return {0: error} if (error := float(size(record))) else {}
+
+    def text_and_answers(record: dict, line: int, side: str) -> tuple[str, str]:
+        text = " // ".join(shortened(record[key]) for key in ("text", "second") if key in record)
+        return text, separator.join(answers(record, side)) or none
+
+    return Family(errors, text_and_answers, keys)
 
 
-def _labels_wrong(record: dict) -> dict[int, float]:
-    return {} if set(_listed(record["gold"])) == set(_listed(record["predicted"])) else {0: 1.0}
+def _labels(record: dict, side: str) -> list[str]:
+    return [record[side]] if isinstance(record[side], str) else record[side]
 
 
-def _labels_shown(record: dict, line: int, side: str) -> tuple[str, str]:
-    return _text(record), ", ".join(_listed(record[side])) or "no label"
+def _label_error(record: dict) -> bool:
+    return set(_labels(record, "gold")) != set(_labels(record, "predicted"))
 
 
-def _listed(labels: str | list[str]) -> list[str]:
-    return [labels] if isinstance(labels, str) else labels
-
-
-def _scores_wrong(record: dict) -> dict[int, float]:
-    return {0: abs(record["gold"] - record["predicted"])}
-
-
-def _scores_shown(record: dict, line: int, side: str) -> tuple[str, str]:
-    return _text(record), f"{record[side]:.2f}"
-
-
-def _choice_wrong(record: dict) -> dict[int, float]:
-    return {} if set(record["gold"]) == set(chosen(record["predicted"])) else {0: 1.0}
-
-
-def _choice_shown(record: dict, line: int, side: str) -> tuple[str, str]:
-    picked = record["gold"] if side == "gold" else chosen(record["predicted"])
-    return _text(record), " // ".join(shortened(record["candidates"][number]) for number in picked)
+def _picked(pick: Callable[[dict], Sequence[int]]) -> Callable[[dict, str], list[str]]:
+    """The texts of the gold candidates, and of those that `pick` takes from the predicted scores."""
+    return lambda record, side: [
+        shortened(record["candidates"][number]) for number in (record["gold"] if side == "gold" else pick(record))
+    ]
 
 
 def _first(record: dict) -> int:
-    """The candidate that is ranked first; as they are scored, a wrong one before a right one of the same score."""
+    """The first candidate of the ranking; of equal scores a wrong one is first, as in the metric."""
     scores, right = record["predicted"], record["gold"]
     return max(range(len(scores)), key=lambda number: (scores[number], number not in right))
 
 
-def _ranking_wrong(record: dict) -> dict[int, float]:
-    return {} if top_1(record["gold"], record["predicted"]) else {0: 1.0}
-
-
-def _ranking_shown(record: dict, line: int, side: str) -> tuple[str, str]:
-    picked = record["gold"] if side == "gold" else [_first(record)]
-    return _text(record), " // ".join(shortened(record["candidates"][number]) for number in picked)
-
-
-def _reading_wrong(record: dict) -> dict[int, float]:
-    """What its tally, points of how many, leaves out; without one, the figure is not of this question."""
+def _reading_error(record: dict) -> float:
+    """1 minus the share of its points; 0 for a question that the main metric does not count."""
     points, most = record["tally"] or (1, 1)
-    return {} if points >= most else {0: 1 - points / most}
+    return max(0.0, 1 - points / most)
 
 
-def _reading_shown(record: dict, line: int, side: str) -> tuple[str, str]:
-    """Of a list, which has several gold answers, everything that was predicted; else the first."""
+def _reading_answers(record: dict, side: str) -> list[str]:
+    """All predictions for a question with several gold answers; otherwise only the first one."""
     gold = [forms[0] for forms in record["gold"]]
-    answers = gold if side == "gold" else record["predicted"][: None if len(gold) > 1 else 1]
-    return _text(record), " // ".join(answers) or "no answer"
+    return gold if side == "gold" else record["predicted"][: None if len(gold) > 1 else 1]
 
 
+LABELS = _of_items(_labels, _label_error, "no label", ", ")
+CANDIDATES = ("text", "candidates")
 FAMILIES = {
-    "ner": Family(_entities_wrong, _entities_shown),
-    "relations": Family(_labels_wrong, _labels_shown),
-    "classification": Family(_labels_wrong, _labels_shown),
-    "similarity": Family(_scores_wrong, _scores_shown, ("text", "second")),
-    "choice": Family(_choice_wrong, _choice_shown, ("text", "candidates")),
-    "ranking": Family(_ranking_wrong, _ranking_shown, ("text", "candidates")),
-    "extractive_qa": Family(_reading_wrong, _reading_shown),
+    "ner": Family(_entity_errors, _entities_shown),
+    "relations": LABELS,
+    "classification": LABELS,
+    "similarity": _of_items(
+        lambda record, side: [f"{record[side]:.2f}"],
+        lambda record: abs(record["gold"] - record["predicted"]),
+        keys=("text", "second"),
+    ),
+    "choice": _of_items(
+        _picked(lambda record: chosen(record["predicted"])),
+        lambda record: set(record["gold"]) != set(chosen(record["predicted"])),
+        keys=CANDIDATES,
+    ),
+    "ranking": _of_items(
+        _picked(lambda record: [_first(record)]),
+        lambda record: not top_1(record["gold"], record["predicted"]),
+        keys=CANDIDATES,
+    ),
+    "extractive_qa": _of_items(_reading_answers, _reading_error, "no answer"),
 }

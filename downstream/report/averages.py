@@ -7,11 +7,11 @@ from pathlib import Path
 
 import yaml
 
-from alibert_common.report.document import NONE, Strong, Table, Text
+from alibert_common.report.document import NONE, Block, Strong, Table
 from downstream.experiment.results import cell
 from downstream.metrics.seeds import over_seeds
 from downstream.report import published
-from downstream.report.groups import Group, on_all_tasks, unlike
+from downstream.report.groups import Group, differences, on_all_tasks
 from downstream.report.read_runs import Run
 
 FILE = Path(__file__).with_name("benchmarks.yaml")
@@ -20,14 +20,14 @@ AVERAGE = "average"
 
 @dataclass(frozen=True)
 class Setting:
-    """Groups of one way of training."""
+    """The groups with the same training."""
 
     title: str
     groups: list[Group]
 
     @cached_property
     def titles(self) -> dict[str, list[str]]:
-        """By task; several where a task was learned on other data or with another recipe, too."""
+        """The groups of each task; several if the task was also learned from other data or with another recipe."""
         found: dict[str, list[str]] = {}
         for group in self.groups:
             found.setdefault(group.first.task, []).append(group.title)
@@ -35,7 +35,7 @@ class Setting:
 
     @cached_property
     def tasks(self) -> dict[str, dict[str, Run]]:
-        """By task, then by model; of tasks with one group."""
+        """The runs by task, then by model; only tasks with one group."""
         return {
             group.first.task: {run.name: run for run in group.runs}
             for group in self.groups
@@ -44,47 +44,64 @@ class Setting:
 
     @cached_property
     def models(self) -> list[str]:
-        """Encoders first."""
-        runs = {run.name: run for group in self.groups for run in group.runs}
-        return sorted(runs, key=lambda name: (runs[name].is_baseline, list(runs).index(name)))
+        """Best first: by the mean distance from the best score of each task."""
+        distances: dict[str, list[float]] = {}
+        for group in self.groups:
+            best = max(run.score["mean"] for run in group.runs)
+            for run in group.runs:
+                distances.setdefault(run.name, []).append(best - run.score["mean"])
+        return sorted(distances, key=lambda name: statistics.fmean(distances[name]))
 
     def is_baseline(self, model: str) -> bool:
+        """Whether the model is a baseline on any task."""
         return any(run.is_baseline for group in self.groups for run in group.runs if run.name == model)
 
 
+def summary(groups: list[Group]) -> list[Block]:
+    """For each setting, the table of all tasks and then the averages."""
+    blocks: list[Block] = []
+    for setting in settings(groups):
+        blocks.append(all_tasks(setting))
+        for benchmark in benchmarks():
+            blocks += average(setting, benchmark)
+    return blocks
+
+
 def settings(groups: list[Group]) -> list[Setting]:
-    """Groups that were trained alike, together."""
+    """The groups by setting."""
     by_setting: dict[str, list[Group]] = {}
     for group in groups:
         by_setting.setdefault(group.setting, []).append(group)
-    found, firsts = [], {}
+    found: list[Setting] = []
+    firsts: dict[str, Run] = {}
     for together in by_setting.values():
-        title, first = f"{together[0].first.split}, {together[0].trained}", together[0].first
-        like = firsts.setdefault(title, first)
-        differs = "" if like is first else f"; {unlike(on_all_tasks(like), on_all_tasks(first))}"  # of one name
+        first = together[0].first
+        title = f"{first.split}, {together[0].trained}"
+        like = firsts.setdefault(title, first)  # the first setting of this title
+        differs = "" if like is first else f"; {differences(on_all_tasks(like), on_all_tasks(first))}"
         found.append(Setting(title + differs, together))
     return found
 
 
 def all_tasks(setting: Setting) -> Table:
-    """A row a task (a table of it, where there are several) with its chief figure, the best mean of each marked."""
+    """A row per group of a task with its main metric; the best mean is in bold."""
     rows = []
     for group in setting.groups:
-        figures = {run.name: run.chief for run in group.runs}
-        rows.append([group.title, group.first.chief_name, *_cells(figures, setting.models)])
-    return Table(f"Every task ({setting.title})", ["task", "figure", *setting.models], rows)
+        scores = {run.name: run.score for run in group.runs}
+        rows.append([group.title, group.first.metric_name, *_cells(scores, setting.models)])
+    return Table(f"All tasks ({setting.title})", ["task", "metric", *setting.models], rows)
 
 
 def benchmarks() -> list[dict]:
-    """In the order of the file."""
+    """The benchmarks in the order of the file."""
     return yaml.safe_load(FILE.read_text(encoding="utf-8"))
 
 
-def average(setting: Setting, benchmark: dict) -> list[Table | Text]:
-    """The tasks of a benchmark that are averaged, the average over them, and which are not in it; nothing for none.
+def average(setting: Setting, benchmark: dict) -> list[Block]:
+    """The averaged tasks of a benchmark, their average, and the missing tasks; nothing below two tasks.
 
-    They are the tasks that every encoder has (every model, where there is none). A baseline that lacks one of them has
-    no average: it would be of other tasks.
+    The tasks are those that every encoder has (without encoders, every model). A baseline that lacks one of them has no
+    average.
     """
     listed = [task for tasks in benchmark["groups"].values() for task in tasks]
     there = [task for task in listed if task in setting.tasks]
@@ -100,29 +117,29 @@ def average(setting: Setting, benchmark: dict) -> list[Table | Text]:
         for model in models
         if all(model in setting.tasks[task] for task in common)
     }
-    rows = [[task, *_cells({name: run.chief for name, run in setting.tasks[task].items()}, models)] for task in common]
+    rows = [[task, *_cells({name: run.score for name, run in setting.tasks[task].items()}, models)] for task in common]
     rows.append([AVERAGE, *_cells(means, models)])
     table = Table(f"{benchmark['name']}: average over {len(common)} tasks ({setting.title})", ["task", *models], rows)
     return [table, _missing(setting, benchmark, listed, common), *_published(setting, benchmark, groups, means)]
 
 
-def _cells(figures: dict[str, dict], models: list[str]) -> list[str]:
-    """A cell a model; the best stands out where there is something to be better than."""
-    best = max((one["mean"] for one in figures.values()), default=None)
-    cells = []
-    for model in models:
-        text = cell(figures[model]) if model in figures else NONE
-        cells.append(Strong(text) if len(figures) > 1 and model in figures and figures[model]["mean"] == best else text)
-    return cells
+def _cells(scores: dict[str, dict], models: list[str]) -> list[str]:
+    """A cell per model; the best is in bold if there are several."""
+    best = max((one["mean"] for one in scores.values()), default=None)
+    texts = {model: cell(one) for model, one in scores.items()}
+    if len(scores) > 1:
+        texts |= {model: Strong(texts[model]) for model, one in scores.items() if one["mean"] == best}
+    return [texts.get(model, NONE) for model in models]
 
 
 def _over_tasks(setting: Setting, model: str, groups: list[list[str]]) -> dict:
-    """The mean over groups of the means over their tasks, of each seed where all tasks have as many."""
-    values = {task: setting.tasks[task][model].chief["values"] for tasks in groups for task in tasks}
+    """The mean over groups of the means over their tasks; of each seed, if all tasks have the same number of seeds."""
+    values = {task: setting.tasks[task][model].score["values"] for tasks in groups for task in tasks}
     if len({len(one) for one in values.values()}) > 1:
         values = {task: [statistics.fmean(one)] for task, one in values.items()}
     num_seeds = len(next(iter(values.values())))
-    return over_seeds([mean_of({task: one[seed] for task, one in values.items()}, groups) for seed in range(num_seeds)])
+    means = [mean_of({task: one[seed] for task, one in values.items()}, groups) for seed in range(num_seeds)]
+    return over_seeds([{AVERAGE: mean} for mean in means])[AVERAGE]
 
 
 def mean_of(values: dict[str, float], groups: list[list[str]]) -> float:
@@ -130,29 +147,26 @@ def mean_of(values: dict[str, float], groups: list[list[str]]) -> float:
     return statistics.fmean(statistics.fmean(values[task] for task in tasks) for tasks in groups)
 
 
-def _missing(setting: Setting, benchmark: dict, listed: list[str], common: list[str]) -> Text:
+def _missing(setting: Setting, benchmark: dict, listed: list[str], common: list[str]) -> str:
     left = [task for task in listed if task not in common]
     several = [task for task in left if len(setting.titles.get(task, ())) > 1]
-    wanting = [task for task in left if len(setting.titles.get(task, ())) < 2]
-    told = [f"Source: {benchmark['source']}."] if "source" in benchmark else []
-    for why, tasks in (
-        ("for want of a score of each encoder in this setting", wanting),
-        ("because it has several tables in this setting", several),
-    ):
-        told += [f"Not in the average, {why}: {', '.join(tasks)}."] if tasks else []
-    told += (
-        [f"Of the benchmark, but without a recipe: {', '.join(benchmark['absent'])}."] if "absent" in benchmark else []
-    )
-    told += [f"Of note: {benchmark['note']}"] if "note" in benchmark else []
-    return Text(" ".join(told) or "All its tasks are in the average.")
+    unscored = [task for task in left if task not in several]
+    parts = {
+        "Source": benchmark.get("source"),
+        "Not in the average, because an encoder has no score in this setting": unscored,
+        "Not in the average, because the task has several tables in this setting": several,
+        "Tasks of the benchmark without a recipe": benchmark.get("absent"),
+    }
+    told = [f"{what}: {', '.join(one) if isinstance(one, list) else one}." for what, one in parts.items() if one]
+    told += [f"Note: {benchmark['note']}"] if "note" in benchmark else []
+    return " ".join(told) or "The average covers all tasks of the benchmark."
 
 
-def _published(
-    setting: Setting, benchmark: dict, groups: list[list[str]], means: dict[str, dict]
-) -> list[Table | Text]:
-    """Models of papers that report each of the averaged tasks, averaged the same way, with the difference where each of
-    these figures compares with ours. Where no task is missing, too, the averages that papers report, whose tasks do not
-    all compare."""
+def _published(setting: Setting, benchmark: dict, groups: list[list[str]], means: dict[str, dict]) -> list[Block]:
+    """Published models with a score for each averaged task, averaged the same way.
+
+    The difference to ours is given if all their scores compare. The averages of papers are added if no task is missing.
+    """
     if not setting.title.startswith("test"):
         return []
     found: dict[str, dict[str, published.Published]] = {}
@@ -174,10 +188,9 @@ def _published(
     for who, value in theirs.items():
         ours = [published.against(one["mean"], value) if who in compare else NONE for one in means.values()]
         rows.append([who, f"{value:.3f}", *ours])
-    head = ["published", "theirs, the same tasks", *(f"{model} (difference)" for model in means)]
+    head = ["published", "published score", *(f"{model} (difference)" for model in means)]
     return [
-        Table(f"{benchmark['name']}: published figures of the same tasks, averaged the same way", head, rows),
-        Text(
-            f"Whether the figure of a task compares with ours stands with the task; {NONE} where one of them does not."
-        ),
+        Table(f"{benchmark['name']}: published scores of the same tasks, averaged the same way", head, rows),
+        "The section of each task says whether its published score is comparable with ours. "
+        f"If one of them is not, the difference is {NONE}.",
     ]

@@ -11,31 +11,34 @@ from downstream.report.sections import report
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="python -m downstream.report",
-        description="Runs side by side: prints their scores as Markdown, and writes a page of all that is known.",
+        description="Compare runs: print their scores as Markdown, and write a page with all results.",
     )
     parser.add_argument(
         "outputs",
         type=Path,
         nargs="+",
         metavar="OUTPUT",
-        help="output folders of downstream.finetune, of downstream.masked_words, of downstream.evaluate",
+        help="output folders of downstream.finetune, downstream.masked_words or downstream.evaluate",
     )
-    parser.add_argument("--output", type=Path, metavar="DIR", help="write report.html and report.md to this folder")
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="folder for report.html and report.md (default: print only)"
+    )
     return parser.parse_args(argv)
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command line; `argv` in place of that of the process."""
+    """Run the command with `argv`, or with the arguments of the process."""
     args = arguments(argv)
     if args.output and args.output.exists() and not args.output.is_dir():
         raise InputError(f"{args.output}: is a file; give the folder to write to.")
-    tell([one for given in args.outputs for one in folders_of(given)], args.output)
+    print_and_write([one for given in args.outputs for one in folders_of(given)], args.output)
 
 
-def tell(folders: list[Path], output: Path | None) -> None:
-    """Print the scores of these folders alone, and write the page to `output`, if any."""
+def print_and_write(folders: list[Path], output: Path | None) -> None:
+    """Print the scores of these folders, and write the whole report to `output`, if given."""
     whole, scores = report(load_all(folders))
     print(markdown.render(scores), end="")
     if output:

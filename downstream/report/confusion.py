@@ -1,4 +1,4 @@
-"""What was taken for what: counts over all seeds, a row what is right, a column what was answered."""
+"""Confusions: counts over all seeds, a row per gold label, a column per predicted label."""
 
 from collections import Counter
 
@@ -7,72 +7,70 @@ from downstream.metrics.labels import confusion
 from downstream.report.groups import Group
 from downstream.report.read_runs import Run
 
-BOUNDS, NOTHING = "other boundaries", "nothing"
-MOST_NAMED = 10  # labels that head a column by name: as many, of QUAERO, fill the width of a printed page
+BOUNDS, NOTHING = "other boundaries", "none"
+MOST_NAMED = 10  # labels that head a column by name; QUAERO's ten fill the width of a printed page
 
 
 def matrices(group: Group) -> list[Table]:
-    """One a model, for the families that answer labels or entities."""
-    made = {"ner": entities, "relations": single, "classification": _classification}.get(group.first.metrics["kind"])
-    return [made(group, run) for run in group.runs] if made else []
+    """A table per model, for families with labels or entities."""
+    kind = group.first.metrics["kind"]
+    if kind not in ("ner", "relations", "classification"):
+        return []
+    several = kind == "classification" and group.first.metrics["recipe"]["multi_label"]
+    made = _of_entities if kind == "ner" else _of_label_sets if several else _of_labels
+    return [made(_caption(group, run), run, [one for seed in run.predictions for one in seed]) for run in group.runs]
 
 
-def _classification(group: Group, run: Run) -> Table:
-    return several(group, run) if run.metrics["recipe"]["multi_label"] else single(group, run)
+def _caption(group: Group, run: Run) -> str:
+    seeds = len(run.metrics["seeds"])
+    return f"{group.title}: confusions of {run.name}" + f", counts over {seeds} seeds" * (seeds > 1)
 
 
-def single(group: Group, run: Run) -> Table:
-    """One label an item."""
-    records = [one for records in run.predictions for one in records]
-    gold, predicted = ([_label(one[side]) for one in records] for side in ("gold", "predicted"))
+def _of_labels(caption: str, run: Run, records: list[dict]) -> Table:
+    """One label per item."""
+    gold, predicted = (
+        [one[side] if isinstance(one[side], str) else one[side][0] for one in records] for side in ("gold", "predicted")
+    )
     found = confusion(gold, predicted, run.metrics["recipe"]["labels"])
     rows = [[name, *map(str, counts)] for name, counts in zip(found["classes"], found["counts"], strict=True)]
-    return _matrix(_caption(group, run), found["classes"], [], rows)
+    return _matrix(caption, found["classes"], [], rows)
 
 
-def _label(side: str | list[str]) -> str:
-    return side if isinstance(side, str) else side[0]
+def _of_label_sets(caption: str, run: Run, records: list[dict]) -> Table:
+    """Any number of labels per item: each label by itself."""
+    labels = run.metrics["recipe"]["labels"]
+    counts = Counter((name, name in one["gold"], name in one["predicted"]) for one in records for name in labels)
+    kinds = {
+        "found": (True, True),
+        "missed": (True, False),
+        "wrongly predicted": (False, True),
+        "rightly not predicted": (False, False),
+    }
+    rows = [[name, *(str(counts[(name, *kind)]) for kind in kinds.values())] for name in labels]
+    return Table(caption, ["label", *kinds], rows)
 
 
-def several(group: Group, run: Run) -> Table:
-    """Any number of labels an item: each label for itself."""
-    counts: Counter = Counter()
-    for record in (one for records in run.predictions for one in records):
-        for name in run.metrics["recipe"]["labels"]:
-            counts[name, name in record["gold"], name in record["predicted"]] += 1
-    kinds = {"found": (True, True), "missed": (True, False), "wrongly given": (False, True), "left": (False, False)}
-    names = run.metrics["recipe"]["labels"]
-    rows = [[name, *(str(counts[(name, *kind)]) for kind in kinds.values())] for name in names]
-    return Table(_caption(group, run), ["label", *kinds], rows)
-
-
-def entities(group: Group, run: Run) -> Table:
-    """Entities by type: answered with the same boundaries and which type, with other boundaries, or not at all."""
-    counts: Counter = Counter()
-    for record in (one for records in run.predictions for one in records):
-        counts += _taken_for(_spans(record["gold"]), _spans(record["predicted"]))
+def _of_entities(caption: str, run: Run, records: list[dict]) -> Table:
+    """Entities by type: predicted with the same boundaries, with other boundaries, or not at all."""
+    counts = sum((_confused(_spans(one["gold"]), _spans(one["predicted"])) for one in records), Counter())
     labels = sorted({label for pair in counts for label in pair} - {BOUNDS, NOTHING})
-    rows = [
-        [row, *(str(counts[row, column]) for column in [*labels, BOUNDS, NOTHING])]
-        for row in [*labels, NOTHING]
-        if any(counts[row, column] for column in [*labels, BOUNDS, NOTHING])
-    ]
-    return _matrix(_caption(group, run), labels, [BOUNDS, NOTHING], rows)
+    columns = [*labels, BOUNDS, NOTHING]
+    rows = [[row, *(str(counts[row, column]) for column in columns)] for row in [*labels, NOTHING]]
+    return _matrix(caption, labels, [BOUNDS, NOTHING], [row for row in rows if set(row[1:]) != {"0"}])
 
 
 def _matrix(caption: str, labels: list[str], others: list[str], rows: list[list[str]]) -> Table:
-    """Columns of labels, then others. Those of more than MOST_NAMED labels are headed by the numbers of their rows."""
+    """Columns of labels, then others. Above MOST_NAMED labels, the columns have the numbers of their rows."""
     if len(labels) <= MOST_NAMED:
-        return Table(caption, ["in gold", *(f"answered {one}" for one in [*labels, *others])], rows)
+        return Table(caption, ["gold", *(f"predicted: {one}" for one in [*labels, *others])], rows)
     number = {label: str(at) for at, label in enumerate(labels, 1)}
-    rows = [[f"{number[row]} {row}" if row in number else row, *counts] for row, *counts in rows]
-    return Table(
-        caption, ["in gold; answered by number", *number.values(), *(f"answered {one}" for one in others)], rows
-    )
+    numbered = [[f"{number[row]} {row}" if row in number else row, *counts] for row, *counts in rows]
+    head = ["gold; predicted by number", *number.values(), *(f"predicted: {one}" for one in others)]
+    return Table(caption, head, numbered)
 
 
-def _taken_for(gold: list[tuple], predicted: list[tuple]) -> Counter:
-    """Pairs of a gold type and what it was taken for; of `nothing` and a type where no gold entity is touched."""
+def _confused(gold: list[tuple], predicted: list[tuple]) -> Counter:
+    """Pairs of a gold type and what was predicted; NOTHING and a type where a prediction touches no gold entity."""
     counts: Counter = Counter()
     for start, end, label in gold:
         same = [other for first, last, other in predicted if (first, last) == (start, end)]
@@ -88,8 +86,3 @@ def _taken_for(gold: list[tuple], predicted: list[tuple]) -> Counter:
 
 def _spans(side: list[dict]) -> list[tuple[int, int, str]]:
     return [(one["start"], one["end"], one["label"]) for one in side]
-
-
-def _caption(group: Group, run: Run) -> str:
-    seeds = len(run.metrics["seeds"])
-    return f"{group.title}: what {run.name} took for what" + f", counts over {seeds} seeds" * (seeds > 1)

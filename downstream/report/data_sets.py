@@ -1,28 +1,28 @@
-"""The data sets: how many items, of which labels, what was read past; AliBERT's Table 3."""
+"""The data sets: items, labels and what was counted while reading them; AliBERT's Table 3."""
 
-from alibert_common.report.document import NONE, Table, Text
+from alibert_common.report.document import NONE, Block, Table
 from downstream.data.split_lists import parse
 from downstream.report import published
 from downstream.report.groups import Group
 from downstream.report.read_runs import Run
 
 SPLITS = ("train", "dev", "test")
-SIZES = ("items", "types", "documents", "sequences", "tokens", "words")  # of counts, those that say no loss
+SIZES = ("items", "types", "documents", "sequences", "tokens", "words")  # the counts that report no loss
 
 
 def overview(groups: list[Group]) -> Table:
-    """A row a data set."""
+    """A row per data set."""
     rows = []
     for group in groups:
-        data, drawn = group.first.metrics["data"], _drawn(group.first)
-        items = [_items(group.first, split) for split in SPLITS]
-        rows.append([group.title, group.first.metrics["kind"].replace("_", " "), *items, str(len(data)), drawn])
+        data, kind = group.first.metrics["data"], group.first.metrics["kind"].replace("_", " ")
+        items = [f"{data[0][split]['items']:,}" if split in data[0] else NONE for split in SPLITS]
+        rows.append([group.title, kind, *items, str(len(data)), _splits(group.first)])
     head = ["data set", "family", *(f"{split} items" for split in SPLITS), "folds", "splits"]
     return Table("Data sets", head, rows)
 
 
-def labels(group: Group) -> list[Table | Text]:
-    """A row a label: how often in each split (of the first fold), in all, and as published."""
+def labels(group: Group) -> list[Block]:
+    """A row per label: its counts in each split (of the first fold), their sum, and the published count."""
     data = group.first.metrics["data"][0]
     splits = [split for split in SPLITS if split in data]
     theirs = {one.path[1]: one for one in published.of(group.first.task) if one.path[0] == "data"}
@@ -34,31 +34,26 @@ def labels(group: Group) -> list[Table | Text]:
         rows.append(row + ([f"{theirs[name].value:,.0f}" if name in theirs else NONE] if theirs else []))
     folds = f", fold 1 of {group.first.num_folds}" * (group.first.num_folds > 1)
     head = ["label", *splits, "all"] + [one.source for one in list(theirs.values())[:1]]
-    blocks: list[Table | Text] = [Table(f"{group.title}: annotations{folds}", head, rows)]
-    return [*blocks, *([published.conditions(list(theirs.values()))] if theirs else []), *_counted(group.first, splits)]
+    blocks: list[Block] = [Table(f"{group.title}: annotations{folds}", head, rows)]
+    return [*blocks, *([published.conditions(list(theirs.values()))] if theirs else []), *_counted(data, splits)]
 
 
-def _counted(run: Run, splits: list[str]) -> list[Text]:
-    """What was met in reading and cutting into sequences, other than sizes, where there is any."""
-    told = []
+def _counted(data: dict, splits: list[str]) -> list[Block]:
+    """Counts of reading and of cutting into sequences, other than sizes."""
+    parts = []
     for split in splits:
-        counts = run.metrics["data"][0][split]
-        found = [f"{number:,} {name}" for name, number in counts.items() if name not in SIZES and number]
-        told += [f"{split}: {', '.join(found)}."] if found else []
-    return [Text("Counted on the way, " + " ".join(told))] if told else []
+        found = [f"{number:,} {name}" for name, number in data[split].items() if name not in SIZES and number]
+        parts += [f"{split}: {', '.join(found)}."] if found else []
+    return ["Counted while reading. " + " ".join(parts)] if parts else []
 
 
-def _items(run: Run, split: str) -> str:
-    data = run.metrics["data"][0]
-    return f"{data[split]['items']:,}" if split in data else NONE
-
-
-def _drawn(run: Run) -> str:
-    """Whether the splits are the data's own, by a list, whoever made it, or drawn."""
+def _splits(run: Run) -> str:
+    """Whether the splits are official, from a list, or random."""
     recipe = run.metrics["recipe"]
     if "all" in recipe["splits"]:
-        return f"drawn, seed {recipe.get('split_seed')}"
+        return f"random, seed {recipe.get('split_seed')}"
     lists = sorted({parse(split, run.task).list for split in recipe["splits"].values()} - {""})
     digest = run.metrics["data_sha256"][0][run.split][:12]
-    told = f"by a list ({', '.join(lists)}; sha256 of {run.split} {digest})" if lists else "the data's own"
-    return told + (f"; dev drawn from train, seed {recipe.get('split_seed')}" if recipe.get("dev_share") else "")
+    kind = f"from a list ({', '.join(lists)}; sha256 of {run.split} {digest})" if lists else "official"
+    dev = f"; dev is a random part of train, seed {recipe.get('split_seed')}"
+    return kind + dev * bool(recipe.get("dev_share"))

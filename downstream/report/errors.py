@@ -1,106 +1,96 @@
-"""Examples of what models get wrong, and items on which they differ (002 Table 9), chosen by a fixed rule."""
+"""Examples of errors, and items on which the models differ (002 Table 9), chosen by a fixed rule."""
 
-from collections import Counter
 from collections.abc import Iterable
 
-from alibert_common.report.document import Table
+from alibert_common.report.document import Block, Table
 from downstream.report.answers import Place, shown, wrong_places
 from downstream.report.groups import Group
 from downstream.report.read_runs import Run
 
-ERRORS = 5  # that are shown of each model: one can read them all
-SENTENCES = 3  # that are shown with the answers of all models
+ERRORS = 5  # examples per model
+SENTENCES = 3  # items with the answers of all models
+MARKS = "Gold entities are marked [words|TYPE], predicted entities {words|TYPE}. "
+RULE = (
+    "The examples follow a fixed rule. Items that most seeds get wrong, or with the largest error, come first; "
+    "then the order of the file decides. Each document has at most one example."
+)
+
+Errors = dict[Place, float]
 
 
-def amounts(run: Run) -> dict[Place, float]:
-    """How wrong each place is, added up over the seeds."""
-    found: Counter = Counter()
+def tables(group: Group) -> list[Block]:
+    """The examples of all models and how they were chosen; nothing without errors."""
+    errors = {run.name: error_sizes(run) for run in group.runs}
+    found = [table for run in group.runs for table in examples(group, run, errors[run.name])]
+    found += side_by_side(group, errors)
+    return [MARKS * (group.first.metrics["kind"] == "ner") + RULE, *found] if found else []
+
+
+def error_sizes(run: Run) -> Errors:
+    """The error at each place, added up over the seeds."""
+    found: Errors = {}
     for records in run.predictions:
-        found.update(wrong_places(run.metrics["kind"], records))
+        for place, size in wrong_places(run.metrics["kind"], records).items():
+            found[place] = found.get(place, 0.0) + size
     return found
 
 
-def examples(group: Group, run: Run, wrong: dict[Place, float]) -> list[Table]:
-    """What most seeds get wrong (or, of scores, is farthest off), in the order of the file; one of each document."""
-    places = _one_a_document(run, sorted(wrong, key=lambda place: (-wrong[place], place)), ERRORS)
-    rows = []
-    for place in places:
-        seed = _first_wrong(run, place)
-        gold, predicted = (shown(run.metrics["kind"], seed, place, side) for side in ("gold", "predicted"))
-        rows.append([_name(run, place), gold[0], gold[1], predicted[1], _how_often(run, place)])
-    if not rows:
-        return []
-    head, rows = _without_empty(["document", "text", "gold", "predicted", "wrong in"], rows)
-    return [Table(f"{group.title}: errors of {run.name}", head, rows, words=True)]
+def examples(group: Group, run: Run, errors: Errors) -> list[Table]:
+    """The largest errors, then in the order of the file; one per document."""
+    rows, kind = [], run.metrics["kind"]
+    for place in _one_per_document(run, errors, ERRORS):
+        wrong = _wrong_seeds(run, place)
+        gold, predicted = (shown(kind, run.predictions[wrong[0]], place, side) for side in ("gold", "predicted"))
+        rows.append([_name(run, place), *gold, predicted[1], f"{len(wrong)} of {len(run.predictions)} seeds"])
+    return _table(f"{group.title}: errors of {run.name}", ["document", "text", "gold", "predicted", "wrong in"], rows)
 
 
-def side_by_side(group: Group, wrong: dict[str, dict[Place, float]]) -> list[Table]:
-    """Items that the first seeds of the models answer differently; first those that one has right and another wrong."""
-    spread = _disagreements(group, wrong)
-    rows = []
-    for place in _one_a_document(group.first, sorted(spread, key=lambda place: (-spread[place], place)), SENTENCES):
-        rows += _answers(group, place)
-    if not rows:
-        return []
-    head, rows = _without_empty(["document", "text", "by", "answer"], rows)
-    return [Table(f"{group.title}: the models on the same items, first seeds", head, rows, words=True)]
+def side_by_side(group: Group, errors: dict[str, Errors]) -> list[Table]:
+    """Items that the first seeds of the models answer differently; the largest differences come first."""
+    kind, rows = group.first.metrics["kind"], []
+    for place in _one_per_document(group.first, _disagreements(group, errors), SENTENCES):
+        text, gold = shown(kind, group.first.predictions[0], place, "gold")
+        rows.append([_name(group.first, place), text, "gold", gold])
+        rows += [["", "", run.name, shown(kind, run.predictions[0], place, "predicted")[1]] for run in group.runs]
+    caption = f"{group.title}: answers of all models to the same items (first seeds)"
+    return _table(caption, ["document", "text", "model", "answer"], rows)
 
 
-def _disagreements(group: Group, wrong: dict[str, dict[Place, float]]) -> dict[Place, float]:
-    """How far the models are apart in how often they are wrong, at each place where their first seeds differ."""
+def _disagreements(group: Group, errors: dict[str, Errors]) -> Errors:
+    """The spread of the models' mean errors, at each place where their first seeds differ."""
     kind, spread = group.first.metrics["kind"], {}
-    for place in {place for one in wrong.values() for place in one}:
+    for place in {place for one in errors.values() for place in one}:
         if len({shown(kind, run.predictions[0], place, "predicted")[1] for run in group.runs}) > 1:
-            means = [wrong[run.name].get(place, 0.0) / len(run.predictions) for run in group.runs]
+            means = [errors[run.name].get(place, 0.0) / len(run.predictions) for run in group.runs]
             spread[place] = max(means) - min(means)
     return spread
 
 
-def _answers(group: Group, place: Place) -> list[list[str]]:
-    """A row for the gold, which alone names the item and has its text, and one for each model."""
-    kind, name = group.first.metrics["kind"], _name(group.first, place)
-    text, gold = shown(kind, group.first.predictions[0], place, "gold")
-    rows = [[name, text, "gold", gold]]
-    for run in group.runs:
-        rows.append(["", "", run.name, shown(kind, run.predictions[0], place, "predicted")[1]])
-    return rows
-
-
-def _one_a_document(run: Run, places: Iterable[Place], limit: int) -> list[Place]:
-    groups: dict[str, Place] = {}
-    for place in places:
-        if len(groups) == limit:
+def _one_per_document(run: Run, sizes: Errors, limit: int) -> Iterable[Place]:
+    """The places with the largest sizes, then in the order of the file; at most `limit`."""
+    documents: dict[str, Place] = {}
+    for place in sorted(sizes, key=lambda place: (-sizes[place], place)):
+        if len(documents) == limit:
             break
-        groups.setdefault(run.predictions[0][place[0]]["group"], place)
-    return list(groups.values())
+        documents.setdefault(run.predictions[0][place[0]]["group"], place)
+    return documents.values()
 
 
-def _first_wrong(run: Run, place: Place) -> list[dict]:
-    """The records of the first seed that has the place wrong."""
-    return run.predictions[_seeds_wrong(run, place)[0]]
-
-
-def _seeds_wrong(run: Run, place: Place) -> list[int]:
-    """Numbers, from 0, of seeds that have the place wrong."""
+def _wrong_seeds(run: Run, place: Place) -> list[int]:
+    """The numbers, from 0, of the seeds with an error at the place."""
     kind, (number, line) = run.metrics["kind"], place
-    return [
-        seed
-        for seed, records in enumerate(run.predictions)
-        if wrong_places(kind, records[number : number + 1]).get((0, line))
-    ]
-
-
-def _how_often(run: Run, place: Place) -> str:
-    return f"{len(_seeds_wrong(run, place))} of {len(run.predictions)} seeds"
+    seeds = enumerate(run.predictions)
+    return [seed for seed, records in seeds if (0, line) in wrong_places(kind, records[number : number + 1])]
 
 
 def _name(run: Run, place: Place) -> str:
-    """The item's id, with the line where it has several."""
+    """The id of the item, with the line if it has several."""
     record, line = run.predictions[0][place[0]], place[1]
     return record["id"] + (f", line {line + 1}" if "\n" in record.get("text", "").strip() and line else "")
 
 
-def _without_empty(head: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Without the column of the text where its marked form says it all."""
+def _table(caption: str, head: list[str], rows: list[list[str]]) -> list[Table]:
+    """The table without empty columns (a marked text needs no column of its own); nothing without rows."""
     kept = [column for column in range(len(head)) if any(row[column] for row in rows)]
-    return [head[column] for column in kept], [[row[column] for column in kept] for row in rows]
+    rows = [[row[column] for column in kept] for row in rows]
+    return [Table(caption, [head[column] for column in kept], rows)] if rows else []

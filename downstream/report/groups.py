@@ -1,8 +1,8 @@
-"""Which runs stand side by side: the same task, recipe, data and split, and encoders trained the same way."""
+"""Groups of comparable runs: the same task, recipe, data and split, and encoders trained the same way."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from alibert_common.errors import InputError
@@ -11,31 +11,35 @@ from downstream.report.read_runs import Run
 
 @dataclass
 class Group:
-    """Runs that compare; differs: what sets these apart from the first of their task, in words."""
+    """Comparable runs, best score first.
+
+    setting: the training of the encoders and the split; tasks with the same text have the same setting. differs: the
+    difference to the first group of the task.
+    """
 
     title: str
     runs: list[Run]
+    setting: str
     differs: str = ""
-    setting: str = field(default="")  # of its encoders, and the split; the same text across tasks is the same setting
 
     @property
     def first(self) -> Run:
-        return self.runs[0]
+        """The run whose conditions are those of the group: its best encoder, or its best baseline."""
+        return min(self.runs, key=lambda run: run.is_baseline)
 
     @property
     def trained(self) -> str:
-        """How, in a few words."""
-        encoders = [run for run in self.runs if not run.is_baseline]
-        if not encoders:
+        """The training in a few words."""
+        if self.first.is_baseline:
             return "baselines only"
-        protocol, seeds = encoders[0].metrics["protocol"], len(encoders[0].metrics["seeds"])
+        protocol, seeds = self.first.metrics["protocol"], len(self.first.metrics["seeds"])
         changes = "".join(f", {change}" for change in protocol.get("changed", ()))
         return f"protocol {protocol['name']}{changes}, {seeds} seed{'s' * (seeds > 1)}"
 
 
 def data_of(run: Run) -> dict:
-    """What must be the same for any two runs to be compared. The longest sequence is not in it: some protocols have one
-    of their own, and a baseline reads the recipe's."""
+    """The conditions that two comparable runs share. The longest sequence is not one of them: some protocols have their
+    own, and a baseline reads the recipe's."""
     metrics = run.metrics
     recipe = {key: value for key, value in metrics["recipe"].items() if key != "max_tokens"}
     fewer = {"train_documents": metrics.get("train_documents")}
@@ -43,7 +47,7 @@ def data_of(run: Run) -> dict:
 
 
 def training_of(run: Run) -> dict:
-    """What must be the same for two encoders too: the settings, or where they were searched, what they are from."""
+    """The conditions that two comparable encoders also share: their settings, or the grid of their search."""
     longest = run.metrics["recipe"].get("max_tokens")
     protocol, selection = run.metrics["protocol"], run.metrics.get("selection", {})
     if selection.get("by") == "search":
@@ -52,9 +56,9 @@ def training_of(run: Run) -> dict:
 
 
 def group(runs: list[Run]) -> list[Group]:
-    """Groups in the order of their tasks' names. Baselines stand beside all encoders of the same data.
+    """Groups in the order of the tasks' names. A baseline is in every group with its data.
 
-    Raises InputError for a model that is twice in a group.
+    Raises InputError if a group has the same model twice.
     """
     groups = []
     for task in sorted({run.task for run in runs}):
@@ -73,20 +77,18 @@ def _of_task(runs: list[Run]) -> list[Group]:
         encoders = [run for run in of_data if not run.is_baseline]
         baselines = [run for run in of_data if run.is_baseline]
         for together in _by(encoders, training_of).values() or [[]]:
-            found.append(Group("", [*together, *baselines], setting=setting_of(together, of_data[0].split)))
+            best_first = sorted([*together, *baselines], key=lambda run: -run.score["mean"])
+            found.append(Group("", best_first, _setting(together, of_data[0].split)))
     return found
 
 
-def setting_of(encoders: list[Run], split: str) -> str:
-    """In words that are the same for the same training and split; of baselines alone only the split."""
-    if not encoders:
-        return split
-    return f"{split}, {_json(on_all_tasks(encoders[0]))}"
+def _setting(encoders: list[Run], split: str) -> str:
+    """The same text for the same training and split; only the split for baselines alone."""
+    return f"{split}, {_json(on_all_tasks(encoders[0]))}" if encoders else split
 
 
 def on_all_tasks(run: Run) -> dict:
-    """training_of, with the values for all tasks where the protocol has other ones for other tasks, and without the
-    longest sequence: where the protocol has none, each recipe has its own."""
+    """training_of, with the protocol's values for all tasks, and without the longest sequence of the recipe."""
     training, by_task = training_of(run), dict(run.metrics.get("protocol_by_task", {}))
     protocol, grid = training["protocol"], by_task.pop("grid", {})
     del training["max_tokens"]
@@ -94,7 +96,7 @@ def on_all_tasks(run: Run) -> dict:
     return training | {"protocol": protocol | everywhere}
 
 
-def _by(runs: list[Run], key) -> dict[str, list[Run]]:
+def _by(runs: list[Run], key: Callable[[Run], dict]) -> dict[str, list[Run]]:
     found: dict[str, list[Run]] = {}
     for run in runs:
         found.setdefault(_json(key(run)), []).append(run)
@@ -110,28 +112,28 @@ def _refuse_twice(runs: list[Run]) -> None:
 
 
 def _difference(first: Run, other: Run) -> str:
-    """What is not the same, as `protocol: epochs 8 here, 1 there`; of trainings where both are of encoders."""
+    """The differing conditions; those of training only between two encoders."""
     trained = not (first.is_baseline or other.is_baseline)
-    return unlike(*(data_of(run) | (training_of(run) if trained else {}) for run in (first, other)))
+    return differences(*(data_of(run) | (training_of(run) if trained else {}) for run in (first, other)))
 
 
-def unlike(*sides: dict) -> str:
-    """What two dictionaries do not have the same, in words."""
-    return "; ".join(f"{key}: {_unlike(*values)}" for key, values in _pairs(*sides) if values[0] != values[1])
+def differences(*sides: dict) -> str:
+    """The values that differ between two dictionaries, in words."""
+    return "; ".join(f"{key}: {_changed(*values)}" for key, values in _differing(*sides))
 
 
-def _unlike(first: Any, other: Any) -> str:
-    """Of dictionaries only the keys whose values differ; digests are not told, only that they differ."""
+def _changed(first: Any, other: Any) -> str:
+    """Only the differing keys of dictionaries; of digests only that they differ."""
     if isinstance(first, dict) and isinstance(other, dict):
-        unlike = [(key, values) for key, values in _pairs(first, other) if values[0] != values[1]]
-        return ", ".join(f"{key} {values[1]} instead of {values[0]}" for key, values in unlike)
-    if isinstance(first, list | type(None)) or isinstance(other, list | type(None)):
-        return "other ones"
+        return ", ".join(f"{key} {values[1]} instead of {values[0]}" for key, values in _differing(first, other))
+    if isinstance(first, list | None) or isinstance(other, list | None):
+        return "different"
     return f"{other} instead of {first}"
 
 
-def _pairs(first: dict, other: dict) -> Iterable[tuple[str, tuple]]:
-    return [(key, (first.get(key), other.get(key))) for key in dict.fromkeys([*first, *other])]
+def _differing(first: dict, other: dict) -> Iterable[tuple[str, tuple]]:
+    pairs = ((key, (first.get(key), other.get(key))) for key in dict.fromkeys([*first, *other]))
+    return [(key, values) for key, values in pairs if values[0] != values[1]]
 
 
 def _json(value: Any) -> str:

@@ -1,29 +1,31 @@
-"""What papers report for our tasks (published.yaml), beside ours, with the difference."""
+"""Published scores (published.yaml) next to ours, with the difference; AliBERT's Table 5 for masked words."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 
 import yaml
 
-from alibert_common.report.document import NONE, Table, Text
+from alibert_common.report.document import NONE, Block, Table
 from downstream.report.groups import Group
 from downstream.report.read_runs import Run, at
 
 FILE = Path(__file__).with_name("published.yaml")
+LIMITS = (1, 3, 5)  # of AliBERT's Table 5
 
 
 VERDICTS = {
-    True: "compares with ours",
-    "data": "is of the data and split of ours, but of a kinder measure or one that it does not say",
-    False: "does not compare with ours",
+    True: "is comparable with ours",
+    "data": "has the same data and split as ours, but its metric is more lenient or not described",
+    False: "is not comparable with ours",
 }
 
 
 @dataclass(frozen=True)
 class Published:
-    """One figure, from 0 to 1 (of data/LABEL: a count). compares: of VERDICTS; condition: how it differs."""
+    """One score, from 0 to 1 (for data/LABEL: a count). compares: a key of VERDICTS; condition: how it differs."""
 
     source: str
     model: str
@@ -42,7 +44,7 @@ def everything() -> tuple[Published, ...]:
 
 
 def of(task: str) -> list[Published]:
-    """What there is for a task."""
+    """The published scores of a task."""
     return [one for one in everything() if one.task == task]
 
 
@@ -52,7 +54,8 @@ def _read(sources: list[dict]) -> Iterator[Published]:
         for row in source["rows"]:
             for number, model in enumerate(source["models"]):
                 for path, values in row["figures"].items():
-                    value, deviation = _both(values[number])
+                    given = values[number]
+                    value, deviation = given if isinstance(given, list) else (given, None)
                     yield Published(
                         source["source"],
                         model,
@@ -65,24 +68,18 @@ def _read(sources: list[dict]) -> Iterator[Published]:
                     )
 
 
-def _both(value: float | list[float]) -> tuple[float, float | None]:
-    return tuple(value) if isinstance(value, list) else (value, None)
-
-
-def beside_ours(group: Group) -> list[Table | Text]:
-    """A row a published figure that ours have too: its value, then ours with the difference; and what to make of it."""
-    if group.first.split != "test":
-        return []
-    found = [one for one in of(group.first.task) if any(_ours(run, one.path) is not None for run in group.runs)]
-    if not found:
-        return []
-    rows = []
-    for one in found:
+def beside_ours(group: Group) -> list[Block]:
+    """A row per published score of a metric that we have, with our scores and the differences."""
+    rows, found = [], []
+    for one in of(group.first.task) if group.first.split == "test" else []:
         ours = [_ours(run, one.path) for run in group.runs]
-        figure = " ".join(one.path).replace("_", " ")
-        rows.append([f"{one.source}: {one.model}", figure, _value(one), *(against(each, one.value) for each in ours)])
-    head = ["published", "figure", "theirs", *(f"{run.name} (difference)" for run in group.runs)]
-    return [Table(f"{group.title}: published figures and ours", head, rows), conditions(found)]
+        if any(score is not None for score in ours):
+            metric = " ".join(one.path).replace("_", " ")
+            compared = [against(each, one.value) for each in ours]
+            rows.append([f"{one.source}: {one.model}", metric, _value(one), *compared])
+            found.append(one)
+    head = ["published", "metric", "published score", *(f"{run.name} (difference)" for run in group.runs)]
+    return [Table(f"{group.title}: published scores and ours", head, rows), conditions(found)] if found else []
 
 
 def against(ours: float | None, theirs: float) -> str:
@@ -90,10 +87,10 @@ def against(ours: float | None, theirs: float) -> str:
     return NONE if ours is None else f"{ours:.3f} ({ours - theirs:+.3f})"
 
 
-def conditions(found: list[Published]) -> Text:
-    """For each table of a paper, whether its figures can be compared, in words."""
-    told = dict.fromkeys((one.source, one.compares, one.condition) for one in found)
-    return Text(" ".join(f"{source} {VERDICTS[compares]}: {why}." for source, compares, why in told))
+def conditions(found: list[Published]) -> str:
+    """For each table of a paper, whether its scores are comparable, and why."""
+    reasons = dict.fromkeys((one.source, one.compares, one.condition) for one in found)
+    return " ".join(f"{source} {VERDICTS[compares]}: {why}." for source, compares, why in reasons)
 
 
 def _value(one: Published) -> str:
@@ -101,8 +98,42 @@ def _value(one: Published) -> str:
 
 
 def _ours(run: Run, path: tuple[str, ...]) -> float | None:
-    """None where the run has no such figure."""
+    """None where the run has no such metric."""
     try:
-        return at(run.figures, path)["mean"]
+        return at(run.scores, path)["mean"]
     except (KeyError, TypeError):
         return None
+
+
+def masked_words(contents: dict[str, dict]) -> list[Block]:
+    """For each output of downstream.masked_words a row per model and source; then AliBERT's Table 5."""
+    blocks: list[Block] = []
+    for folder, content in contents.items():
+        rows = []
+        for model, sources in sorted(content["scores"].items(), key=lambda one: -_mean_top_1(one[1])):
+            note = content["models"].get(model, {}).get("note", "")
+            name = f"{model} ({note})" if note else model
+            rows += [[name, source, *(_share(row[f"top_{limit}"]) for limit in LIMITS), f"{row['words']:,}"]
+                     for source, row in sources.items()]  # fmt: skip
+        head = ["model", "source", *(f"top {limit}" for limit in LIMITS), "words"]
+        caption = f"Masked words ({folder}): share found among the first predictions, with 95% intervals"
+        blocks.append(Table(caption, head, rows))
+        blocks.append(f"{content['measure']} ({content['candidates']['number']:,} candidates, seed {content['seed']})")
+    return [*blocks, *_masked_words_of_the_paper()] if blocks else []
+
+
+def _mean_top_1(sources: dict[str, dict]) -> float:
+    return fmean(row["top_1"]["share"] for row in sources.values())
+
+
+def _share(one: dict) -> str:
+    return f"{one['share']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
+
+
+def _masked_words_of_the_paper() -> list[Block]:
+    theirs = of("masked_words")
+    rows: dict[str, list[str]] = {}
+    for one in theirs:
+        rows.setdefault(one.model, [one.model]).append(f"{one.value:.2f}")
+    head = [theirs[0].source, *(f"top {limit}" for limit in LIMITS)]
+    return [Table("Masked words, published", head, list(rows.values())), conditions(theirs)]

@@ -1,4 +1,4 @@
-"""What the report is told of: folders of downstream.finetune, downstream.masked_words and downstream.evaluate."""
+"""Read the output folders of downstream.finetune, downstream.masked_words and downstream.evaluate."""
 
 import json
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from downstream.metrics.sufficient_statistics import Figure, figure, grouped
 from downstream.report.answers import FAMILIES
 from downstream.tuning.result import refuse_unselected
 
-RECORD = ("id", "group", "gold", "predicted", "tally")  # of a line of predictions.jsonl, whatever its family
+RECORD = ("id", "group", "gold", "predicted", "tally")  # keys of each line of predictions.jsonl
 
 
 @dataclass
 class Run:
-    """One model on one task: an output folder of downstream.finetune. name: the model's, in tables."""
+    """One model on one task: an output folder of downstream.finetune. name: the model's name in tables."""
 
     place: Path
     metrics: dict
@@ -27,52 +27,55 @@ class Run:
 
     @property
     def task(self) -> str:
+        """The name of the task."""
         return self.metrics["task"]
 
     @property
     def split(self) -> str:
-        """test; dev where test was not read."""
+        """test, or dev if test was not read."""
         return "test" if "test" in self.metrics else "dev"
 
     @property
-    def figures(self) -> dict:
-        """Over the seeds, of the split."""
+    def scores(self) -> dict:
+        """All metrics of the split, over the seeds."""
         return self.metrics[self.split]
 
     @property
-    def chief(self) -> dict:
-        """{"mean", "deviation", "values"} of the figure that models are chosen by."""
-        return at(self.figures, self.metrics["chief"]["path"])
+    def score(self) -> dict:
+        """{"mean", "deviation", "values"} of the main metric, which selects models on dev."""
+        return at(self.scores, self.metrics["chief"]["path"])
 
     @property
-    def chief_name(self) -> str:
+    def metric_name(self) -> str:
+        """The name of the main metric."""
         return " ".join(self.metrics["chief"]["path"]).replace("_", " ")
 
     @property
-    def chief_figure(self) -> Figure:
-        """By which tallies are added up. Raises InputError for one that is not known."""
+    def metric(self) -> Figure:
+        """The main metric as a function of sufficient statistics. Raises InputError for an unknown one."""
         chief = self.metrics["chief"]
         try:
             return figure(chief["tally"], chief["counted"])
         except KeyError:
             raise InputError(
-                f"{self.place / 'metrics.json'}: no figure is called {chief['tally']!r}; score the task again."
+                f"{self.place / 'metrics.json'}: unknown metric {chief['tally']!r}; score the task again."
             ) from None
 
     @property
     def num_folds(self) -> int:
+        """The number of folds of the cross-validation; otherwise 1."""
         return len(self.metrics["data"])
 
     @property
     def is_baseline(self) -> bool:
-        """Whether no encoder is trained in it, so that no protocol says how: there is none, or only its cosines are."""
+        """Whether no encoder is trained: the run has none, or uses only its cosines."""
         return self.metrics["model"]["architecture"] == "baseline" or is_cosine(self.metrics)
 
     @cached_property
     def predictions(self) -> list[list[dict]]:
-        """Of each seed, a record for each item of the split, with its fold (from 0), fold after fold.
+        """The records of each seed: one per item of the split, with its fold (from 0), in the order of the folds.
 
-        Raises InputError for files that are damaged, or seeds that answer different items.
+        Raises InputError for damaged files, and for seeds that answer different items.
         """
         seeds = []
         for seed in self.metrics["seeds"]:
@@ -89,31 +92,31 @@ class Run:
 
     @cached_property
     def unit(self) -> str:
-        """What is drawn for intervals: documents, sentences, questions or pairs."""
+        """The unit of resampling: documents, sentences, questions or pairs."""
         return unit_of(self.metrics["kind"], self.metrics["recipe"].get("format", ""), self.predictions[0])
 
     def forget_predictions(self) -> None:
-        """Free the memory of what `predictions` has read."""
+        """Free the memory of the predictions."""
         self.__dict__.pop("predictions", None)
 
-    def tallies(self) -> list[np.ndarray]:
-        """Of the chief figure, of each fold (seeds, documents, k). Raises InputError as `predictions` does."""
-        return [self._tallies_of(fold) for fold in range(self.num_folds)]
+    def statistics(self) -> list[np.ndarray]:
+        """Sufficient statistics of the main metric, by fold: (seeds, documents, k). Raises as `predictions` does."""
+        return [self._statistics_of(fold) for fold in range(self.num_folds)]
 
-    def _tallies_of(self, fold: int) -> np.ndarray:
+    def _statistics_of(self, fold: int) -> np.ndarray:
         seeds = [[one for one in records if one["fold"] == fold] for records in self.predictions]
         kept = [number for number, one in enumerate(seeds[0]) if one["tally"] is not None]
         groups = [seeds[0][number]["group"] for number in kept]
         try:
             rows = np.array([[records[number]["tally"] for number in kept] for records in seeds], float)
         except (TypeError, ValueError, IndexError):
-            raise InputError(f"{self.place}: tallies of its seeds do not match; run it with --overwrite.") from None
+            raise InputError(f"{self.place}: `tally` differs between its seeds; run it with --overwrite.") from None
         return grouped(rows, groups) if kept else rows
 
 
 @dataclass
 class Loaded:
-    """Everything that was given: runs, and by folder what masked_words.json and pretraining_text.json hold."""
+    """The runs, and the contents of masked_words.json and pretraining_text.json by folder."""
 
     runs: list[Run] = field(default_factory=list)
     masked_words: dict[str, dict] = field(default_factory=dict)
@@ -121,24 +124,23 @@ class Loaded:
 
 
 def folders_of(given: Path) -> list[Path]:
-    """The folder itself; one that holds runs, as downstream.evaluate's output and its folder of a task, stands for
-    them."""
+    """The folder itself, or the runs in it: the output of downstream.evaluate, or its folder of a task."""
     runs = sorted(file.parent for depth in ("*", "*/*") for file in given.glob(f"{depth}/metrics.json"))
     runs = [run for run in runs if not run.name.startswith("seed-")]
     return [given] * (not runs or any((given / name).is_file() for name in READ)) + runs
 
 
 def load_all(folders: list[Path]) -> Loaded:
-    """Raises InputError for a folder without anything of ours, for what is damaged, and for one given twice."""
+    """Read all folders. Raises InputError for a folder of another kind, a damaged file, and a folder given twice."""
     loaded, seen = Loaded(), set()
     for folder in folders:
         if folder.resolve() in seen:
-            raise InputError(f"{folder}: is given twice; give it once.")
+            raise InputError(f"{folder}: given twice; give it once.")
         seen.add(folder.resolve())
         there = [name for name in READ if (folder / name).is_file()]
         if not there:
             raise InputError(
-                f"{folder}: has none of {', '.join(READ)}; give output folders of downstream.finetune or of "
+                f"{folder}: has none of {', '.join(READ)}; give output folders of downstream.finetune or "
                 "downstream.evaluate."
             )
         for name in there:
@@ -148,8 +150,8 @@ def load_all(folders: list[Path]) -> Loaded:
 
 
 def load(folder: Path) -> Run:
-    """One run. Raises InputError where metrics.json is missing or not one of ours, or has a test score of settings that
-    were not chosen on dev."""
+    """One run. Raises InputError if metrics.json is missing or of another program, or if its test score has settings
+    that were not selected on dev."""
     file = folder / "metrics.json"
     metrics = read_json(file)
     try:
@@ -162,28 +164,28 @@ def load(folder: Path) -> Run:
 
 
 def _check(run: Run) -> None:
-    """Read what every table needs, so that a file that lacks it is refused before anything is computed."""
+    """Read the keys that every table needs, so that an incomplete file is refused before any computation."""
     for key in ("kind", "recipe", "data_sha256", "num_parameters", "seconds_per_seed"):
         _ = run.metrics[key]
-    _ = run.chief_name, run.metrics["chief"]["tally"], run.is_baseline, FAMILIES[run.metrics["kind"]]
-    if not run.num_folds or len(run.chief["values"]) != len(run.metrics["seeds"]) or run.chief["mean"] is None:
-        raise ValueError("its chief figure has no value for each seed")
+    _ = run.metric_name, run.metrics["chief"]["tally"], run.is_baseline, FAMILIES[run.metrics["kind"]]
+    if not run.num_folds or len(run.score["values"]) != len(run.metrics["seeds"]) or run.score["mean"] is None:
+        raise ValueError("its main metric lacks a value for a seed")
 
 
-def at(figures: dict, path: list[str] | tuple[str, ...]) -> dict:
-    """What stands under these keys, one below the other."""
+def at(scores: dict, path: list[str] | tuple[str, ...]) -> dict:
+    """The value under these nested keys."""
     for key in path:
-        figures = figures[key]
-    return figures
+        scores = scores[key]
+    return scores
 
 
 def is_cosine(metrics: dict) -> bool:
-    """Whether an encoder is in it that nothing was trained of: a protocol that trains has no pooling."""
+    """Whether only the cosines of an encoder answer; a protocol that trains has no pooling."""
     return "pooling" in metrics["protocol"]
 
 
 def model_name(metrics: dict) -> str:
-    """The folder's, what was not taken of it, and whether its cosines answer."""
+    """The name of the model's folder, and how it was used."""
     model, how = metrics["model"], ", cosine" * is_cosine(metrics)
     return model["folder"] + ", random weights" * model["random_init"] + ", frozen" * model["frozen"] + how
 
@@ -201,7 +203,7 @@ def _load_masked_words(folder: Path, loaded: Loaded) -> None:
                 _ = row["words"], *(row[f"top_{limit}"]["share"] + row[f"top_{limit}"]["high"] for limit in (1, 3, 5))
         _ = content["measure"], content["seed"], content["candidates"]["number"]
     except (TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{file}: not written by downstream.masked_words ({error!r}); make it anew.") from None
+        raise InputError(f"{file}: not written by downstream.masked_words ({error!r}); make it again.") from None
     loaded.masked_words[str(folder)] = content
 
 
@@ -212,7 +214,7 @@ def _load_pretraining(folder: Path, loaded: Loaded) -> None:
         _ = [one["sentences"] + one["found"] + len(one["items_touched"]) for one in content["tasks"].values()]
         _ = [content["test_sha256"][task] for task in content["tasks"]], *content["files"]
     except (TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{file}: not written by downstream.evaluate ({error!r}); make it anew.") from None
+        raise InputError(f"{file}: not written by downstream.evaluate ({error!r}); make it again.") from None
     loaded.pretraining[str(folder)] = content
 
 
@@ -224,7 +226,7 @@ READ = {
 
 
 def _tell_apart(runs: list[Run]) -> None:
-    """Models of one name but with other weights get the beginning of their SHA-256 behind the name."""
+    """Add the beginning of their SHA-256 to the names of models with the same name and different weights."""
     weights: dict[str, set[str]] = {}
     for run in runs:
         weights.setdefault(run.name, set()).add(run.metrics["model"].get("sha256", ""))
@@ -234,7 +236,7 @@ def _tell_apart(runs: list[Run]) -> None:
 
 
 def _records(folder: Path, split: str, keys: tuple[str, ...]) -> list[dict]:
-    """The lines of a split. Raises InputError for a line that is not whole, or lacks a key."""
+    """The lines of a split. Raises InputError for a damaged line, or one that lacks a key."""
     file, records = folder / "predictions.jsonl", []
     for number, line in enumerate(read_text(file).removesuffix("\n").split("\n"), 1):
         try:
@@ -243,7 +245,7 @@ def _records(folder: Path, split: str, keys: tuple[str, ...]) -> list[dict]:
                 records.append(record)
                 _ = [record[key] for key in keys]
         except (ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{file}, line {number}: is no prediction ({error!r}); run with --overwrite.") from None
+            raise InputError(f"{file}, line {number}: not a prediction ({error!r}); run with --overwrite.") from None
     if not records:
-        raise InputError(f"{file}: holds no prediction of {split}; run downstream.finetune with --overwrite.")
+        raise InputError(f"{file}: has no prediction of {split}; run downstream.finetune with --overwrite.")
     return records

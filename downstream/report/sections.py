@@ -1,101 +1,71 @@
-"""What stands in a report, and in which order."""
+"""The sections of a report, in their order."""
 
-from alibert_common.report.document import Section, Text
-from downstream.report import (
-    averages,
-    confusion,
-    contamination,
-    data_sets,
-    errors,
-    masked,
-    published,
-    scores,
-    significance,
-)
+from collections.abc import Sequence
+
+from alibert_common.report.document import Block, Section
+from downstream.report import averages, confusion, contamination, data_sets, errors, published, scores, significance
 from downstream.report.groups import Group, group
-from downstream.report.picture import draw
 from downstream.report.read_runs import Loaded
-from downstream.report.significance import judge
 
 TITLE = "Scores of models on tasks"
 READING = (
-    "A score is the mean over the seeds of a run ± their standard deviation (n - 1): how it varies with chance in "
-    "training. An interval in brackets says how the score of these trained models would vary over other documents of "
-    "the kind (percentile bootstrap, documents drawn with replacement, all seeds of a document together; in place of "
-    "documents sentences, questions or pairs, where the table says so). P is "
-    "precision, R recall; the chief figure of a task is the one that epochs and seeds are chosen by, on dev. The best "
-    "mean of a row is in bold type, whether or not the difference could be chance; the tables of differences say that. "
-    "Folds of a cross-validation are averaged for each seed, and documents drawn within each fold."
-)
-MARKS = "Gold entities are marked [words|TYPE], predicted ones {words|TYPE}. "
-ERRORS = (
-    "Examples are chosen by rule: what most seeds get wrong, or what is farthest off, in the order of the file, one of "
-    "each document."
+    "A score is the mean over the seeds of a run ± their standard deviation (n - 1). The deviation shows how much the "
+    "score changes from one training to the next.",
+    "A 95% interval in brackets shows how much the score of these trained models would change on other test documents. "
+    "It is a percentile bootstrap: documents are drawn with replacement, together with the answers of all seeds. "
+    "Some tasks have no documents; their tables name sentences, questions or pairs instead.",
+    "P is precision and R is recall. The main metric of a task is the one that selects epochs and settings on dev.",
+    "Models are sorted by score, best first. In a table of several tasks, they are sorted by their mean distance from "
+    "the best score of each task.",
+    "The best mean of a row is in bold. This does not show that the difference is significant; the tables of "
+    "differences show it.",
+    "In a cross-validation, the folds of each seed are averaged, and documents are drawn within each fold.",
 )
 
 
 def report(loaded: Loaded) -> tuple[Section, Section]:
     """The whole report, and its scores alone, which are short enough for a terminal.
 
-    Predictions are read for one group at a time. Raises InputError for files that are damaged.
+    Reads the predictions of one group at a time. Raises InputError for damaged files.
     """
     groups = group(loaded.runs)
-    judgements, tasks, short = [], [], []
+    assessed, tasks, short = [], [], []
     for one in groups:
-        judgement = judge(one)
-        scored = [*_apart(one), *significance.models(one, judgement), *scores.by_label(one)]
-        judgements.append((one, judgement))
-        tasks.append(Section(one.title, [*scored, *_task(one, judgement)]))
+        found = significance.significance_of(one)
+        scored = [*_apart(one), *scores.by_model(one, found), *scores.by_label(one)]
+        assessed.append((one, found))
+        tasks.append(Section(one.title, [*scored, *_task(one, found)]))
         short.append(Section(one.title, scored))
         for run in one.runs:
             run.forget_predictions()
-    summary = _summary(groups)
-    whole = Section(TITLE)
+    summary, masked = averages.summary(groups), published.masked_words(loaded.masked_words)
+    sections: list[Section] = []
     if groups:
-        pictures = [draw(judgements)]
-        whole.blocks += [Section("How to read this", [Text(READING)]), Section("Summary", [*pictures, *summary])]
-        whole.blocks += [Section("Tasks", tasks), Section("Data sets", _data(groups))]
-    whole.blocks += [Section("Masked words", blocks)] if (blocks := masked.tables(loaded.masked_words)) else []
-    leaked = [Section("In train and dev", contamination.in_training(groups))]
-    leaked += [Section("In pretraining text", contamination.in_pretraining(loaded.pretraining, groups))]
-    whole.blocks += [Section("Leakage", leaked)] if groups or loaded.pretraining else []
-    return whole, Section(TITLE, [*summary, *short, *masked.tables(loaded.masked_words)])
+        data = [Section(one.title, data_sets.labels(one)) for one in groups]
+        sections += [
+            Section("How to read this", READING),
+            Section("Summary", [scores.picture(assessed), *summary]),
+            Section("Tasks", tasks),
+            Section("Data sets", [data_sets.overview(groups), *data]),
+        ]
+    sections += [Section("Masked words", masked)] if masked else []
+    seen = [Section("In train and dev", contamination.in_training(groups))]
+    seen += [Section("In pretraining text", contamination.in_pretraining(loaded.pretraining, groups))]
+    sections += [Section("Contamination", seen)] if groups or loaded.pretraining else []
+    return Section(TITLE, sections), Section(TITLE, [*summary, *short, *masked])
 
 
-def _summary(groups: list[Group]) -> list:
-    """For each way of training, all tasks and then the averages."""
-    blocks = []
-    for setting in averages.settings(groups):
-        blocks.append(averages.all_tasks(setting))
-        for benchmark in averages.benchmarks():
-            blocks += averages.average(setting, benchmark)
-    return blocks
+def _apart(one: Group) -> list[Block]:
+    """The reason for several tables of a task."""
+    return [f"Not comparable with the first table of this task. {one.differs}."] if one.differs else []
 
 
-def _apart(one: Group) -> list[Text]:
-    """Why there are several tables of a task."""
-    return [Text(f"Does not compare with the first table of the task; {one.differs}.")] if one.differs else []
-
-
-def _task(one: Group, judgement: significance.Judged) -> list:
-    """What follows the scores."""
-    blocks: list = [Text(f"Measured as: {told}.")] if (told := scores.conditions(one.first)) else []
-    blocks += published.beside_ours(one)
-    for title, below in (
-        ("Differences", significance.pairs(one, judgement)),
-        ("Confusions", confusion.matrices(one)),
-        ("Errors", _errors(one)),
-    ):
-        blocks += [Section(title, below)] if below else []
-    return blocks
-
-
-def _errors(one: Group) -> list:
-    wrong = {run.name: errors.amounts(run) for run in one.runs}
-    tables = [table for run in one.runs for table in errors.examples(one, run, wrong[run.name])]
-    tables += errors.side_by_side(one, wrong)
-    return [Text(MARKS * (one.first.metrics["kind"] == "ner") + ERRORS), *tables] if tables else []
-
-
-def _data(groups: list[Group]) -> list:
-    return [data_sets.overview(groups), *(Section(one.title, data_sets.labels(one)) for one in groups)]
+def _task(one: Group, found: significance.Significance) -> list[Block]:
+    """The blocks after the scores."""
+    blocks = [*scores.conditions(one.first), *published.beside_ours(one)]
+    below: dict[str, Sequence[Block]] = {
+        "Differences": significance.pairs(one, found),
+        "Confusions": confusion.matrices(one),
+        "Errors": errors.tables(one),
+    }
+    return [*blocks, *(Section(title, content) for title, content in below.items() if content)]

@@ -8,13 +8,13 @@ from alibert_common.files import written_whole
 from alibert_common.input_log import InputLog
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, digest_of, identity, stage_version
+from alibert_common.report import html, markdown
 from preprocess.documents.document import Size
 from preprocess.documents.stage_report import Report, total
 from preprocess.mixing.mix_file import split_name
 from preprocess.pipeline.config import CorpusFile
 from preprocess.pipeline.steps import Step
 from preprocess.pipeline.tables import page, table_1
-from preprocess.tokenizer_study.markdown import plain
 
 NAME = "report"
 VERSION = 2  # of its output: see alibert_common.provenance.Stage
@@ -22,23 +22,27 @@ STAGE = Stage("corpus", VERSION)
 
 
 def write_report(file: CorpusFile, output: Path, steps: list[Step]) -> str:
-    """Write report/corpus.md and corpus.json under `output`, if they are not of these outputs; Table 1 for a terminal.
+    """Write corpus.json, corpus.md and corpus.html to `output`/report and return Table 1 for a terminal.
 
-    Reads every file of the data-bin once, for its hash.
+    An up-to-date report is left as it is. Reads every file of the data-bin once, for its hash.
     """
     key = {"settings": file.content, "inputs": identity(step.output for step in steps)}
     with resumable_directory(output / NAME, STAGE, key) as work:
         if work is not None:
             found = gather(file, steps)
-            with written_whole(work.directory / "corpus.json") as handle:
-                handle.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
-            with written_whole(work.directory / "corpus.md") as handle:
-                handle.write(page(found))
-    return plain(table_1(json.loads((output / NAME / "corpus.json").read_text(encoding="utf-8"))))
+            texts = {
+                "corpus.json": json.dumps(found, ensure_ascii=False, indent=2) + "\n",
+                "corpus.md": markdown.render(page(found)),
+                "corpus.html": html.render(page(found)),
+            }
+            for name, text in texts.items():
+                with written_whole(work.directory / name) as handle:
+                    handle.write(text)
+    return markdown.plain(table_1(json.loads((output / NAME / "corpus.json").read_text(encoding="utf-8"))))
 
 
 def gather(file: CorpusFile, steps: list[Step]) -> dict:
-    """Everything that the report says, out of the manifests of the stages."""
+    """The content of corpus.json, from the manifests of the stages."""
     manifests = {(step.stage, step.source): _manifest(step.output) for step in steps}
     unique, mixed = manifests["deduplicate", ""], manifests["mix", ""]["corpora"]
     kept = Report.from_json(unique).kept
@@ -81,7 +85,7 @@ def _manifest(output: Path) -> dict:
 
 
 def _rules(stage: str, source: str, manifest: dict) -> list[dict]:
-    """What the rules did, those that did nothing left out."""
+    """What the rules did; a rule without effect is left out."""
     return [
         {"stage": stage, "source": source, "rule": rule, "count": count}
         for rule, count in (manifest["noted"] | manifest["dropped"]).items()

@@ -1,11 +1,10 @@
-"""The report on a corpus as tables."""
+"""The report on a corpus, made of what corpus.json holds."""
 
 import hashlib
 
+from alibert_common.report.document import Block, Code, Section, Table
 from preprocess.documents.document import Size
-from preprocess.tokenizer_study.markdown import markdown
-from preprocess.tokenizer_study.report import Section
-from preprocess.tokenizer_study.tables import Column, Table, share
+from preprocess.tokenizer_study.tables import share
 
 MEGABYTE = 1_000_000
 STAGES = {
@@ -17,30 +16,30 @@ STAGES = {
 }
 
 
-def page(found: dict) -> str:
-    """corpus.md, of what corpus.json holds."""
-    sections = [
-        Section("Corpus", [], [table_1(found)], []),
-        Section("Kept and dropped", [], [_kept(found), _rules(found)], []),
-        Section("In tokens", [], [_splits(found)], []),
-        _made(found),
-    ]
-    return markdown("The corpus", sections) + "\n".join(["```", *found["commands"], "```", ""])
+def page(found: dict) -> Section:
+    """The whole report."""
+    sections: dict[str, list[Block]] = {
+        "Corpus": [table_1(found)],
+        "Kept and dropped": [_kept(found), _rules(found)],
+        "In tokens": [_splits(found)],
+        "How it was made": _made(found),
+    }
+    return Section("The corpus", [Section(title, blocks) for title, blocks in sections.items()])
 
 
 def table_1(found: dict) -> Table:
-    """As Table 1 of AliBERT: what the model is trained on and validated with, by source."""
-    columns = [
-        Column("source"),
-        Column("type"),
-        Column("licence"),
-        Column("documents", "what the model is trained on, and what is set apart for validation"),
-        Column("words", "what white space separates"),
-        Column("MB", "millions of bytes of UTF-8 text"),
-        Column("share", "of the bytes"),
-        Column("weight", "how often training uses each document in an epoch"),
-        Column("share of training", "of the bytes that training reads in an epoch"),
-    ]
+    """AliBERT's Table 1: training and validation text by source."""
+    legend = {
+        "source": "",
+        "type": "",
+        "licence": "",
+        "documents": "for training and for validation",
+        "words": "separated by white space",
+        "MB": "millions of bytes of UTF-8 text",
+        "share": "of the bytes",
+        "weight": "uses of each document in a training epoch",
+        "share of training": "of the bytes that training reads in an epoch",
+    }
     sizes = {name: Size(**one["train"]) + Size(**one["valid"]) for name, one in found["sources"].items()}
     used = {name: one["train"]["bytes"] * one["weight"] for name, one in found["sources"].items()}
     whole = sum(sizes.values(), Size())
@@ -49,18 +48,11 @@ def table_1(found: dict) -> Table:
         + [f"{one['weight']:.4g}", _part(used[name], sum(used.values()))]
         for name, one in found["sources"].items()
     ]
-    return Table("Table 1", columns, [*rows, ["all", "", "", *_size(whole), share(1.0), "", share(1.0)]])
+    rows.append(["all", "", "", *_size(whole), share(1.0), "", share(1.0)])
+    return Table("Table 1", list(legend), rows, legend)
 
 
 def _kept(found: dict) -> Table:
-    columns = [
-        Column("source"),
-        Column("after"),
-        Column("documents"),
-        Column("words"),
-        Column("MB"),
-        Column("kept", "of the bytes that were read"),
-    ]
     sizes = {name: {stage: Size(**one[stage]) for stage in STAGES} for name, one in found["sources"].items()}
     sizes["all"] = {stage: sum((own[stage] for own in sizes.values()), Size()) for stage in STAGES}
     rows = [
@@ -68,51 +60,42 @@ def _kept(found: dict) -> Table:
         for name, own in sizes.items()
         for stage, title in STAGES.items()
     ]
-    return Table("By stage", columns, rows)
+    head = ["source", "after", "documents", "words", "MB", "kept"]
+    return Table("By stage", head, rows, {"kept": "share of the bytes that were read"})
 
 
 def _rules(found: dict) -> Table:
-    columns = [Column("stage"), Column("source"), Column("dropped, changed or noted"), Column("times")]
     rows = [[one["stage"], one["source"] or "all", one["rule"], f"{one['count']:,}"] for one in found["rules"]]
-    return Table("By rule", columns, rows)
+    return Table("By rule", ["stage", "source", "dropped, changed or noted", "times"], rows)
 
 
 def _splits(found: dict) -> Table:
-    columns = [
-        Column("split", "as in the data-bin"),
-        Column("source"),
-        Column("documents"),
-        Column("lines"),
-        Column("tokens", "pieces of the tokenizer, the ends of lines not among them"),
-        Column("unknown"),
-    ]
     counts = ("documents", "lines", "tokens", "unknowns")
     rows = [
         [name, split["source"] or "all", *(f"{split[count]:,}" for count in counts)]
         for name, split in found["splits"].items()
     ]
-    return Table("The data-bin", columns, rows)
+    legend = {"split": "its name in the data-bin", "tokens": "subwords, without the ends of lines"}
+    return Table("The data-bin", ["split", "source", "documents", "lines", "tokens", "unknown"], rows, legend)
 
 
-def _made(found: dict) -> Section:
+def _made(found: dict) -> list[Block]:
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     inputs = [
-        [name, f"{len(files):,}", f"{sum(file['bytes'] for file in files):,}", _hash_of(files)]
-        for name, files in ((name, one["inputs"]) for name, one in found["sources"].items())
+        [name, f"{len(one['inputs']):,}", f"{sum(file['bytes'] for file in one['inputs']):,}", _hash_of(one["inputs"])]
+        for name, one in found["sources"].items()
     ]
     outputs = [[file["path"], f"{file['bytes']:,}", file["sha256"]] for file in found["outputs"]]
-    sha = Column("SHA-256", "of several files: of the list of theirs, which is in corpus.json")
-    sentences = [
+    legend = {"SHA-256": "that of the list of the files' SHA-256, which is in corpus.json"}
+    return [
         f"{versions}.",
         f"SHA-256 of the settings: {found['settings_sha256']}.",
         f"Versions of the stages: {', '.join(f'{stage} {one}' for stage, one in found['stage_versions'].items())}.",
-        "The commands are at the end.",
+        Table("Inputs", ["source", "files", "bytes", "SHA-256"], inputs, legend),
+        Table("Outputs", ["file", "bytes", "SHA-256"], outputs),
+        "The commands:",
+        Code(found["commands"]),
     ]
-    tables = [
-        Table("Inputs", [Column("source"), Column("files"), Column("bytes"), sha], inputs),
-        Table("Outputs", [Column("file"), Column("bytes"), Column("SHA-256")], outputs),
-    ]
-    return Section("How it was made", sentences, tables, [])
 
 
 def _hash_of(files: list[dict]) -> str:

@@ -18,7 +18,9 @@ def seen_in_training(text: Path, trained_on: Sequence[Path]) -> dict:
     Of a directory of preprocess.mix the training part is read; some 100 bytes a line of `text` are in memory. Raises
     InputError for documents that cannot be read.
     """
-    documents, lines, log = Counter(), Counter(), InputLog()
+    documents: Counter[bytes] = Counter()
+    lines: Counter[bytes] = Counter()
+    log = InputLog()
     for document in read_documents([text]):
         documents[text_key(document.text)] += 1
         lines.update(map(text_key, document.lines))

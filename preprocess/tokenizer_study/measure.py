@@ -126,7 +126,7 @@ def measure(candidates: list[Candidate], path: Path) -> tuple[Text, list[Meter]]
 
 def figures(meter: Meter, text: Text) -> dict:
     """The counts and their shares, for study.json."""
-    counts = Counts(*map(int, sum(meter.by_source.values())))
+    counts = Counts(*map(int, np.sum(list(meter.by_source.values()), axis=0)))
     pieces = text_pieces(meter.candidate.tokenizer)
     spelled = spelled_texts(pieces.values(), meter.candidate.convention)
     return {

@@ -1,34 +1,12 @@
-"""The tables of a study, made of study.json: their rows as text, and for each column what it means."""
+"""The tables of a study, made of what study.json holds."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
 
+from alibert_common.report.document import Pieces, Table
 from preprocess.tokenizer_study.measure import ROOM
 
-
-class Column(NamedTuple):
-    """A column; `meaning` is a sentence for the legend, or nothing where the header says it."""
-
-    header: str
-    meaning: str = ""
-
-
-class Cut(NamedTuple):
-    """A cell that shows a text in pieces: each its text, and whether it is unknown."""
-
-    pieces: list[tuple[str, bool]]
-
-
-class Table(NamedTuple):
-    """Rows of cells, one a column; the first cell names the row. `language` is that of the title."""
-
-    title: str
-    columns: list[Column]
-    rows: list[list[str | Cut]]
-    language: str = "en"
-
-
-NAME = Column("tokenizer")
-SIGNS = "▁ starts a word, whatever sign the tokenizer itself has; (?) is behind what it does not know"
+NAME = "tokenizer"
+SIGNS = "▁ marks the start of a word, whatever sign the tokenizer uses; (?) follows a piece that it does not know"
 
 
 def share(value: float, digits: int = 1) -> str:
@@ -36,24 +14,21 @@ def share(value: float, digits: int = 1) -> str:
     return f"{100 * value:.{digits}f} %"
 
 
-def text_table(study: dict) -> Table:
-    """What becomes of the text: the main table, which is printed too."""
-    columns = [
-        NAME,
-        Column(
-            "held out",
-            "whether the tokenizer was not trained on this text: yes or NO by the words of the documents of "
-            "--trained-on, if all that it was trained on is there; else only by files",
-        ),
-        Column("tokens"),
-        Column("fertility", "tokens for each word between white space (fewer is shorter input)"),
-        Column("chars/token", "characters of the raw text, spaces included, for each token"),
-        Column("whole words", "share of the words of two letters or more with all their letters in one token"),
-        Column("unknown", "share of the tokens that stand for what the tokenizer has no piece for"),
-        Column("unknown chars", "share of the characters that are lost so"),
-        Column("lone ▁", "share of the tokens that are the sign of a word's start and nothing else"),
-        Column("over 512", f"share of the documents of more than {ROOM} tokens, which 512 positions do not hold"),
-    ]
+def text(study: dict) -> Table:
+    """The tokens of the text: the main table, which the command prints too."""
+    legend = {
+        NAME: "",
+        "held out": "yes: this text is not in the tokenizer's training text; NO: it is. The documents are compared "
+        "with those of --trained-on; otherwise only the files are compared",
+        "tokens": "",
+        "fertility": "tokens per word between white space; lower means shorter input",
+        "chars/token": "characters of the raw text, spaces included, per token",
+        "whole words": "share of the words of two or more letters that are inside one token",
+        "unknown": "share of the tokens that are the unknown token",
+        "unknown chars": "share of the characters that the unknown token replaces",
+        "lone ▁": "share of the tokens that are only the sign of a word's start",
+        "over 512": f"share of the documents of more than {ROOM} tokens, too long for a model of 512 positions",
+    }
     rows = [
         [
             name,
@@ -69,7 +44,7 @@ def text_table(study: dict) -> Table:
         ]
         for name, one in study["tokenizers"].items()
     ]
-    return Table("The text in tokens", columns, rows)
+    return Table("The text in tokens", list(legend), rows, legend)
 
 
 def _held_out(tokenizer: dict, seen: dict | None) -> str:
@@ -82,30 +57,28 @@ def _held_out(tokenizer: dict, seen: dict | None) -> str:
     return "other files"
 
 
-def source_table(study: dict) -> Table:
-    """Fertility for each source of the documents."""
+def sources(study: dict) -> Table:
+    """Fertility by source of the documents."""
     names = study["tokenizers"]
-    columns = [Column("source", "what the documents say that they come from"), Column("words")]
-    columns += [Column(name) for name in names]
     rows = [
         [source, f"{words:,}", *(f"{one['tokens_per_word_of_sources'][source]:.3f}" for one in names.values())]
         for source, words in study["text"]["words_of_sources"].items()
     ]
-    return Table("Fertility by source", columns, rows)
+    return Table("Fertility by source", ["source", "words", *names], rows, {"source": "the source of the documents"})
 
 
-def vocabulary_table(study: dict) -> Table:
-    """What the vocabularies hold."""
-    columns = [
-        NAME,
-        Column("model"),
-        Column("vocabulary", "all ids: rows of a model's embedding"),
-        Column("pieces", "of them, what is no special token and no id kept free"),
-        Column("used", "share of the pieces that this text uses"),
-        Column("twice by boundary", "pieces that are there inside a word and at its start: AliBERT's (MOT, ▁MOT)"),
-        Column("twice by case", "pieces more than there would be if capitals were small letters"),
-        Column("twice by accents", "pieces more than there would be without accents, which are words in French"),
-    ]
+def vocabularies(study: dict) -> Table:
+    """The content of the vocabularies."""
+    legend = {
+        NAME: "",
+        "model": "",
+        "vocabulary": "all ids, the rows of a model's embedding",
+        "pieces": "the ids without special tokens and reserved ids",
+        "used": "share of the pieces that this text uses",
+        "twice by boundary": "extra pieces that differ only by the start of a word: AliBERT's (MOT, ▁MOT)",
+        "twice by case": "extra pieces that differ only by case",
+        "twice by accents": "extra pieces that differ only by accents; in French these can be other words",
+    }
     rows = [
         [
             name,
@@ -117,69 +90,67 @@ def vocabulary_table(study: dict) -> Table:
         ]
         for name, one in study["tokenizers"].items()
     ]
-    return Table("Vocabularies (twice: of pieces of two characters or more)", columns, rows)
+    return Table("Vocabularies (twice: pieces of two or more characters)", list(legend), rows, legend)
 
 
-def overlap_table(study: dict) -> Table:
-    """How much two vocabularies share."""
-    meaning = "pieces that both have, and in brackets their share of what either has (Jaccard), signs of words left out"
+def overlap(study: dict) -> Table:
+    """Pieces that two vocabularies have in common."""
+    meaning = "pieces that both have; in brackets their share of all pieces of the two (Jaccard), without ▁"
     names = list(study["tokenizers"])
     rows = [
         [name, *(f"{one['common']:,} ({one['jaccard']:.2f})" for one in row)]
         for name, row in zip(names, study["overlap"], strict=True)
     ]
-    return Table("Pieces in common", [Column("tokenizer", meaning), *map(Column, names)], rows)
+    return Table("Pieces in common", [NAME, *names], rows, {NAME: meaning})
 
 
-def speed_table(study: dict) -> Table:
-    """How fast each is, and how much faster than the first."""
-    columns = [
-        NAME,
-        Column("tokens/s"),
-        Column("MB/s", "megabytes of raw text a second"),
-        Column("ratio", "of MB/s to the first tokenizer's; unlike the others it says something on other machines"),
-    ]
+def speed(study: dict) -> Table:
+    """Tokens and megabytes per second, and the ratio to the first tokenizer."""
+    legend = {
+        NAME: "",
+        "tokens/s": "",
+        "MB/s": "megabytes of raw text per second",
+        "ratio": "MB/s divided by that of the first tokenizer; it depends less on the machine",
+    }
     rows = [
-        [
-            name,
-            f"{one['tokens_per_second']:,.0f}",
-            f"{one['megabytes_per_second']:.2f}",
-            f"{one['speed_ratio']:.2f}",
-        ]
+        [name, f"{one['tokens_per_second']:,.0f}", f"{one['megabytes_per_second']:.2f}", f"{one['speed_ratio']:.2f}"]
         for name, one in study["tokenizers"].items()
     ]
-    return Table("Speed on one thread", columns, rows)
+    return Table("Speed on one thread", list(legend), rows, legend)
 
 
-def category_table(study: dict) -> Table:
+def categories(study: dict) -> Table:
     """Terms by category."""
-    meaning = "mean pieces a term, and in brackets the share of the terms of which no word is cut"
-    columns = [Column("category", meaning), Column("terms"), *map(Column, study["tokenizers"])]
+    meaning = "mean pieces per term; in brackets the share of the terms without a split word"
     rows = [
         [category, f"{one['terms']:,}", *(f"{mean:.2f} ({share(whole, 0)})" for mean, whole in one["means"])]
         for category, one in study["categories"].items()
     ]
-    return Table("Terms by category", columns, rows)
+    return Table("Terms by category", ["category", "terms", *study["tokenizers"]], rows, {"category": meaning})
 
 
-def term_table(study: dict) -> Table:
-    """ouBioBERT's Table 1: what the most tokenizers have comes first."""
-    columns = [Column("term", f"✓: no word of it is cut; else its pieces ({SIGNS})"), Column("category")]
-    columns += map(Column, study["tokenizers"])
-    cut = sorted(study["terms"], key=lambda term: -sum(one["whole"] for one in term["segmentations"]))
+def terms(study: dict) -> Table:
+    """ouBioBERT's Table 1; terms that most tokenizers do not split come first."""
+    ordered = sorted(study["terms"], key=lambda term: -sum(one["whole"] for one in term["segmentations"]))
     rows = [
-        [term["term"], term["category"], *("✓" if one["whole"] else _cut(one) for one in term["segmentations"])]
-        for term in cut
+        [term["term"], term["category"], *("✓" if one["whole"] else _pieces(one) for one in term["segmentations"])]
+        for term in ordered
     ]
-    return Table("Terms", columns, rows)
+    legend = {"term": f"✓: none of its words is split; otherwise its pieces. {SIGNS}"}
+    return Table("Terms", ["term", "category", *study["tokenizers"]], rows, legend)
 
 
-def sentence_table(study: dict, sentence: dict) -> Table:
-    """AliBERT's Figure 1: one sentence, a row for each tokenizer."""
-    cut = zip(study["tokenizers"], sentence["segmentations"], strict=True)
-    rows = [[name, str(len(one["pieces"])), _cut(one)] for name, one in cut]
-    return Table(sentence["sentence"], [NAME, Column("tokens"), Column("pieces", SIGNS)], rows, "fr")
+def sentence(study: dict, one: dict) -> Table:
+    """AliBERT's Figure 1: one sentence, a row per tokenizer."""
+    cut = zip(study["tokenizers"], one["segmentations"], strict=True)
+    rows = [[name, str(len(pieces["pieces"])), _pieces(pieces)] for name, pieces in cut]
+    return Table(one["sentence"], [NAME, "tokens", "pieces"], rows, language="fr")
 
 
-def _cut(one: dict) -> Cut:
-    return Cut([(piece, number in one["unknown"]) for number, piece in enumerate(one["pieces"])])
+def _pieces(one: dict) -> Pieces:
+    return Pieces([(piece, number in one["unknown"]) for number, piece in enumerate(one["pieces"])])
+
+
+def files(caption: str, entries: Iterable[dict]) -> Table:
+    """The paths and SHA-256 of files."""
+    return Table(caption, ["file", "SHA-256"], [[one["path"], one["sha256"]] for one in entries])

@@ -9,17 +9,11 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-
-from alibert_common.directories import Marker, directory_written_whole  # noqa: E402
-from preprocess.tokenizer_study.markdown import markdown  # noqa: E402
-from preprocess.tokenizer_study.page import page  # noqa: E402
-from preprocess.tokenizer_study.pictures import MARKS  # noqa: E402
-from preprocess.tokenizer_study.report import Picture, Section, sections  # noqa: E402
-from preprocess.tokenizer_study.tables import Column, Table  # noqa: E402
+from alibert_common.directories import Marker, directory_written_whole
+from alibert_common.report import html, markdown
+from alibert_common.report.document import Picture, Section, Table
+from alibert_common.report.plots import mark, plt, png
+from preprocess.tokenizer_study.report import report as report_of
 
 CORE = "pamj_cas_cliniques"
 TITLE = "Tokenizer study: all sizes"
@@ -82,52 +76,51 @@ def names_of(figures: Figures) -> list[str]:
 
 def table_of(measure: Measure, figures: Figures) -> Table:
     """A row a tokenizer, a column a study."""
-    columns = [Column("tokenizer", f"{measure.name}: {measure.meaning}")]
-    columns += [Column(f"{size:,} {drawn}") for size, drawn in figures]
     rows = [
         [name, *(measure.form.format(rows[name][measure.name]) if name in rows else "" for rows in figures.values())]
         for name in names_of(figures)
     ]
-    return Table(measure.name, columns, rows)
+    head = ["tokenizer", *(f"{size:,} {drawn}" for size, drawn in figures)]
+    return Table(measure.name, head, rows, {measure.name: measure.meaning})
 
 
-def draw(figures: Figures, file: Path) -> None:
+def draw(figures: Figures) -> bytes:
     """Measures against size: a mark a tokenizer, filled for plain, open for amplified."""
     figure, panels = plt.subplots(2, 2, figsize=(11, 8), layout="constrained")
     for axes, measure in zip(panels.flat, DRAWN, strict=True):
         for number, name in enumerate(names_of(figures)):
-            for drawn, line, face in zip(DRAWS, ("-", "--"), ("0.45", "white"), strict=True):
+            for drawn, line, face in zip(DRAWS, ("-", "--"), ("", "white"), strict=True):
                 points = {size: rows[name] for (size, some), rows in figures.items() if some == drawn and name in rows}
+                style = mark(number) | {"linestyle": line} | ({"markerfacecolor": face} if face else {})
                 axes.plot(
-                    points.keys(), [one[measure.name] for one in points.values()], line, marker=MARKS[number],
-                    color="black", markerfacecolor=face, linewidth=0.6,
+                    points.keys(), [one[measure.name] for one in points.values()], **style, color="black",
+                    linewidth=0.6,
                     label=name if drawn == DRAWS[0] and measure == DRAWN[0] else None,
                 )  # fmt: skip
         axes.set(xlabel="pieces", title=measure.name, xticks=sorted({size for size, _ in figures}))
         axes.grid(color="0.85")
     figure.legend(loc="outside right upper", title="filled: plain\nopen: amplified")
-    figure.savefig(file, dpi=120, metadata={"Software": None})
-    plt.close(figure)
+    return png(figure)
 
 
-def report(studies: dict[tuple[int, str], dict], figures: Figures) -> list[Section]:
-    """The page: figures of all, then what the largest study has of terms and sentences."""
-    seen = (
-        f"{', '.join(measure.name for measure in DRAWN)} against the number of pieces: the figures of the first tables."
-    )
+def report(studies: dict[tuple[int, str], dict], figures: Figures, picture: bytes) -> Section:
+    """The page: the measures of all, then terms and sentences of the largest study."""
+    seen = f"{', '.join(measure.name for measure in DRAWN)} by number of pieces. The values are in the first tables."
     drawn = (
         "plain: the lines that a tokenizer is trained on are drawn as they are; amplified: those of the clinical cases "
         "as often as all others together (ouBioBERT's amplified vocabulary)."
     )
     size, name = list(studies)[-1]
-    largest = {section.title: section for section in sections(studies[size, name])}
+    largest = {section.title: section.blocks for section in report_of(studies[size, name]).blocks}
+    sentences = [block for block in largest["Text"] if isinstance(block, str)]
+    tables = [table_of(measure, figures) for measure in MEASURES]
     found = [
-        Section("Text", [*largest["Text"].sentences, drawn], [], []),
-        Section("Figures", [], [table_of(measure, figures) for measure in MEASURES], [Picture("sizes.png", seen)]),
+        Section("Text", [*sentences, drawn]),
+        Section("Figures", [*tables, Picture(picture, seen, seen, "sizes.png")]),
     ]
-    for title in ("Medical terms", "Sentences in pieces"):
-        found.append(largest[title]._replace(title=f"{title}: {size:,} pieces, {name}", pictures=[]))
-    return found
+    found += [Section(f"{title}: {size:,} pieces, {name}", largest[title])
+              for title in ("Medical terms", "Sentences in pieces")]  # fmt: skip
+    return Section(TITLE, found)
 
 
 def main() -> None:
@@ -137,14 +130,15 @@ def main() -> None:
     options = parser.parse_args()
     studies = read(options.studies)
     figures: Figures = {key: figures_of(study) for key, study in studies.items()}
-    parts = report(studies, figures)
+    picture = draw(figures)
+    page = report(studies, figures, picture)
     with directory_written_whole(options.output, MARKER) as directory:
         named = {f"{drawn}-{size}": rows for (size, drawn), rows in figures.items()}
         content = json.dumps({"command": "tokenizer_study", "studies": named}, ensure_ascii=False, indent=2)
         (directory / "study.json").write_text(content + "\n", encoding="utf-8")
-        draw(figures, directory / "sizes.png")
-        (directory / "study.md").write_text(markdown(TITLE, parts), encoding="utf-8")
-        (directory / "study.html").write_text(page(TITLE, parts, directory), encoding="utf-8")
+        (directory / "sizes.png").write_bytes(picture)
+        (directory / "study.md").write_text(markdown.render(page), encoding="utf-8")
+        (directory / "study.html").write_text(html.render(page), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -42,10 +42,37 @@ ROOMS = {
         "pipeline",
         "*",  # the commands
     ),
+    "alibert_common/report": ("document", "markdown", "html", "plots", "*"),
+    "preprocess/tokenizer_study": (
+        "candidates",
+        "held_out",
+        "measure",
+        "samples",
+        "speed",
+        "tables",
+        "pictures",
+        "report",
+    ),
+    "downstream/report": (
+        "answers",
+        "read_runs",
+        "groups",
+        "published",
+        "significance",
+        "scores",
+        "confusion",
+        "errors",
+        "contamination",
+        "data_sets",
+        "averages",
+        "sections",
+        "command",
+        "*",  # what other packages import
+    ),
 }
 MOST_MODULES = 15  # of a folder
 MANY_MODULES = {"preprocess/readers", "downstream/data/readers"}  # a module a format
-TO_BE_DIVIDED = {"alibert_fairseq/hf", "downstream/report"}
+TO_BE_DIVIDED = {"alibert_fairseq/hf"}
 
 
 def imported(path: Path) -> set[str]:
@@ -78,12 +105,12 @@ def imports_inside(path: Path, package: str) -> list[list[str]]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        found += [name.split(".")[1:] for name in names if name.startswith(f"{package}.")]
+        found += [name.removeprefix(f"{package}.").split(".") for name in names if name.startswith(f"{package}.")]
     return found
 
 
-def imports_upwards(package: Path, rooms: tuple[str, ...]) -> list[str]:
-    """The imports that lead from a room to a higher one, as "module imports module"."""
+def imports_upwards(package: Path, rooms: tuple[str, ...], name: str = "") -> list[str]:
+    """The imports that lead from a room to a higher one, as "module imports module". name: the full one, with dots."""
     names = rooms if "*" in rooms else (*rooms, "*")
 
     def level(first: str) -> int:
@@ -92,7 +119,7 @@ def imports_upwards(package: Path, rooms: tuple[str, ...]) -> list[str]:
     upwards = []
     for path in sorted(package.rglob("*.py")):
         own = path.relative_to(package).with_suffix("").parts
-        for other in imports_inside(path, package.name):
+        for other in imports_inside(path, name or package.name):
             if level(other[0]) > level(own[0]):
                 upwards.append(f"{'.'.join(own)} imports {'.'.join(other)}")
     return upwards
@@ -102,7 +129,7 @@ def imports_upwards(package: Path, rooms: tuple[str, ...]) -> list[str]:
 def test_no_import_leads_to_a_higher_room(package, repository):
     rooms = {path.name for path in (repository / package).iterdir() if (path / "__init__.py").is_file()}
     assert rooms <= set(ROOMS[package])
-    assert imports_upwards(repository / package, ROOMS[package]) == []
+    assert imports_upwards(repository / package, ROOMS[package], package.replace("/", ".")) == []
 
 
 def test_an_import_upwards_is_found(tmp_path):

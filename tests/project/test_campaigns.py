@@ -158,7 +158,7 @@ def test_tokenizer_studies_of_all_sizes_come_on_one_page(campaign, tmp_path, mon
     script.main()
     lower, cased = study["tokenizers"].values()
     markdown = (tmp_path / "out" / "study.md").read_text(encoding="utf-8")
-    fertility = markdown.split("### fertility\n\n")[1].split("\n\n")[0].splitlines()
+    fertility = markdown.split("**fertility**\n\n")[1].split("\n\n")[0].splitlines()
     first, second = f"{lower['tokens_per_word']:.3f}", f"{cased['tokens_per_word']:.3f}"
     assert fertility[0] == "| tokenizer | 8,000 plain | 8,000 amplified | 16,000 plain |"
     assert fertility[2:] == [f"| lower | {first} | {first} | {first} |", f"| cased | {second} |  | {second} |"]

@@ -2,58 +2,33 @@
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from corpus_helpers import run, write_shards
+from html_helpers import Page
 from published_models import write_tokenizer
 from text_helpers import PAPER, SAMPLE, sample_lines, trained
 
 from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from alibert_common.input_log import InputLog
+from alibert_common.report import markdown
+from alibert_common.report.document import Table
 from preprocess import compare_tokenizers
 from preprocess.compare_tokenizers import study_of, write_study
 from preprocess.documents.document import Document, read_documents
 from preprocess.mix import mix
 from preprocess.mixing.weights import Weighing
 from preprocess.tokenizer.vocabulary import Subwords, build_tokenizer
+from preprocess.tokenizer_study import tables
 from preprocess.tokenizer_study.candidates import Candidate
 from preprocess.tokenizer_study.held_out import seen_in_training
-from preprocess.tokenizer_study.markdown import escaped, markdown
-from preprocess.tokenizer_study.page import page
-from preprocess.tokenizer_study.report import Section, sections, warnings
+from preprocess.tokenizer_study.report import report, warnings
 from preprocess.tokenizer_study.samples import Term
-from preprocess.tokenizer_study.tables import Column, Cut, Table, text_table
 from preprocess.train_tokenizer import train_tokenizer
 
 NASTY = "<script>alert('x')</script> & \"|`*"
-VOID = {"meta", "img"}
-
-
-class Page(HTMLParser):
-    """What a browser sees: tags in order, attributes of each, text; fails on a tag that is not closed."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.tags, self.text = [], [], ""
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
-
-    def all(self, tag):
-        return [attributes for name, attributes in self.tags if name == tag]
 
 
 def candidates(*names):
@@ -81,7 +56,7 @@ def written(tmp_path, **changed):
 
 def rows(text, title):
     """The cells of a Markdown table, its header left out."""
-    table = text.split(f"### {title}\n\n")[1].split("\n\n")[0]
+    table = text.split(f"**{title}**\n\n")[1].split("\n\n")[0]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines()[2:]]
 
 
@@ -118,38 +93,29 @@ def test_the_page_needs_nothing_else_and_escapes_all_text(tmp_path):
     pictures = read.all("img")
     assert len(pictures) == 3 and all(one["src"].startswith("data:image/png;base64,iVBOR") for one in pictures)
     assert all(NASTY in one["alt"] for one in pictures)
-    tables = 7  # text, vocabularies, overlap, speed, categories, terms, a sentence; there is one source
+    tables = 9  # text, vocabularies, overlap, speed, categories, terms, a sentence, two of files; there is one source
     assert len(read.all("table")) == len(read.all("caption")) == len(read.all("thead")) == tables
     assert {one["scope"] for one in read.all("th")} == {"row", "col"}
-    assert [tag for tag, _ in read.tags if tag in ("h1", "h2")] == ["h1"] + ["h2"] * len(sections(one))
-    assert read.all("html")[0]["lang"] == "en" and read.all("meta")[1]["name"] == "viewport"
-
-
-def test_a_piece_that_looks_like_a_tag_is_shown_as_it_is(tmp_path):
-    table = Table("t", [Column("a"), Column("b")], [["x", Cut([("<b>&lt;", True)])]])
-    read = Page(page("t", [Section("s", [], [table], [])], tmp_path))
-    assert "<b>&lt; (?)" in read.text and not read.all("b")
+    assert [tag for tag, _ in read.tags if tag in ("h1", "h2")] == ["h1"] + ["h2"] * len(report(one).blocks)
+    assert read.all("html")[0]["lang"] == "en" and read.all("meta")[2]["name"] == "viewport"
 
 
 def test_markdown_escapes_what_would_be_a_sign_of_its_own(tmp_path):
     _, text, _ = written(tmp_path, names=("a|b", "*b*"), terms=[Term("<le>", "x|y")])
     assert [row[0] for row in rows(text, "The text in tokens")] == [r"a\|b", r"\*b\*"]
-    assert rows(text, "Terms")[0][:3] == [r"\<le\>", r"x\|y", "`▁` `<`(?) `▁le` `▁` `>`(?)"]
-    table = Table("t", [Column("a"), Column("b")], [["x", Cut([("`", False), ("a``|", True), ("", True)])]])
-    assert rows(markdown("", [Section("", [], [table], [])]), "t") == [["x", r"`` ` `` ``` a``\| ```(?) (?)"]]
-    assert escaped("a_b [c] #1 & ~") == r"a\_b \[c\] \#1 \& \~"
+    assert rows(text, "Terms")[0][:3] == ["&lt;le&gt;", r"x\|y", "`▁` `<`(?) `▁le` `▁` `>`(?)"]
 
 
 def test_what_is_not_asked_for_is_left_out_and_sources_are_told_apart(tmp_path):
     one, text, _ = written(tmp_path, terms=[], sentences=[])
-    assert [section.title for section in sections(one)] == ["Text", "Vocabularies", "Speed", "How it was made"]
+    assert [section.title for section in report(one).blocks] == ["Text", "Vocabularies", "Speed", "How it was made"]
     assert "Fertility by source" not in text and sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "fertility.png", "overlap.png", "study.html", "study.json", "study.md",
     ]  # fmt: skip
     one["text"]["words_of_sources"] = {"s": 2, "t": 1}
     for number, figures in enumerate(one["tokenizers"].values()):
         figures["tokens_per_word_of_sources"] = {"s": 1.5 + number, "t": 2}
-    assert rows(markdown("", sections(one)), "Fertility by source") == [
+    assert rows(markdown.render(report(one)), "Fertility by source") == [
         ["s", "2", "1.500", "2.500"],
         ["t", "1", "2.000", "2.000"],
     ]
@@ -162,17 +128,19 @@ def test_the_report_holds_no_text_but_terms_and_sentences(tmp_path):
 
 
 def test_every_column_that_does_not_speak_for_itself_has_a_legend(tmp_path):
-    speaks = {"tokenizer", "tokens", "model", "words", "terms", "tokens/s", "category", "a", "b"}
-    for section in sections(study(tmp_path)):
-        for table in section.tables:
-            assert {column.header for column in table.columns if not column.meaning} <= speaks
-            assert all(len(row) == len(table.columns) for row in table.rows)
+    clear = {"tokenizer", "tokens", "model", "words", "terms", "tokens/s", "category", "a", "b", "file", "SHA-256"}
+    for section in report(study(tmp_path)).blocks:
+        for table in (block for block in section.blocks if isinstance(block, Table)):
+            explained = {header for header, meaning in table.legend.items() if meaning}
+            explained |= {"pieces"} if tables.SIGNS in str(section.blocks[0]) else set()
+            assert set(table.head) - explained <= clear
+            assert all(len(row) == len(table.head) for row in table.rows)
 
 
 def test_the_study_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     written(tmp_path)
     before = (tmp_path / "out" / "study.json").read_bytes()
-    monkeypatch.setattr(compare_tokenizers, "page", lambda *_: 1 / 0)
+    monkeypatch.setattr(compare_tokenizers, "report", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         written(tmp_path, terms=[])
     assert (tmp_path / "out" / "study.json").read_bytes() == before
@@ -237,7 +205,7 @@ def test_held_out_is_said_only_of_what_was_compared(tmp_path, trained_on_file, c
         made["text"]["seen_in_training"] = {"documents": documents_seen, "lines": 5, "paths": ["in"], "inputs": []}
     name = next(iter(made["tokenizers"]))
     made["tokenizers"][name] |= {"trained_on_text": trained_on_file, "trained_on_compared": compared}
-    assert text_table(made).rows[0][:2] == [name, told]
+    assert tables.text(made).rows[0][:2] == [name, told]
 
 
 def test_documents_and_lines_of_the_training_text_are_counted(tmp_path):
@@ -251,8 +219,9 @@ def test_documents_and_lines_of_the_training_text_are_counted(tmp_path):
         seen = seen_in_training(tmp_path / "text.txt", paths)
         assert (seen["documents"], seen["lines"]) == (2, 6) and len(seen["inputs"]) == 2
     one = study(tmp_path) | {"text": study(tmp_path)["text"] | {"seen_in_training": seen}}
-    assert [warning.split(" are in ")[0] for warning in warnings(one)] == [f"2 documents of {tmp_path / 'text.txt'}"]
-    assert "too, word by word: 2 of the 1 documents and 6 of the 1 lines." in sections(one)[0].sentences[1]
+    (warning,) = warnings(one)
+    assert warning.startswith(f"2 documents of {tmp_path / 'text.txt'} are also in ")
+    assert "word for word: 2 of the 1 documents and 6 of the 1 lines." in report(one).blocks[0].blocks[1]
 
 
 def test_every_file_of_the_text_tells_whether_it_was_trained_on(tmp_path):
