@@ -2,19 +2,18 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from alibert_common.report.document import Section
-
-TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    undefined=StrictUndefined,
-)
 
 
 def render(report: Section) -> str:
     """The whole page."""
-    return TEMPLATES.get_template("page.html").render(report=report) + "\n"
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # here, because it makes `--help` slow
+
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    return templates.get_template("page.html").render(report=report) + "\n"

@@ -3,17 +3,16 @@
 import argparse
 from pathlib import Path
 
+from alibert_common.cli import program
 from alibert_common.errors import InputError
 from alibert_common.files import written_whole
 from alibert_common.report import html, markdown
-from downstream.report.read_runs import folders_of, load_all
-from downstream.report.sections import report
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     """The options of the command."""
     parser = argparse.ArgumentParser(
-        prog="python -m downstream.report",
+        prog=program("python -m downstream.report"),
         description="Compare runs: print their scores as Markdown, and write a page with all results.",
     )
     parser.add_argument(
@@ -34,11 +33,16 @@ def main(argv: list[str] | None = None) -> None:
     args = arguments(argv)
     if args.output and args.output.exists() and not args.output.is_dir():
         raise InputError(f"{args.output}: is a file; give the folder to write to.")
+    from downstream.report.read_runs import folders_of  # here, because it makes `--help` slow
+
     print_and_write([one for given in args.outputs for one in folders_of(given)], args.output)
 
 
 def print_and_write(folders: list[Path], output: Path | None) -> None:
     """Print the scores of these folders, and write the whole report to `output`, if given."""
+    from downstream.report.read_runs import load_all
+    from downstream.report.sections import report
+
     whole, scores = report(load_all(folders))
     print(markdown.render(scores), end="")
     if output:

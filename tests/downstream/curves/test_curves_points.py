@@ -206,9 +206,9 @@ def test_a_point_says_its_scores_and_no_time(tmp_path):
 
 
 @pytest.mark.parametrize("damage, sentence", [
-    (lambda text: text[:-20], "predictions.jsonl, line 5: is no prediction"),
-    (lambda text: text.replace('"tally"', '"sum"'), "predictions.jsonl, line 2: is no prediction"),
-    (lambda text: text.replace("dev", "test"), "predictions.jsonl: holds no prediction of dev"),
+    (lambda text: text[:-20], "predictions.jsonl, line 5: not a prediction"),
+    (lambda text: text.replace('"tally"', '"sum"'), "predictions.jsonl, line 2: not a prediction"),
+    (lambda text: text.replace("dev", "test"), "predictions.jsonl: has no prediction of dev"),
     (lambda text: text.replace('"id": "c"', '"id": "d"'), "its seeds answer different items"),
 ])  # fmt: skip
 def test_damaged_predictions_are_one_sentence(tmp_path, damage, sentence):
