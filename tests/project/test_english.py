@@ -20,8 +20,8 @@ LONG_HELP = {
     "preprocess.compare_tokenizers": 1, "preprocess.binarize": 3,
 }  # fmt: skip
 STILL_LONG = """
-architecture continual_pretraining curves optimizers replaced_token_detection sentence_objectives
-mixing text binarize_speed entity_round_trip kill_training language scaling world_sizes
+continual_pretraining curves optimizers replaced_token_detection sentence_objectives
+mixing binarize_speed entity_round_trip kill_training language scaling world_sizes
 """.split()  # pages with longer sentences; it may only shrink, too
 COMMANDS = (
     "preprocess.ingest", "preprocess.clean", "preprocess.deduplicate", "preprocess.mix", "preprocess.train_tokenizer",
