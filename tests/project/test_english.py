@@ -21,7 +21,7 @@ LONG_HELP = {
 }  # fmt: skip
 STILL_LONG = """
 continual_pretraining curves optimizers replaced_token_detection sentence_objectives
-mixing binarize_speed entity_round_trip kill_training language scaling world_sizes
+binarize_speed entity_round_trip kill_training language scaling world_sizes
 """.split()  # pages with longer sentences; it may only shrink, too
 COMMANDS = (
     "preprocess.ingest", "preprocess.clean", "preprocess.deduplicate", "preprocess.mix", "preprocess.train_tokenizer",
