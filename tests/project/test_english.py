@@ -20,7 +20,7 @@ LONG_HELP = {
     "preprocess.compare_tokenizers": 1, "preprocess.binarize": 3,
 }  # fmt: skip
 STILL_LONG = """
-continual_pretraining curves optimizers replaced_token_detection sentence_objectives
+optimizers replaced_token_detection sentence_objectives
 binarize_speed entity_round_trip kill_training language scaling world_sizes
 """.split()  # pages with longer sentences; it may only shrink, too
 COMMANDS = (
