@@ -1,4 +1,4 @@
-"""Small yaml files read into dataclasses, each mistake told in one sentence."""
+"""YAML files read into dataclasses. One sentence names each mistake."""
 
 import math
 import types
@@ -12,35 +12,49 @@ from alibert_common.errors import InputError
 from alibert_common.files import read_text
 
 
-class KeysOnce(yaml.SafeLoader):
-    """Refuses a key that stands in a mapping twice, of which the last would count without a word."""
+class StrictLoader(yaml.SafeLoader):
+    """Keys and dates are text as written. A mapping with a key twice is refused: YAML would forget the first value."""
+
+    yaml_implicit_resolvers = {
+        sign: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for sign, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        """Raises InputError; the loader's `name` is that of the file."""
+        """Raises MarkedYAMLError for a key that is no text, or stands there twice."""
         found = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key is one word", problem_mark=key.start_mark)
             if key.value in found:
-                raise InputError(
-                    f"{self.name}, line {key.start_mark.line + 1}: the key {key.value!r} stands there twice; keep one "
-                    "of them."
-                )
+                problem = f"the key {key.value!r} stands there twice; keep one of them"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             found.add(key.value)
+            if key.tag != "tag:yaml.org,2002:merge":
+                key.tag = "tag:yaml.org,2002:str"
         return super().construct_mapping(node, deep)
 
 
-def mapping_of(file: Path) -> dict:
-    """What a yaml file holds. Raises InputError for anything but `key: value` lines, and for a key that is there
-    twice."""
-    text = read_text(file)
-    try:
-        loader = KeysOnce(text)
-        loader.name = str(file)
-        values = loader.get_single_data()
-    except yaml.YAMLError as error:
-        raise InputError(f"{file}: not yaml ({' '.join(str(error).split())}).") from None
+def read_yaml(file: Path) -> dict:
+    """The mapping that a YAML file holds. Raises InputError for anything else, naming the line."""
+    values = _parsed(read_text(file), f"{file}")
     if not isinstance(values, dict):
-        raise InputError(f"{file}: a list of `key: value` lines is needed here.")
+        raise InputError(f"{file}: holds no `key: value` lines; write one for each setting.")
     return values
+
+
+def _parsed(text: str, place: str) -> object:
+    try:
+        return yaml.load(text, StrictLoader)
+    except RecursionError:
+        raise InputError(f"{place}: not YAML (too many levels of brackets or indents); correct it.") from None
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise InputError(f"{place}{line}: not YAML ({error.problem}); correct it there.") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{place}: not YAML ({' '.join(str(error).split())}); correct it.") from None
+    except ValueError as error:  # of a number with thousands of digits
+        raise InputError(f"{place}: not YAML ({error}); correct it.") from None
 
 
 def built(cls: type, values: dict, file: Path, places: dict[str, str] | None = None):
@@ -79,8 +93,5 @@ def value_as(value: object, kind: type, place: str) -> object:
 
 
 def yaml_value(text: str, place: str) -> object:
-    """The value of a setting, given on the command line. Raises InputError for one that no yaml file could have."""
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise InputError(f"{place}: {text!r} is no yaml value; write it as in the protocol's file.") from None
+    """The value of a setting on the command line. Raises InputError for one that no YAML file can have."""
+    return _parsed(text, f"{place}: {text!r}")

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import ClassVar
 
 from alibert_common.errors import InputError
-from alibert_common.yaml_config import built, mapping_of
+from alibert_common.yaml_config import built, read_yaml
 from downstream.data.readers import check_settings
 from downstream.data.split_lists import refuse_overlap
 
@@ -134,7 +134,7 @@ def _listed(keys: tuple[str, ...]) -> str:
 def load_recipe(file: Path, kinds: dict[str, type[Recipe]]) -> Recipe:
     """Read and check a task's recipe, of the class that `kinds` has for its kind. Raises InputError for an unknown or
     missing key and for a value out of range."""
-    values = mapping_of(file)
+    values = read_yaml(file)
     kind = values.get("kind", Recipe.kind)
     if not isinstance(kind, str) or kind not in kinds:
         raise InputError(f"{file}: kind is {kind!r}; choose one of {', '.join(kinds)}.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from alibert_common.errors import InputError
-from alibert_common.yaml_config import built, mapping_of, value_as, yaml_value
+from alibert_common.yaml_config import built, read_yaml, value_as, yaml_value
 from downstream.data.recipe import SHORTEST
 
 PROTOCOLS = Path(__file__).parents[1] / "protocols"  # ours; a recipe's own are in protocols/ beside it
@@ -96,7 +96,7 @@ def load_protocol(
     file = _protocol_file(recipe_file, name)
     set_by_hand = dict(_change(change) for change in changes)
     by_hand = {change.partition("=")[0]: f"--set {change}" for change in changes}
-    values = mapping_of(file) | set_by_hand
+    values = read_yaml(file) | set_by_hand
     lists = _lists(values.pop("grid", {}), by_hand.get("grid", file)) | (grid or {})
     lists = {key: options for key, options in lists.items() if key not in set_by_hand}
     places = dict.fromkeys(lists, f"{file}: grid") | dict.fromkeys(grid or {}, grid_place)
@@ -120,7 +120,7 @@ def by_task(recipe_file: Path, name: str, changes: list[str]) -> dict:
     """What a protocol's file has different values of for different tasks, as it has them: {"epochs": {"ner": 15, ...}},
     those of its grid under "grid". Without it, one protocol on two tasks looks like two. Raises InputError as
     load_protocol does for the file."""
-    values = mapping_of(_protocol_file(recipe_file, name)) | dict(_change(change) for change in changes)
+    values = read_yaml(_protocol_file(recipe_file, name)) | dict(_change(change) for change in changes)
     grid = {key: options for key, options in values.pop("grid", {}).items() if isinstance(options, dict)}
     found = {key: value for key, value in values.items() if isinstance(value, dict)}
     return found | ({"grid": grid} if grid else {})

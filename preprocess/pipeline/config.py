@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-import yaml
-
 from alibert_common.errors import InputError
+from alibert_common.yaml_config import read_yaml
 from preprocess.documents.names import is_source_name
 
 OF_A_SOURCE = ("ingest", "clean")  # the stages that every source goes through by itself
@@ -30,7 +29,7 @@ class CorpusFile:
     def __init__(self, path: Path):
         """Raises InputError, with the place in the file, for what cannot be meant."""
         self.path = path
-        self.content = _read(path)
+        self.content = read_yaml(path)
         self._refuse_others(self.content, ("sources", *STAGES), "")
         self.options = {stage: self._options(self.content, stage) for stage in STAGES}
         sources = self._mapping(self.content, "sources")
@@ -78,36 +77,3 @@ class CorpusFile:
         for name in said:
             if name not in known:
                 self.refuse(place, f"{name}: not known; there are {', '.join(known)}")
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML as ever, but that names and dates are text, and that a name given twice is refused: the library would forget
-    the first."""
-
-    yaml_implicit_resolvers = {
-        sign: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-        for sign, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-    def construct_mapping(self, node, deep=False):
-        met = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(problem="this is no name", problem_mark=key.start_mark)
-            if key.value in met:
-                raise yaml.MarkedYAMLError(problem=f"{key.value} is there twice", problem_mark=key.start_mark)
-            met.add(key.value)
-        return {str(name): value for name, value in super().construct_mapping(node, deep).items()}
-
-
-def _read(path: Path) -> dict:
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise InputError(f"{path}{line}: {error.problem}; mend the YAML there.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML ({' '.join(str(error).split())}); write `name: value` lines.") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: describes no corpus; `python -m preprocess.corpus --help` shows such a file.")
-    return content

@@ -3,9 +3,8 @@
 import argparse
 from pathlib import Path
 
-import yaml
-
 from alibert_common.errors import InputError
+from alibert_common.yaml_config import read_yaml
 from preprocess.readers.formats import FORMATS, check
 from preprocess.readers.options import ENCODINGS, How, encoding_named
 
@@ -80,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def how_of(options: argparse.Namespace) -> How:
     """The options as given, on top of those of the YAML file. Raises InputError for one that is not known or unfit."""
-    settings = _settings(options.how) if options.how else {}
+    settings = read_yaml(options.how) if options.how else {}
     for name in How.__dataclass_fields__:
         value = getattr(options, name, None)
         if value is not None:
@@ -88,16 +87,6 @@ def how_of(options: argparse.Namespace) -> How:
     how = How.of(settings)
     check(how)
     return how
-
-
-def _settings(file: Path) -> dict:
-    try:
-        settings = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: not YAML ({str(error).splitlines()[0]}); write `setting: value` lines.") from None
-    if not isinstance(settings, dict):
-        raise InputError(f"{file}: no settings in it; write `setting: value` lines.")
-    return settings
 
 
 def _named(arguments: list[str]) -> dict[str, str]:

@@ -199,7 +199,7 @@ def test_several_seeds_and_folds_are_averaged(task, tmp_path, monkeypatch):
         ([], "it leaves nothing to choose; say what"),
         (["--grid", "epochs"], "write KEY=V1,V2"),
         (["--grid", "epochs="], "write KEY=V1,V2"),
-        (["--grid", "epochs=1,["], "is no yaml value"),
+        (["--grid", "epochs=1,["], "not YAML"),
         (["--grid", "epochs=1", "--grid", "epochs=2"], "--grid epochs=2: epochs is there twice; write all its values"),
         (["--grid", "speed=1"], "error: --grid: 'speed' cannot be searched"),
         (["--grid", "epochs=1,0"], "error: --grid: epochs is 0; it starts at 1"),

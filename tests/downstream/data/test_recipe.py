@@ -117,9 +117,9 @@ def test_the_samples_types_are_the_papers(repository):
         ("rename: {X: y}", "rename leads to y"),
         ("max_tokens: long", "int is needed"),
         ("max_tokens: 4", "at least 8"),
-        ("types: [", "not yaml"),
-        ("types: [a]\ntypes: [b]", "t.yaml, line 6: the key 'types' stands there twice; keep one of them."),
-        ("rename: {x: anatomy, y: anatomy, x: anatomy}", "line 6: the key 'x' stands there twice"),
+        ("types: [", "not YAML"),
+        ("types: [a]\ntypes: [b]", "t.yaml, line 6: not YAML (the key 'types' stands there twice; keep one of them)"),
+        ("rename: {x: anatomy, y: anatomy, x: anatomy}", "line 6: not YAML (the key 'x' stands there twice"),
     ],
 )
 def test_a_bad_recipe_is_one_sentence(folder, change, complaint):
@@ -265,7 +265,7 @@ def test_settings_change_by_name_and_2e_5_is_a_number(folder):
         ("clip=0", "clip is 0.0; it is above 0"),
         ("dropout=1", "dropout is 1.0; it is a share"),
         ("dropout=-0.1", "dropout is -0.1; it is a share"),
-        ("epochs=[", "is no yaml value"),
+        ("epochs=[", "not YAML"),
         ("epochs=1.5", "int or null is needed"),
         ("batch=1.5", "batch is 1.5; int is needed"),
         ("epochs=true", "int or null is needed"),

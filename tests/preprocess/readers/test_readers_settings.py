@@ -191,7 +191,13 @@ def test_settings_come_from_the_command_line_and_from_yaml(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content, words", [("- a\n", "no settings in it"), ("a: [\n", "not YAML"), ("a: 1\n", "setting 'a': not known")]
+    "content, words",
+    [
+        ("a: 1\na: 2\n", "line 2: not YAML \\(the key 'a' stands there twice"),
+        ("- a\n", "holds no `key: value` lines"),
+        ("a: [\n", "not YAML"),
+        ("a: 1\n", "setting 'a': not known"),
+    ],
 )
 def test_a_yaml_file_that_holds_no_settings_is_refused(tmp_path, content, words):
     (tmp_path / "how.yaml").write_text(content)
