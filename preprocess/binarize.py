@@ -1,18 +1,16 @@
-"""Documents to a data-bin: byte for byte what fairseq-preprocess makes of the same tokens, on all cores or nodes.
+"""Encode documents as a data-bin, byte for byte as fairseq-preprocess does, on all cores or Slurm nodes.
 
     python -m preprocess.binarize --tokenizer tokenizer --mix mixed --output data-bin
 
-Every line of text becomes its pieces and `</s>`; an empty line stands between documents. The output holds
-{train,valid}.{bin,idx}, dict.txt, the tokenizer's files and manifest.json. `fairseq-preprocess --only-source --srcdict
-dict.txt` writes the same .bin, .idx and dict.txt from the pieces written out as text, for our own tokenizers: it knows
-no other place of the special tokens than fairseq's. With a published model's (alibert_fairseq.hf.load) the ids are
-AutoTokenizer's. Stopped at any moment, the same command goes on where it was.
+Each line of text becomes its subwords and `</s>`; an empty line separates documents. The output holds
+{train,valid}.{bin,idx}, dict.txt, the tokenizer's files and manifest.json. With a published model
+(alibert_fairseq.hf.load) the ids are AutoTokenizer's. If interrupted, run the same command to resume.
 
-With --data-bins 5 the output holds five data-bins, 1 to 5, each with every fifth document of every corpus, and
-manifest.json beside them. `fairseq-train data-bin/1:data-bin/2:...` reads one an epoch, in turn.
+With --data-bins 5 the output holds the data-bins 1 to 5, each with a fifth of the documents of every corpus.
+`fairseq-train data-bin/1:data-bin/2:...` reads one per epoch, in turn.
 
-With --samples 3 there are three data-bins of the whole text. Their training text is segmented by draws from the Unigram
-model (subword regularisation, Kudo 2018), in each by others; their validation text is that of an ordinary data-bin.
+With --samples 3 there are three data-bins of the whole text. Their training text is segmented at random by the Unigram
+model (subword regularisation, Kudo 2018). The validation text has the best segmentation.
 """
 
 import argparse
@@ -104,22 +102,20 @@ def command_line() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tokenizer", required=True, type=Path, help="of preprocess.train_tokenizer or hf.load")
-    train = parser.add_mutually_exclusive_group(required=True)
-    train.add_argument("--mix", type=Path, help="directory of preprocess.mix: its corpora and its validation")
-    train.add_argument("--train", nargs="+", type=Path, metavar="DOCUMENTS", help="documents to train on")
     parser.add_argument(
-        "--valid", nargs="+", type=Path, metavar="DOCUMENTS", help="those to validate on, beside --train"
+        "--tokenizer", required=True, type=Path, help="output of train_tokenizer or of alibert_fairseq.hf.load"
     )
-    parser.add_argument("--output", required=True, type=Path, help="the data-bin to write")
+    train = parser.add_mutually_exclusive_group(required=True)
+    train.add_argument("--mix", type=Path, help="output of mix: training and validation documents")
+    train.add_argument("--train", nargs="+", type=Path, metavar="DOCUMENTS", help="training documents")
+    parser.add_argument("--valid", nargs="+", type=Path, metavar="DOCUMENTS", help="validation documents, with --train")
+    parser.add_argument("--output", required=True, type=Path, help="folder of the data-bin to write")
     parser.add_argument(
         "--data-bins", type=at_least(1), default=1, metavar="N",
-        help="data-bins to deal the training documents out to, each with an N-th of every corpus (default 1: an epoch "
-        "is the whole text; each process of a training keeps 5 to 10 bytes a line of an epoch, with segment pairs 32 "
-        "a line and 49 a pair: of 100 GB, 750 million lines, 4 to 7 GB, or more than 24; with ten data-bins a tenth)",
+        help="number of data-bins that share the training documents, one per epoch (default: 1)",
     )  # fmt: skip
     parser.add_argument(
-        "--dry-run", action="store_true", help="estimate size, time and memory from a part; write nothing"
+        "--dry-run", action="store_true", help="estimate size, time and memory from a part of the text; write nothing"
     )
     _add_sampling(parser)
     add_engine_options(parser)
@@ -129,18 +125,14 @@ def command_line() -> argparse.ArgumentParser:
 def _add_sampling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", type=at_least(0), default=0, metavar="K",
-        help="segmentations to draw of the training text, each in data-bins of its own (default 0: one data-bin with "
-        "the best segmentation, as in the papers; the draws need a Unigram tokenizer)",
+        help="number of sampled segmentations of the training text, each with its own data-bins (default: 0, the best "
+        "segmentation; Unigram only)",
     )  # fmt: skip
     parser.add_argument(
         "--alpha", type=float,
-        help=f"of --samples: a segmentation is drawn in proportion to its probability to the power alpha (default "
-        f"{ALPHA}: on the leaflets of docs/reference/text.md every seventh word or so is not in its best segmentation; "
-        "1 hardly ever leaves the best, 0.1 makes half as many tokens again)",
+        help=f"exponent of the probabilities for --samples (default: {ALPHA}; smaller: more varied segmentations)",
     )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=at_least(0), help="of --samples: of the draws (default 1: any will do, it is recorded)"
-    )
+    parser.add_argument("--seed", type=at_least(0), help="random seed for --samples (default: 1)")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,10 +1,10 @@
-"""Repair and drop lines that are not French text, and say how much and what: the rules are data, with their reasons.
+"""Repair or drop lines that are not French text, and count what each rule did.
 
     python -m preprocess.clean documents --output clean
 
-Spelling, punctuation and spaces are left to the normalizer in tokenizer.json. Kept lines keep their order, and their
-letters and digits, but for what is decoded or repaired and the feet of web pages. Cleaning what was cleaned changes
-nothing. dropped.txt shows examples of what each rule dropped or changed: read it before you train on the rest.
+Spelling, punctuation and spaces are not changed: the normalizer in tokenizer.json does that. Kept lines keep their
+order. Cleaning a second time changes nothing. dropped.txt shows examples of what each rule dropped or changed: read it
+before you train.
 """
 
 import argparse
@@ -153,35 +153,31 @@ def command_line() -> argparse.ArgumentParser:
         description=f"{__doc__}\n{_rules()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of ingest, or files")
-    parser.add_argument("--output", required=True, type=Path, help="the directory to write")
+    parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of ingest, or files")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write")
     parser.add_argument(
         "--also", nargs="+", choices=OPTIONAL, default=(),
-        help="rules for one kind of source (default none: what is a table row in a web page is a result in a letter)",
+        help="extra rules for web pages, articles or tables (default: none)",
     )  # fmt: skip
     parser.add_argument(
         "--any-language", action="store_true",
-        help="keep lines in other languages (default: drop them, for the model is to learn French)",
+        help="keep lines in other languages (default: drop them)",
     )  # fmt: skip
     parser.add_argument(
         "--min-line-characters", type=at_least(0), default=0,
-        help="drop shorter lines (default 0: a letter's 'Antécédents' and 'Hb 12,3 g/dL' are short. BioALBERT, under "
-        "'Pre-training BioALBERT', takes 20)",
+        help="smallest length of a line, in characters (default: 0, keep all; BioALBERT: 20)",
     )  # fmt: skip
     parser.add_argument(
         "--max-repeats", type=at_least(0), default=3,
-        help="how often a line of 20 characters or more is kept in one document (default 3: a heading, its place in "
-        "the table of contents and one more; a running head goes on the fourth page; 0 keeps all)",
+        help="copies kept of a line of 20 or more characters in one document (default: 3; 0: all)",
     )  # fmt: skip
     parser.add_argument(
         "--min-words", type=at_least(0), default=3,
-        help="documents with fewer words are dropped (default 3: one word or two give a "
-        "masked word no context; 0 keeps all)",
+        help="smallest number of words of a document (default: 3; 0: keep all)",
     )  # fmt: skip
     parser.add_argument(
         "--examples", type=at_least(0), default=EXAMPLES,
-        help="how many lines dropped.txt shows a rule (default 20: read in a minute, and enough to see a rule "
-        "that is wrong one time in seven: it then shows in 95 %% of samples)",
+        help="lines that dropped.txt shows for each rule (default: 20)",
     )  # fmt: skip
     add_engine_options(parser)
     return parser

@@ -125,8 +125,7 @@ def _arguments() -> argparse.Namespace:
     add("--text", required=True, type=Path, help="held-out documents, such as mixed/valid: a directory, .txt or .jsonl")
     add(
         "--trained-on", nargs="+", type=Path, default=[], metavar="DOCUMENTS",
-        help="training text (of a mix, its training part), to count the documents and lines of --text that it has too "
-        "(left out, for it is read whole: then only files that a tokenizer's manifest.json names tell)",
+        help="training text, to count the documents and lines of --text that it shares (default: not counted)",
     )  # fmt: skip
     add("--output", type=Path, help="directory to write (without it, the main table is printed and nothing written)")
     add("--names", type=lambda names: names.split(","), default=[], help="a,b,c: what to call them (their folders)")

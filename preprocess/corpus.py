@@ -1,11 +1,11 @@
-"""Raw text to data-bin, and a table of what the corpus is: every stage, one after the other, as a YAML file says.
+"""Run all stages from raw text to data-bin as a YAML file describes, and report on the corpus.
 
     python -m preprocess.corpus corpus.yaml --output corpus
 
-The file names the sources, best first, and the options of the stages, as `python -m preprocess.clean --help` has them:
+The file names the sources, best first, and options of the stages, as in `python -m preprocess.clean --help`:
 
     sources:
-      cases:                        # the name of a corpus; `mix: {core: cases}` is what speaks of it
+      cases:                        # the name of the source, which `mix: {core: cases}` refers to
         type: clinical cases        # for the table
         paths: exports/cases        # a file or folder, or a list of them; relative to this file
         ingest: {format: jsonl, text-field: body}
@@ -13,15 +13,15 @@ The file names the sources, best first, and the options of the stages, as `pytho
         type: leaflets
         paths: [notices.txt]
         clean: {also: [web]}
-    clean: {min-words: 5}           # of every source that does not say it otherwise
+    clean: {min-words: 5}           # for all sources without their own value
     deduplicate: {max-repeats: 5}
     mix: {core: cases, valid: 0.01}
     train_tokenizer: {vocab-size: 40000}
     binarize: {data-bins: 10}
 
-What is not said has its default. Stopped at any moment, the same command goes on; a second time it does nothing; what
-a changed option or text touches is made anew. The output holds documents/SOURCE, clean/SOURCE, unique, mixed,
-tokenizer, data-bin, and report/corpus.md.
+Options that are not in the file keep their defaults. If interrupted, run the same command to resume. Only the stages
+that a change affects run again. The output holds documents/SOURCE, clean/SOURCE, unique, mixed, tokenizer, data-bin and
+report/corpus.md.
 """
 
 import argparse
@@ -67,14 +67,14 @@ def command_line() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", type=Path, metavar="YAML", help="the file that says it")
-    parser.add_argument("--output", required=True, type=Path, help="the directory to write")
+    parser.add_argument("file", type=Path, metavar="YAML", help="YAML file describing the corpus")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write")
     parser.add_argument(
         "--until",
         choices=STAGES,
-        help="stop after this stage (default: go on; `clean` leaves dropped.txt to be read)",
+        help="last stage to run (default: all)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="check the file, and show the commands it stands for")
+    parser.add_argument("--dry-run", action="store_true", help="check the file and print the commands; run nothing")
     add_engine_options(parser)
     return parser
 

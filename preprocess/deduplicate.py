@@ -1,13 +1,11 @@
-"""Drop the sentences of benchmarks, documents that were there before, word by word or nearly, and lines that the whole
-corpus repeats too often.
+"""Drop sentences of benchmarks, repeated and nearly repeated documents, and lines that the corpus repeats too often.
 
     python -m preprocess.deduplicate clean --output unique --benchmark quaero=QUAERO_FrenchMed/corpus
 
-First a line goes that holds a sentence of a benchmark, and the document a quarter of which is such sentences; what is
-left is compared by its words, whatever white space is between them. Of documents that are the same, or nearly, the
-first stays, in the order of the inputs: give the best source first. Nearly: by the words alone, without capitals and
-punctuation, three neighbouring ones at a time, 62 % of which the document and one that is kept both have (MinHash;
-docs/results/near_duplicates.md). dropped.txt shows examples of all that goes.
+Lines with a sentence of a benchmark are dropped first. A document is dropped when a quarter of its words are in such
+sentences. Then copies are dropped: list the best source first, because the first of several copies is kept.
+Near-duplicates share at least 62 % of their 3-word shingles (case and punctuation ignored; MinHash;
+docs/results/near_duplicates.md). dropped.txt shows examples of what was dropped.
 """
 
 import argparse
@@ -165,32 +163,30 @@ def command_line() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of ingest or clean, or files")
-    parser.add_argument("--output", required=True, type=Path, help="the directory to write")
+    parser.add_argument(
+        "documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of ingest or clean, or files"
+    )
+    parser.add_argument("--output", required=True, type=Path, help="folder to write")
     parser.add_argument(
         "--max-repeats", type=at_least(0), default=Settings.max_repeats,
-        help="how often a line is kept in the whole corpus (default %(default)s: enough to learn a standard phrase, "
-        "and a leaflet keeps its own sentences; 1 keeps no repetition, 0 keeps all lines)",
+        help="copies kept of a line in the whole corpus (default: %(default)s; 0: all)",
     )  # fmt: skip
     parser.add_argument(
         "--min-characters", type=at_least(0), default=Settings.min_characters,
-        help="shorter lines are never dropped (default %(default)s: headings such as 'Antécédents' recur by right, and "
-        "a letter without them is no letter)",
+        help="smallest length of a line that --max-repeats drops, in characters (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--keep-near-duplicates", action="store_true",
-        help="drop copies of the same words only (default: near-duplicates too, which a model learns by heart)",
+        help="drop exact copies only (default: near-duplicates too)",
     )  # fmt: skip
     parser.add_argument(
         "--benchmark", action="append", default=[], type=named_path, metavar="NAME=PATH",
-        help="leave no sentence of this benchmark in the documents; may be given several times. PATH: an output of "
-        "ingest, or a file or folder that ingest reads without options, as brat folders and .txt",
+        help="benchmark whose sentences are removed: an output of ingest, or files it reads without options; "
+        "repeatable",
     )  # fmt: skip
     parser.add_argument(
         "--benchmark-characters", type=at_least(1), default=Settings.benchmark_characters,
-        help="sentences of a benchmark that are shorter, or have fewer than half as many in their words, are left "
-        "where they are (default %(default)s: 'Homme de 50 ans.' and "
-        "'Pas d\'adénopathie cervicale.' stand in many letters by right)",
+        help="smallest length of a benchmark sentence that is removed, in characters (default: %(default)s)",
     )  # fmt: skip
     add_engine_options(parser)
     return parser

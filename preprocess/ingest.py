@@ -1,11 +1,11 @@
-"""Read source files in any format into documents with id, source, licence, date, text and metadata, in shards.
+"""Read source files of any format into documents with id, source, licence, date, text and metadata.
 
     python -m preprocess.ingest corpus.txt letters/ --output documents --source hospital --licence "CC BY 4.0"
     python -m preprocess.ingest baseline/ --format pubmed --output pubmed --where "mesh_terms~Neoplasms"
 
-A directory is read file by file, as brat folders are, and of what ingest, clean or deduplicate wrote the documents.
-manifest.json says what was read, and with --on-error skip skipped.tsv what was not. docs/reference/corpora.md has the
-command for each corpus.
+A folder is read file by file, or document by document if it is the output of ingest, clean or deduplicate.
+manifest.json lists what was read. With --on-error skip, skipped.tsv lists what was not. docs/reference/corpora.md has
+the command for each corpus.
 """
 
 import argparse
@@ -266,14 +266,14 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH",
-        help="files, or directories of files (sub-folders included); .txt has a blank line between documents, in a "
-        "directory it is one document",
+        help="files, or folders with their sub-folders; in a folder a .txt file is one document, else blank lines "
+        "separate documents",
     )  # fmt: skip
-    parser.add_argument("--output", required=True, type=Path, help="the directory to write")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write")
     parser.add_argument(
         "--where", action="append", default=[], type=str, metavar="CONDITION",
-        help="keep only documents of which some value of a field is VALUE (FIELD=VALUE) or holds a match of REGEX "
-        "(FIELD~REGEX): specialty=cardiologie, mesh_tree~^C04; several conditions must all hold",
+        help="filter on a field, as specialty=cardiologie (whole value) or mesh_tree~^C04 (regular expression); "
+        "repeatable, and all must hold",
     )  # fmt: skip
     add_arguments(parser)
     add_engine_options(parser)

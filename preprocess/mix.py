@@ -1,11 +1,10 @@
-"""Set documents apart for validation, and say how often training is to use the documents of each corpus.
+"""Split the documents into training and validation, and weigh the corpora.
 
     python -m preprocess.mix unique --output mixed --core pamj,letters
 
-Each source of the documents is a corpus. Its training documents are written once: with a weight of 3 each is used three
-times an epoch, with 2.5 twice and a random half of them a third time, drawn anew for every epoch when training loads
-them. Validation documents are never repeated and never in training. mix.png shows how much each corpus has before and
-after.
+Each source is a corpus. Its training documents are written once. With a weight of 3, training uses each document three
+times per epoch; with 2.5, twice and a random half of them a third time. Validation documents are never repeated and
+never in training. mix.png shows the size of each corpus before and after.
 """
 
 import argparse
@@ -192,16 +191,14 @@ def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         program("python -m preprocess.mix"), description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="of deduplicate, or files")
-    parser.add_argument("--output", required=True, type=Path, help="directory to write")
+    parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of deduplicate, or files")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write")
     add_weighing_options(parser)
     parser.add_argument(
         "--valid", type=share, default=0.02,
-        help="share of the documents of every corpus set apart for validation: drawn by their texts, so that "
-        "each stays on its side when others come; at least one of each corpus with two "
-        "(default 0.02: some 100,000 words of a corpus of 5 million, whose masked words give the loss to some 0.02)",
+        help="share of each corpus for validation (default: 0.02); the split depends on the text alone",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=1, help="of all draws (default 1: any will do, it is recorded)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
     add_engine_options(parser)
     return parser
 

@@ -154,20 +154,25 @@ def command_line() -> argparse.ArgumentParser:
         "text",
         nargs="+",
         type=Path,
-        help="the directory of preprocess.mix, whose training part is read, or files",
+        help="output of mix, whose training documents are read, or files",
     )
-    add("--output", required=True, type=Path, help="directory to write")
-    add("--model", choices=TRAINERS, default="unigram", help="subword model (unigram: AliBERT's choice)")
-    add("--vocab-size", type=int, default=40_000, help="pieces, specials not counted (40000: AliBERT's)")
-    add("--mode", choices=MODES, default=ALIBERT.mode, help="text rules (paper: AliBERT's, section 3.3)")
-    both_or_after = "a space on both sides of a mark (AliBERT's text, section 3.3), or after it only (its Figure 1)"
+    add("--output", required=True, type=Path, help="folder to write")
+    add("--model", choices=TRAINERS, default="unigram", help="subword model (default: unigram, as AliBERT)")
+    add(
+        "--vocab-size",
+        type=int,
+        default=40_000,
+        help="number of subwords, special tokens not counted (default: 40000, as AliBERT)",
+    )
+    add("--mode", choices=MODES, default=ALIBERT.mode, help="text rules (default: paper, AliBERT's section 3.3)")
+    both_or_after = "spaces around punctuation (default: both sides, AliBERT's section 3.3; after: its Figure 1)"
     add("--punctuation", choices=PUNCTUATIONS, default=ALIBERT.punctuation, help=both_or_after)
-    add("--cased", action="store_true", help="keep capitals (AliBERT found lower case better, section 6)")
-    lines = f"train on at most so many lines, drawn at random ({SAMPLE_LINES:,}: sentencepiece then needs 3.5 GB)"
+    add("--cased", action="store_true", help="keep capitals (default: lower case)")
+    lines = f"largest number of lines, drawn at random, to train on (default: {SAMPLE_LINES:,}, which needs 3.5 GB)"
     add("--sample-lines", type=at_least(1), default=SAMPLE_LINES, help=lines)
-    add("--seed", type=int, default=1, help="of the draw of lines (1: any number serves)")
-    add_weighing_options(parser, default="those of the mix: a vocabulary that suits the core")
-    twice = "do not count the words that are in the vocabulary twice, which takes half the time (wordpiece never does)"
+    add("--seed", type=int, default=1, help="random seed of the lines (default: 1)")
+    add_weighing_options(parser, default="those of the mix")
+    twice = "no count of words that are in the vocabulary twice, which takes half of the time"
     add("--no-duplicates", action="store_true", help=twice)
     return parser
 

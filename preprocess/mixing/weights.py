@@ -52,17 +52,22 @@ def _check_names(given: Iterable[str], known: Collection[str], option: str) -> N
             raise InputError(f"{option} names {name}; the documents are of {', '.join(known)}.")
 
 
-def add_weighing_options(parser: argparse.ArgumentParser, default: str = "1: as they are") -> None:
-    """The options that `weighing_of` reads. `default` tells the weights of a user who gives none."""
+def add_weighing_options(parser: argparse.ArgumentParser, default: str = "1 for all") -> None:
+    """The options that `weighing_of` reads. `default` describes the weights of a user who gives none."""
     weights = parser.add_mutually_exclusive_group()
-    weights.add_argument("--weights", default="", metavar="NAME=W,NAME=W", help=f"of every corpus ({default})")
+    weights.add_argument(
+        "--weights",
+        default="",
+        metavar="NAME=W,NAME=W",
+        help=f"weight of each corpus, as core=10,web=1 (default: {default})",
+    )
     weights.add_argument(
         "--core", default="", metavar="NAME,NAME",
-        help="these together are used as much as the other corpora together: ouBioBERT's simultaneous pre-training",
+        help="corpora that together weigh as much as all others together, as in ouBioBERT",
     )  # fmt: skip
     weights.add_argument(
         "--alpha", type=share_or_one, metavar="A",
-        help="each corpus has a share in proportion to its size to the power of A (1: as it is, 0: equal; XLM-R 0.3)",
+        help="exponent of the sizes that give the shares (1: unchanged, 0: equal; XLM-R: 0.3)",
     )  # fmt: skip
 
 

@@ -8,60 +8,54 @@ from alibert_common.yaml_config import read_yaml
 from preprocess.readers.formats import FORMATS, check
 from preprocess.readers.options import ENCODINGS, How, encoding_named
 
-OPTIONS = {
-    ("--how",): dict(
-        type=Path, metavar="FILE", help="these options as a YAML file; those given beside it count more"
+OPTIONS: dict[tuple[str, ...], dict] = {
+    ("--read-options",): dict(
+        dest="how", type=Path, metavar="FILE", help="YAML file of these options; options of the command line win"
     ),
     ("--format",): dict(
         choices=[*FORMATS],
-        help="what the files hold (default: what their ending says: .txt .jsonl .json .csv .tsv .parquet .html "
-        ".nxml, all but .parquet also with .gz or .zst; .xml says nothing)",
+        help="format of the files (default: by their ending; .xml files need it)",
     ),
     ("--text-field", "--text-path"): dict(
         dest="text", action="append", metavar="PATH",
-        help="where the text is; may be given several times (default: the field or column `text`)",
+        help="field, column or XPath of the text; repeatable (default: text)",
     ),
-    ("--record-path",): dict(dest="record", metavar="NAME", help="the element that is a record (xml)"),
+    ("--record-path",): dict(dest="record", metavar="NAME", help="element that is a record (xml)"),
     ("--id-field", "--id-path"): dict(
-        dest="id", metavar="PATH", help="where a record's id is (default: `id`; records without one are numbered)"
+        dest="id", metavar="PATH", help="field, column or XPath of the id (default: id, or a number)"
     ),
     ("--date-field", "--date-path"): dict(
-        dest="date", metavar="PATH", help="where its date is (default: `date`); 14/02/2023 is the 14th of February"
+        dest="date", metavar="PATH",
+        help="field, column or XPath of the date (default: date); 14/02/2023 is 14 February",
     ),
     ("--metadata",): dict(
         action="append", metavar="NAME=PATH",
-        help="what else to keep, by which a core can be chosen (default: what the format is known to hold; of "
-        "jsonl all other fields)",
+        help="metadata to keep, for --where; repeatable (default: what the format has; all fields of jsonl)",
     ),
     ("--language",): dict(
-        help="of records in several languages (jats, pubmed, theses) the one to keep; `any` keeps all (default: fr)"
+        help="language of the records to keep, or any (jats, pubmed, theses; default: fr)"
     ),
     ("--encoding",): dict(
         type=encoding_named, choices=ENCODINGS,
-        help="of text (default: utf-8, since a wrong guess spoils every accent; of pages what they say, of bdpm "
-        "auto); auto: UTF-8 if the whole file is, else Windows-1252",
+        help="encoding of text (default: utf-8; pages: what they declare; bdpm: auto). auto: UTF-16 or UTF-32, else "
+        "UTF-8, else Windows-1252",
     ),
-    ("--delimiter",): dict(
-        help="between the values of a csv line (default: the one its first line leaves no doubt about)"
-    ),
+    ("--delimiter",): dict(help="character between csv values (default: by the header)"),
     ("--one-document-per-file",): dict(
         action="store_const", const=True,
-        help="a .txt is one document (default: in a folder, as in brat; else a blank line divides documents)",
+        help="one document per .txt file (default: only in folders; else blank lines separate documents)",
     ),
     ("--join-wrapped-lines",): dict(
-        action="store_const", const=True, help="join lines that end at a margin, as of PDF exports (text; default: off)"
+        action="store_const", const=True, help="joining of lines that end at a margin, as in PDF exports (default: off)"
     ),
     ("--mesh-descriptors",): dict(
-        type=Path, metavar="FILE", help="NLM's desc2026.xml, to add the tree numbers of MeSH terms, as C04 (pubmed)"
+        type=Path, metavar="FILE", help="NLM's desc2026.xml, which gives MeSH terms their tree numbers (pubmed)"
     ),
-    ("--source",): dict(help="name of the corpus (default: what a file says, else its or its folder's name)"),
-    ("--licence",): dict(
-        help="licence of the texts (default: what a file says, else empty, because none can be guessed)"
-    ),
+    ("--source",): dict(help="name of the source (default: the file's own field, or the file or folder name)"),
+    ("--licence",): dict(help="licence of the texts (default: the file's own field, or empty)"),
     ("--on-error",): dict(
         choices=("stop", "skip"),
-        help="a record that cannot be read: stop (default: it is to be looked at), or skip it, count it, and list "
-        "it in skipped.tsv",
+        help="action for an unreadable record: stop (default), or skip and list it in skipped.tsv",
     ),
 }  # fmt: skip
 
@@ -75,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for names, settings in OPTIONS.items():
         group.add_argument(*names, **settings)
+    group.add_argument("--how", type=Path, help=argparse.SUPPRESS)  # the older name of --read-options
 
 
 def how_of(options: argparse.Namespace) -> How:

@@ -15,10 +15,7 @@ MOST_LINES = 150  # of the README
 MOST_WORDS = 35  # of a sentence; 20 is the rule
 MOST_WORDS_OF_HELP = 25
 # Command -> options whose help is still longer. It may only shrink.
-LONG_HELP = {
-    "preprocess.ingest": 3, "preprocess.clean": 2, "preprocess.deduplicate": 3, "preprocess.mix": 1,
-    "preprocess.compare_tokenizers": 1, "preprocess.binarize": 3,
-}  # fmt: skip
+LONG_HELP: dict[str, int] = {}
 STILL_LONG = """
 optimizers replaced_token_detection sentence_objectives
 binarize_speed entity_round_trip kill_training language scaling world_sizes
