@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from alibert_common.errors import InputError
 
@@ -13,6 +14,47 @@ started_as: str | None = None
 def program(command: str) -> str:
     """For argparse: `alibert VERB` if the user has typed that, else `command`."""
     return started_as or command
+
+
+class Option(NamedTuple):
+    """What an option takes, as `add_argument` was told."""
+
+    dest: str
+    kind: object  # its type
+    flag: bool  # it takes no value
+    many: bool  # it takes several values at once
+    repeated: bool  # it may be given several times
+
+
+class OptionParser(argparse.ArgumentParser):
+    """A parser that knows its options by name, so that a YAML file can set them. `options` holds them."""
+
+    def __init__(self, *arguments: Any, **settings: Any):
+        self.options: dict[str, Option] = {}
+        super().__init__(*arguments, **settings)
+
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        """As argparse does."""
+        return self._known(super().add_argument(*names, **settings), settings)
+
+    def add_argument_group(self, *arguments: Any, **settings: Any) -> Any:
+        """As argparse does."""
+        return self._with_known_options(super().add_argument_group(*arguments, **settings))
+
+    def add_mutually_exclusive_group(self, **settings: Any) -> Any:
+        """As argparse does."""
+        return self._with_known_options(super().add_mutually_exclusive_group(**settings))
+
+    def _with_known_options(self, group: Any) -> Any:
+        add = group.add_argument
+        group.add_argument = lambda *names, **settings: self._known(add(*names, **settings), settings)
+        return group
+
+    def _known(self, action: argparse.Action, settings: dict) -> argparse.Action:
+        repeated, many = settings.get("action") == "append", action.nargs in ("+", "*")
+        option = Option(action.dest, action.type, action.nargs == 0, many, repeated)
+        self.options |= dict.fromkeys(action.option_strings, option)
+        return action
 
 
 def at_least(smallest: int) -> Callable[[str], int]:

@@ -18,7 +18,7 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from alibert_common.cli import at_least, program
+from alibert_common.cli import OptionParser, at_least, program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.output_dir import resumable_directory
@@ -95,9 +95,9 @@ def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, flo
     return splits, None if plain else {corpus.name: corpus.weight for corpus in corpora}
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> OptionParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(
+    parser = OptionParser(
         program("python -m preprocess.binarize"),
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

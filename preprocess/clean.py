@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from alibert_common.cli import at_least, program
+from alibert_common.cli import OptionParser, at_least, program
 from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
@@ -146,9 +146,9 @@ def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = 
     return Report.of_output(output)
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> OptionParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(
+    parser = OptionParser(
         program("python -m preprocess.clean"),
         description=f"{__doc__}\n{_rules()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from alibert_common.arrays import save
-from alibert_common.cli import at_least, named_path, program
+from alibert_common.cli import OptionParser, at_least, named_path, program
 from alibert_common.errors import exit_with_sentence, readable
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
@@ -156,9 +156,9 @@ def _counts(benchmarks: list[Benchmark], found: set[tuple[str, int]]) -> dict[st
     }
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> OptionParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(
+    parser = OptionParser(
         program("python -m preprocess.deduplicate"),
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from alibert_common.arrays import load, save
-from alibert_common.cli import program
+from alibert_common.cli import OptionParser, program
 from alibert_common.errors import InputError, exit_with_sentence, readable
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
@@ -257,9 +257,9 @@ def _write_skipped(path: Path, rows: list[list[str]]) -> None:
         writer.writerows(rows)
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> OptionParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(
+    parser = OptionParser(
         program("python -m preprocess.ingest"),
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from alibert_common.cli import program, share
+from alibert_common.cli import OptionParser, program, share
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
@@ -186,9 +186,9 @@ def run(options: argparse.Namespace) -> None:
     print(f"{'output':>8}  {options.output} (seed {manifest['seed']})")
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> OptionParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(
+    parser = OptionParser(
         program("python -m preprocess.mix"), description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of deduplicate, or files")

@@ -15,7 +15,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from alibert_common.cli import at_least, program
+from alibert_common.cli import OptionParser, at_least, program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
@@ -144,11 +144,9 @@ def say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> OptionParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(
-        program("python -m preprocess.train_tokenizer"), description=__doc__.split("\n\n")[0]
-    )
+    parser = OptionParser(program("python -m preprocess.train_tokenizer"), description=__doc__.split("\n\n")[0])
     add = parser.add_argument
     add(
         "text",

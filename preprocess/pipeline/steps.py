@@ -1,14 +1,13 @@
 """A corpus as its file describes it, as the commands that make it."""
 
-import argparse
 import shlex
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from alibert_common.cli import named_path
+from alibert_common.cli import OptionParser, named_path
 from preprocess.pipeline.config import CorpusFile, Source
 
 # What follows from a stage's place among the others, so that the file cannot say it.
@@ -20,7 +19,7 @@ ENGINE = {"workers", "slurm", "partition", "account", "time", "sbatch"}  # the c
 class Command(Protocol):
     """A command of preprocess, such as preprocess.clean."""
 
-    def command_line(self) -> ArgumentParser:
+    def command_line(self) -> OptionParser:
         """Its options."""
 
     def run(self, options: Namespace) -> None:
@@ -91,27 +90,27 @@ class Steps:
             setattr(options, name, getattr(self.engine, name))
         return Step(stage, command, tuple(spelled), options, source.name if source else "")
 
-    def _spelled(self, parser: ArgumentParser, stage: str, place: str, name: str, value: object) -> list[str]:
+    def _spelled(self, parser: OptionParser, stage: str, place: str, name: str, value: object) -> list[str]:
         """An option of the file as words: `also: [web]`, `core: [a, b]`, `benchmark: {name: path}`, `cased: true`."""
         option = f"--{name}"
-        action = parser._option_string_actions.get(option)
-        if action is None:
+        known = parser.options.get(option)
+        if known is None:
             self.file.refuse(place, f"{name}: no such option; `python -m preprocess.{stage} --help` lists them")
-        if action.dest in GIVEN | ENGINE | GIVEN_TO.get(stage, set()):
+        if known.dest in GIVEN | ENGINE | GIVEN_TO.get(stage, set()):
             self.file.refuse(place, f"{name}: not for this file, because preprocess.corpus says it itself")
-        if value is None or isinstance(value, bool) != (action.nargs == 0):
-            self.file.refuse(place, f"{name}: give it {'true or false' if action.nargs == 0 else 'a value'}")
+        if value is None or isinstance(value, bool) != known.flag:
+            self.file.refuse(place, f"{name}: give it {'true or false' if known.flag else 'a value'}")
         if isinstance(value, bool):
             return [option] if value else []
-        if action.type is named_path:
+        if known.kind is named_path:
             value = list(self._named(place, name, value))
         elif isinstance(value, dict):
             value = [f"{key}={one}" for key, one in value.items()]
         values = value if isinstance(value, list) else [value]
-        values = [str(self.file.place(one) if action.type is Path else one) for one in values]
-        if action.nargs in ("+", "*"):
+        values = [str(self.file.place(one) if known.kind is Path else one) for one in values]
+        if known.many:
             return [option, *values]
-        if not isinstance(action, argparse._AppendAction):
+        if not known.repeated:
             values = [",".join(values)]
         return [f"{option}={one}" for one in values]
 
