@@ -81,11 +81,11 @@ def command_line() -> argparse.ArgumentParser:
 
 def main() -> None:
     """The command line."""
-    # Here, so that `--help` is quick.
+    options = command_line().parse_args()
+    # Imported behind the options, so that `--help` is quick.
     from preprocess.pipeline.checks import check
     from preprocess.pipeline.report import write_report
 
-    options = command_line().parse_args()
     engine_of(options)  # refuses what does not fit together
     file = CorpusFile(options.file)
     steps = list(Steps(file, options.output, options, command_of))
