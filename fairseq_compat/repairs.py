@@ -9,15 +9,16 @@ from typing import NamedTuple
 
 from fairseq_compat import command_line
 from fairseq_compat.checkpoints import loading, master_weights, position, recovery, resuming, saving
-from fairseq_compat.imports import antlr_typing, dataclass_defaults, hydra_plugins, numpy_names
+from fairseq_compat.imports import antlr_typing, dataclass_defaults, hydra_plugins, numpy_names, torchaudio_library
 from fairseq_compat.processes import data_workers, distributed, peer_failure, reader_threads
 
 ALWAYS = (3, 0)
 
 
 class Repair(NamedTuple):
-    """One repair. `modules` are module names; one that ends in `.*` stands for a package and all below it.
+    """One repair, written for one `release` of a distribution, or for any if that is empty.
 
+    `modules` are module names; one that ends in `.*` stands for a package and all below it.
     `around(module)` is a context manager entered before the module's code runs and left after it.
     """
 
@@ -40,7 +41,7 @@ class Repair(NamedTuple):
             return "not installed"
         if sys.version_info[:2] < self.python:
             return "not needed"
-        return "repaired" if found == self.release else "cannot repair"
+        return "repaired" if self.release in ("", found) else "cannot repair"
 
 
 class Limit(NamedTuple):
@@ -98,6 +99,15 @@ REPAIRS = [
         (3, 13),
         ("antlr4.*", "hydra.grammar.*"),
         antlr_typing.typing_io_while_imported,
+    ),
+    Repair(
+        "import transformers: OSError, Could not load this library: torchaudio/lib/_torchaudio.abi3.so",
+        "fairseq asks for torchaudio, whose newest release may be of another torch",
+        "torchaudio",
+        "",
+        ALWAYS,
+        ("torchaudio._extension.utils",),
+        torchaudio_library.absent_if_it_cannot_be_loaded,
     ),
     Repair(
         "loading a checkpoint: Unsupported global argparse.Namespace, or, before torch 2.6, any code in it is run",

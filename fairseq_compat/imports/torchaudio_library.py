@@ -1,0 +1,22 @@
+"""torchaudio beside a torch that it was not built for. fairseq asks for it, and only its speech models need it."""
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+
+@contextmanager
+def absent_if_it_cannot_be_loaded(module: ModuleType) -> Iterator[None]:
+    """After `torchaudio._extension.utils` ran: a library that torch cannot load counts as not built."""
+    yield
+    original = module._load_lib
+
+    @functools.wraps(original)
+    def _load_lib(lib: str) -> bool:
+        try:
+            return original(lib)
+        except OSError:
+            return False
+
+    module._load_lib = _load_lib
