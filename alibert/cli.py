@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import alibert
 import alibert_common.cli
-from alibert_common.errors import exit_with_sentence
+from alibert_common.errors import InputError
 
 EPILOG = "`alibert VERB --help` shows the options of a verb. `alibert --version` prints the version."
 
@@ -103,7 +103,11 @@ def run(name: str, arguments: list[str]) -> None:
     if verb.options and arguments[:1] in (["-h"], ["--help"]):
         print_options(verb.options)
     elif function:
-        exit_with_sentence(lambda: getattr(import_module(module), function)(arguments))
+        try:  # and no handlers of signals: a training has its own
+            getattr(import_module(module), function)(arguments)
+        except InputError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(2)
     else:
         sys.argv = [f"alibert {name}", *arguments]
         runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -55,17 +55,22 @@ class HelpFormatter(argparse.HelpFormatter):
 def main(arguments: list[str]) -> None:
     """The verb `train`."""
     if {"-h", "--help"} & set(arguments):
-        chosen = any(one.partition("=")[0] in (*CHOICES, "--user-dir") for one in arguments)
-        print(chosen_help(arguments) if chosen else short_help())
+        print(chosen_help(arguments) if given(arguments, *CHOICES, "--user-dir") else short_help())
         return
+    if not given(arguments, "--arch"):
+        raise InputError("--arch: missing; `alibert train --help` lists the models.")
     sys.argv = [program("alibert train"), *with_user_dir(arguments)]
     fairseq("fairseq_cli.train").cli_main()
 
 
 def with_user_dir(arguments: list[str]) -> list[str]:
     """The arguments, with --user-dir if it is not among them."""
-    given = any(one.partition("=")[0] == "--user-dir" for one in arguments)
-    return arguments if given else [*arguments, "--user-dir", str(user_dir())]
+    return arguments if given(arguments, "--user-dir") else [*arguments, "--user-dir", str(user_dir())]
+
+
+def given(arguments: list[str], *options: str) -> bool:
+    """Whether one of the options is among the arguments."""
+    return any(one.partition("=")[0] in options for one in arguments)
 
 
 def fairseq(module: str) -> Any:
@@ -94,7 +99,7 @@ def chosen_help(arguments: list[str]) -> str:
     general = fairseq("fairseq.options").get_training_parser()
     choices, _ = general.parse_known_args(arguments)
     criterion, arch = TASKS.get(choices.task, (choices.criterion, choices.arch))
-    if not any(one.partition("=")[0] == "--criterion" for one in arguments):
+    if not given(arguments, "--criterion"):
         choices.criterion = criterion
     choices.arch = choices.arch or arch
     own = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False, formatter_class=HelpFormatter)

@@ -115,6 +115,24 @@ def test_train_adds_the_user_dir_unless_it_is_given(repository):
     assert train.with_user_dir(["data-bin"]) == ["data-bin", "--user-dir", str(repository / "alibert_fairseq")]
 
 
+def test_train_works_without_the_pth_file(tmp_path):
+    """There `import fairseq` alone fails on Python 3.11 and later."""
+    code = """
+import sys
+sys.meta_path = [one for one in sys.meta_path if not getattr(one, "__module__", "").startswith("fairseq_compat")]
+from alibert.cli import main
+main(["train", "--task", "alibert_mlm", "--help"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "--mask-prob" in done.stdout, done.stderr
+
+
+def test_train_asks_for_a_model(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["train", "data-bin", "--task", "electra"])
+    assert ended.value.code == 2 and capsys.readouterr().err.startswith("error: --arch: missing;")
+
+
 def test_train_without_fairseq_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "fairseq_cli", None)
     monkeypatch.delitem(sys.modules, "fairseq_cli.train", raising=False)

@@ -90,6 +90,34 @@ print(sys.meta_path.index(Greedy))
     assert fresh(started_with(hook) + code) == "1"
 
 
+def test_a_torchaudio_of_another_torch_is_imported_without_its_library(hook, tmp_path):
+    """As the newest one beside a newer torch: `import transformers` imports it, and failed with it."""
+    extension = tmp_path / "torchaudio" / "_extension"
+    extension.mkdir(parents=True)
+    (tmp_path / "torchaudio" / "__init__.py").write_text("from torchaudio._extension import LOADED\n")
+    (extension / "__init__.py").write_text("from .utils import _load_lib\nLOADED = _load_lib('_torchaudio')\n")
+    (extension / "utils.py").write_text("def _load_lib(lib):\n    raise OSError('Could not load this library')\n")
+    (tmp_path / "torchaudio-9.0.dist-info").mkdir()
+    (tmp_path / "torchaudio-9.0.dist-info" / "METADATA").write_text("Name: torchaudio\nVersion: 9.0\n")
+    code = f"sys.path.insert(0, {str(tmp_path)!r})\nimport torchaudio\nprint(torchaudio.LOADED)"
+    assert fresh(started_with(hook) + code) == "False"
+
+
+def test_the_hook_is_started_once_without_a_pth_file(repository):
+    """`alibert train` starts it, so that the .pth file can be removed."""
+    code = """
+import sys
+sys.meta_path = [one for one in sys.meta_path if not getattr(one, "__module__", "").startswith("fairseq_compat")]
+import fairseq_compat
+fairseq_compat.activate()
+fairseq_compat.activate()
+import fairseq.options
+fairseq_compat.activate()
+print([getattr(one, "__module__", "") for one in sys.meta_path].count("fairseq_compat.repair_finder"))
+"""
+    assert fresh(code) == "1"
+
+
 @pytest.mark.parametrize("kind", ["build_wheel", "build_editable"])
 def test_both_kinds_of_install_carry_the_hook(kind, repository, tmp_path):
     """Built from a copy, with the setuptools that is here."""

@@ -1,0 +1,263 @@
+"""The steps as Python functions, for scripts and notebooks. `import alibert` offers them all.
+
+Each function writes what the command of the same name writes, and reuses a finished output with the same settings. Bad
+input raises `alibert.InputError` with one sentence. What needs torch or fairseq is imported when it is called.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokenizers import PreTokenizedString, Tokenizer
+
+from alibert_common.errors import InputError
+from alibert_common.executors.base import Engine
+from alibert_common.shipped import RECIPES
+from preprocess import binarize as binarize_stage
+from preprocess import clean as clean_stage
+from preprocess import deduplicate as deduplicate_stage
+from preprocess import ingest as ingest_stage
+from preprocess import mix as mix_stage
+from preprocess import train_tokenizer as tokenizer_stage
+from preprocess.mixing.weights import Weighing
+from preprocess.readers import How
+from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.normalizer import BOUNDARY, TextOptions, rules_only
+
+AnyPath = str | os.PathLike[str]
+MASK = "<mask>"
+ENDING = 15  # lines of a failed training that its error quotes
+
+
+class Word(NamedTuple):
+    """A word of a normalised text. `start` and `end` (excluded) are characters of the raw text."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Guess(NamedTuple):
+    """A prediction for a masked word: the piece, its probability, the whole text with it."""
+
+    piece: str
+    probability: float
+    text: str
+
+
+def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
+    return [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(one) for one in paths]
+
+
+# From raw text to a data-bin
+
+
+def ingest(
+    paths: AnyPath | Iterable[AnyPath],
+    output: AnyPath,
+    *,
+    source: str = "",
+    licence: str = "",
+    settings: How | None = None,
+    workers: int = 1,
+) -> dict[str, Any]:
+    """Read files or folders of any format into documents.
+
+    `settings` says how files are read (format, fields, encoding). Returns the manifest of the output.
+    """
+    how = settings or How()
+    how = how.but(source=source or how.source, licence=licence or how.licence)
+    return ingest_stage.ingest(_paths(paths), Path(output), how, engine=Engine(workers))
+
+
+def clean(
+    documents: AnyPath | Iterable[AnyPath],
+    output: AnyPath,
+    settings: clean_stage.Cleaning | None = None,
+    *,
+    workers: int = 1,
+) -> clean_stage.Report:
+    """Repair text and drop what is not French. Returns the counts; dropped.txt has samples of what was dropped."""
+    return clean_stage.clean(_paths(documents), Path(output), settings or clean_stage.Cleaning(), Engine(workers))
+
+
+def deduplicate(
+    documents: AnyPath | Iterable[AnyPath],
+    output: AnyPath,
+    settings: deduplicate_stage.Settings | None = None,
+    *,
+    workers: int = 1,
+) -> deduplicate_stage.Report:
+    """Drop repeated documents, repeated lines, and sentences of benchmarks. Returns the counts."""
+    settings = settings or deduplicate_stage.Settings()
+    return deduplicate_stage.deduplicate(_paths(documents), Path(output), settings, Engine(workers))
+
+
+def mix(
+    documents: AnyPath | Iterable[AnyPath],
+    output: AnyPath,
+    *,
+    weighing: Weighing | None = None,
+    valid: float = 0.02,
+    seed: int = 1,
+    workers: int = 1,
+) -> dict[str, Any]:
+    """Weight the sources and split training from validation. `valid` is the share of each source for validation."""
+    return mix_stage.mix(_paths(documents), Path(output), weighing or Weighing(), valid, seed, Engine(workers))
+
+
+def train_tokenizer(
+    text: AnyPath | Iterable[AnyPath],
+    output: AnyPath,
+    *,
+    vocab_size: int = 40_000,
+    model: str = "unigram",
+    options: TextOptions | None = None,
+    seed: int = 1,
+) -> dict[str, Any]:
+    """Train a tokenizer on documents or on the output of `mix`.
+
+    `model` is unigram, bpe or wordpiece; `options` holds the text rules. Returns the manifest of the output.
+    """
+    options = options or TextOptions()
+    return tokenizer_stage.train_tokenizer(
+        _paths(text), Path(output), vocab_size=vocab_size, model=model, options=options, seed=seed
+    )
+
+
+def normalize(text: str, tokenizer: AnyPath | None = None, options: TextOptions | None = None) -> list[Word]:
+    """The words of a text after normalisation, with their places in the raw text.
+
+    The rules are those of `tokenizer`, a folder of `train_tokenizer`, or else of `options`.
+    """
+    rules: Tokenizer = load_tokenizer(Path(tokenizer)) if tokenizer else rules_only(options or TextOptions())
+    parts = PreTokenizedString(text)
+    parts.normalize(rules.normalizer.normalize)
+    rules.pre_tokenizer.pre_tokenize(parts)
+    words = [Word(part.removeprefix(BOUNDARY), *place) for part, place, _ in parts.get_splits("original", "char")]
+    return [word for word in words if word.text]
+
+
+def binarize(tokenizer: AnyPath, mix: AnyPath, output: AnyPath, *, workers: int = 1) -> dict[str, Any]:
+    """Encode the output of `mix` as a data-bin for fairseq. Returns its manifest."""
+    splits, weights = binarize_stage.splits_of_mix(Path(mix))
+    return binarize_stage.binarize(
+        Path(tokenizer), splits, Path(output), Engine(workers), weights=weights, mix=Path(mix)
+    )
+
+
+# From a data-bin to a Hugging Face model
+
+
+def pretrain(data_bin: AnyPath, save_dir: AnyPath, *, recipe: str | None = None, **options: object) -> Path:
+    """Pretrain in a child process and print its output. Returns the path of the last checkpoint.
+
+    `recipe` is a name in the folder recipes/pretrain, such as "tiny_mlm". `options` are those of `alibert train`, with
+    underscores: `max_update=200`, `cpu=True`. A run that was stopped is resumed.
+    """
+    given = [str(part) for name, value in options.items() for part in _option(name, value)]
+    command = [sys.executable, "-m", "alibert", "train", str(data_bin), "--save-dir", str(save_dir)]
+    if recipe:
+        file = RECIPES / "pretrain" / f"{recipe}.sh"
+        if not file.is_file():
+            names = ", ".join(sorted(path.stem for path in file.parent.glob("*.sh")))
+            raise InputError(f"recipe {recipe!r}: there is no such recipe; choose one of {names}.")
+        command = ["bash", str(file)]
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    environment = os.environ | {"PATH": programs, "DATA_BIN": str(data_bin), "SAVE_DIR": str(save_dir)}
+    _run([*command, *given], environment)
+    return Path(save_dir) / "checkpoint_last.pt"
+
+
+def _option(name: str, value: object) -> list[object]:
+    """An option as words of a command line; nothing for False and None."""
+    if value is None or value is False:
+        return []
+    option = "--" + name.replace("_", "-")
+    if isinstance(value, (list, tuple)):
+        value = ",".join(map(str, value))
+    return [option] if value is True else [option, value]
+
+
+def _run(command: Sequence[str], environment: dict[str, str]) -> None:
+    """Run a training. Its lines go through `print`, because a notebook does not show the output of a child process."""
+    lines: list[str] = []
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as training:
+        try:
+            for line in training.stdout or ():
+                print(line, end="", flush=True)
+                lines = [*lines, line][-ENDING:]
+        except BaseException:
+            training.terminate()
+            raise
+    if training.returncode:
+        raise InputError(f"the training ended with exit code {training.returncode}; its last lines:\n{''.join(lines)}")
+
+
+def export(checkpoint: AnyPath, tokenizer: AnyPath, output: AnyPath, *, licence: str = "other") -> Path:
+    """Convert a checkpoint to a Hugging Face folder, if both compute the same logits. Returns the folder."""
+    from alibert_fairseq.hf import export as stage
+
+    stage.export(Path(checkpoint), Path(tokenizer), Path(output), licence)
+    return Path(output)
+
+
+def load(
+    folder: AnyPath, output: AnyPath, *, tokenizer: AnyPath | None = None, add_tokens: AnyPath | None = None
+) -> dict[str, Any]:
+    """Convert a Hugging Face folder to a checkpoint, to continue its pretraining. Returns the manifest.
+
+    `tokenizer` replaces the published one; `add_tokens` is a file of words to add to it, one a line.
+    """
+    from alibert_fairseq.hf import load as stage
+
+    new, words = (Path(path) if path else None for path in (tokenizer, add_tokens))
+    return stage.load(Path(folder), Path(output), None, new, words)
+
+
+# Using a model
+
+
+def fill_mask(model: AnyPath, texts: str | Sequence[str], top_k: int = 5) -> list[list[Guess]]:
+    """The likeliest pieces for the one `<mask>` in each text, by a Hugging Face folder (ELECTRA: its generator)."""
+    from transformers import AutoModelForMaskedLM, AutoTokenizer, FillMaskPipeline
+
+    tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False, local_files_only=True)
+    network = AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False, local_files_only=True)
+    texts = [texts] if isinstance(texts, str) else list(texts)
+    for text in texts:
+        if text.count(MASK) != 1:
+            raise InputError(f"{text!r}: has {text.count(MASK)} times {MASK}; each text needs exactly one.")
+    pipeline = FillMaskPipeline(model=network, tokenizer=tokenizer)
+    found = [pipeline(text.replace(MASK, tokenizer.mask_token), top_k=top_k) for text in texts]
+    return [[Guess(one["token_str"], one["score"], one["sequence"]) for one in guesses] for guesses in found]
+
+
+def finetune(
+    recipe: AnyPath, model: AnyPath, output: AnyPath, *, data: AnyPath | None = None, **options: object
+) -> dict[str, Any]:
+    """Fine-tune a Hugging Face folder on the task of a recipe and score it. Returns the metrics.
+
+    `options` are those of `alibert finetune`, with underscores: `protocol="quickstart"`, `seeds=3`.
+    """
+    from downstream import finetune as command
+
+    words = [recipe, *_option("model", model), *_option("output", output), *_option("data", data)]
+    command.main([str(word) for word in words + [part for item in options.items() for part in _option(*item)]])
+    return json.loads(Path(output, "metrics.json").read_text(encoding="utf-8"))
+
+
+def tag(model: AnyPath, texts: str | Sequence[str]) -> list[list[Any]]:
+    """The entities of each text by a fine-tuned model: (start, end, label), in characters of the text.
+
+    `alibert.Tagger` loads the model once for several calls.
+    """
+    from downstream.tag import Tagger
+
+    return Tagger(Path(model))([texts] if isinstance(texts, str) else list(texts))
