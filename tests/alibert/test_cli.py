@@ -144,6 +144,7 @@ def test_train_without_fairseq_names_the_extra(monkeypatch):
 
 
 def test_a_usage_line_names_what_the_user_has_typed(monkeypatch):
+    monkeypatch.setattr(common_cli, "started_as", None)
     assert common_cli.program("python -m preprocess.clean") == "python -m preprocess.clean"
     monkeypatch.setattr(common_cli, "started_as", "alibert clean")
     assert common_cli.program("python -m preprocess.clean") == "alibert clean"
