@@ -6,8 +6,8 @@ SENTENCES = "sentences"
 QUESTIONS = "questions"
 ALONE = {"similarity": "pairs", "choice": QUESTIONS, "ranking": QUESTIONS}  # each for itself; groups are only of copies
 WITHOUT_DOCUMENTS = (
-    "The data do not say which sentences are of one document, so sentences are taken for independent. They are not: "
-    "intervals are too narrow, and p too small."
+    "The data do not name the document of each sentence, so sentences are treated as independent. They are not: the "
+    "intervals are too narrow and p is too small."
 )
 
 

@@ -27,12 +27,12 @@ VERDICTS = {
 class Published:
     """One score, from 0 to 1 (for data/LABEL: a count). compares: a key of VERDICTS; condition: how it differs."""
 
-    source: str
     model: str
     task: str
     path: tuple[str, ...]
     value: float
     deviation: float | None
+    source: str
     compares: bool | str
     condition: str
 
@@ -51,21 +51,14 @@ def of(task: str) -> list[Published]:
 def _read(sources: list[dict]) -> Iterator[Published]:
     for source in sources:
         scale = 100 if source.get("percent") else 1
-        for row in source["rows"]:
-            for number, model in enumerate(source["models"]):
-                for path, values in row["figures"].items():
-                    given = values[number]
+        rows = [(row, *task) for row in source["rows"] for task in row["tasks"].items()]
+        for row, task, scores in rows:
+            for path, values in scores.items():
+                for model, given in zip(source["models"], values, strict=True):
                     value, deviation = given if isinstance(given, list) else (given, None)
-                    yield Published(
-                        source["source"],
-                        model,
-                        row["task"],
-                        tuple(path.split("/")),
-                        value / scale,
-                        None if deviation is None else deviation / scale,
-                        row["compares"],
-                        row["condition"],
-                    )
+                    deviation = None if deviation is None else deviation / scale
+                    about = {"source": source["source"], "compares": row["compares"], "condition": row["condition"]}
+                    yield Published(model, task, tuple(path.split("/")), value / scale, deviation, **about)
 
 
 def beside_ours(group: Group) -> list[Block]:

@@ -98,7 +98,7 @@ def test_published_models_are_averaged_over_the_same_tasks(tmp_path):
 
 def test_a_difference_of_averages_is_told_where_every_figure_compares(tmp_path, monkeypatch):
     setting = setting_of(tmp_path, {task: {"x": [GOOD]} for task in "ab"})
-    figures = [published.Published("P", model, task, ("accuracy",), 0.75, None, compares, "")
+    figures = [published.Published(model, task, ("accuracy",), 0.75, None, "P", compares, "")
                for model, verdicts in {"all": [True, True], "one": [True, "data"], "other": [False, True]}.items()
                for task, compares in zip("ab", verdicts, strict=True)]  # fmt: skip
     monkeypatch.setattr(published, "everything", lambda: figures)
@@ -127,7 +127,7 @@ def test_blue_has_a_total_a_clinical_and_a_biomedical_score(tmp_path):
         assert rows(table)["average"] == [mean] and rows(published_table)[OUBIOBERT] == theirs
         assert "because an encoder" not in said and "without a recipe" not in said
     for name in ("BLUE", "BLUE, biomedical"):
-        assert "ChemProt is another export, of thirteen" in averages.average(setting, named(name))[1]
+        assert "ChemProt is another export, with thirteen" in averages.average(setting, named(name))[1]
 
 
 def test_an_average_that_a_paper_reports_is_not_set_beside_one_of_fewer_tasks(tmp_path):
@@ -211,14 +211,15 @@ MEASURES = {
 def test_an_average_over_measures_that_differ_says_so(name, repository):
     tasks = [task for tasks in named(name)["groups"].values() for task in tasks]
     chiefs = {load_task(repository / "recipes" / "finetune" / f"{task}.yaml").chief.path[-1] for task in tasks}
-    said = re.search(r"Measures are mixed \(([^)]*)\)", named(name)["note"])[1]
+    said = re.search(r"Metrics are mixed \(([^)]*)\)", named(name)["note"])[1]
     assert set(said.split(", ")) == {MEASURES[chief] for chief in chiefs}
 
 
 def test_every_column_of_a_papers_table_has_its_value():
     for source in yaml.safe_load(published.FILE.read_text(encoding="utf-8")):
         for row in source["rows"]:
-            assert all(len(values) == len(source["models"]) for values in row["figures"].values()), row["task"]
+            for task, scores in row["tasks"].items():
+                assert all(len(values) == len(source["models"]) for values in scores.values()), task
 
 
 def test_a_task_of_two_tables_has_two_rows_and_is_in_no_average(tmp_path):

@@ -395,7 +395,7 @@ def test_published_counts_of_annotations_stand_beside_ours(tmp_path):
     table, said, *_ = data_sets.labels(one)
     assert table.head[-2:] == ["all", "AliBERT, Table 3"]
     assert cells(table)["sosy"][-2:] == ["9", "5,240"] and cells(table)["anatomie"][-2:] == ["6", "4,780"]
-    assert "AliBERT, Table 3 is not comparable with ours: five types" in said
+    assert "AliBERT, Table 3 is not comparable with ours: the paper counts five types" in said
     assert [row[0] for row in published.beside_ours(one)[0].rows][0] == "AliBERT, Table 4: CamemBERT"
 
 
