@@ -1,10 +1,9 @@
-"""Compare tokenizers on a text that none of them was trained on: figures, medical terms and sentences in pieces.
+"""Compare tokenizers on held-out text: metrics, medical terms and sentences in pieces.
 
     python -m preprocess.compare_tokenizers TOKENIZER... --text mixed/valid --output study
 
-A TOKENIZER is any folder with a tokenizer.json, a published model's too. The output holds study.json, the same as
-study.md with its pictures, and study.html, one page with everything in it. No text but that of terms and sentences is
-in it.
+A TOKENIZER is any folder with a tokenizer.json, such as a published model. The output holds study.json, study.md with
+its pictures, and study.html, one page with everything. They contain no text except the terms and sentences.
 """
 
 import argparse
@@ -39,7 +38,7 @@ def study_of(
     seed: int,
     trained_on: Sequence[Path] = (),
 ) -> dict:
-    """What study.json holds but its settings; lists have one entry a tokenizer, in their order.
+    """The content of study.json without its settings. Lists have one entry per tokenizer, in their order.
 
     Raises InputError for text that cannot be read.
     """
@@ -71,7 +70,7 @@ def study_of(
 
 
 def overlap(candidates: list[Candidate]) -> list[list[dict]]:
-    """For each pair the pieces in common, the signs of words left out, and their share of what either has."""
+    """The pieces that each pair has in common, without word marks, and their share of all pieces of the two."""
     texts = [
         {spelled.text for spelled in spelled_texts(text_pieces(one.tokenizer).values(), one.convention)}
         for one in candidates
@@ -80,7 +79,7 @@ def overlap(candidates: list[Candidate]) -> list[list[dict]]:
 
 
 def by_category(terms: list[Term], cut: list[list[Segmentation]]) -> dict[str, dict]:
-    """For each category, and all together: how many terms, and for each tokenizer (mean pieces, share whole)."""
+    """The number of terms by category and overall; for each tokenizer (mean pieces, share without a split word)."""
     rows: dict[str, list] = {}
     for term, row in zip(terms, cut, strict=True):
         rows.setdefault(term.category, []).append(row)
@@ -121,22 +120,28 @@ def _arguments() -> argparse.Namespace:
         program("python -m preprocess.compare_tokenizers"), description=__doc__.split("\n\n")[0]
     )
     add = parser.add_argument
-    add("tokenizers", nargs="+", type=Path, metavar="TOKENIZER", help="folder with a tokenizer.json")
-    add("--text", required=True, type=Path, help="held-out documents, such as mixed/valid: a directory, .txt or .jsonl")
+    add("tokenizers", nargs="+", type=Path, metavar="TOKENIZER", help="folders with a tokenizer.json")
+    add(
+        "--text", required=True, type=Path,
+        help="held-out documents: a directory such as mixed/valid, a .txt file or a .jsonl file",
+    )  # fmt: skip
     add(
         "--trained-on", nargs="+", type=Path, default=[], metavar="DOCUMENTS",
         help="training text, to count the documents and lines of --text that it shares (default: not counted)",
     )  # fmt: skip
-    add("--output", type=Path, help="directory to write (without it, the main table is printed and nothing written)")
-    add("--names", type=lambda names: names.split(","), default=[], help="a,b,c: what to call them (their folders)")
-    add("--terms", type=Path, help="lines of a term, a tab and its category, as recipes/sample/terms.tsv (none)")
-    add("--sentences", type=Path, help="lines to show in pieces, as recipes/sample/sentences.txt (none)")
-    add("--seed", type=int, default=1, help="of the draw of the lines that speed is measured on (1: any serves)")
+    add("--output", type=Path, help="directory of the study (default: print the main table only)")
+    add(
+        "--names", type=lambda names: names.split(","), default=[],
+        help="names of the tokenizers, with commas between (default: their folders)",
+    )  # fmt: skip
+    add("--terms", type=Path, help="lines of a term, a tab and its category (default: none)")
+    add("--sentences", type=Path, help="lines to show in pieces (default: none)")
+    add("--seed", type=int, default=1, help="seed of the sample of lines for the speed (default: 1)")
     return parser.parse_args()
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     arguments = _arguments()
     if arguments.output:
         refuse_foreign(arguments.output, MARKER)

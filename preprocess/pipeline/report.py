@@ -1,4 +1,4 @@
-"""What a finished corpus is: AliBERT's Table 1, what was dropped on the way, and what it takes to make it again."""
+"""The report of a finished corpus: AliBERT's Table 1, what was dropped, and how to make it again."""
 
 import json
 from dataclasses import asdict
@@ -17,7 +17,7 @@ from preprocess.pipeline.steps import Step
 from preprocess.pipeline.tables import page, table_1
 
 NAME = "report"
-VERSION = 2  # of its output: see alibert_common.provenance.Stage
+VERSION = 3  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("corpus", VERSION)
 
 

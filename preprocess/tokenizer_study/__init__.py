@@ -1,1 +1,1 @@
-"""The parts of `python -m preprocess.compare_tokenizers`: what is measured, and how it is shown."""
+"""The measures, tables and pictures of `python -m preprocess.compare_tokenizers`."""

@@ -1,4 +1,4 @@
-"""The tokenizers of a study: any pipeline that a tokenizer.json can hold."""
+"""The tokenizers of a study: any tokenizer.json."""
 
 import hashlib
 import json
@@ -18,17 +18,17 @@ OTHER_FORMS = ("*.model", "vocab.txt", "vocab.json")  # sentencepiece's, BERT's,
 
 @dataclass
 class Candidate:
-    """One tokenizer, for ordinary text: what spells a special token is none."""
+    """One tokenizer for ordinary text; the text of a special token is not a special token."""
 
     name: str
     path: Path
     tokenizer: Tokenizer
     sha256: str = ""  # of tokenizer.json
-    trained_on: frozenset[str] | None = None  # SHA-256 of the files, None where nobody wrote them down
+    trained_on: frozenset[str] | None = None  # SHA-256 of the files; None if unknown
     convention: Convention = field(init=False)
     kind: str = field(init=False)
-    unknown: int | None = field(init=False)  # the id of what it has no piece for
-    lone: int | None = field(init=False)  # the id of a boundary by itself
+    unknown: int | None = field(init=False)  # the id of the unknown token
+    lone: int | None = field(init=False)  # the id of ▁ alone
 
     def __post_init__(self):
         self.tokenizer.encode_special_tokens = True
@@ -37,8 +37,8 @@ class Candidate:
         model = json.loads(self.tokenizer.to_str())["model"]
         if model.get("end_of_word_suffix"):
             raise InputError(
-                f"{self.path}: marks the ends of words ('{model['end_of_word_suffix']}'), which cannot be compared "
-                "with marks of their starts; leave it out."
+                f"{self.path}: marks the ends of words ('{model['end_of_word_suffix']}') and cannot be compared "
+                "with tokenizers that mark their starts; leave it out."
             )
         self.kind = model["type"]
         self.convention = Convention.of(self.tokenizer)
@@ -47,24 +47,26 @@ class Candidate:
         self.lone = self.tokenizer.token_to_id(self.convention.lone or "")
 
     def was_trained_on(self, files: Iterable[str]) -> bool | None:
-        """Whether one of the files (SHA-256) was among its training text; None where nothing tells."""
+        """Whether one of the files (SHA-256) is in its training text; None if its training text is unknown."""
         return None if self.trained_on is None else not self.trained_on.isdisjoint(files)
 
     def trained_within(self, files: Collection[str]) -> bool:
-        """Whether all its training text is among the files (SHA-256)."""
+        """Whether all its training files are among these (SHA-256)."""
         return self.trained_on is not None and self.trained_on <= set(files)
 
 
 def load_candidates(paths: Sequence[Path], names: Sequence[str] = ()) -> list[Candidate]:
-    """The tokenizers under their names; without names, those of their folders.
+    """The tokenizers with their names, by default those of their folders.
 
-    Raises InputError for a folder without a tokenizer.json, and for names that are not one for each.
+    Raises InputError for a folder without a tokenizer.json, and for a wrong number of names.
     """
     names = names or [path.resolve().name for path in paths]
     if len(names) != len(paths):
-        raise InputError(f"--names: {len(names)} for {len(paths)} tokenizers; give one for each, with commas between.")
+        raise InputError(
+            f"--names: {len(names)} names for {len(paths)} tokenizers; give one name each, with commas between."
+        )
     if len(set(names)) < len(names):
-        raise InputError(f"{', '.join(names)}: two tokenizers have one name; tell them apart with --names a,b,c.")
+        raise InputError(f"{', '.join(names)}: two tokenizers have the same name; give other names with --names a,b,c.")
     return [_load(path, name) for path, name in zip(paths, names, strict=True)]
 
 
@@ -75,7 +77,7 @@ def _load(path: Path, name: str) -> Candidate:
     data = file.read_bytes()
     try:
         tokenizer = Tokenizer.from_buffer(data)
-    except Exception as error:  # the library raises a bare Exception for what it cannot read
+    except Exception as error:  # the library raises a bare Exception
         raise InputError(f"{file}: not a tokenizer ({error}); give folders that hold a tokenizer.json.") from None
     return Candidate(name, path, tokenizer, hashlib.sha256(data).hexdigest(), _trained_on(path))
 

@@ -1,4 +1,4 @@
-"""How much of a text that is to be held out was in training text: by the words of documents and lines, not by files."""
+"""The part of a held-out text that is also in training text, by the words of documents and lines."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from preprocess.mixing.reader import read_corpora
 
 
 def seen_in_training(text: Path, trained_on: Sequence[Path]) -> dict:
-    """{"documents", "lines": how many of the text's are in the training text too; "paths", "inputs": of that text}.
+    """{"documents", "lines": the number that is also in the training text; "paths", "inputs": of the training text}.
 
-    Of a directory of preprocess.mix the training part is read; some 100 bytes a line of `text` are in memory. Raises
-    InputError for documents that cannot be read.
+    Reads the training part of a directory of preprocess.mix. Needs about 100 bytes of memory per line of `text`. Raises
+    InputError for unreadable documents.
     """
     documents: Counter[bytes] = Counter()
     lines: Counter[bytes] = Counter()

@@ -1,4 +1,4 @@
-"""What each tokenizer makes of a text, in one pass over it and in memory that does not grow with it."""
+"""The metrics of each tokenizer on a text, in one pass and in memory that does not grow with the text."""
 
 import re
 from dataclasses import asdict, dataclass, field
@@ -16,16 +16,16 @@ from preprocess.tokenizer.piece_text import DIFFERENCES, spelled_texts, text_pie
 from preprocess.tokenizer.word_independence import spaces_are_walls
 from preprocess.tokenizer_study.candidates import Candidate
 
-LETTERS = re.compile(r"[^\W\d_]{2,}")  # a word that can be cut: two letters or more, whatever stands around them
-CACHE_PARTS = 100_000  # some 25 MB a tokenizer hold the commonest words of a corpus
+LETTERS = re.compile(r"[^\W\d_]{2,}")  # a word of two or more letters, without the signs around it
+CACHE_PARTS = 100_000  # about 25 MB per tokenizer hold the most frequent words
 ROOM = 510  # pieces between the two special tokens of a model of 512 positions
 
 
 class Counts(NamedTuple):
-    """What is counted of a text, or of one part of it."""
+    """The counts of a text, or of a part of it."""
 
     tokens: int = 0
-    lone: int = 0  # boundaries by themselves
+    lone: int = 0  # tokens that are only ▁
     unknown: int = 0
     unknown_characters: int = 0
     words: int = 0  # of LETTERS
@@ -33,9 +33,9 @@ class Counts(NamedTuple):
 
 
 def count(candidate: Candidate, text: str, encoding: Encoding) -> Counts:
-    """A word is whole if all its letters, and none in part, are in one and the same known token."""
+    """A word is whole if all its letters are in one known token."""
     lone = unknown = characters = 0
-    first: dict[int, int] = {}  # the first token that reaches a character of the text, and the last
+    first: dict[int, int] = {}  # the first token of a character, and the last
     last: dict[int, int] = {}
     for number, (token, (start, end)) in enumerate(zip(encoding.ids, encoding.offsets, strict=True)):
         if token == candidate.lone:
@@ -54,11 +54,11 @@ def count(candidate: Candidate, text: str, encoding: Encoding) -> Counts:
 
 
 class Meter:
-    """The counts of one tokenizer. A part of a line is encoded once for as long as it is remembered."""
+    """The counts of one tokenizer. A part of a line is encoded once while it is in the cache."""
 
     def __init__(self, candidate: Candidate):
         self.candidate = candidate
-        self.by_word = spaces_are_walls(candidate.tokenizer)  # else lines are the parts
+        self.by_word = spaces_are_walls(candidate.tokenizer)  # otherwise the parts are lines
         self.rows: dict[str, int] = {}  # part -> its row of `known`
         self.known = np.zeros((CACHE_PARTS, len(Counts._fields)), dtype=np.int64)
         self.used = np.zeros(max(candidate.tokenizer.get_vocab().values()) + 1, dtype=bool)
@@ -89,7 +89,7 @@ class Meter:
 
 @dataclass
 class Text:
-    """The text of a study; the words of each source are what white space separates."""
+    """The text of a study; words are separated by white space."""
 
     path: Path
     size: Size = field(default_factory=Size)
@@ -111,7 +111,7 @@ class Text:
 
 
 def measure(candidates: list[Candidate], path: Path) -> tuple[Text, list[Meter]]:
-    """One pass over the documents. Raises InputError for text that cannot be read."""
+    """Read the documents once. Raises InputError for unreadable text."""
     text, meters, cuts = Text(path), [Meter(candidate) for candidate in candidates], Cuts()
     total = path.stat().st_size if path.is_file() else None
     with tqdm(total=total, unit="B", unit_scale=True, desc="measuring", mininterval=1) as bar:

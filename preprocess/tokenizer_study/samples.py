@@ -1,4 +1,4 @@
-"""Terms and sentences that a person wants to see cut: how each tokenizer does it."""
+"""Terms and sentences as pieces of each tokenizer."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -19,28 +19,28 @@ class Term(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A token as it is shown: `▁` starts a word in every convention; of an unknown, the text that it stands for."""
+    """A token as the report shows it: ▁ starts a word; an unknown token is its text."""
 
     text: str
     unknown: bool
 
 
 class Segmentation(NamedTuple):
-    """A text in pieces; it is whole if no word of it is cut and nothing of it is unknown."""
+    """A text in pieces; it is whole if no word is split and no piece is unknown."""
 
     pieces: list[Piece]
     whole: bool
 
     def describe(self) -> dict:
-        """For study.json: the numbers of the unknown pieces begin at 0."""
+        """For study.json; the numbers of the unknown pieces start at 0."""
         unknown = [number for number, piece in enumerate(self.pieces) if piece.unknown]
         return {"pieces": [piece.text for piece in self.pieces], "unknown": unknown, "whole": self.whole}
 
 
 def read_terms(path: Path, log: InputLog) -> list[Term]:
-    """A term, a tab, its category on each line; blank lines and lines that begin with # are passed over.
+    """Lines of a term, a tab and its category; blank lines and lines that start with # are skipped.
 
-    Raises InputError for a line of another form, and for a file without terms.
+    Raises InputError for another line, and for a file without terms.
     """
     terms = []
     for number, line in _content(path, log):
@@ -54,7 +54,7 @@ def read_terms(path: Path, log: InputLog) -> list[Term]:
 
 
 def read_sentences(path: Path, log: InputLog) -> list[str]:
-    """A sentence on each line; blank lines and lines that begin with # are passed over."""
+    """A sentence per line; blank lines and lines that start with # are skipped."""
     sentences = [line for _, line in _content(path, log)]
     if not sentences:
         raise InputError(f"{path}: no sentence in it; write one on each line.")
@@ -66,12 +66,12 @@ def _content(path: Path, log: InputLog) -> list[tuple[int, str]]:
 
 
 def segment_term(candidate: Candidate, term: str) -> Segmentation:
-    """As in running text: byte-level tokenizers know the start of a word by the space before it."""
+    """As in running text: byte-level tokenizers need a space before a word."""
     return segment(candidate, f" {term}" if candidate.convention.byte_level else term)
 
 
 def segment(candidate: Candidate, text: str) -> Segmentation:
-    """The pieces of a text. One that holds no word of letters is whole if it is one piece."""
+    """The pieces of a text. A text without a word of letters is whole if it is one piece."""
     encoding = candidate.tokenizer.encode(text, add_special_tokens=False)
     pieces = []
     for number, token, (start, end) in zip(encoding.ids, encoding.tokens, encoding.offsets, strict=True):

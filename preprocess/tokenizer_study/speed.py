@@ -1,4 +1,4 @@
-"""How fast tokenizers encode, on one thread: the same lines for all, taken in turn so that a busy machine hits all."""
+"""Encoding speed on one thread. The tokenizers take turns on the same lines, so that a busy machine slows all."""
 
 import os
 import time
@@ -12,13 +12,13 @@ from preprocess.mixing.reader import Corpus
 from preprocess.tokenizer.training_sample import draw_lines
 from preprocess.tokenizer_study.candidates import Candidate
 
-SPEED_LINES = 10_000  # some 1 MB: a second a tokenizer
-ROUNDS = 3  # the fastest counts: what disturbs only slows
-SWITCH = "TOKENIZERS_PARALLELISM"  # by which the library is told to use one thread
+SPEED_LINES = 10_000  # about 1 MB: a second per tokenizer
+ROUNDS = 3  # the fastest one counts; disturbances only slow
+SWITCH = "TOKENIZERS_PARALLELISM"  # the variable that sets one thread
 
 
 def speeds(candidates: list[Candidate], text: Path, seed: int) -> list[dict[str, float]]:
-    """Tokens and megabytes of raw text a second, for each tokenizer, and the latter as a multiple of the first's."""
+    """Tokens and megabytes of raw text per second for each tokenizer, and the ratio of the latter to the first's."""
     lines = draw_lines([Corpus("text", [text])], SPEED_LINES, seed).lines
     seconds, tokens = [float("inf")] * len(candidates), [0] * len(candidates)
     with one_thread(), tqdm(total=ROUNDS * len(candidates), desc="timing", mininterval=1) as bar:

@@ -38,9 +38,9 @@ def test_tokenizers_and_names_that_cannot_be_compared_are_refused(tmp_path):
     Tokenizer(models.BPE({"a</w>": 0}, [], end_of_word_suffix="</w>")).save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(InputError, match="marks the ends of words"):
         load_candidates([tmp_path])
-    with pytest.raises(InputError, match="--names: 1 for 2 tokenizers"):
+    with pytest.raises(InputError, match="--names: 1 names for 2 tokenizers"):
         load_candidates([tmp_path, tmp_path], ["a"])
-    with pytest.raises(InputError, match="out, out: two tokenizers have one name"):
+    with pytest.raises(InputError, match="out, out: two tokenizers have the same name"):
         load_candidates([trained(), trained()])
 
 
