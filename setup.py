@@ -61,6 +61,8 @@ EXTRAS = {
         "optax>=0.2",  # the LAMB that ours is compared with; it corrects the bias of its moments
         "torch-optimizer==0.3.0",  # one that does not, as ALBERT's; the last release, of 2021
         "ruff>=0.8",
+        "mypy>=1.18",  # types; the packages that are checked are in pyproject.toml
+        "types-PyYAML>=6",
         *SITE,
     ],
 }

@@ -10,8 +10,8 @@ source recipes/environment.sh
 
 ruff check .
 ruff format --check .
-# A process a core with one thread each; a file of tests to one process, because its tests share what they train.
+python -m mypy
+# One process more than cores, because many tests wait, with one thread each. The tests of a file share what they train,
+# so a file runs in one process. tests/conftest.py puts the long files first.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
-# Files in the order of their names, which has long ones first and many short ones last. By the number of their tests,
-# pytest-xdist's own order, the longest file of all, which has one, would begin last, and a single process end with it.
-python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder tests --ignore=tests/campaigns "$@"
+python -m pytest -q --numprocesses "$(($(nproc) + 1))" --dist loadfile --no-loadscope-reorder tests --ignore=tests/campaigns "$@"

@@ -12,6 +12,35 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
+# The files that take longest, from the longest on; several processes then end together.
+LONG_FILES = (
+    "slurm/test_requeue",
+    "slurm/test_two_nodes",
+    "slurm/test_corpus_stages",
+    "end_to_end/test_faults",
+    "end_to_end/test_pretraining",
+    "end_to_end/test_evaluate",
+    "end_to_end/test_load",
+    "end_to_end/test_recipes_toy",
+    "end_to_end/test_kill_training",
+    "end_to_end/",
+    "fairseq_compat/",
+    "parity/",
+    "golden/",
+    "alibert_fairseq/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, so that no process begins one when the others have nothing left to do."""
+
+    def place(item: pytest.Item) -> int:
+        name = item.path.relative_to(REPOSITORY / "tests").as_posix()
+        return next((number for number, start in enumerate(LONG_FILES) if name.startswith(start)), len(LONG_FILES))
+
+    items.sort(key=place)
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the checkout."""

@@ -3,7 +3,6 @@
 import os
 import pickle
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -148,7 +147,7 @@ def test_hub_and_hugging_face_agree_on_a_sentence(models, checkpoints, data_bin)
         fill = pipeline("fill-mask", model=AutoModelForMaskedLM.from_pretrained(folder), tokenizer=tokenizer)
         ours, theirs = hub.fill_mask(sentence, topk=3), fill(sentence, top_k=3)
         assert [guess.score for guess in ours] == pytest.approx([guess["score"] for guess in theirs], abs=1e-5)
-        assert ours[0].piece == tokenizer.convert_ids_to_tokens(theirs[0]["token"])
+        assert ours[0].token == tokenizer.convert_ids_to_tokens(theirs[0]["token"])
         assert "patient présente une" in ours[0].text
         features = hub.extract_features(hub.encode(plain))
         assert features.shape == (1, len(hub.encode(plain)), 64)
@@ -178,9 +177,9 @@ def test_the_class_of_another_objective_is_refused(checkpoints, data_bin):
 
 def refused(*arguments) -> str:
     """The one sentence of a command that must fail."""
-    done = subprocess.run([sys.executable, "-m", *map(str, arguments)], text=True, capture_output=True, env=ENVIRONMENT)
-    assert done.returncode != 0 and "Traceback" not in done.stderr, done.stderr
-    sentence = done.stderr.strip().splitlines()[-1]
+    status, said = forked.finish([sys.executable, "-m", *arguments], cwd=Path.cwd(), env=ENVIRONMENT)
+    assert status != 0 and "Traceback" not in said, said
+    sentence = said.strip().splitlines()[-1]
     assert sentence.startswith("error: ")
     return sentence
 

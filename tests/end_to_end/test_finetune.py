@@ -4,11 +4,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import run as run_command
 from tiny_models import write_electra, write_roberta
 from transformers import pipeline
 
@@ -79,9 +79,7 @@ def done(task, tmp_path_factory):
     output = tmp_path_factory.mktemp("runs") / "tiny"
     parts = [sys.executable, "-m", "downstream.finetune", *command(task, output, "--seeds", "2")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(finetune.__file__).parents[1]), *sys.path])}
-    finished = subprocess.run(parts, cwd=output.parent, env=environment, text=True, capture_output=True)
-    assert finished.returncode == 0, finished.stderr[-3000:]
-    return output, finished.stdout
+    return output, run_command(*parts, cwd=output.parent, env=environment)
 
 
 def predictions(output: Path, seed: int) -> list[dict]:

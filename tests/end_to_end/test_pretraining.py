@@ -17,7 +17,7 @@ import pytest
 import torch
 from commands import run
 from fairseq import checkpoint_utils
-from forked import free_port
+from forked import Job, free_port
 from forked import run as run_forked
 
 OBJECTIVES = {
@@ -131,15 +131,12 @@ def ask(process: subprocess.Popen, number: int, later: float) -> None:
 
 def run_and_kill(arguments: list[str], after_update: int, cwd: Path) -> None:
     """Start the run and kill it with SIGKILL once the log shows the update."""
-    process = subprocess.Popen(
-        arguments, cwd=cwd, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    for line in process.stdout:
-        if f"num_updates={after_update}," in line:
-            process.send_signal(signal.SIGKILL)
-            break
-    process.stdout.close()
-    assert process.wait() == -signal.SIGKILL, "the run ended before it could be killed"
+    os.mkfifo(cwd / "log")
+    job = Job([arguments], [ENVIRONMENT], cwd, [cwd / "log"])
+    with open(cwd / "log") as log:
+        assert any(f"num_updates={after_update}," in line for line in log)
+        os.kill(job.pids[0], signal.SIGKILL)
+    assert job.ends(within=60) == [-signal.SIGKILL], "the run ended before it could be killed"
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -255,6 +252,7 @@ def test_processes_that_fairseq_starts_itself_stop_with_a_checkpoint(ask, data_b
 
 @pytest.mark.parametrize("objective", ["electra", "mlm"])
 def test_two_processes_learn_and_resume(objective, data_bin, repository, tmp_path):
+    """The processes are started by torchrun in one case, which a stop tests too, and by themselves in the others."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", free_port()]
     distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 
@@ -266,7 +264,11 @@ def test_two_processes_learn_and_resume(objective, data_bin, repository, tmp_pat
     assert "training on 2 devices" in log
     assert len(curve) == 30 and sum(curve[-3:]) < 0.9 * sum(curve[:3])
     run_forked(*train("broken", "13"), cwd=tmp_path, env=ENVIRONMENT, processes=2)  # in the middle of an epoch
-    assert len(losses(run(*torchrun, *train("broken", "30"), cwd=tmp_path, env=ENVIRONMENT))) == 17
+    if objective == "electra":
+        resumed = run(*torchrun, *train("broken", "30"), cwd=tmp_path, env=ENVIRONMENT)
+    else:
+        resumed = run_forked(*train("broken", "30"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
+    assert len(losses(resumed)) == 17
     assert_same(tmp_path / "two" / "checkpoint_last.pt", tmp_path / "broken" / "checkpoint_last.pt")
     assert_the_same_metrics(tmp_path / "two", tmp_path / "broken", updates=30)
     assert {line["processes"] for line in metrics(tmp_path / "two")} == {2}

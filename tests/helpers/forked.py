@@ -1,4 +1,4 @@
-"""`fairseq-train` in children of one process that has imported everything: a training begins in a moment.
+"""`fairseq-train ...` and `python -m ...` in children of one process that has imported everything: they begin at once.
 
 The console script, a signal, torchrun and Slurm are tested with processes of their own.
 """
@@ -17,20 +17,35 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SERVER = """
-import json, os, sys, traceback
-import torch._dynamo  # an optimizer imports it
-from fairseq_cli import train
-import alibert_fairseq
+import atexit, importlib, json, os, runpy, sys, traceback, warnings
+warnings.filterwarnings("ignore", category=RuntimeWarning, module="runpy")  # the command is imported already
 
-def child(log, cwd, environment, arguments):
+def train():
+    import torch._dynamo  # an optimizer imports it
+    import alibert_fairseq
+    from fairseq_cli import train
+    return train.cli_main
+
+def prepare(arguments):
+    # What the children are to find imported, and how one begins.
+    if arguments[1:2] != ["-m"]:
+        return train()
+    try:
+        importlib.import_module(arguments[2])
+    except BaseException:
+        pass  # the child says why
+    return lambda: runpy.run_module(arguments[2], run_name="__main__", alter_sys=True)
+
+def child(log, cwd, environment, arguments, begin):
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = arguments
+    sys.argv = arguments[2:] if arguments[1:2] == ["-m"] else arguments
     try:
-        train.cli_main()
+        begin()
         return 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else print(end.code or "", file=sys.stderr) or bool(end.code)
@@ -40,12 +55,15 @@ def child(log, cwd, environment, arguments):
 
 for line in sys.stdin:
     logs, cwd, environments, arguments = json.loads(line)
+    begins = [prepare(own) for own in arguments]
     children = []
-    for place, environment, own in zip(logs, environments, arguments):
+    for place, environment, own, begin in zip(logs, environments, arguments, begins):
         children.append(os.fork())
         if children[-1] == 0:
             log = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            status = child(log, cwd, environment, own)
+            status = child(log, cwd, environment, own, begin)
+            if own[1:2] == ["-m"]:
+                atexit._run_exitfuncs()
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
@@ -97,7 +115,7 @@ def meeting(env: dict, processes: int, port: int | None = None) -> list[dict]:
 
 
 def finish(command, cwd: Path, env: dict, processes: int = 1) -> tuple[int, str]:
-    """Exit status (the largest, of several processes) and output of `fairseq-train ...`."""
+    """Exit status (the largest, of several processes) and output of `fairseq-train ...` or `python -m ...`."""
     environments = meeting(env, processes) if processes > 1 else [env]
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
         job = Job([command] * processes, environments, cwd, [Path(log.name)] * processes)
@@ -105,7 +123,7 @@ def finish(command, cwd: Path, env: dict, processes: int = 1) -> tuple[int, str]
 
 
 def run(*command, cwd: Path, env: dict, processes: int = 1) -> str:
-    """The output of `fairseq-train ...`, or a failed test with it."""
+    """The output of `fairseq-train ...` or `python -m ...`, or a failed test with it."""
     status, output = finish(command, cwd, env, processes)
     assert status == 0, f"{' '.join(map(str, command))}\n{output[-4000:]}"
     return output

@@ -1,10 +1,11 @@
 """Whether a job is started again: what the ranks left, what the run has reached, how often it was in vain."""
 
 import json
-import subprocess
+import os
 import sys
 
 import pytest
+from commands import run
 
 from alibert_fairseq.launch import requeue
 from alibert_fairseq.launch.requeue import IN_VAIN, decide, furthest_update, read_decision, settle
@@ -38,7 +39,7 @@ def ending(rank, code, ended=1, stopped=False, start=0):
         ([], True, "2 of 2 ranks left no exit code (rank 0 first)"),
     ],
 )
-def test_who_failed_first_decides(endings, again, why):  # noqa: F811
+def test_who_failed_first_decides(endings, again, why):
     found = decide(endings, 2, 10, before={})
     assert found["again"] is again
     assert why in found["why"]
@@ -134,10 +135,8 @@ def test_the_last_line_of_the_batch_file(code, restarts, words, asked, folder, r
     monkeypatch.setenv("SLURM_JOB_ID", "5")
     monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     ending_path(folder, "5", 0).write_text(json.dumps(ending(0, code, start=1)))
-    command = [sys.executable, "-m", "alibert_fairseq.launch.requeue", str(folder), "1"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == words
+    command = [sys.executable, "-m", "alibert_fairseq.launch.requeue", folder, "1"]
+    assert run(*command, cwd=folder, env=dict(os.environ)).strip() == words
     said = (folder / "asked").read_text().splitlines()
     assert said[0] == "show job 5" and said[1:] == ([asked] if asked else [])
 
