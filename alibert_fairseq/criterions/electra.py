@@ -16,9 +16,11 @@ from alibert_fairseq.criterions.precision import at_least_float32
 class ElectraCriterionConfig(FairseqDataclass):
     """Weights of the two losses."""
 
-    generator_weight: float = field(default=1.0, metadata={"help": "weight of the generator's loss (ELECTRA: 1)"})
+    generator_weight: float = field(
+        default=1.0, metadata={"help": "weight of the generator's loss (default: 1, as ELECTRA)"}
+    )
     discriminator_weight: float = field(
-        default=50.0, metadata={"help": "weight of the discriminator's loss (ELECTRA appendix A: 50)"}
+        default=50.0, metadata={"help": "weight of the discriminator's loss (default: 50, as ELECTRA)"}
     )
 
 

@@ -1,6 +1,7 @@
 """From a split of a data-bin to sequences of at most `tokens_per_sample` tokens, each opened by <s>."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -48,7 +49,7 @@ def load_lines(data: str, split: str, epoch: int, dictionary, combine: bool, mix
 
 
 def _load(path: str, dictionary, combine: bool):
-    check_split(path)
+    check_split(Path(path))
     lines = data_utils.load_indexed_dataset(path, dictionary, combine=combine)
     _check_ids(lines, dictionary, path)
     return lines

@@ -13,8 +13,8 @@ from preprocess.tokenizer.vocabulary import MASK
 class PublishedDictionary(Dictionary):
     """fairseq's dictionary with the special tokens where a published model has them.
 
-    `index("<mask>")` is the mask's id here too, whatever its name, for that is how the rest of this plugin asks for it.
-    special: the ids of all tokens that the tokenizer calls special, those without a role too (CamemBERT's <s>NOTUSED).
+    `index("<mask>")` is the mask's id here too, whatever its name, because the rest of this plugin looks it up so.
+    special: the ids of all special tokens of the tokenizer, also those without a role (CamemBERT's <s>NOTUSED).
     """
 
     def __init__(self, symbols: list[str], layout: Layout, special: set[int]):
@@ -30,8 +30,7 @@ class PublishedDictionary(Dictionary):
 
 
 def load_dictionary(directory: Path) -> Dictionary:
-    """The dictionary, the mask included: ours, dict.txt with four specials before and <mask> after it, or a published
-    one.
+    """The dictionary, the mask included. Ours has four special tokens before dict.txt and <mask> after it.
 
     Raises InputError for a directory without a readable dict.txt.
     """

@@ -72,7 +72,7 @@ class Plan(NamedTuple):
     """What each sample holds: 41 bytes a sample."""
 
     first: np.ndarray  # (N, 2) int64, the segment's first line
-    count: np.ndarray  # (N, 2) int32, its lines; 0 where a sample has no B
+    count: np.ndarray  # type: ignore[assignment]  # (N, 2) int32, its lines; 0 where a sample has no B
     skip: np.ndarray  # (N, 2) int32, tokens left out at its front
     keep: np.ndarray  # (N, 2) int32, tokens of it
     label: np.ndarray  # (N,) int8
@@ -103,7 +103,8 @@ class Draws:
 def plan_pairs(lines: Lines, rule: PairRule, generator: np.random.Generator) -> Plan:
     """Cut every document into samples, `rule.passes` times."""
     rows, draws = array("q"), Draws(generator)
-    quick = lines._replace(before=memoryview(lines.before))  # its numbers are Python's, of which numpy makes objects
+    # The numbers of a memoryview are Python's; numpy would make an object of each.
+    quick = lines._replace(before=memoryview(lines.before))  # type: ignore[arg-type]
     cut = labelled_pairs if rule.labelled else two_segments
     for _ in range(rule.passes):
         for document in range(len(lines.documents)):

@@ -96,7 +96,7 @@ class SegmentPairs(Sized, FairseqDataset):
         return (np.arange(self._sizes[index]) > self.plan.keep[index, 0] + 1).astype(np.int64)
 
     def label(self, index: int) -> int:
-        """FOLLOWS, OTHERWISE or UNLABELLED of data/pair_plan.py."""
+        """FOLLOWS, OTHERWISE or UNLABELLED of data/pairing.py."""
         return int(self.plan.label[index])
 
 
@@ -110,12 +110,12 @@ def text_of(line_sizes: np.ndarray, parts: LongLinesCut) -> Lines:
 def describe(plan: Plan, cut_lines: int, rule: PairRule) -> str:
     """One line that says what the samples are and what became of what did not fit."""
     kept = int(plan.keep.sum(dtype=np.int64))
-    said = [f"{len(plan.label):,} samples, {int((plan.count[:, 1] == 0).sum()):,} of one segment"]
+    parts = [f"{len(plan.label):,} samples, {int((plan.count[:, 1] == 0).sum()):,} of one segment"]
     if rule.labelled:
         labels = {name: int((plan.label == value).sum()) for name, value in LABELS.items()}
-        said += [f"label {name} {number:,} times" for name, number in labels.items()]
-    said += [f"{kept:,} tokens, {plan.random_tokens:,} of them read once more from another document"]
+        parts += [f"label {name} {number:,} times" for name, number in labels.items()]
+    parts += [f"{kept:,} tokens, {plan.random_tokens:,} of them read once more from another document"]
     share = plan.cut_tokens / max(1, kept + plan.cut_tokens)
-    said += [f"{plan.cut_tokens:,} tokens ({share:.1%}) cut off to fit --tokens-per-sample {rule.tokens_per_sample}"]
-    said += [f"{cut_lines:,} lines of more than {rule.room} tokens in parts"]
-    return "; ".join(said)
+    parts += [f"{plan.cut_tokens:,} tokens ({share:.1%}) cut off to fit --tokens-per-sample {rule.tokens_per_sample}"]
+    parts += [f"{cut_lines:,} lines of more than {rule.room} tokens in parts"]
+    return "; ".join(parts)

@@ -1,12 +1,13 @@
 """The text rules and the subword model, as fairseq's `--tokenizer alibert_normalizer --bpe alibert_subwords`.
 
 Both are the `tokenizer.json` that the data-bin carries, so a checkpoint trained on it reads raw text as it was trained.
-Either alone, or one after the other, gives the ids of the data-bin: the rules change nothing in text they went over. Of
-a published model's tokenizer nothing of the kind is known, so there the subword model does all, rules included.
+Either alone, or one after the other, gives the ids of the data-bin, because applying the rules twice changes nothing. A
+published tokenizer may lack that property, so there the subword model applies the rules too.
 """
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from fairseq.data.encoders import register_bpe, register_tokenizer
 from fairseq.dataclass import FairseqDataclass
@@ -52,7 +53,7 @@ class AlibertNormalizer:
 
 @register_bpe("alibert_subwords", dataclass=AlibertSubwordsConfig)
 class AlibertSubwords:
-    """Raw or normalised text to pieces, and back to normalised text."""
+    """Raw or normalised text to subwords, and back to normalised text."""
 
     def __init__(self, cfg: AlibertSubwordsConfig):
         self.layout, self.tokenizer = _load(cfg.data)
@@ -61,27 +62,27 @@ class AlibertSubwords:
         self.specials = set(map(self.tokenizer.id_to_token, ids))
 
     def ids(self, x: str, with_mask: bool = False) -> list[int]:
-        """The ids of the pieces, those of the data-bin. with_mask: the mask in the text is what is to be filled."""
+        """The ids of the subwords, as in the data-bin. with_mask: a mask in the text is a mask, not characters."""
         self.tokenizer.encode_special_tokens = not with_mask
         ids = self.tokenizer.encode(x, add_special_tokens=False).ids
         never = self.never - {self.layout.mask} if with_mask else self.never
         return [self.layout.unknown if number in never else number for number in ids]
 
     def encode(self, x: str) -> str:
-        """The pieces with a space between them; what has no piece is `<unk>`."""
-        return " ".join(map(self.tokenizer.id_to_token, self.ids(x)))
+        """The subwords with a space between them; text without a subword is `<unk>`."""
+        return " ".join(str(self.tokenizer.id_to_token(number)) for number in self.ids(x))
 
     def decode(self, x: str) -> str:
-        """The words that pieces with a space between them spell; special tokens stay, as words."""
-        pieces = [BOUNDARY + piece if piece in self.specials else piece for piece in x.split()]
-        return " ".join(self.tokenizer.decoder.decode(pieces).replace(BOUNDARY, " ").split())
+        """The text of subwords that have a space between them; special tokens stay, as words."""
+        subwords = [BOUNDARY + one if one in self.specials else one for one in x.split()]
+        return " ".join(self.tokenizer.decoder.decode(subwords).replace(BOUNDARY, " ").split())
 
 
 def _load(path: str) -> tuple[Layout, Tokenizer]:
-    """Of a path, or of the first data-bin of "a:b:c" that holds a tokenizer."""
+    """The layout and the tokenizer of a path, or of the first data-bin of "a:b:c" that holds one."""
     parts = path.split(os.pathsep)
-    held = [part for part in parts if os.path.exists(os.path.join(part, "tokenizer.json"))]
-    directory = (held or parts)[0]
+    with_tokenizer = [part for part in parts if os.path.exists(os.path.join(part, "tokenizer.json"))]
+    directory = Path((with_tokenizer or parts)[0])
     try:
         tokenizer = load_tokenizer(directory)  # first: it says best what is missing
         return read_layout(directory), tokenizer

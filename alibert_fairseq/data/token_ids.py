@@ -15,7 +15,7 @@ def mask_id(dictionary: Dictionary) -> int:
 
 def special_ids(dictionary: Dictionary) -> list[int]:
     """The ids that are never masked: <s>, padding, </s>, the mask, other special tokens of a published tokenizer."""
-    others = getattr(dictionary, "special", set()) - {dictionary.unk()}
+    others: set[int] = getattr(dictionary, "special", set()) - {dictionary.unk()}
     return sorted(others | {dictionary.bos(), dictionary.pad(), dictionary.eos(), mask_id(dictionary)})
 
 

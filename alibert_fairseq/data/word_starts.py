@@ -31,7 +31,7 @@ def word_starts(dictionary: Dictionary) -> np.ndarray:
     subwords = [dictionary[i] for i in subword_ids(dictionary)]
     marks = (BOUNDARY, BYTE_BOUNDARY, CONTINUATION)
     counts = {mark: sum(subword.startswith(mark) for subword in subwords) for mark in marks}
-    mark = max(marks, key=counts.get)
+    mark = max(marks, key=counts.__getitem__)
     if counts[mark] < LEAST_SHARE * len(subwords) or not subwords:
         raise InputError(
             f"dict.txt: fewer than 1 % of its {len(subwords):,} subwords begin with {marks[0]}, {marks[1]} or "

@@ -1,10 +1,13 @@
-"""The model card: what a stranger needs to know before using the folder."""
+"""The model card: what a user must know before using the folder."""
 
 import json
 from pathlib import Path
+from typing import Any
 
-MADE_BY = "with alibert_fairseq by"  # what export knows its own folders by
-TO_COMPLETE = "To be completed by whoever publishes this folder"  # and an untouched card
+from huggingface_hub import ModelCardData
+
+MADE_BY = "with alibert_fairseq by"  # export recognises its own folders by this text
+TO_COMPLETE = "To be completed by whoever publishes this folder"  # and a card that nobody has edited by this one
 
 USES = {
     "RobertaForMaskedLM": ("fill-mask", "masked language modelling", "AutoModelForMaskedLM"),
@@ -24,17 +27,10 @@ LOSSES = {
 
 def write_card(folder: Path, checkpoint, part, difference: float, licence: str) -> None:
     """Write README.md with the metadata block of the Hugging Face hub."""
-    pipeline_tag, objective, auto_class = USES[part.cls]
-    mask = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["mask_token"]
-    front = [f"license: {licence}", "library_name: transformers"]
-    if not checkpoint.converted_from:
-        front = ["language: fr", *front, "tags: [biomedical, clinical, french]"]
-    if pipeline_tag:
-        front += [f"pipeline_tag: {pipeline_tag}", f'mask_token: "{mask}"']
-        front += ["widget:", f'  - text: "Le patient présente une {mask} à 38,5 °C."']
-    rows = "\n".join(f"| {name} | {value} |" for name, value in _figures(checkpoint, part).items())
+    _, objective, auto_class = USES[part.cls]
+    rows = "\n".join(f"| {name} | {value} |" for name, value in _facts(checkpoint, part).items())
     (folder / "README.md").write_text(
-        "---\n" + "\n".join(front) + "\n---\n"
+        f"---\n{_metadata(folder, checkpoint, part, licence).to_yaml()}\n---\n"
         f"# {_title(checkpoint)}, {part.cls}\n\n"
         f"{_origin(checkpoint, objective)}\n\n"
         f"| | |\n|---|---|\n{rows}\n\n"
@@ -50,6 +46,16 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
     )
 
 
+def _metadata(folder: Path, checkpoint, part, licence: str) -> ModelCardData:
+    data: dict[str, Any] = {"license": licence, "library_name": "transformers", "pipeline_tag": USES[part.cls][0]}
+    if not checkpoint.converted_from:
+        data |= {"language": "fr", "tags": ["biomedical", "clinical", "french"]}
+    if data["pipeline_tag"]:
+        mask = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["mask_token"]
+        data |= {"mask_token": mask, "widget": [{"text": f"Le patient présente une {mask} à 38,5 °C."}]}
+    return ModelCardData(**data)
+
+
 def _title(checkpoint) -> str:
     return checkpoint.converted_from or "French biomedical encoder"
 
@@ -60,24 +66,24 @@ def _origin(checkpoint, objective: str) -> str:
     return f"Pretrained {MADE_BY} {objective}."
 
 
-def _figures(checkpoint, part) -> dict:
+def _facts(checkpoint, part) -> dict:
     cfg = checkpoint.cfg
     size = checkpoint.size(part)
-    figures = {
+    facts = {
         "layers, width, heads": f"{size.layers}, {size.width}, {size.heads}",
         "vocabulary": size.vocabulary,
         "longest sequence (tokens)": size.max_positions,
         "updates": checkpoint.updates,
     }
     if origin := cfg["checkpoint"]["finetune_from_model"]:
-        figures["continued from"] = Path(origin).absolute().parent.name
+        facts["continued from"] = Path(origin).absolute().parent.name
     if not checkpoint.converted_from:
-        figures |= {
+        facts |= {
             "optimizer": f"{cfg['optimizer']['_name']}, learning rate {cfg['optimization']['lr'][0]:g}",
             "tokens per sample": cfg["task"]["tokens_per_sample"],
             "seed": cfg["common"]["seed"],
         }
     if checkpoint.best_loss is not None:
         loss = LOSSES.get(cfg["criterion"]["_name"], "all objectives")
-        figures[f"best validation loss (bits a drawn token, {loss})"] = f"{float(checkpoint.best_loss):.3f}"
-    return figures
+        facts[f"best validation loss (bits per masked token, {loss})"] = f"{float(checkpoint.best_loss):.3f}"
+    return facts

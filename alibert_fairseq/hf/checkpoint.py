@@ -4,7 +4,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
-import torch.nn as nn
 from fairseq import checkpoint_utils
 from fairseq.data import Dictionary
 
@@ -14,6 +13,7 @@ from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
 from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.encoder import EncoderSize
+from alibert_fairseq.models.pretraining import PretrainingModel
 
 MODELS = {
     "alibert": (AliBertConfig, AliBertModel),
@@ -27,7 +27,7 @@ class Checkpoint(NamedTuple):
     """A model ready to compare with, and what is known of its training."""
 
     model_name: str  # a key of MODELS
-    model: nn.Module  # in eval mode, float32
+    model: PretrainingModel  # in eval mode, float32
     cfg: dict  # the whole training configuration
     task_state: dict  # what the task recorded: the SHA-256 of dict.txt and tokenizer.json
     updates: int
@@ -74,8 +74,8 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
     history = state.get("optimizer_history") or [{}]
     extra = state.get("extra_state") or {}
     updates, task_state = history[-1].get("num_updates", 0), state.get("task_state") or {}
-    told = (extra.get("best"), extra.get("converted_from"))
-    return Checkpoint(model_name, model.float().eval(), cfg, task_state, updates, *told, dictionary)
+    best, origin = extra.get("best"), extra.get("converted_from")
+    return Checkpoint(model_name, model.float().eval(), cfg, task_state, updates, best, origin, dictionary)
 
 
 def has_sentence_head(weights: dict) -> bool:
@@ -83,7 +83,7 @@ def has_sentence_head(weights: dict) -> bool:
     return "encoder.sentence_head.out_proj.weight" in weights
 
 
-def build_model(model_name: str, model_cfg, dictionary: Dictionary, sentence_head: bool) -> nn.Module:
+def build_model(model_name: str, model_cfg, dictionary: Dictionary, sentence_head: bool) -> PretrainingModel:
     """A model of MODELS with random weights."""
     model_class = MODELS[model_name][1]
     return model_class(model_cfg, dictionary, **({"sentence_head": True} if sentence_head else {}))

@@ -5,10 +5,13 @@ AliBERT becomes a `RobertaForMaskedLM`, BERT with segments a `BertForPreTraining
 one fine-tunes) with an `ElectraForMaskedLM` (the generator) in the folder `generator` inside it.
 """
 
+import json
+import shutil
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
+from tokenizers import Tokenizer, processors
 
 from alibert_common.directories import Marker, directory_written_whole
 from alibert_common.errors import InputError, exit_with_sentence
@@ -19,17 +22,18 @@ from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint
 from alibert_fairseq.hf.families import Part
 from alibert_fairseq.hf.logit_check import check_same_ids, check_same_scores, compare, probes
 from alibert_fairseq.hf.options import export_parser
-from alibert_fairseq.hf.tokenizer_files import write_tokenizer
 from alibert_fairseq.tasks.pretraining import different_tokenizer, digests
 from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.special_tokens import read_layout
 
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 MARKER = Marker("README.md", MADE_BY, sometimes=("generator/*",))
 
 
 def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = "other") -> dict[str, float]:
     """Write the folder and return the largest difference of logits by exported class.
 
-    Nothing is written when a key has no counterpart, when logits differ by more than `parity.TOLERANCE`, or when
+    Nothing is written when a key has no counterpart, when logits differ by more than `logit_check.TOLERANCE`, or when
     `AutoTokenizer` gives other ids than the tokenizer of the data-bin.
     """
     load_tokenizer(tokenizer)  # compares its ids with dict.txt
@@ -64,10 +68,39 @@ def _write_part(checkpoint: Checkpoint, part: Part, tokenizer: Path, folder: Pat
     write_tokenizer(tokenizer, folder, length=size.max_positions, segments=size.segments)
     check_same_ids(folder, tokenizer, dictionary)
     sequences = probes(tokenizer, dictionary, size.max_positions)
-    written = part.hugging_face_class.from_pretrained(folder)
+    written = part.hugging_face_class.from_pretrained(folder, trust_remote_code=False)
     difference = compare(checkpoint.model, written, sequences, dictionary.pad())
     check_same_scores(part.cls, difference)
     return difference
+
+
+def write_tokenizer(tokenizer: Path, folder: Path, length: int, segments: int) -> None:
+    """Copy the tokenizer's files, with the length that the model reads, and the segments of a pair if it has any.
+
+    Copied, not saved by transformers: its version 5 would rename the class. A published model's tokenizer keeps its own
+    way with pairs.
+    """
+    for name in TOKENIZER_FILES:
+        shutil.copyfile(tokenizer / name, folder / name)
+    config = json.loads((folder / TOKENIZER_FILES[1]).read_text(encoding="utf-8"))
+    config["model_max_length"] = length
+    if segments > 1 and not read_layout(tokenizer).published:
+        config["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
+        _give_pairs_segments(folder / TOKENIZER_FILES[0], config["bos_token"], config["eos_token"])
+    (folder / TOKENIZER_FILES[1]).write_text(json.dumps(config, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def _give_pairs_segments(file: Path, begin: str, end: str) -> None:
+    """A pair as BERT was trained on it: `<s> A </s> B </s>`, B and its end in segment 1. RoBERTa's has two `</s>`."""
+    tokenizer = Tokenizer.from_file(str(file))
+    if 1 in tokenizer.encode("a", "b").type_ids:  # so it does already
+        return
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{begin} $A {end}",
+        pair=f"{begin} $A {end} $B:1 {end}:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in (begin, end)],
+    )
+    tokenizer.save(str(file))
 
 
 def convert(checkpoint: Checkpoint, part: Part):

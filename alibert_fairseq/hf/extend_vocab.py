@@ -18,7 +18,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from alibert_common.errors import InputError
-from alibert_fairseq.hf.piece_text import Speller
+from alibert_fairseq.hf.word_splitter import WordSplitter
 from preprocess.tokenizer.normalizer import BOUNDARY
 
 # By which a Unigram word outdoes the pieces it had, for each place where two of its characters meet: enough to win
@@ -34,13 +34,14 @@ class MorePieces:
     def __init__(self, old: Tokenizer, unknown: int, file: Path):
         """Raise InputError for a word that cannot be a piece, or a model that cannot take one."""
         self.file = file
-        self.speller = Speller(old, unknown)
+        self.splitter = WordSplitter(old, unknown)
         self.words = self._read(file)
-        had = self.speller.tokenizer.get_vocab()
+        had = self.splitter.tokenizer.get_vocab()
         pieces = [piece for forms in self.words.values() for piece in forms]
         self.pieces = list(dict.fromkeys(piece for piece in pieces if piece not in had))
         self.tokenizer = self._extended()
-        self.added = {self.tokenizer.token_to_id(piece): self.speller.pieces(piece) for piece in self.pieces}
+        ids = self.tokenizer.get_vocab()
+        self.added = {ids[piece]: self.splitter.subwords(piece) for piece in self.pieces}
         self._check()
 
     def _read(self, file: Path) -> dict[str, list[str]]:
@@ -51,7 +52,7 @@ class MorePieces:
             raise InputError(f"{file}: not UTF-8 ({error}); save it as UTF-8.") from None
         words = {}
         for number, word in enumerate(map(str.strip, lines), 1):
-            handed = self._handed(f" {word}" if self.speller.convention.byte_level else word)
+            handed = self._handed(f" {word}" if self.splitter.convention.byte_level else word)
             if len(handed) > 1:
                 raise InputError(
                     f"{file}, line {number}: the tokenizer splits '{word}' at white space or marks, into "
@@ -65,24 +66,24 @@ class MorePieces:
 
     def _handed(self, text: str) -> list[str]:
         """What the rules hand to the model, one by one."""
-        normalizer, rules = self.speller.tokenizer.normalizer, self.speller.tokenizer.pre_tokenizer
+        normalizer, rules = self.splitter.tokenizer.normalizer, self.splitter.tokenizer.pre_tokenizer
         normal = normalizer.normalize_str(text) if normalizer else text
         return [part for part, _ in rules.pre_tokenize_str(normal)] if rules else [normal]
 
     def _unmarked(self, word: str, marked: str) -> list[str]:
         """The same word behind an apostrophe, where the rules hand it to the model in another form."""
-        if self.speller.convention.byte_level:
+        if self.splitter.convention.byte_level:
             return self._handed(word)
-        if self.speller.kind != "Unigram":
+        if self.splitter.kind != "Unigram":
             return []
         bare = marked.removeprefix(BOUNDARY)
         parts = [part for text in INSIDE for part in self._handed(text.format(word))]
         return [bare] if any(bare in part and part != marked for part in parts) else []
 
     def _extended(self) -> Tokenizer:
-        rules = json.loads(self.speller.tokenizer.to_str())
-        ids = self.speller.tokenizer.get_vocab()
-        kind = self.speller.kind
+        rules = json.loads(self.splitter.tokenizer.to_str())
+        ids = self.splitter.tokenizer.get_vocab()
+        kind = self.splitter.kind
         if kind == "Unigram":
             self._extend_unigram(rules["model"], ids)
         elif kind in ("WordPiece", "BPE"):
@@ -101,27 +102,27 @@ class MorePieces:
         behind = sorted((number, token) for token, number in ids.items() if number >= len(vocabulary))
         vocabulary += [[token, worst] for _, token in behind]
         for piece in self.pieces:
-            old = sum(self._score(number, scores, worst) for number in self.speller.pieces(piece))
+            old = sum(self._score(number, scores, worst) for number in self.splitter.subwords(piece))
             vocabulary.append([piece, max(old + MARGIN * (len(piece) - 1), worst)])
 
     def _score(self, number: int, scores: list[float], worst: float) -> float:
-        return worst - UNKNOWN_COST if number == self.speller.unknown else scores[number]
+        return worst - UNKNOWN_COST if number == self.splitter.unknown else scores[number]
 
     def _check(self) -> None:
         """Every old token has its id, every word is one piece between others, and BPE splits no other word anew."""
-        old, new = self.speller.tokenizer, self.tokenizer
+        old, new = self.splitter.tokenizer, self.tokenizer
         if any(new.token_to_id(token) != number for token, number in old.get_vocab().items()):
             raise InputError(f"{self.file}: the ids of this tokenizer have gaps, so none is free behind its last.")
         around = old.encode("le de", add_special_tokens=False).ids
         for word, forms in self.words.items():
-            if new.token_to_id(forms[0]) not in self.added:
-                continue
             number, ids = new.token_to_id(forms[0]), new.encode(f"le {word} de", add_special_tokens=False).ids
+            if number is None or number not in self.added:
+                continue
             alone = all([token.id for token in new.model.tokenize(form)] == [new.token_to_id(form)] for form in forms)
             found = ids.count(number) == 1 and [i for i in ids if i != number] == around
             if not alone or not found or not all(self._stands_inside(word, form) for form in forms[1:]):
                 raise InputError(f"{self.file}: '{word}' cannot become a piece of this tokenizer.")
-        if self.speller.kind == "BPE":
+        if self.splitter.kind == "BPE":
             self._check_words_that_are_pieces()
 
     def _stands_inside(self, word: str, form: str) -> bool:
@@ -131,7 +132,7 @@ class MorePieces:
 
     def _check_words_that_are_pieces(self) -> None:
         """`ignore_merges` is for every piece: those that can be a whole word must be what the merges make of it."""
-        for number, spelled in self.speller.spelled().items():
-            piece = self.speller.tokenizer.id_to_token(number)
-            if piece in self._handed(spelled.text) and self.speller.pieces(piece) != [number]:
+        for number, spelled in self.splitter.subword_texts().items():
+            piece = self.splitter.tokenizer.id_to_token(number)
+            if piece in self._handed(spelled.text) and self.splitter.subwords(piece) != [number]:
                 raise InputError(f"{self.file}: with more pieces this BPE would no longer split '{piece}' as it does.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch.nn as nn
 import transformers
-from transformers import PretrainedConfig
+from transformers import PretrainedConfig, PreTrainedModel
 
 from alibert_fairseq.hf import names
 from alibert_fairseq.models.encoder import EncoderSize
@@ -39,7 +39,7 @@ class Part:
     folder: str = "."
 
     @property
-    def hugging_face_class(self) -> type:
+    def hugging_face_class(self) -> type[PreTrainedModel]:
         """The class itself."""
         return getattr(transformers, self.cls)
 

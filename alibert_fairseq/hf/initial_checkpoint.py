@@ -41,7 +41,7 @@ def build(published: Published, cfg: DictConfig, dictionary) -> torch.nn.Module:
     try:
         with_head = published.parts[0].part in OBJECTIVES
         model = build_model(published.model_name, cfg.model, dictionary, with_head)
-        fresh, converted = model.state_dict(), {}
+        fresh, converted = model.state_dict(), dict[str, torch.Tensor]()
         for one in published.parts:
             rows = one.part.rows(one.part.parameters(model))
             ours = {name: value for name, value in fresh.items() if name.startswith(f"{one.part.name}.")}

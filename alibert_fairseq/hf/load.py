@@ -1,4 +1,4 @@
-"""`python -m alibert_fairseq.hf.load`: a published Hugging Face model becomes what pretraining goes on from.
+"""`python -m alibert_fairseq.hf.load`: a published Hugging Face model becomes a checkpoint whose training continues.
 
     python -m alibert_fairseq.hf.load camembert-base --output camembert
 
@@ -14,6 +14,7 @@ import json
 import shutil
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import transformers
 from tokenizers import Tokenizer
@@ -28,16 +29,21 @@ from alibert_fairseq.hf.logit_check import check_same_scores, compare, probes
 from alibert_fairseq.hf.model_options import model_options
 from alibert_fairseq.hf.options import load_parser
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
-from alibert_fairseq.hf.read_hf import Published, read_published
+from alibert_fairseq.hf.read_hf import Published, read_published, weight_files
 from alibert_fairseq.hf.resize_embeddings import NewRows, extended, replaced, with_rows
-from alibert_fairseq.hf.stored_weights import weight_files
 from preprocess.databin.build import TOKENIZER_FILES
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout, symbols_of, write_symbols
 
 MARKER = Marker.of_command("hf.load")
 # What transformers reads of a folder, beside the weights.
-READ = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+READ: tuple[str, ...] = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+)
 READ += ("vocab.txt", "vocab.json", "merges.txt", "*.model")
 
 
@@ -58,10 +64,12 @@ def load(
     _check_ids(published, source)
     for generator_part in published.parts[1:]:
         source.check_same(generator_part.folder)
-    manifest = {"command": "hf.load", "versions": {name: version(name) for name in ("transformers", "tokenizers")}}
+    versions = {name: version(name) for name in ("transformers", "tokenizers")}
+    manifest: dict[str, Any] = {"command": "hf.load", "versions": versions}
     manifest["inputs"] = _inputs(published, tokenizer, add_tokens)
     manifest["left_out"] = sorted({name for one in published.parts for name in one.left_out})
     manifest["models"] = {one.part.cls: one.size() for one in published.parts}
+    rows: NewRows | None
     with directory_written_whole(output, MARKER, shared=True) as aside:
         if tokenizer:
             rows, compared = _replace_vocabulary(source, tokenizer, aside)

@@ -24,7 +24,7 @@ SENTENCE_SCORES = {"BertForPreTraining": "seq_relationship_logits", "AlbertForPr
 
 def check_same_ids(folder, tokenizer_directory, dictionary) -> None:
     """AutoTokenizer on the exported folder must give the ids the data-bin was made with."""
-    theirs, ours = AutoTokenizer.from_pretrained(folder), load_tokenizer(tokenizer_directory)
+    theirs, ours = AutoTokenizer.from_pretrained(folder, trust_remote_code=False), load_tokenizer(tokenizer_directory)
     for sentence in SENTENCES:
         got = theirs(sentence)["input_ids"]
         expected = [dictionary.bos(), *ours.encode(sentence, add_special_tokens=False).ids, dictionary.eos()]

@@ -56,9 +56,10 @@ class PublishedTokenizer:
         self.backend.no_truncation()
         self.backend.no_padding()
         self.tokens = self._tokens()
-        self.ids = {role: self.backend.token_to_id(token) for role, token in self.tokens.items()}
+        vocabulary = self.backend.get_vocab()
+        self.ids = {role: vocabulary[token] for role, token in self.tokens.items()}
         self._check_enclosing()
-        if not _spelled_tokens(self.backend):  # what version 5 makes of a class without its files
+        if not _token_texts(self.backend):  # what version 5 makes of a class without its files
             raise InputError(f"{folder}: holds no tokenizer; put the published one's files into it.")
         self.texts = texts_of(self.backend)
         if (folder / "tokenizer.json").is_file():
@@ -118,7 +119,9 @@ class PublishedTokenizer:
         texts = texts_of(tokenizer)
         published = tokenizer is self.backend
         expected = _encode(self.auto, texts) if published else [one.ids for one in tokenizer.encode_batch(texts)]
-        if other := _difference(texts, expected, AutoTokenizer.from_pretrained(directory, local_files_only=True)):
+        if other := _difference(
+            texts, expected, AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        ):
             raise InputError(f"{self.folder}: from what would be written, AutoTokenizer gives {other}; nothing was.")
         return len(texts)
 
@@ -131,10 +134,10 @@ class PublishedTokenizer:
 
 def texts_of(tokenizer: Tokenizer) -> list[str]:
     """What is compared: sentences, sentences full of signs, and the text of every token but the special ones."""
-    return [*SENTENCES, *TRICKY, *_spelled_tokens(tokenizer)]
+    return [*SENTENCES, *TRICKY, *_token_texts(tokenizer)]
 
 
-def _spelled_tokens(tokenizer: Tokenizer) -> list[str]:
+def _token_texts(tokenizer: Tokenizer) -> list[str]:
     special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     return [tokenizer.decode([n]) for n in sorted(tokenizer.get_vocab().values()) if n not in special]
 
@@ -164,7 +167,7 @@ def _auto(folder: Path) -> PreTrainedTokenizerBase:
             return found
     _read(own)
     try:
-        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # a damaged tokenizer_config.json
         raise InputError(f"{folder}: its tokenizer cannot be read ({_line(error)}).") from None
 

@@ -4,10 +4,12 @@ Nothing is unpickled: safetensors, or torch.load with weights_only, which is how
 """
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from safetensors import safe_open
 from torch import Tensor
 from transformers import PreTrainedModel
 
@@ -23,7 +25,6 @@ from alibert_fairseq.hf.families import (
     ROBERTA,
     Part,
 )
-from alibert_fairseq.hf.stored_weights import stored_tensors
 
 FAMILIES = {  # Hugging Face's type -> our model, and the classes it may be, the fullest first
     "roberta": ("alibert", (ROBERTA,)),
@@ -34,6 +35,13 @@ FAMILIES = {  # Hugging Face's type -> our model, and the classes it may be, the
     "electra": ("electra", (DISCRIMINATOR,)),
 }
 SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT and ELECTRA"
+# In the order in which transformers takes the first that is there.
+WEIGHT_FILES = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
 
 
 class PublishedPart(NamedTuple):
@@ -126,12 +134,13 @@ def _read_part(folder: Path, candidates: tuple[Part, ...]) -> PublishedPart:
 
 def _check_size(folder: Path, part: Part) -> None:
     try:
-        part.size(part.hugging_face_class.config_class.from_pretrained(folder, local_files_only=True))
+        config_class = part.hugging_face_class.config_class
+        part.size(config_class.from_pretrained(folder, local_files_only=True, trust_remote_code=False))
     except Exception as error:  # ValueError of ours, and whatever a damaged configuration makes the library say
         raise InputError(f"{folder}: cannot be continued: {error}.") from None
 
 
-def _read_model(folder: Path, cls: type) -> tuple[PreTrainedModel, list[str], list[str]]:
+def _read_model(folder: Path, cls: type[PreTrainedModel]) -> tuple[PreTrainedModel, list[str], list[str]]:
     """The model, the names of what it does not use of the file, and of what the file does not have."""
     try:
         model, found = cls.from_pretrained(
@@ -151,3 +160,28 @@ def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
             raise InputError(
                 f"{folder}: its table of output words differs from that of input words, and ours are one table."
             )
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The file that transformers reads; of several parts the index first. Empty if the folder has none."""
+    file = next((folder / name for name in WEIGHT_FILES if (folder / name).is_file()), None)
+    if file is None or file.suffix != ".json":
+        return [file] if file else []
+    parts = json.loads(file.read_text(encoding="utf-8"))["weight_map"].values()
+    return [file, *(folder / part for part in sorted(set(parts)))]
+
+
+def stored_tensors(folder: Path, wanted: Iterable[str]) -> dict[str, Tensor]:
+    """Those of `names` that the files hold, in the precision of the file.
+
+    transformers 4 ties tables while it reads them, so its model does not show whether the file had two.
+    """
+    names, found = set(wanted), dict[str, Tensor]()
+    for file in weight_files(folder):
+        if file.suffix == ".safetensors":
+            with safe_open(file, "pt") as weights:
+                found |= {name: weights.get_tensor(name) for name in names & set(weights.keys())}
+        elif file.suffix == ".bin":
+            weights = torch.load(file, map_location="cpu", weights_only=True)
+            found |= {name: weights[name] for name in names & weights.keys()}
+    return found

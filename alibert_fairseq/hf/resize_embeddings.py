@@ -1,8 +1,8 @@
 """Where the rows of another vocabulary come from: a row of the old one, or the mean of several.
 
-A piece that the old vocabulary has too, spelled as the old rules leave it, keeps its row, a special token that of its
-role; every other piece gets the mean of the rows of the pieces into which the old tokenizer splits its text, in the
-word tables and the output's bias alike.
+A subword that the old vocabulary has too, after the old rules, keeps its row. A special token keeps its role's row.
+Every other subword gets the mean of the rows of those into which the old tokenizer splits its text. The word tables and
+the output's bias are treated alike.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,9 @@ from torch import Tensor
 from alibert_fairseq.data.token_ids import FILLERS
 from alibert_fairseq.hf.families import Part
 from alibert_fairseq.hf.names import WORDS
-from alibert_fairseq.hf.piece_text import Speller
 from alibert_fairseq.hf.read_hf import PublishedPart
+from alibert_fairseq.hf.word_splitter import WordSplitter
+from preprocess.tokenizer.piece_text import Spelled
 from preprocess.tokenizer.special_tokens import Layout
 
 
@@ -35,29 +36,33 @@ class NewRows:
 
 def replaced(old: Tokenizer, old_ids: dict[str, int], new: Tokenizer, layout: Layout) -> NewRows:
     """The rows of the vocabulary `new`, laid out as `layout` says; `old_ids` are the old roles' ids."""
-    speller = Speller(old, old_ids["unknown"])
-    known = {spelled: number for number, spelled in sorted(speller.spelled().items(), reverse=True)}  # the first wins
+    splitter = WordSplitter(old, old_ids["unknown"])
+    known = {
+        subword: number for number, subword in sorted(splitter.subword_texts().items(), reverse=True)
+    }  # the first wins
     roles = {getattr(layout, role): [number] for role, number in old_ids.items()}
-    spelled = Speller(new, layout.unknown).spelled()
+    texts = WordSplitter(new, layout.unknown).subword_texts()
     everything = sorted(known.values())
     counts = dict.fromkeys(("by role", "by spelling", "means", "of the unknown", "of all rows"), 0)
     sources: list[Sequence[int]] = []
     for number in range(layout.size):
-        kind, ids = _source(number, roles, spelled.get(number), known, speller)
+        kind, ids = _source(number, roles, texts.get(number), known, splitter)
         counts[kind] += 1
         sources.append(ids or everything)
     return NewRows(sources, layout.pad, counts)
 
 
-def _source(number, roles, spelled, known, speller) -> tuple[str, list[int]]:
+def _source(
+    number: int, roles: dict[int, list[int]], subword: Spelled | None, known: dict[Spelled, int], splitter: WordSplitter
+) -> tuple[str, list[int]]:
     if number in roles:
         return "by role", roles[number]
-    if spelled and (same := known.get(speller.normal(spelled))) is not None:
+    if subword and (same := known.get(splitter.normal(subword))) is not None:
         return "by spelling", [same]
-    split = [] if spelled is None or spelled.text.startswith(FILLERS) else speller.split(spelled)
+    split = [] if subword is None or subword.text.startswith(FILLERS) else splitter.split(subword)
     if not split:
         return "of all rows", []
-    return ("of the unknown" if set(split) == {speller.unknown} else "means"), split
+    return ("of the unknown" if set(split) == {splitter.unknown} else "means"), split
 
 
 def extended(size: int, added: dict[int, list[int]], padding: int) -> NewRows:

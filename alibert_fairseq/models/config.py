@@ -24,48 +24,58 @@ SIZES = {
 class EncoderConfig(FairseqDataclass):
     """The size of the encoder and its regularisation."""
 
-    encoder_layers: int = field(default=12, metadata={"help": "layers; the default is that of --arch"})
-    encoder_embed_dim: int = field(default=768, metadata={"help": "width of the encoder"})
-    encoder_ffn_embed_dim: int = field(default=3072, metadata={"help": "width inside the feed-forward blocks"})
-    encoder_attention_heads: int = field(default=12, metadata={"help": "attention heads; they divide the width"})
-    embedding_dim: Optional[int] = field(  # noqa: UP045 (fairseq does not know the other spelling)
-        default=None, metadata={"help": "width of the embeddings (128 in ELECTRA-Small); left out: the encoder's"}
+    encoder_layers: int = field(default=12, metadata={"help": "number of layers (default: that of --arch)"})
+    encoder_embed_dim: int = field(default=768, metadata={"help": "width of the encoder (default: that of --arch)"})
+    encoder_ffn_embed_dim: int = field(
+        default=3072, metadata={"help": "width inside the feed-forward blocks (default: that of --arch)"}
     )
-    max_positions: int = field(default=512, metadata={"help": "longest sequence, <s> and </s> included (AliBERT: 512)"})
+    encoder_attention_heads: int = field(
+        default=12, metadata={"help": "number of attention heads, a divisor of the width (default: that of --arch)"}
+    )
+    embedding_dim: Optional[int] = field(  # noqa: UP045 (fairseq does not know the other spelling)
+        default=None, metadata={"help": "width of the embeddings (default: that of --arch; ELECTRA-Small: 128)"}
+    )
+    max_positions: int = field(
+        default=512, metadata={"help": "longest sequence, <s> and </s> included (default: 512, as AliBERT)"}
+    )
     segments: int = field(
         default=0,
-        metadata={
-            "help": "kinds of segment embeddings (BERT, ALBERT: 2; 0: none, as RoBERTa); the default is --arch's"
-        },
+        metadata={"help": "number of segment embeddings (default: that of --arch; BERT, ALBERT: 2; RoBERTa: 0)"},
     )
     layer_groups: Optional[int] = field(  # noqa: UP045
         default=None,
         metadata={
-            "help": "layers with weights of their own, each used --encoder-layers / N times; left out: all (ALBERT: 1)"
+            "help": "number of layers with weights of their own, each used several times (default: all; ALBERT: 1)"
         },
     )
-    activation_fn: ChoiceEnum(list(ACTIVATIONS)) = field(
-        default="gelu", metadata={"help": "gelu by the error function (BERT, ELECTRA), gelu_tanh (ALBERT)"}
+    activation_fn: ChoiceEnum(list(ACTIVATIONS)) = field(  # type: ignore[valid-type]
+        default="gelu",
+        metadata={"help": "activation: gelu by the error function (default; BERT, ELECTRA) or gelu_tanh (ALBERT)"},
     )
     layer_norm_eps: float = field(
         default=1e-12,
-        metadata={"help": "epsilon of every LayerNorm (BERT, ELECTRA, AliBERT's config.json: 1e-12; RoBERTa: 1e-5)"},
+        metadata={"help": "epsilon of every LayerNorm (default: 1e-12, as BERT and ELECTRA; RoBERTa: 1e-5)"},
     )
-    dropout: float = field(default=0.1, metadata={"help": "after embeddings and sub-layers (BERT, ELECTRA: 0.1)"})
-    attention_dropout: float = field(default=0.1, metadata={"help": "on attention weights (BERT, ELECTRA: 0.1)"})
-    activation_dropout: float = field(default=0.0, metadata={"help": "after the GELU (BERT, ELECTRA: none)"})
-    position_init: ChoiceEnum(["normal", "sinusoidal"]) = field(
+    dropout: float = field(
+        default=0.1, metadata={"help": "dropout after embeddings and sub-layers (default: 0.1, as BERT and ELECTRA)"}
+    )
+    attention_dropout: float = field(
+        default=0.1, metadata={"help": "dropout on attention weights (default: 0.1, as BERT and ELECTRA)"}
+    )
+    activation_dropout: float = field(
+        default=0.0, metadata={"help": "dropout after the GELU (default: 0, as BERT and ELECTRA)"}
+    )
+    position_init: ChoiceEnum(["normal", "sinusoidal"]) = field(  # type: ignore[valid-type]
         default="normal",
         metadata={
-            "help": "what the learned positions start from: normal noise (BERT, ELECTRA), or the Transformer's sines "
-            "and cosines, from which a short training learns sooner (docs/results/leaving_the_plateau.md)"
+            "help": "initial values of the learned positions: normal noise (default; BERT, ELECTRA), or sinusoidal "
+            "for short trainings"
         },
     )
     bf16_autocast: bool = field(
         default=False,
         metadata={
-            "help": "run matrix products in bfloat16 on CPU or GPU; weights, gradients and optimizer stay in "
-            "float32, so a resumed run is exact (unlike --bf16, which saves the weights in bfloat16)"
+            "help": "matrix products in bfloat16; weights, gradients and optimizer state stay in float32 (default: off)"
         },
     )
 

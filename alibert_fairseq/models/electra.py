@@ -26,39 +26,38 @@ class ElectraConfig(EncoderConfig):
     generator_width_fraction: float = field(
         default=1 / 3,
         metadata={
-            "help": "generator's width, heads and feed-forward width over the discriminator's; the depth is the "
-            "same (google-research/electra: 1/4 for small and large, 1/3 for base)"
+            "help": "generator's width, heads and feed-forward width relative to the discriminator's (default: that "
+            "of --arch)"
         },
     )
     generator_layers: Optional[int] = field(  # noqa: UP045 (fairseq does not know the other spelling)
-        default=None, metadata={"help": "generator's depth; left out: the discriminator's (DeBERTaV3: half)"}
+        default=None, metadata={"help": "generator's depth (default: the discriminator's; DeBERTaV3: half)"}
     )
     generator_embed_dim: Optional[int] = field(  # noqa: UP045
-        default=None, metadata={"help": "generator's width, where --generator-width-fraction does not give it"}
+        default=None, metadata={"help": "generator's width (default: by --generator-width-fraction)"}
     )
     generator_ffn_embed_dim: Optional[int] = field(  # noqa: UP045
-        default=None, metadata={"help": "generator's feed-forward width, where the fraction does not give it"}
+        default=None, metadata={"help": "generator's feed-forward width (default: by --generator-width-fraction)"}
     )
     generator_attention_heads: Optional[int] = field(  # noqa: UP045
-        default=None, metadata={"help": "generator's heads; left out: its width / 64, as google-research/electra"}
+        default=None,
+        metadata={"help": "generator's attention heads (default: its width / 64, as google-research/electra)"},
     )
-    embedding_sharing: ChoiceEnum(list(SHARING)) = field(
+    embedding_sharing: ChoiceEnum(list(SHARING)) = field(  # type: ignore[valid-type]
         default="all",
         metadata={
-            "help": "all: generator and discriminator have one embedding layer: words, positions, segments, LayerNorm "
-            "(ELECTRA); none: two; gradient_disentangled: the discriminator's tables are the generator's plus a "
-            "difference that alone gets the discriminator's gradient (DeBERTaV3)"
+            "help": "embeddings of generator and discriminator: all shared (default; ELECTRA), none, or "
+            "gradient_disentangled (DeBERTaV3)"
         },
     )
     generator_embedding_dim: Optional[int] = field(  # noqa: UP045
         default=None,
         metadata={
-            "help": "width of the generator's embeddings with --embedding-sharing none; left out: the generator's "
-            "width (google-research/electra, `untied_generator_embeddings`)"
+            "help": "width of the generator's embeddings with --embedding-sharing none (default: the generator's width)"
         },
     )
     generator_temperature: float = field(
-        default=1.0, metadata={"help": "temperature of the generator's samples (ELECTRA: 1)"}
+        default=1.0, metadata={"help": "temperature of the generator's samples (default: 1, as ELECTRA)"}
     )
 
 

@@ -6,6 +6,7 @@ Shape legend: B = sequences, T = tokens, C = width, E = embedding size, N = head
 M = masked positions of the batch.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Optional
@@ -16,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 # BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
-ACTIVATIONS = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
 
 AT_LEAST = {  # of an EncoderSize, and what the sentence about it says
     "layers": (1, "number of layers"),

@@ -17,7 +17,7 @@ class MaskedLMHead(nn.Module):
     The dense layer maps to the embedding size, as ALBERT's and ELECTRA's generator's; for BERT the two sizes are equal.
     """
 
-    def __init__(self, size: EncoderSize, word_table: nn.Parameter):
+    def __init__(self, size: EncoderSize, word_table: Tensor):
         super().__init__()
         self.dense = nn.Linear(size.width, size.embedding_dim)
         self.activation = ACTIVATIONS[size.activation]

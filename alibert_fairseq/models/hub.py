@@ -17,26 +17,26 @@ class Guess(NamedTuple):
 
     text: str  # the sentence with the mask filled
     score: float  # probability
-    piece: str  # the predicted piece
+    token: str  # the predicted token
 
 
 class HubInterface(nn.Module):
     """`encode`, `decode`, `fill_mask` and `extract_features`, for one model of this plugin."""
 
-    part: str  # a part that the models of the other objective lack
+    part: str  # a part that models of other objectives lack
 
     def __init__(self, cfg, task, model):
         super().__init__()
         self.cfg, self.task, self.model = cfg, task, model
         self.bpe = encoders.build_bpe(cfg.bpe)  # --bpe, as recorded in the checkpoint; it needs no --tokenizer
-        self.mask = task.source_dictionary[task.mask_id]  # as text spells it: <mask>, or a published model's [MASK]
+        self.mask = task.source_dictionary[task.mask_id]  # its form in text: <mask>, or a published model's [MASK]
         if not isinstance(self.bpe, AlibertSubwords):
             raise ValueError("the checkpoint was trained without --bpe alibert_subwords, so its tokenizer is unknown")
         self.eval()
 
     @classmethod
     def load(cls, model_name_or_path, checkpoint_file, data_name_or_path, **overrides):
-        """Load a checkpoint of our own: it is a pickle, so never one that a stranger sent."""
+        """Load a checkpoint of your own. It is a pickle: never load one from a stranger."""
         data = Path(data_name_or_path)
         if data_name_or_path.startswith("."):  # fairseq looks for it in the checkpoint's folder
             data = Path(model_name_or_path) / data
@@ -89,7 +89,7 @@ class HubInterface(nn.Module):
 
     @torch.no_grad()
     def fill_mask(self, text: str, topk: int = 5) -> list[Guess]:
-        """The likeliest pieces for the one mask in a text, spelled as the model does: `<mask>`, or BERT's `[MASK]`."""
+        """The likeliest tokens for the one mask in a text, in the model's own form: `<mask>`, or BERT's `[MASK]`."""
         dictionary, mask_id = self.task.source_dictionary, self.task.mask_id
         ids = self.bpe.ids(text, with_mask=True)
         if ids.count(mask_id) != 1:
@@ -98,9 +98,8 @@ class HubInterface(nn.Module):
         probabilities = self.scores(tokens, tokens.eq(mask_id))[0].float().softmax(-1)
         guesses = []
         for score, index in zip(*probabilities.topk(topk), strict=True):
-            piece = dictionary[int(index)]
             filled = self.bpe.decode(" ".join(dictionary[int(index) if i == mask_id else i] for i in ids))
-            guesses.append(Guess(filled, float(score), piece))
+            guesses.append(Guess(filled, float(score), dictionary[int(index)]))
         return guesses
 
 

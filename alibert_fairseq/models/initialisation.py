@@ -26,7 +26,7 @@ def start_from_sinusoids(positions: nn.Embedding) -> None:
     Neighbouring positions then begin alike, so that attention to a neighbour is learned once and not position by
     position. The table stays learned; rows up to the padding id stay zero.
     """
-    first, width = positions.padding_idx + 1, positions.embedding_dim
+    first, width = (positions.padding_idx or 0) + 1, positions.embedding_dim
     places = torch.arange(positions.num_embeddings - first, dtype=torch.float32)  # (positions,)
     waves = torch.exp(torch.arange(0, width, 2) * (-math.log(10000) / width))  # (ceil(width / 2),)
     angles = places[:, None] * waves

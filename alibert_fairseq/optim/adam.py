@@ -14,13 +14,19 @@ from alibert_fairseq.optim.sharded import sharded
 class AliBertAdamConfig(LayeredConfig):
     """Defaults: google-research/electra `model/optimization.py`."""
 
-    alibert_adam_betas: str = field(default="0.9,0.999", metadata={"help": "decay of the two moments (BERT, ELECTRA)"})
-    alibert_adam_eps: float = field(default=1e-6, metadata={"help": "epsilon outside the square root (BERT, ELECTRA)"})
+    alibert_adam_betas: str = field(
+        default="0.9,0.999", metadata={"help": "decay of the two moments (default: 0.9,0.999, as BERT and ELECTRA)"}
+    )
+    alibert_adam_eps: float = field(
+        default=1e-6, metadata={"help": "epsilon outside the square root (default: 1e-6, as BERT and ELECTRA)"}
+    )
     alibert_adam_bias_correction: bool = field(
-        default=False, metadata={"help": "divide the moments by 1 - beta^t, as torch's AdamW; BERT and ELECTRA do not"}
+        default=False,
+        metadata={"help": "division of the moments by 1 - beta^t, as in AdamW (default: off, as BERT and ELECTRA)"},
     )
     weight_decay: float = field(
-        default=0.01, metadata={"help": "decay of matrices, inside the step; none on LayerNorms and biases (BERT)"}
+        default=0.01,
+        metadata={"help": "weight decay of matrices; LayerNorms and biases have none (default: 0.01, as BERT)"},
     )
 
 
@@ -46,9 +52,9 @@ class AliBertAdam(LayeredOptimizer):
 def parse_betas(option: str, text: str) -> tuple[float, float]:
     """Read what is written as 0.9,0.999 or, as fairseq does, (0.9, 0.999)."""
     try:
-        betas = tuple(float(part) for part in text.strip("()[] ").split(","))
+        betas: tuple[float, ...] = tuple(float(part) for part in text.strip("()[] ").split(","))
     except ValueError:
         betas = ()
     possible = len(betas) == 2 and all(0 <= beta < 1 for beta in betas)
     refuse_outside(option, text, possible, "two numbers of [0, 1) with a comma between them")
-    return betas
+    return betas[0], betas[1]

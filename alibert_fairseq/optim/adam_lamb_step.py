@@ -36,7 +36,7 @@ class AdamLamb(torch.optim.Optimizer):
         scale = self._clip_scale()
         for group in self.param_groups:
             params = [p for p in group["params"] if p.grad is not None]
-            if params or not group["params"]:  # a process's share of a group may be empty, its count goes on
+            if params or not group["params"]:  # a process's share of a group may be empty; its count still rises
                 group["step"] += 1
             if params:
                 self._update(group, params, [p.grad for p in params], scale)
@@ -56,7 +56,7 @@ class AdamLamb(torch.optim.Optimizer):
         beta1, beta2 = group["betas"]
         first, second = self._moments(params, "exp_avg"), self._moments(params, "exp_avg_sq")
         if scale is not None:
-            grads = torch._foreach_mul(grads, scale)
+            grads = list(torch._foreach_mul(grads, scale))
         torch._foreach_mul_(first, beta1)
         torch._foreach_add_(first, grads, alpha=1 - beta1)
         torch._foreach_mul_(second, beta2)
@@ -69,7 +69,7 @@ class AdamLamb(torch.optim.Optimizer):
         steps = torch._foreach_div(torch._foreach_div(first, correct1), denominators)
         torch._foreach_add_(steps, params, alpha=group["weight_decay"])
         if group["adapt"]:
-            torch._foreach_mul_(steps, trust_ratios(params, steps))
+            torch._foreach_mul_(steps, trust_ratios(params, list(steps)))
         torch._foreach_add_(params, steps, alpha=-group["lr"])
 
     def _moments(self, params: list, name: str) -> list:
@@ -79,7 +79,7 @@ class AdamLamb(torch.optim.Optimizer):
         return [self.state[p][name] for p in params]
 
 
-def trust_ratios(params: list, steps: list) -> list:
+def trust_ratios(params: list[Tensor], steps: list[Tensor]) -> list[Tensor]:
     """|p| / |u| of each tensor, 1 where either norm is 0."""
     ratios = []
     for weight, step in zip(torch._foreach_norm(params), torch._foreach_norm(steps), strict=True):

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from fairseq.optim import OPTIMIZER_REGISTRY, register_optimizer
@@ -22,18 +23,28 @@ OPTIMIZER_REGISTRY.pop("lamb", None)
 class LambConfig(LayeredConfig):
     """Defaults: apex `FusedLAMB` (NVLAMB), which trained NVIDIA's BERT."""
 
-    lamb_betas: str = field(default="0.9,0.999", metadata={"help": "decay of the two moments (You et al. 2020; apex)"})
-    lamb_eps: float = field(default=1e-6, metadata={"help": "epsilon outside the square root (You et al. 2020; apex)"})
+    lamb_betas: str = field(
+        default="0.9,0.999", metadata={"help": "decay of the two moments (default: 0.9,0.999, as You et al. 2020)"}
+    )
+    lamb_eps: float = field(
+        default=1e-6, metadata={"help": "epsilon outside the square root (default: 1e-6, as You et al. 2020)"}
+    )
     lamb_no_bias_correction: bool = field(
         default=False,
-        metadata={"help": "do not divide the moments by 1 - beta^t: ALBERT's form; the paper and apex divide"},
+        metadata={"help": "no division of the moments by 1 - beta^t, as ALBERT (default: division, as the paper)"},
     )
     lamb_max_grad_norm: float = field(
         default=1.0,
-        metadata={"help": "global gradient norm at which LAMB itself clips (apex: 1); 0: never; off with --clip-norm"},
+        metadata={
+            "help": "global gradient norm at which LAMB itself clips; 0: never; --clip-norm turns it off (default: "
+            "1, as apex)"
+        },
     )
     weight_decay: float = field(
-        default=0.01, metadata={"help": "decay of matrices, inside the trust ratio; none on LayerNorms and biases"}
+        default=0.01,
+        metadata={
+            "help": "weight decay of matrices, inside the trust ratio; LayerNorms and biases have none (default: 0.01)"
+        },
     )
     clip_norm: float = II("optimization.clip_norm")
 
@@ -51,7 +62,7 @@ class AliBertLamb(LayeredOptimizer):
         clip = (cfg.lamb_max_grad_norm or None) if cfg.clip_norm <= 0 else None
         by = f"LAMB at {clip}" if clip else f"--clip-norm at {cfg.clip_norm}" if cfg.clip_norm > 0 else "nothing"
         logger.info("gradients are clipped by %s", by)
-        settings = {
+        settings: dict[str, Any] = {
             "lr": cfg.lr[0],
             "betas": parse_betas("--lamb-betas", cfg.lamb_betas),
             "eps": cfg.lamb_eps,

@@ -1,7 +1,7 @@
 """Layer-wise learning-rate decay: how deep a parameter lies, and what share of the learning rate that leaves it.
 
 fairseq hands the optimizer parameters without names, and under --fp16 and --bf16 copies of them that keep no attribute
-but `param_group`: the depth is written there. Of fairseq 0.12.2 only `--optimizer composite` reads it too.
+but `param_group`: the depth is written there. fairseq 0.12.2 itself reads it only for `--optimizer composite`.
 """
 
 import torch.nn as nn
@@ -12,12 +12,13 @@ PREFIX = "depth-"
 def mark_depth(module: nn.Module, depth: int) -> None:
     """Say how deep the parameters of a module lie: 1 for the top layer, L for the lowest, L + 1 for the embeddings.
 
-    Depth counts from the top, for two encoders of one model may have different numbers of layers. Of a parameter that
-    is marked twice, as embeddings that both share, the larger depth counts. Leave heads unmarked: one that is tied to
-    the word table would take it along.
+    Depth counts from the top, because two encoders of one model may have different numbers of layers. A parameter
+    marked twice, such as shared embeddings, has the larger depth. Do not mark heads: one tied to the word table would
+    mark the table too.
     """
     for parameter in module.parameters():
-        parameter.param_group = f"{PREFIX}{max(depth, depth_of(parameter) or 0)}"
+        mark = f"{PREFIX}{max(depth, depth_of(parameter) or 0)}"
+        parameter.param_group = mark  # type: ignore[attr-defined]
 
 
 def depth_of(parameter) -> int | None:

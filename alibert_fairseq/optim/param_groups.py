@@ -22,16 +22,13 @@ class LayeredConfig(FairseqDataclass):
     layer_lr_decay: float = field(
         default=1.0,
         metadata={
-            "help": "each layer learns at this share of the rate of the layer above it, the head at the full rate; 1: "
-            "all alike, as in every pretraining (ELECTRA fine-tunes with 0.8, large with 0.9)"
+            "help": "learning rate of each layer relative to the layer above it (default: 1, no decay; ELECTRA "
+            "fine-tunes with 0.8)"
         },
     )
     shard_optimizer_state: bool = field(
         default=False,
-        metadata={
-            "help": "each process keeps the moments of its share of the tensors (ZeRO, stage 1): the same bits, up to "
-            "8 bytes a parameter less memory, another exchange an update; off: `large` needs 5 GB without it"
-        },
+        metadata={"help": "moments shared out among the processes (ZeRO stage 1), to save memory (default: off)"},
     )
     lr: list[float] = II("optimization.lr")
 

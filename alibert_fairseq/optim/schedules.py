@@ -21,14 +21,17 @@ class PaperScheduleConfig(FairseqDataclass):
     """Options of the three."""
 
     warmup_updates: int = field(
-        default=0, metadata={"help": "updates in which the rate rises from 0; none unless asked for (BERT: 10,000)"}
+        default=0, metadata={"help": "updates in which the learning rate rises from 0 (default: 0; BERT: 10,000)"}
     )
     total_num_update: Optional[float] = field(  # noqa: UP045 (fairseq does not know the other spelling)
-        default=None, metadata={"help": "the update at which the decay ends; left out: --max-update"}
+        default=None, metadata={"help": "update at which the decay ends (default: --max-update)"}
     )
-    power: float = field(default=1.0, metadata={"help": "exponent of the decay; 1 is linear (BERT, ALBERT, ELECTRA)"})
+    power: float = field(
+        default=1.0, metadata={"help": "exponent of the decay (default: 1, linear, as BERT, ALBERT and ELECTRA)"}
+    )
     end_learning_rate: float = field(
-        default=0.0, metadata={"help": "rate at the end and after it (BERT, ALBERT, ELECTRA, NVIDIA: 0)"}
+        default=0.0,
+        metadata={"help": "learning rate at the end of the decay (default: 0, as BERT, ALBERT and ELECTRA)"},
     )
     max_update: int = II("optimization.max_update")
     lr: list[float] = II("optimization.lr")
@@ -39,7 +42,7 @@ class NvidiaScheduleConfig(PaperScheduleConfig):
     """NVIDIA's power."""
 
     power: float = field(
-        default=0.5, metadata={"help": "exponent of the decay (NVIDIA DeepLearningExamples, BERT `schedulers.py`: 0.5)"}
+        default=0.5, metadata={"help": "exponent of the decay (default: 0.5, as NVIDIA DeepLearningExamples)"}
     )
 
 

@@ -2,7 +2,7 @@
 
 Tensors are shared out whole, so each has its own trust ratio and the update is bit for bit that of the unsharded
 optimizer; afterwards every process sends the others the tensors it has updated. A checkpoint holds the whole state, in
-the form of the unsharded one: it can be gone on from with and without sharding, and on another number of processes.
+the form of the unsharded one: a run resumes from it with or without sharding, on any number of processes.
 docs/objectives/optimizers.md says what it saves and costs.
 """
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 def sharded(groups: list[dict], **settings) -> torch.optim.Optimizer:
-    """AdamLamb with these settings, its state shared out among the processes of torch.distributed; one keeps all.
+    """AdamLamb with these settings, its state divided among the processes of torch.distributed; a single one keeps all.
 
     LAMB's own clipping takes the gradients of all tensors, of which each process has the sum after the exchange.
     """

@@ -47,7 +47,7 @@ class PretrainingConfig(FairseqDataclass):
     tokens_per_sample: int = field(
         default=512, metadata={"help": "longest sequence, <s> and </s> included (default: 512, as AliBERT)"}
     )
-    sample_break_mode: ChoiceEnum(BREAK_MODES) = field(
+    sample_break_mode: ChoiceEnum(BREAK_MODES) = field(  # type: ignore[valid-type]
         default="none",
         metadata={
             "help": "content of a sequence: none fills every one across documents (default), complete has whole lines, "
@@ -55,14 +55,14 @@ class PretrainingConfig(FairseqDataclass):
         },
     )
     mask_prob: float = field(default=0.15, metadata={"help": "share of the tokens to mask (default: 0.15, as AliBERT)"})
-    mask_unit: ChoiceEnum(MASK_UNITS) = field(
+    mask_unit: ChoiceEnum(MASK_UNITS) = field(  # type: ignore[valid-type]
         default="token",
         metadata={
             "help": "unit of masking: single tokens (default), whole words (BERT), n-grams of 1 to 3 words (ALBERT), "
             "spans of 1 to 10 words (SpanBERT)"
         },
     )
-    mask_word_selection: ChoiceEnum(WORD_SELECTIONS) = field(
+    mask_word_selection: ChoiceEnum(WORD_SELECTIONS) = field(  # type: ignore[valid-type]
         default="bert",
         metadata={
             "help": "selection of whole words: bert masks long words less often (default); uniform masks every word "
@@ -261,4 +261,4 @@ def check_data_bin(path: str, first: str) -> None:
     if not filecmp.cmp(table, os.path.join(first, "dict.txt"), shallow=False):
         raise InputError(f"{table}: not the dict.txt of {first}; binarize both texts with one tokenizer.")
     if os.path.isfile(os.path.join(path, "tokenizer.json")):
-        load_tokenizer(path)  # compares its ids with dict.txt
+        load_tokenizer(Path(path))  # compares its ids with dict.txt

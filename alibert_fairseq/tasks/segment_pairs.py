@@ -15,34 +15,24 @@ SINGLE_CHUNKS = {"nsp": "random", "sop": "unlabelled"}
 class SegmentPairsConfig(AliBertMaskedLMConfig):
     """Options of pairs of segments."""
 
-    sentence_objective: ChoiceEnum(tuple(SINGLE_CHUNKS)) = field(
+    sentence_objective: ChoiceEnum(tuple(SINGLE_CHUNKS)) = field(  # type: ignore[valid-type]
         default="sop",
-        metadata={
-            "help": "nsp: does B follow A, or is it of another document (BERT); sop: are A and B in order, or swapped "
-            "(ALBERT, the default: its section 4.6 found it the more useful one)"
-        },
+        metadata={"help": "label of a pair: nsp, does B follow A (BERT); sop, are A and B in order (default; ALBERT)"},
     )
-    single_sentence_chunks: ChoiceEnum(("auto", "unlabelled", "random")) = field(
+    single_sentence_chunks: ChoiceEnum(("auto", "unlabelled", "random")) = field(  # type: ignore[valid-type]
         default="auto",
         metadata={
-            "help": "what becomes of a line that has no other to be paired with. random: a pair with lines of another "
-            "document, label 1 (auto for nsp, as BERT; google-research/albert does so for sop too, which mixes the "
-            "objectives); unlabelled: `<s> A </s>`, masked but without a label (auto for sop: nothing lost or mixed)"
+            "help": "use of a line without another to pair: random pair, or unlabelled (default: auto, random for "
+            "nsp, unlabelled for sop)"
         },
     )
     duplicate_factor: int = field(
         default=1,
-        metadata={
-            "help": "times that every document is cut into pairs in one epoch (1, for every epoch draws other pairs "
-            "and masks; BERT and ALBERT write theirs once, 10 and 40 times over)"
-        },
+        metadata={"help": "number of times that each document is cut into pairs per epoch (default: 1)"},
     )
     short_seq_prob: float = field(
         default=0.1,
-        metadata={
-            "help": "share of the documents cut into pairs of a random shorter length, as fine-tuning will have them "
-            "(BERT and ALBERT `create_pretraining_data.py`: 0.1)"
-        },
+        metadata={"help": "share of the documents cut into pairs of a random shorter length (default: 0.1, as BERT)"},
     )
 
 

@@ -46,7 +46,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the same, at the start of a training", "alibert_fairseq/tasks/pretraining.py",
-        "load_tokenizer(path)  # compares its ids with dict.txt", "pass",
+        "load_tokenizer(Path(path))  # compares its ids with dict.txt", "pass",
         "tests/end_to_end/test_bad_training_input.py::test_a_tokenizer_whose_ids_are_not_those_of_the_dictionary",
     ),
     Mutation(
@@ -64,7 +64,7 @@ MUTATIONS = [
         "tests/preprocess/databin/test_fairseq_writer.py::test_a_truncated_file_is_named",
     ),
     Mutation(
-        "the same, at the start of a training", "alibert_fairseq/data/blocks.py", "    check_split(path)\n", "",
+        "the same, at the start of a training", "alibert_fairseq/data/blocks.py", "    check_split(Path(path))\n", "",
         "tests/end_to_end/test_bad_training_input.py::test_a_truncated_split",
     ),
     Mutation(

@@ -10,9 +10,9 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import RobertaConfig, RobertaForMaskedLM
 
 from alibert_fairseq.hf.families import ROBERTA
-from alibert_fairseq.hf.piece_text import Speller
 from alibert_fairseq.hf.read_hf import PublishedPart
 from alibert_fairseq.hf.resize_embeddings import NewRows, extended, replaced, with_rows
+from alibert_fairseq.hf.word_splitter import WordSplitter
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import TextOptions
 from preprocess.tokenizer.piece_text import Spelled
@@ -102,16 +102,16 @@ def test_another_padding_moves_robertas_positions_with_it():
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_the_three_conventions_spell_the_same_words(kind):
     tokenizer = Tokenizer.from_str(made(kind)[0])
-    speller = Speller(tokenizer, 3)
-    spelled = speller.spelled()
-    assert set(spelled.values()) >= {Spelled(True, "de"), Spelled(True, "la"), Spelled(False, "s")}
-    assert not any(tokenizer.id_to_token(n) in ("<s>", "[CLS]", "<mask>", "[MASK]") for n in spelled)
-    number = next(n for n, s in spelled.items() if s == Spelled(True, "de"))
-    assert speller.split(Spelled(True, "de")) == [number]
-    inside = speller.split(Spelled(False, "ologie"))
-    assert "".join(spelled[n].text for n in inside) == "ologie" and not any(spelled[n].starts_word for n in inside)
-    start = speller.split(Spelled(True, "ologie"))
-    assert spelled[start[0]].starts_word and "".join(spelled[n].text for n in start) == "ologie"
+    splitter = WordSplitter(tokenizer, 3)
+    text_of = splitter.subword_texts()
+    assert set(text_of.values()) >= {Spelled(True, "de"), Spelled(True, "la"), Spelled(False, "s")}
+    assert not any(tokenizer.id_to_token(n) in ("<s>", "[CLS]", "<mask>", "[MASK]") for n in text_of)
+    number = next(n for n, s in text_of.items() if s == Spelled(True, "de"))
+    assert splitter.split(Spelled(True, "de")) == [number]
+    inside = splitter.split(Spelled(False, "ologie"))
+    assert "".join(text_of[n].text for n in inside) == "ologie" and not any(text_of[n].starts_word for n in inside)
+    start = splitter.split(Spelled(True, "ologie"))
+    assert text_of[start[0]].starts_word and "".join(text_of[n].text for n in start) == "ologie"
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
@@ -122,13 +122,13 @@ def test_every_piece_of_our_tokenizers_finds_rows_that_spell_it(kind):
     rows = replaced(old, roles, new, layout)
     assert len(rows.sources) == layout.size and sum(rows.counts.values()) == layout.size
     assert rows.counts["by role"] == 5 and rows.counts["by spelling"] > 200 and rows.counts["means"] > 300
-    old_spelled, new_spelled = Speller(old, 3).spelled(), Speller(new, 3).spelled()
+    old_spelled, new_spelled = WordSplitter(old, 3).subword_texts(), WordSplitter(new, 3).subword_texts()
     agreeing = 0
-    for number, spelled in new_spelled.items():
+    for number, text_of in new_spelled.items():
         ids = rows.sources[number]
         if all(i in old_spelled for i in ids) and len(ids) < 50:
             text = "".join(old_spelled[i].text for i in ids)
-            agreeing += text == plain(spelled.text) if kind == "albert" else text == spelled.text
+            agreeing += text == plain(text_of.text) if kind == "albert" else text == text_of.text
     assert agreeing > 0.9 * len(new_spelled)
 
 

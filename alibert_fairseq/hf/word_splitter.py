@@ -10,8 +10,8 @@ from preprocess.tokenizer.piece_text import UNREADABLE, Convention, Spelled
 _BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
 
-class Speller:
-    """One tokenizer, for ordinary text. `unknown` is the id of what it has no piece for."""
+class WordSplitter:
+    """One tokenizer, for ordinary text. `unknown` is the id of text without a subword."""
 
     def __init__(self, tokenizer: Tokenizer, unknown: int):
         self.tokenizer = Tokenizer.from_str(tokenizer.to_str())
@@ -21,8 +21,8 @@ class Speller:
         self.convention = Convention.of(self.tokenizer)
         self.special = {n for n, token in self.tokenizer.get_added_tokens_decoder().items() if token.special}
 
-    def spelled(self) -> dict[int, Spelled]:
-        """What each id spells; special tokens, and bytes that are no text, left out."""
+    def subword_texts(self) -> dict[int, Spelled]:
+        """The text of each id, without special tokens and bytes that are no text."""
         found = {number: self.convention.spelled(piece) for piece, number in self.tokenizer.get_vocab().items()}
         return {n: s for n, s in found.items() if n not in self.special and UNREADABLE not in s.text}
 
@@ -36,7 +36,7 @@ class Speller:
     def split(self, spelled: Spelled) -> list[int]:
         """The ids that the tokenizer gives a text at the start of a word, or inside one.
 
-        What it does not know inside one, a mark in BERT's vocabulary, may be a word by itself.
+        Text that is unknown inside a word, such as a mark in BERT's vocabulary, may be a word by itself.
         """
         inside = [] if spelled.starts_word else self._inside(spelled.text)
         return inside if inside and set(inside) != {self.unknown} else self._word(spelled.text)
@@ -48,29 +48,31 @@ class Speller:
         return min(marked or both, key=len)
 
     def _starts_word(self, number: int) -> bool:
-        return self.convention.spelled(self.tokenizer.id_to_token(number)).starts_word
+        return self.convention.spelled(self.tokenizer.id_to_token(number) or "").starts_word
 
     def _inside(self, text: str) -> list[int]:
         normal = self.normal(Spelled(False, text)).text
-        return self._continuing(normal) if self.convention.prefix else self.pieces(self._letters(normal))
+        return self._continuing(normal) if self.convention.prefix else self.subwords(self._letters(normal))
 
     def _letters(self, text: str) -> str:
         return "".join(part for part, _ in _BYTES.pre_tokenize_str(text)) if self.convention.byte_level else text
 
-    def pieces(self, word: str) -> list[int]:
+    def subwords(self, word: str) -> list[int]:
         """The ids that the subword model gives a word, which it is handed as it stands."""
         return [token.id for token in self.tokenizer.model.tokenize(word)] if word else []
 
     def _continuing(self, text: str) -> list[int]:
-        """WordPiece's longest match first, with no piece that starts a word."""
+        """WordPiece's longest match first, without subwords that start a word."""
         ids: list[int] = []
         while text:
-            ends = (end for end in range(len(text), 0, -1) if self._continuation(text[:end]) is not None)
-            if not (end := next(ends, 0)):
+            found = ((self.tokenizer.token_to_id(f"{self.convention.prefix}{text[:end]}"), end) for end in _ends(text))
+            number, end = next(((number, end) for number, end in found if number is not None), (self.unknown, 0))
+            if not end:
                 return [self.unknown]
-            ids.append(self._continuation(text[:end]))
+            ids.append(number)
             text = text[end:]
         return ids
 
-    def _continuation(self, text: str) -> int | None:
-        return self.tokenizer.token_to_id(self.convention.prefix + text)
+
+def _ends(text: str) -> range:
+    return range(len(text), 0, -1)
