@@ -1,10 +1,11 @@
-"""What a training says when it cannot go on through no fault of its own: one sentence, not a traceback.
+"""Errors that end a training in one sentence, not in a traceback.
 
-A worker that read batches ahead and was killed, a connection to another process that was lost, a GPU that failed, and a
-port that somebody else listens on end in exit code 75, EX_TEMPFAIL of sysexits.h: the same command goes on.
-Of several processes each says which one it is, and ends at once: an interpreter may wait for peers that are gone.
+A killed worker of the data loader, a lost connection to another process, a GPU that fails and a port in use end in exit
+code 75, EX_TEMPFAIL of sysexits.h: the same command resumes. Where there are several processes, each tells which one it
+is and ends at once, because an interpreter may wait for peers that are gone.
 """
 
+import errno
 import os
 import re
 import signal
@@ -16,9 +17,9 @@ import traceback
 from multiprocessing import process
 from typing import NoReturn
 
-from fairseq_compat.processes.peer_failure import farewell
+from fairseq_compat.processes.store import report_failure
 
-AGAIN = 75  # EX_TEMPFAIL of sysexits.h: the same command goes on
+AGAIN = 75  # EX_TEMPFAIL of sysexits.h: the same command resumes
 _ending = threading.Lock()
 WORKER = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")  # as torch's dataloader.py and DataLoader.cpp say
 CAUGHT = "in DataLoader worker process"  # an error of the program, which torch hands on
@@ -48,6 +49,29 @@ FAILING = (  # what CUDA and nccl say of a GPU or a network card, in lower case;
 )
 
 
+REMEDIES = {  # of a file that is not written
+    errno.ENOSPC: "make room",
+    errno.EDQUOT: "make room in your quota",
+    errno.EFBIG: "raise the limit for the size of files (`ulimit -f`)",
+    errno.EROFS: "make the file system writable",
+    errno.EACCES: "make the folder writable",
+    errno.EPERM: "make the folder writable",
+    errno.ENOENT: "restore the folder, which was removed or renamed",
+    errno.ENOTDIR: "move away the file that stands in place of a folder",
+    errno.EEXIST: "move away the file that stands in place of a folder",
+    errno.EISDIR: "move away the folder that has this name",
+}
+
+
+class Refusal(ValueError):
+    """An option or a file that fairseq cannot be given here. The message is one sentence with the remedy."""
+
+
+def remedy_of(error: OSError) -> str:
+    """What to do about a file that is not written."""
+    return REMEDIES.get(error.errno or 0, "check the disk or its file server")
+
+
 def last_words(error: BaseException) -> tuple[str, int] | None:
     """(sentence, exit code) of an error that is not the program's; None for any other."""
     if threading.current_thread() is threading.main_thread():
@@ -73,7 +97,7 @@ def _a_dead_worker(error: BaseException) -> tuple[str, int] | None:
     if not pids:
         return None
     how = " and ".join(f"worker process {pid} of the data loader {_end_of(pid)}" for pid in pids)
-    return f"{how}; give the job more memory, or fewer --num-workers; the same command goes on.", AGAIN
+    return f"{how}; give the job more memory, or fewer --num-workers; the same command resumes.", AGAIN
 
 
 def _killed_workers() -> list[int]:
@@ -114,7 +138,7 @@ def _a_lost_connection(error: BaseException) -> tuple[str, int] | None:
         return None
     return (
         f"lost the connection to another process {_when()} ({said.partition(chr(10))[0][:200]}); the one that failed "
-        "first says why; the same command goes on.",
+        "first says why; the same command resumes.",
         AGAIN,
     )
 
@@ -124,7 +148,7 @@ def _a_failing_gpu(error: BaseException) -> tuple[str, int] | None:
     if not isinstance(error, RuntimeError) or not any(words in said.lower() for words in FAILING):
         return None
     first = said.partition(chr(10))[0][:200]
-    return f"a GPU or the network of this node failed {_when()} ({first}); the same command goes on.", AGAIN
+    return f"a GPU or the network of this node failed {_when()} ({first}); the same command resumes.", AGAIN
 
 
 def _when() -> str:
@@ -159,7 +183,7 @@ def end(sentence: str, code: int, tell: bool = True) -> NoReturn:
 def leave(code: int, tell: bool = True) -> NoReturn:
     """End this process of several at once, so that it ends before the others that it tells."""
     if tell:
-        farewell(place())
+        report_failure(place())
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -1,16 +1,15 @@
-"""A loss that jumps far above what it was is told once.
+"""One warning when the loss jumps far above its recent values.
 
-The rule is Hampel's identifier: an update's loss lies more than six robust standard deviations above the median of the
-100 before it, a robust standard deviation being 1.4826 times their median absolute deviation (Hampel 1974; the factor
-makes it that of a normal law, of which six are passed once in 10**9 draws). Median and deviation stay as they are until
-half of the 100 are outliers, so a spike does not hide the next one, and a loss that stays high is the new normal after
-50 updates. The deviation counts as at least 1 % of the median, for losses that hardly vary. The spike is over when the
-loss lies under half of the bound.
+The rule is Hampel's identifier. A spike begins when the loss lies more than six robust standard deviations above the
+median of the last 100 updates. A robust standard deviation is 1.4826 times the median absolute deviation (Hampel 1974).
+The factor makes it equal to the standard deviation of a normal law, which exceeds six of them once in 10**9 draws.
+Median and deviation change only when half of the 100 are outliers. So a spike does not hide the next one, and a loss
+that stays high is the new normal after 50 updates. The deviation counts as at least 1 % of the median, for losses that
+hardly vary. The spike ends when the loss lies under half of the bound.
 
-The first process does it, from the loss of all. A run that goes on starts its window anew.
+The first process does it, with the loss of all processes. A resumed run starts a new window.
 """
 
-import functools
 import logging
 import statistics
 from collections import deque
@@ -48,22 +47,19 @@ class Spikes:
         return median, DEVIATIONS * max(deviation, 0.01 * abs(median))
 
 
-def telling_of_spikes(trainer_class: type) -> None:
-    """Have fairseq's Trainer tell of them in the log."""
-    reduce = trainer_class._reduce_and_log_stats
+class LossSpikes:
+    """The callback: a warning in the log of the first process."""
 
-    @functools.wraps(reduce)
-    def _reduce_and_log_stats(self, logging_outputs, sample_size, grad_norm=None):
-        found = reduce(self, logging_outputs, sample_size, grad_norm)
-        loss = plain(found.get("loss")) if grad_norm is not None and self.data_parallel_rank == 0 else None
-        if loss is not None:
-            if not hasattr(self, "spikes"):
-                self.spikes = Spikes()
-            if (median := self.spikes.begins(loss)) is not None:
-                logger.warning(
-                    f"update {self.get_num_updates()}: the loss jumped to {loss:.3f} from a median of {median:.3f} "
-                    f"(spike {self.spikes.count} of this start)"
-                )
-        return found
+    def __init__(self, trainer):
+        self.trainer, self.spikes = trainer, Spikes()
 
-    trainer_class._reduce_and_log_stats = _reduce_and_log_stats
+    def look_at(self, loss: object) -> None:
+        """The loss of an update, on all processes."""
+        number = plain(loss)
+        if self.trainer.data_parallel_rank or number is None:
+            return
+        if (median := self.spikes.begins(number)) is not None:
+            logger.warning(
+                f"update {self.trainer.get_num_updates()}: the loss jumped to {number:.3f} from a median of "
+                f"{median:.3f} (spike {self.spikes.count} of this start)"
+            )

@@ -1,12 +1,12 @@
-"""Too little memory ends the run in a sentence, on the process that has too little.
+"""Too little memory ends the run in one sentence, on the process that has too little.
 
-Stock fairseq leaves out the batch of a process that ran out of memory and goes on, while the others wait for it or sum
-something else. In validation it tries the batch once more without the gradients, and may go on.
+Stock fairseq leaves out the batch of a process that ran out of memory, while the other processes wait for it or sum
+something else. In a validation it tries the batch once more without the gradients.
 """
 
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import torch
 
@@ -19,48 +19,35 @@ def is_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(s in str(error) for s in known))
 
 
-def refusing_too_little_memory(trainer_class: type) -> None:
-    """Have fairseq's Trainer end the run instead of leaving out the batch."""
-    step, valid, log = trainer_class.train_step, trainer_class.valid_step, trainer_class._log_oom
+class MemoryCheck:
+    """The callback: the run ends instead of leaving out the batch."""
 
-    @functools.wraps(step)
-    def train_step(self, samples, *args, **options):
-        self.batches_in_step = samples
-        with _in_one_sentence(self, samples):
-            return step(self, samples, *args, **options)
+    def __init__(self, trainer):
+        self.trainer = trainer
+        self.training: list | None = None  # the batches of the update that is at work
 
-    @functools.wraps(valid)
-    def valid_step(self, sample, *args, **options):
-        self.batches_in_step = None
-        with _in_one_sentence(self, [sample]):
-            return valid(self, sample, *args, **options)
+    @contextmanager
+    def checked(self, samples: list, training: bool = True) -> Iterator[None]:
+        """Around an update, or a batch of a validation."""
+        self.training = samples if training else None
+        try:
+            yield
+        except Exception as error:
+            if is_memory(error):
+                self._end(samples, error)
+            raise
 
-    @functools.wraps(log)
-    def _log_oom(self, error):  # the first that stock fairseq does about it
-        if self.batches_in_step is not None:
-            _end(self, self.batches_in_step, error)
-        return log(self, error)
+    def end_training_step(self, error: BaseException) -> None:
+        """Before fairseq leaves out the batch of an update; it tries that of a validation once more."""
+        if self.training is not None:
+            self._end(self.training, error)
 
-    for method in (train_step, valid_step, _log_oom):
-        setattr(trainer_class, method.__name__, method)
-
-
-@contextmanager
-def _in_one_sentence(trainer, samples: list) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if is_memory(error):
-            _end(trainer, samples, error)
-        raise
-
-
-def _end(trainer, samples: list, error: BaseException) -> None:
-    raise SystemExit(
-        f"error: update {trainer.get_num_updates() + 1}: {TOO_LITTLE} for {_shape_of(samples)}{_in_use()} "
-        f"({str(error).strip().partition(chr(10))[0][:200]}); give a smaller --batch-size and as much larger an "
-        "--update-freq, which keeps the effective batch."
-    ) from None
+    def _end(self, samples: list, error: BaseException) -> NoReturn:
+        raise SystemExit(
+            f"error: update {self.trainer.get_num_updates() + 1}: {TOO_LITTLE} for {_shape_of(samples)}{_in_use()} "
+            f"({str(error).strip().partition(chr(10))[0][:200]}); give a smaller --batch-size and as much larger an "
+            "--update-freq, which keeps the effective batch."
+        ) from None
 
 
 def _shape_of(samples: list) -> str:
@@ -71,7 +58,7 @@ def _shape_of(samples: list) -> str:
 
 
 def _in_use() -> str:
-    """Of this process's GPU, the memory that tensors have and had at most."""
+    """The memory that tensors have on this process's GPU, and had at most."""
     if not torch.cuda.is_available():
         return ""
     now, most = torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()

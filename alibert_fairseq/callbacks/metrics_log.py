@@ -1,12 +1,12 @@
-"""metrics.jsonl beside the checkpoints: a line an update, without a gap or a repeat however often a run was stopped.
+"""metrics.jsonl beside the checkpoints: one line per update, without a gap or a repeat, however often a run stops.
 
     {"update": 250, "epoch": 3, "seconds": 61, "tokens": 2048, "processes": 1, "skipped": 0, "lr": 0.0009, ...}
 
-`seconds` are of training, those before a stop included; `tokens` what the update read, on all processes; `skipped` the
-batches before it that were not finite (`guards/nonfinite.py`); `lr` is the rate of the next update, as in fairseq's own
-log; `gnorm` the norm of the gradient; the rest is what the criterion logs, of this update alone. A number that is not
-finite is null. The first process writes it, and has it on the disk before every checkpoint. Lines of
-updates that are done again, because a run goes on from before them, go to metrics.lost.jsonl, and are hidden in
+`seconds` is the time of training, that before a stop included. `tokens` is what the update read on all processes.
+`skipped` is the number of batches before it that were not finite (`skip_nonfinite.py`). `lr` is the rate of the next
+update, as in fairseq's own log. `gnorm` is the norm of the gradient. The rest is what the criterion logs for this
+update. A number that is not finite is null. The first process writes the file, and flushes it to the disk before every
+checkpoint. A run that resumes from an earlier update moves the lines after it to metrics.lost.jsonl, and hides them in
 TensorBoard (--tensorboard-logdir).
 """
 
@@ -21,12 +21,13 @@ from pathlib import Path
 from fairseq.logging import progress_bar
 
 from alibert_common.files import written_whole
+from fairseq_compat.errors import remedy_of
 
 LOG, LOST = "metrics.jsonl", "metrics.lost.jsonl"
 
 
-class MetricsLog:
-    """The file of a run that goes on after so many updates; other lines are taken out of it first."""
+class MetricsFile:
+    """metrics.jsonl of a run that resumes after so many updates; later lines are taken out of it first."""
 
     def __init__(self, folder: Path, updates: int):
         self.path = folder / LOG
@@ -52,9 +53,46 @@ class MetricsLog:
             yield
         except OSError as error:
             raise SystemExit(
-                f"error: {self.path}: not written ({error.strerror}); make room and start the same command again, "
-                "which goes on from the last whole checkpoint."
+                f"error: {self.path}: not written ({error.strerror}); {remedy_of(error)} and start the same command "
+                "again, which resumes from the last whole checkpoint."
             ) from None
+
+
+class MetricsLog:
+    """The callback: the first process writes the file; with --no-save none does."""
+
+    def __init__(self, trainer):
+        self.trainer, self.epoch = trainer, 1
+        self.file: MetricsFile | None = None
+
+    def open(self) -> None:
+        """Once the checkpoint is loaded."""
+        trainer = self.trainer
+        if trainer.data_parallel_rank == 0 and not trainer.cfg.checkpoint.no_save:
+            self.file = MetricsFile(Path(trainer.cfg.checkpoint.save_dir), trainer.get_num_updates())
+            hide_in_tensorboard(trainer.get_num_updates())
+
+    def write_update(self, tokens: int, grad_norm: object, skipped: int, logged: dict) -> None:
+        """The line of an update."""
+        if self.file is None:
+            return
+        trainer = self.trainer
+        line = {
+            "update": trainer.get_num_updates(),
+            "epoch": self.epoch,
+            "seconds": round(float(trainer.cumulative_training_time()), 1),
+            "tokens": tokens,
+            "processes": trainer.data_parallel_world_size,
+            "skipped": skipped,
+            "lr": trainer.get_lr(),
+            "gnorm": plain(grad_norm),
+        }
+        self.file.write(line | {name: plain(value) for name, value in logged.items()})
+
+    def sync(self) -> None:
+        """Before a checkpoint."""
+        if self.file is not None:
+            self.file.sync()
 
 
 def take_out(path: Path, lost: Path, updates: int) -> None:
@@ -88,64 +126,11 @@ def plain(value: object) -> float | int | None:
 
 
 def tokens_of(logging_outputs: Iterable[dict]) -> int:
-    """Those of an update on all processes."""
+    """The number of tokens of an update on all processes."""
     return int(sum(output.get("ntokens", 0) for output in logging_outputs))
-
-
-def logging_metrics(trainer_class: type) -> None:
-    """Have fairseq's Trainer write the file, for every run with this plugin; with --no-save it does not."""
-    load, save = trainer_class.load_checkpoint, trainer_class.save_checkpoint
-    begin, reduce = trainer_class.begin_epoch, trainer_class._reduce_and_log_stats
-
-    @functools.wraps(load)
-    def load_checkpoint(self, *args, **options):
-        extra_state = load(self, *args, **options)
-        if self.data_parallel_rank == 0 and not self.cfg.checkpoint.no_save:
-            self.metrics_log = MetricsLog(Path(self.cfg.checkpoint.save_dir), self.get_num_updates())
-            hide_in_tensorboard(self.get_num_updates())
-        return extra_state
-
-    @functools.wraps(save)
-    def save_checkpoint(self, *args, **options):
-        if log := _log_of(self):
-            log.sync()
-        return save(self, *args, **options)
-
-    @functools.wraps(begin)
-    def begin_epoch(self, epoch):
-        self.epoch_of_log = epoch
-        return begin(self, epoch)
-
-    @functools.wraps(reduce)
-    def _reduce_and_log_stats(self, logging_outputs, sample_size, grad_norm=None):
-        tokens = tokens_of(logging_outputs or ())
-        found = reduce(self, logging_outputs, sample_size, grad_norm)
-        log = _log_of(self)
-        if log and grad_norm is not None:  # of validation there is none
-            log.write(
-                {
-                    "update": self.get_num_updates(),
-                    "epoch": self.epoch_of_log,
-                    "seconds": round(float(self.cumulative_training_time()), 1),
-                    "tokens": tokens,
-                    "processes": self.data_parallel_world_size,
-                    "skipped": self.skipping.in_a_row if hasattr(self, "skipping") else 0,
-                    "lr": self.get_lr(),
-                    "gnorm": plain(grad_norm),
-                }
-                | {name: plain(value) for name, value in found.items()}
-            )
-        return found
-
-    for method in (load_checkpoint, save_checkpoint, begin_epoch, _reduce_and_log_stats):
-        setattr(trainer_class, method.__name__, method)
 
 
 def hide_in_tensorboard(updates: int) -> None:
     """Have TensorBoard, where it is, hide what an earlier start of the run has logged of later updates."""
     if progress_bar.SummaryWriter is not None:
         progress_bar.SummaryWriter = functools.partial(progress_bar.SummaryWriter, purge_step=updates + 1)
-
-
-def _log_of(trainer) -> MetricsLog | None:
-    return getattr(trainer, "metrics_log", None)

@@ -1,23 +1,25 @@
 """One run at a time writes a --save-dir: the one that was started last.
 
-A node that a cluster has lost sight of may go on training for a while after the job was started again elsewhere, and a
-user may start a run twice. The first process of a run leaves its name in SAVE_DIR/.owner as soon as it has loaded what
-it goes on from, looks there every few seconds and before a checkpoint, and ends when it finds another's. What the
-older one writes to metrics.jsonl until then is lost with it, for the newer one has put another file in its place.
+A lost node of a cluster may train for a while after the job was started again elsewhere, and a user may start a run
+twice. The first process of a run writes its name to SAVE_DIR/.owner when it has loaded its checkpoint. It looks there
+every few seconds and before a checkpoint, and ends when it finds another name. What the older run writes to
+metrics.jsonl until then is lost, because the newer run has replaced that file.
 """
 
 import contextlib
-import functools
 import json
 import logging
 import os
 import secrets
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from alibert_common.files import written_whole
 from alibert_fairseq.callbacks.metrics_log import LOG
+from fairseq_compat.errors import remedy_of
 
 logger = logging.getLogger(__name__)
 
@@ -37,10 +39,11 @@ class Owner:
         self._tell_of_one_at_work()
         try:
             with written_whole(self.path) as file:
+                os.fchmod(file.fileno(), 0o600)  # host and process are not for everybody
                 json.dump(self.claim, file)
         except OSError as error:
             raise SystemExit(
-                f"error: {self.path}: not written ({error.strerror}); make room, or give another --save-dir."
+                f"error: {self.path}: not written ({error.strerror}); {remedy_of(error)}, or give another --save-dir."
             ) from None
 
     def check(self, seldom: bool = False) -> None:
@@ -56,9 +59,11 @@ class Owner:
             )
 
     def _found(self) -> dict:
-        """Who has claimed the folder; {} where the file was deleted, or its file system fails."""
+        """The claim in the folder; {} where the file was deleted, or its file system fails."""
         try:
             return json.loads(self.path.read_text())
+        except PermissionError:
+            return {"run": "of another user"}
         except (OSError, ValueError):
             return {}
 
@@ -74,38 +79,34 @@ class Owner:
 
 
 def _named(claim: dict) -> str:
+    if "process" not in claim:
+        return "of another user"
     return f"process {claim.get('process')} on {claim.get('host')}, since {claim.get('since')}"
 
 
-def owning_the_save_dir(trainer_class: type) -> None:
-    """Have the first process of every training with fairseq's Trainer claim its --save-dir; not with --no-save."""
-    load, step, save = trainer_class.load_checkpoint, trainer_class.train_step, trainer_class.save_checkpoint
+class SaveDirOwner:
+    """The callback: the first process of a run claims its --save-dir; not with --no-save."""
 
-    @functools.wraps(load)
-    def load_checkpoint(self, *args, **options):
-        extra_state = load(self, *args, **options)
-        if self.data_parallel_rank == 0 and not self.cfg.checkpoint.no_save:
-            self.owner = Owner(Path(self.cfg.checkpoint.save_dir))
-        return extra_state
+    def __init__(self, trainer):
+        self.trainer = trainer
+        self.owner: Owner | None = None
 
-    @functools.wraps(step)
-    def train_step(self, *args, **options):
-        _check(self, seldom=True)
+    def claim(self) -> None:
+        """Once the checkpoint is loaded."""
+        if self.trainer.data_parallel_rank == 0 and not self.trainer.cfg.checkpoint.no_save:
+            self.owner = Owner(Path(self.trainer.cfg.checkpoint.save_dir))
+
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """Around an update."""
+        self.check(seldom=True)
         try:
-            return step(self, *args, **options)
-        except SystemExit:  # metrics.jsonl was not written, which may be because the other run has put its own there
-            _check(self)
+            yield
+        except SystemExit:  # metrics.jsonl was not written, perhaps because the other run has replaced it
+            self.check()
             raise
 
-    @functools.wraps(save)
-    def save_checkpoint(self, *args, **options):
-        _check(self)
-        return save(self, *args, **options)
-
-    for method in (load_checkpoint, train_step, save_checkpoint):
-        setattr(trainer_class, method.__name__, method)
-
-
-def _check(trainer, seldom: bool = False) -> None:
-    if owner := getattr(trainer, "owner", None):
-        owner.check(seldom)
+    def check(self, seldom: bool = False) -> None:
+        """Before a checkpoint."""
+        if self.owner is not None:
+            self.owner.check(seldom)

@@ -1,16 +1,17 @@
-"""An update whose loss or gradient is not finite is not made, by all processes alike, and its batch is kept.
+"""An update whose loss or gradient is not finite is skipped by all processes alike, and its batch is kept.
 
-The gradient is looked at once it is the sum over all processes, and the loss too, so that all decide the same. Weights,
-moments and the count of updates stay as they were; the next batch takes the place of this one. How many were skipped
-before an update is in its line of metrics.jsonl, and in a checkpoint that is saved among them. With fp16 a gradient
-that overflows is fairseq's affair, and its loss scale's.
+The check is made when gradient and loss are sums over all processes, so that all decide the same. Weights, moments and
+the count of updates stay as they were; the next batch takes the place of this one. The line of an update in
+metrics.jsonl tells how many batches were skipped before it, and so does a checkpoint that is saved among them. With
+fp16, fairseq's loss scale handles a gradient that overflows.
 """
 
 import functools
 import logging
 import math
-import os
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
 
 import torch
 from fairseq.logging import metrics
@@ -24,155 +25,96 @@ SKIPPED = "skipped"  # in extra_state of a checkpoint
 
 
 class NotFinite(Exception):
-    """What the sum over all processes is."""
+    """The loss and the norm of the gradient, as sums over all processes."""
 
     def __init__(self, loss: float, norm: float):
         super().__init__(f"loss {loss:g}, norm of the gradient {norm:g}")
         self.loss, self.norm = loss, norm
 
 
-class Skipping:
-    """What a trainer knows of the losses of an update, and how many batches it skipped since the last one."""
+class SkipNonfinite:
+    """The callback: what it knows of the losses of an update, and how many batches it skipped since the last one."""
 
-    def __init__(self) -> None:
-        self.in_a_row = 0
+    def __init__(self, trainer):
+        self.trainer, self.in_a_row = trainer, 0
         self.own: list = []  # the losses of this process
         self.all: object = None  # their sum on all processes, where there are several
 
-    def begin(self) -> None:
-        """Of a new update nothing is known."""
-        self.own, self.all = [], None
-
-    def loss(self) -> torch.Tensor:
-        """The sum over all processes."""
-        return torch.as_tensor(sum(self.own) if self.all is None else self.all)
-
-    def check(self, norm: torch.Tensor) -> None:
-        """Raise NotFinite, on all processes alike."""
-        loss = self.loss()
-        if not torch.isfinite(norm + loss.to(norm.device)).all():  # one wait for a GPU, which fairseq's own check has
-            raise NotFinite(float(loss), float(norm))
-
-    def is_own(self) -> bool:
-        """Whether this process has read what is not finite."""
-        return not math.isfinite(float(sum(self.own)))
-
-
-def of(trainer) -> Skipping:
-    """The trainer's own."""
-    if not hasattr(trainer, "skipping"):
-        trainer.skipping = Skipping()
-    return trainer.skipping
-
-
-def skipping_what_is_not_finite(trainer_class: type) -> None:
-    """Have fairseq's Trainer skip batches; it writes no crash.pt and looks for no NaN with hooks any more."""
-    for hook in (_note_losses, _write_no_crash, _keep_the_count, _check_the_sum, _skip):
-        hook(trainer_class)
-
-
-def _note_losses(trainer_class: type) -> None:
-    load, aggregate = trainer_class.load_checkpoint, trainer_class._aggregate_logging_outputs
-
-    @functools.wraps(load)
-    def load_checkpoint(self, *args, **options):
-        step, skipping = self.task.train_step, of(self)
+    def begin(self, extra_state: dict | None) -> None:
+        """Once the checkpoint is loaded: note the loss of each batch from now on."""
+        self.in_a_row = (extra_state or {}).get(SKIPPED, 0)
+        step = self.trainer.task.train_step
 
         @functools.wraps(step)
         def train_step(*args, **options):
             loss, sample_size, logged = step(*args, **options)
-            skipping.own.append(logged.get("loss", 0))
+            self.own.append(logged.get("loss", 0))
             return loss, sample_size, logged
 
-        extra_state = load(self, *args, **options)
-        self.task.train_step = train_step
-        skipping.in_a_row = (extra_state or {}).get(SKIPPED, 0)
-        return extra_state
+        self.trainer.task.train_step = train_step
 
-    @functools.wraps(aggregate)
-    def _aggregate_logging_outputs(self, *args, **options):
-        found = aggregate(self, *args, **options)
-        of(self).all = sum(logged.get("loss", 0) for logged in found[0])
-        return found
-
-    trainer_class.load_checkpoint = load_checkpoint
-    trainer_class._aggregate_logging_outputs = _aggregate_logging_outputs
-
-
-def _write_no_crash(trainer_class: type) -> None:
-    """fairseq saves crash.pt of a run that fails, from which none can go on. With --shard-optimizer-state all processes
-    together collect what it saves first, and one that fails alone would wait for the others."""
-    collect, save = trainer_class.consolidate_optimizer, trainer_class.save_checkpoint
-
-    @functools.wraps(collect)
-    def consolidate_optimizer(self):
-        return None if sys.exc_info()[0] else collect(self)
-
-    @functools.wraps(save)
-    def save_checkpoint(self, filename, extra_state):
-        return None if os.path.basename(filename) == "crash.pt" else save(self, filename, extra_state)
-
-    trainer_class.consolidate_optimizer, trainer_class.save_checkpoint = consolidate_optimizer, save_checkpoint
-
-
-def _keep_the_count(trainer_class: type) -> None:
-    save = trainer_class.save_checkpoint
-
-    @functools.wraps(save)
-    def save_checkpoint(self, filename, extra_state):
-        if of(self).in_a_row:
-            extra_state = extra_state | {SKIPPED: of(self).in_a_row}
-        return save(self, filename, extra_state)
-
-    trainer_class.save_checkpoint = save_checkpoint
-
-
-def _check_the_sum(trainer_class: type) -> None:
-    clip, compare = trainer_class.clip_grad_norm, trainer_class._check_grad_norms
-
-    @functools.wraps(clip)
-    def clip_grad_norm(self, clip_norm):
-        norm = _or_the_end(self, clip, clip_norm)
-        if not self.cfg.common.amp:  # whose scaler skips by itself
-            of(self).check(norm)
-        return norm
-
-    @functools.wraps(compare)
-    def _check_grad_norms(self, grad_norm):
-        return _or_the_end(self, compare, grad_norm)
-
-    trainer_class.clip_grad_norm = clip_grad_norm
-    trainer_class._check_grad_norms = _check_grad_norms
-
-
-def _or_the_end(trainer, method, value):
-    """A smallest loss scale (--fp16), or gradients that differ between processes, end the run, and not in crash.pt."""
-    try:
-        return method(trainer, value)
-    except FloatingPointError as error:
-        _end(trainer, f"update {trainer.get_num_updates() + 1}: {' '.join(str(error).split())}")
-
-
-def _skip(trainer_class: type) -> None:
-    step = trainer_class.train_step
-
-    @functools.wraps(step)
-    def train_step(self, samples, *args, **options):
-        skipping, aggregators = of(self), _Aggregators()
-        skipping.begin()
+    @contextmanager
+    def skipped(self, samples: list) -> Iterator[None]:
+        """Around an update: where it is not finite, everything is as before, except for the count."""
+        self.own, self.all = [], None
+        aggregators, updates = _Aggregators(), self.trainer.get_num_updates()
         try:
-            made = step(self, samples, *args, **options)
+            yield
         except NotFinite as error:
             aggregators.restore()
-            _forget_gradient(self)
+            _forget_gradient(self.trainer)
             metrics.log_stop_time("train_wall")
-            _told_and_kept(self, samples, error)
-            return None
-        if made is not None:
-            skipping.in_a_row = 0
-        return made
+            self._tell_and_keep(samples, error)
+        if self.trainer.get_num_updates() > updates:
+            self.in_a_row = 0
 
-    trainer_class.train_step = train_step
+    def note_sum(self, logging_outputs: list[dict]) -> None:
+        """Once the processes have exchanged what they log."""
+        self.all = sum(logged.get("loss", 0) for logged in logging_outputs)
+
+    def check(self, norm: torch.Tensor) -> None:
+        """Raise NotFinite, on all processes alike. Not with --amp, whose scaler skips by itself."""
+        if self.trainer.cfg.common.amp:
+            return
+        loss = torch.as_tensor(sum(self.own) if self.all is None else self.all)
+        if not torch.isfinite(norm + loss.to(norm.device)).all():  # one wait for a GPU, which fairseq's own check has
+            raise NotFinite(float(loss), float(norm))
+
+    @contextmanager
+    def ended_in_one_sentence(self) -> Iterator[None]:
+        """A smallest loss scale (--fp16), or gradients that differ between processes, end the run."""
+        try:
+            yield
+        except FloatingPointError as error:
+            self._end(f"update {self.trainer.get_num_updates() + 1}: {' '.join(str(error).split())}")
+
+    def extra_state(self) -> dict[str, int]:
+        """What a checkpoint keeps of it."""
+        return {SKIPPED: self.in_a_row} if self.in_a_row else {}
+
+    def _tell_and_keep(self, samples: list, error: NotFinite) -> None:
+        trainer = self.trainer
+        update, first = trainer.get_num_updates() + 1, trainer.data_parallel_rank == 0
+        self.in_a_row += 1
+        kept = "kept nowhere (--no-save)"
+        if not trainer.cfg.checkpoint.no_save:
+            several = trainer.data_parallel_world_size > 1
+            kept = f"in {place_of_batch(trainer, update, '*' if several else 0)}"
+            own = float(sum(self.own))
+            if not math.isfinite(own) or (first and math.isfinite(error.loss)):
+                keep_batch(trainer, update, samples, own, error.norm)
+        if first:
+            logger.warning(f"update {update}: not finite ({error}); batch skipped, {self.in_a_row} in a row, {kept}")
+        if self.in_a_row >= option(trainer.cfg, "stop_after_nonfinite", STOP_AFTER_NONFINITE):
+            self._end(
+                f"update {update}: {self.in_a_row} batches in a row whose loss or gradient is not finite ({error}), "
+                f"the last one {kept}; resume from the last checkpoint, or start a new run, with a lower --lr, more "
+                "--warmup-updates or a smaller --clip-norm."
+            )
+
+    def _end(self, sentence: str) -> NoReturn:
+        """All processes know it; the first one says it."""
+        raise SystemExit(1 if self.trainer.data_parallel_rank else f"error: {sentence}")
 
 
 class _Aggregators:
@@ -191,31 +133,3 @@ def _forget_gradient(trainer) -> None:
     trainer.zero_grad()
     if getattr(trainer.optimizer, "scaler", None) is None and hasattr(trainer.optimizer, "_multiply_factor"):
         trainer.optimizer._multiply_factor = 1.0  # --bf16: the clipping of this gradient, which zero_grad leaves
-
-
-def _told_and_kept(trainer, samples: list, error: NotFinite) -> None:
-    skipping, update, first = of(trainer), trainer.get_num_updates() + 1, trainer.data_parallel_rank == 0
-    skipping.in_a_row += 1
-    kept = "kept nowhere (--no-save)"
-    if not trainer.cfg.checkpoint.no_save:
-        several = trainer.data_parallel_world_size > 1
-        kept = f"in {place_of_batch(trainer, update, '*' if several else 0)}"
-        if skipping.is_own() or (first and math.isfinite(error.loss)):
-            keep_batch(trainer, update, samples, float(sum(skipping.own)), error.norm)
-    if first:
-        logger.warning(f"update {update}: not finite ({error}); batch skipped, {skipping.in_a_row} in a row, {kept}")
-    most = option(trainer.cfg, "stop_after_nonfinite", STOP_AFTER_NONFINITE)
-    if skipping.in_a_row >= most:
-        _end(
-            trainer,
-            f"update {update}: {skipping.in_a_row} batches in a row whose loss or gradient is not finite ({error}), "
-            f"the last one {kept}; go on from the last checkpoint, or begin anew, with a lower --lr, more "
-            "--warmup-updates or a smaller --clip-norm.",
-        )
-
-
-def _end(trainer, sentence: str) -> None:
-    """All processes know it; the first one says it."""
-    if trainer.data_parallel_rank == 0:
-        raise SystemExit(f"error: {sentence}")
-    sys.exit(1)

@@ -1,22 +1,22 @@
-"""A process that stops answering ends the run after a time, with its name.
+"""A process that stops answering ends the run after a time, and the error names it.
 
-Every process writes where it is to the store of torch.distributed every few seconds, in a thread that exchanges nothing
-with the others. When a process has not moved for --silence-timeout, it reads what all have written: the one that is
-behind, or was not heard of, is named, with the time of its own clock. Then it shows where its own threads are, and
-ends with 75; the others lose the connection. The store is asked by a thread of its own, because it lives in the first
-process (or in torchrun) and torch waits for one that is stopped without an end. A process that was stopped itself, as
-by `scontrol suspend`, has not been silent: what is counted is its own beats.
+Every process writes its place to the store of torch.distributed every few seconds, in a thread of its own. When a
+process has not moved for --silence-timeout, it reads the places of all. It names the process that is behind or silent,
+with the time of its own clock. Then it shows where its own threads are, and ends with 75; the others lose the
+connection. A thread of its own asks the store, because the store lives in the first process (or in torchrun), and torch
+waits without an end for a stopped one. A process that was suspended, as by `scontrol suspend`, is not silent: it counts
+its own beats.
 """
 
 import atexit
 import faulthandler
-import functools
 import json
 import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -146,43 +146,25 @@ def _in_background(work: Callable[[], object]) -> threading.Thread:
 def show_and_end(sentence: str) -> None:
     """Show where all threads are, say it, and end the process, whatever it waits for."""
     faulthandler.dump_traceback(all_threads=True)
-    end(f"{sentence}; the same command goes on from the last checkpoint.", AGAIN)
+    end(f"{sentence}; the same command resumes from the last checkpoint.", AGAIN)
 
 
-def watching_for_silence(trainer_class: type) -> None:
-    """Have fairseq's Trainer say where it is, and watch, where there are several processes."""
-    initialise = trainer_class.__init__
+class Watchdog:
+    """The callback: the place of this process, watched where there are several processes."""
 
-    @functools.wraps(initialise)
-    def __init__(self, cfg, *args, **options):
-        self.place, store, timeout = Place(), store_of_processes(), option(cfg, "silence_timeout", SILENCE_TIMEOUT)
+    def __init__(self, trainer, cfg):
+        self.trainer, self.place = trainer, Place()
+        store, timeout = store_of_processes(), option(cfg, "silence_timeout", SILENCE_TIMEOUT)
         if store is not None and timeout:
             rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
             watch = Watch(self.place, own_connection(store), rank, processes, timeout, show_and_end)
             atexit.register(watch.stop)
             watch.start()
-        initialise(self, cfg, *args, **options)
 
-    trainer_class.__init__ = __init__
-    for name, before, after in (
-        ("load_checkpoint", STARTING, STARTING),
-        ("get_train_iterator", STARTING, READING),
-        ("begin_epoch", STARTING, READING),
-        ("train_step", COMPUTING, READING),
-        ("_aggregate_logging_outputs", EXCHANGING, None),
-        ("valid_step", VALIDATING, None),
-        ("save_checkpoint", SAVING, READING),
-    ):
-        setattr(trainer_class, name, _placed(getattr(trainer_class, name), before, after))
-
-
-def _placed(method, before: str, after: str | None):
-    @functools.wraps(method)
-    def placed(self, *args, **options):
-        self.place.at(self.get_num_updates(), before)
-        found = method(self, *args, **options)
-        if after is not None:
-            self.place.at(self.get_num_updates(), after)
-        return found
-
-    return placed
+    @contextmanager
+    def at(self, stage: str, then: str | None = None) -> Iterator[None]:
+        """The process is at this stage, and then at another one if nothing fails."""
+        self.place.at(self.trainer.get_num_updates(), stage)
+        yield
+        if then is not None:
+            self.place.at(self.trainer.get_num_updates(), then)

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from alibert_fairseq.callbacks import calibration
 from alibert_fairseq.callbacks.memory import TOO_LITTLE
-from alibert_fairseq.launch import calibration
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS, Plan
 from alibert_fairseq.launch.requeue import KILLED, killed
 from alibert_fairseq.launch.status import duration

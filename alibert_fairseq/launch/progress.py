@@ -2,10 +2,22 @@
 
 import contextlib
 import json
+import os
 from pathlib import Path
 
 LOG, OWNER = "metrics.jsonl", ".owner"  # alibert_fairseq/callbacks/metrics_log.py, guards/ownership.py
 LAST_BYTES = 100_000  # of metrics.jsonl: 200 to 400 updates, enough for an even rate
+
+
+def note_path(folder: os.PathLike | str, job_id: str) -> Path:
+    """Where the training of a job tells the launcher about itself (callbacks/run_info.py)."""
+    return Path(folder, f"{job_id}_training.json")
+
+
+def read_note(folder: os.PathLike | str, job_id: str) -> dict:
+    """What the training of a job has told; nothing if it has not begun or does not use this plugin."""
+    path = note_path(folder, job_id)
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def progress(note: dict) -> list[dict] | None:

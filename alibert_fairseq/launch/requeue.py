@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from alibert_common.executors import sbatch
-from alibert_fairseq.launch.progress import progress
-from alibert_fairseq.launch.run_info import read_note
+from alibert_fairseq.launch.progress import progress, read_note
 from alibert_fairseq.launch.worker import read_endings
 from fairseq_compat.errors import AGAIN
 
@@ -53,7 +52,7 @@ def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
         first = reason(own)
         where, code = f"rank {first['rank']} on {first['host']}", first["code"]
         if code == AGAIN:
-            return True, f"{where} said that the same command goes on"
+            return True, f"{where} said that the same command resumes"
         if code in KILLED:
             return True, f"{where} {killed(code)}"
         return False, f"{where} ended with exit code {code}"

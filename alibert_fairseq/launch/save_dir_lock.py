@@ -5,7 +5,7 @@ from pathlib import Path
 
 from alibert_common.errors import InputError
 from alibert_fairseq.launch.plan import Plan
-from alibert_fairseq.launch.run_info import read_note
+from alibert_fairseq.launch.progress import read_note
 from alibert_fairseq.launch.status import at_work, plans, save_dir
 
 

@@ -18,14 +18,13 @@ from types import SimpleNamespace
 
 from alibert_common.cli import program
 from alibert_common.executors import sbatch
-from alibert_fairseq.launch.progress import progress
+from alibert_fairseq.launch.progress import progress, read_note
 from alibert_fairseq.launch.requeue import blamed
-from alibert_fairseq.launch.run_info import read_note
 from alibert_fairseq.launch.watch import verdict
 from alibert_fairseq.launch.worker import read_endings
 from fairseq_compat.errors import AGAIN
 
-GOES_ON = "stopped, goes on with the same command"
+GOES_ON = "stopped, the same command resumes"
 
 
 def write_plan(plan, job_id: str) -> None:

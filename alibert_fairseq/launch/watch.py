@@ -115,9 +115,9 @@ def _how(first: dict, all_again: bool) -> str:
     """In words, how the rank ended that the others followed. Stopped ranks all end with 75 once they have saved."""
     if first["stopped"]:
         saved = " and saved a checkpoint" * all_again
-        return f"was stopped from outside{saved}" + "; the same command goes on" * (first["code"] == AGAIN)
+        return f"was stopped from outside{saved}" + "; the same command resumes" * (first["code"] == AGAIN)
     if first["code"] == AGAIN:
-        return "can go on with the same command"
+        return "can resume with the same command"
     return f"failed first: it {killed(first['code'])}" if first["code"] in KILLED else "failed first"
 
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from alibert_fairseq.launch.progress import reached
+from alibert_fairseq.launch.progress import note_path, reached
 from fairseq_compat.errors import AGAIN
 
 # On this machine, and for what a recipe leaves behind; enough to save a checkpoint of some gigabytes.
@@ -43,7 +43,7 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     start = 0 if local else int(os.environ.get("SLURM_RESTART_COUNT", 0))
     os.environ["MASTER_PORT"] = str(port(job.paths.folder.name, job.job_id, start))
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # fairseq-train of this environment
-    os.environ["ALIBERT_TRAINING_NOTE"] = str(Path(job.paths.folder, f"{job.job_id}_training.json"))
+    os.environ["ALIBERT_TRAINING_NOTE"] = str(note_path(job.paths.folder, job.job_id))
     os.environ.update(environment)
     ending = ending_path(job.paths.folder, job.job_id, job.global_rank)
     ending.unlink(missing_ok=True)  # of an earlier start, when Slurm requeued the job

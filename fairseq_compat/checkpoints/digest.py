@@ -15,6 +15,7 @@ SEAL = b"SHA-256:"
 LENGTH = len(SEAL) + hashlib.sha256().digest_size
 MARK = "sealed by fairseq_compat"  # among what is saved: such a checkpoint without a digest has lost its end
 ZIP_BEGINS, ZIP_ENDS, ZIP_END_LENGTH = b"PK", b"PK\x05\x06", 22  # torch writes no comment behind the last record
+PICKLE_BEGINS = b"\x80"  # files of torch before 1.6, and foreign ones: torch judges them
 CHUNK = 1 << 24
 
 
@@ -42,6 +43,11 @@ class SealingFile:
         os.fsync(self.file.fileno())
 
 
+def has_digest(file: IO[bytes]) -> bool:
+    """Whether a digest stands at the end of an open file, right or wrong."""
+    return _tail(file, LENGTH).startswith(SEAL)
+
+
 def damage(file: IO[bytes]) -> str | None:
     """What is wrong with an open file as far as its bytes tell, None if nothing. Nothing in it is unpickled."""
     seal = _tail(file, LENGTH)
@@ -49,8 +55,11 @@ def damage(file: IO[bytes]) -> str | None:
         size = file.seek(0, os.SEEK_END) - LENGTH
         return None if _digest(file, size) == seal[len(SEAL) :] else "its bytes are not those that were written"
     file.seek(0)
-    if file.read(len(ZIP_BEGINS)) != ZIP_BEGINS:
-        return None  # not of this torch's making: for torch to judge
+    begin = file.read(len(ZIP_BEGINS))
+    if begin.startswith(PICKLE_BEGINS) and len(begin) > 1:
+        return None
+    if begin != ZIP_BEGINS:
+        return "its beginning is not that of a checkpoint" if begin else "it is empty"
     if not _tail(file, ZIP_END_LENGTH).startswith(ZIP_ENDS):
         return "its end is missing, or something else stands there"
     try:

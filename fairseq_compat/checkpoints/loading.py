@@ -7,8 +7,8 @@ import re
 from contextlib import contextmanager
 
 from fairseq_compat.checkpoints.digest import MARK, damage
+from fairseq_compat.errors import Refusal
 from fairseq_compat.module_proxy import StandIn
-from fairseq_compat.refusal import Refusal
 
 ERRORS = (RuntimeError, EOFError, LookupError, ValueError, TypeError, AttributeError, AssertionError, ArithmeticError)
 # What fairseq's trainer saves beside tensors and plain Python values: options of models without a dataclass.
@@ -37,8 +37,6 @@ def load(file, map_location=None):
 
     Raises Refusal for anything but a checkpoint fairseq saved, and for one that is not as it was written.
     """
-    import torch
-
     try:
         damaged = damage(file)
     except OSError as error:  # a disk that does not read
@@ -46,16 +44,30 @@ def load(file, map_location=None):
     if damaged:
         raise Refusal(_not_whole(file.name, damaged))
     file.seek(0)
+    state = _unpickled(file, file.name, map_location=map_location)
+    if isinstance(state, dict):
+        state.pop(MARK, None)  # whoever saves it with torch, as fairseq's average_checkpoints.py, has no digest
+    return state
+
+
+def load_mapped(path):
+    """The checkpoint of that path, whose tensors are read from the disk when they are used. Its digest is not checked.
+
+    Raises Refusal for anything but a checkpoint fairseq saved.
+    """
+    return _unpickled(str(path), str(path), map_location="cpu", mmap=True)
+
+
+def _unpickled(source, name: str, **options):
+    import torch
+
     before = list(torch.serialization.get_safe_globals())
     torch.serialization.add_safe_globals(ALLOWED)
     try:
-        state = torch.load(file, map_location=map_location, weights_only=True)
-        if isinstance(state, dict):
-            state.pop(MARK, None)  # whoever saves it with torch, as fairseq's average_checkpoints.py, has no digest
-        return state
+        return torch.load(source, weights_only=True, **options)
     # The errors torch was seen to raise for a file that is cut short, or something else altogether.
     except (pickle.UnpicklingError, *ERRORS) as error:
-        raise Refusal(_sentence(file.name, error)) from None
+        raise Refusal(_sentence(name, error)) from None
     finally:
         torch.serialization.clear_safe_globals()
         torch.serialization.add_safe_globals(before)
@@ -73,4 +85,4 @@ def _sentence(path: str, error: Exception) -> str:
 
 
 def _not_whole(path: str, why: str) -> str:
-    return f"{path}: not a whole checkpoint of fairseq ({why}); give another one, or move it away to start anew."
+    return f"{path}: not a whole checkpoint of fairseq ({why}); give another one."

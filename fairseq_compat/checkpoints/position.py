@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from fairseq_compat.refusal import Refusal
+from fairseq_compat.errors import Refusal
 
 PROCESSES, PLAN = "num_shards", "plan"  # beside fairseq's own keys
 

@@ -1,80 +1,169 @@
-"""A run whose last checkpoint was damaged on the disk goes on from the one before it."""
+"""A run whose checkpoint_last.pt is damaged or missing resumes from the newest whole checkpoint of its folder.
+
+Where there are other checkpoints, but none that is known to be whole, the run is refused. Stock fairseq starts at
+update 0 there, and deletes the other checkpoints as it saves new ones.
+"""
 
 import functools
 import logging
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from fairseq_compat.checkpoints.digest import damage
+from fairseq_compat.checkpoints.digest import damage, has_digest
+from fairseq_compat.checkpoints.loading import ERRORS, load_mapped
 from fairseq_compat.checkpoints.saving import in_one_sentence, put_under_name
-from fairseq_compat.refusal import Refusal
+from fairseq_compat.errors import Refusal
 
 logger = logging.getLogger(__name__)
 
-LAST = "checkpoint_last.pt"  # what a run goes on from, unless --restore-file says otherwise
+LAST = "checkpoint_last.pt"  # what a run resumes from, unless --restore-file names another one
 DAMAGED = "checkpoint_last.damaged.pt"
+MISSING = "missing"
 
 
 @contextmanager
-def gone_on_with_the_one_before(module):
-    """After `fairseq.checkpoint_utils` ran: a damaged checkpoint_last.pt is set aside for the newest whole one.
+def resume_from_the_newest_whole(module) -> Iterator[None]:
+    """After `fairseq.checkpoint_utils` ran: its `load_checkpoint` first looks whether it has a whole checkpoint.
 
-    Stock fairseq knows no other, and blames the architecture of the model. The first rank looks, for all.
+    The first rank looks for all. With sharded checkpoints each rank has its own file, and looks itself.
     """
     yield
     original = module.load_checkpoint
 
     @functools.wraps(original)
     def load_checkpoint(cfg, trainer, **passthrough_args):
-        if cfg.restore_file == LAST and not trainer.checkpoint_suffix:
-            _for_all(trainer, lambda: mend(Path(cfg.save_dir)))
-        return original(cfg, trainer, **passthrough_args)
+        suffix = trainer.checkpoint_suffix
+
+        def find() -> str | None:
+            if _names_another(cfg):
+                return refuse_missing(cfg.restore_file.replace(".pt", f"{suffix}.pt"), module.PathManager)
+            return checkpoint_to_resume(cfg, suffix)
+
+        path = find() if suffix else _on_first_rank(trainer, find)
+        with _restoring(cfg, path):
+            return original(cfg, trainer, **passthrough_args)
 
     module.load_checkpoint = load_checkpoint
 
 
-def mend(folder: Path) -> None:
-    """Give the newest whole checkpoint of the folder the name checkpoint_last.pt if that one is damaged.
+def _names_another(cfg) -> bool:
+    return cfg.restore_file not in (LAST, os.path.join(cfg.save_dir, LAST))
 
-    Raises Refusal when no other is whole. The damaged one stays, as checkpoint_last.damaged.pt.
+
+def refuse_missing(path: str, manager) -> None:
+    """Raise Refusal where --restore-file names no file; stock fairseq starts at update 0."""
+    if not manager.isfile(path):
+        raise Refusal(f"--restore-file {path}: no such file; give the path of a checkpoint, or leave the option out.")
+
+
+def checkpoint_to_resume(cfg, suffix: str = "") -> str | None:
+    """The checkpoint to load in place of checkpoint_last.pt; None where that one is whole, or the run is new.
+
+    It also gets the name checkpoint_last.pt where the run will save one. A damaged one is kept under another name.
     """
-    last = folder / LAST
-    why = _damage(last) if last.exists() else None
-    if why is None:
-        return
-    others = [path for path in folder.glob("checkpoint*.pt") if path.name not in (LAST, DAMAGED)]
-    others.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    whole = next((path for path in others if _damage(path) is None), None)
-    if whole is None:
-        raise Refusal(f"{last}: {why}, and no other checkpoint of this run is whole; move it away to start anew.")
-    with in_one_sentence(str(last)):
-        put_under_name(last, folder / DAMAGED)
-        put_under_name(whole, last)
-    logger.warning(f"{last}: damaged ({why}), and kept as {DAMAGED}; the run goes on from {whole.name}")
+    last = Path(cfg.save_dir, LAST.replace(".pt", f"{suffix}.pt"))
+    why = _problem(last)
+    others = _others(last, suffix, cfg.finetune_from_model)
+    if why is None or (why == MISSING and not others):
+        return None
+    whole = newest_whole(others)
+    if whole is None or suffix or last.is_dir():
+        raise Refusal(f"{last}: {why}; {_remedy(last, whole, others)}")
+    if not cfg.no_save and not cfg.no_last_checkpoints:
+        with in_one_sentence(str(last)):
+            if last.exists():
+                os.replace(last, last.with_name(DAMAGED))
+                why += f", and kept as {DAMAGED}"
+            put_under_name(whole.resolve(), last)
+    logger.warning(f"{last}: {why}; the run resumes from {whole.name}")
+    return str(whole)
 
 
-def _damage(path: Path) -> str | None:
+def _remedy(last: Path, whole: Path | None, others: list[Path]) -> str:
+    if whole:
+        return f"the newest whole checkpoint is {whole.name}; give it the name {last.name} to resume from it."
+    anew = "give another --save-dir to start at update 0."
+    if not others:
+        return f"the folder has no other checkpoint; {anew}"
+    newest = max(others, key=lambda path: path.stat().st_mtime_ns)
+    return f"no other one has a right digest (newest: {newest.name}); rename one to {last.name} to try it, or {anew}"
+
+
+def newest_whole(paths: list[Path]) -> Path | None:
+    """The checkpoint with the most updates whose digest is right."""
+    files = {(path.stat().st_dev, path.stat().st_ino): path for path in reversed(paths)}  # hard links count once
+    known = [(updates, path) for path in files.values() if (updates := updates_of(path)) is not None]
+    return next((path for _, path in sorted(known, reverse=True) if _problem(path) is None), None)
+
+
+def updates_of(path: Path) -> int | None:
+    """The number of updates before a checkpoint with a digest was saved. Its tensors are not read."""
     try:
         with open(path, "rb") as file:
-            return damage(file)
+            if not has_digest(file):
+                return None
+        return int(load_mapped(path)["optimizer_history"][-1]["num_updates"])
+    except (OSError, Refusal, *ERRORS):
+        return None
+
+
+def _others(last: Path, suffix: str, finetune_from: str | None) -> list[Path]:
+    """The other checkpoints of the folder, by name."""
+    found = []
+    for path in sorted(last.parent.glob(f"checkpoint*{suffix}.pt")):
+        with suppress(OSError):
+            is_start = finetune_from is not None and os.path.samefile(path, finetune_from)
+            if path.is_file() and path.name not in (last.name, DAMAGED) and not is_start:
+                found.append(path)
+    return found
+
+
+def _problem(path: Path) -> str | None:
+    """What is wrong with a checkpoint, None if nothing."""
+    if not path.exists():
+        return "a link to a file that does not exist" if path.is_symlink() else MISSING
+    if path.is_dir():
+        return "a folder"
+    try:
+        with open(path, "rb") as file:
+            found = damage(file)
     except OSError as error:  # a disk that does not read
-        return error.strerror or str(error)
+        found = error.strerror or str(error)
+    return found and f"damaged ({found})"
 
 
-def _for_all(trainer, work) -> None:
-    """Do it on the first rank; the others wait, and end when it is refused, which the first one says."""
+@contextmanager
+def _restoring(cfg, path: str | None) -> Iterator[None]:
+    """Have fairseq load this checkpoint as it would load checkpoint_last.pt; None changes nothing."""
+    before = cfg.restore_file, cfg.finetune_from_model
+    if path is not None:
+        cfg.restore_file, cfg.finetune_from_model = path, None
+    try:
+        yield
+    finally:
+        cfg.restore_file, cfg.finetune_from_model = before
+
+
+def _on_first_rank(trainer, work: Callable[[], Any]) -> Any:
+    """Do it on the first rank, for all; where it is refused all end, and the first one says why."""
     from fairseq.distributed import utils
 
-    refusal = None
+    found, refusal = None, None
     if trainer.data_parallel_rank == 0:
         try:
-            work()
+            found = work()
         except Refusal as error:
             refusal = error
     if trainer.data_parallel_world_size > 1:
         group, device = trainer.data_parallel_process_group, trainer.device
-        refused = utils.broadcast_object(refusal is not None, src_rank=0, group=group, dist_device=device)
+        refused, found = utils.broadcast_object(
+            (refusal is not None, found), src_rank=0, group=group, dist_device=device
+        )
         if refused and trainer.data_parallel_rank:
             raise SystemExit(2)
     if refusal:
         raise refusal
+    return found

@@ -5,8 +5,8 @@ import logging
 from contextlib import contextmanager
 
 from fairseq_compat.checkpoints.position import refuse_another_effective_batch
+from fairseq_compat.errors import Refusal
 from fairseq_compat.module_proxy import StandIn
-from fairseq_compat.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 

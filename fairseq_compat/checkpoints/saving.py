@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairseq_compat.checkpoints.digest import MARK, SealingFile
+from fairseq_compat.errors import Refusal, remedy_of
 from fairseq_compat.module_proxy import StandIn
-from fairseq_compat.refusal import Refusal
 
 TRIES = 3
 PAUSE = 1.0  # seconds before a file is tried again: what a file server needs to find its feet is not known
@@ -155,6 +155,6 @@ def in_one_sentence(path: str):
         if cause is None:  # a GPU that fails, a mistake of the program
             raise
         raise Refusal(
-            f"{path}: not written ({cause.strerror or cause}); make room and start the same command again, which goes "
-            "on from the last whole checkpoint."
+            f"{path}: not written ({cause.strerror or cause}); {remedy_of(cause)} and start the same command again, "
+            "which resumes from the last whole checkpoint."
         ) from None

@@ -1,16 +1,16 @@
-"""Dataclass instances as defaults of fairseq's and hydra's configurations, which Python >= 3.11 refuses.
+"""Dataclass instances as defaults of the configurations of fairseq, hydra and a --user-dir.
 
-Python takes a missing `__hash__` for a sign of mutability. The classes whose instances serve as defaults get object's
-own hash while a module of fairseq or hydra is being imported; dataclasses of other packages are passed through.
+Python >= 3.11 refuses them, because it takes a missing `__hash__` for a sign of mutability. Here the classes of such
+defaults get the hash of `object` while a module of these packages is imported; other dataclasses stay as they are.
 Turning the defaults into factories would be cleaner, but omegaconf 2.0.6 cannot read those.
 """
 
 import dataclasses
 from contextlib import contextmanager
 
-OWNERS = ("fairseq", "hydra")
+OWNERS = {"fairseq", "hydra"}  # and the package of each --user-dir (user_dir.py)
 
-_original = dataclasses._get_field
+_original = dataclasses._get_field  # type: ignore[attr-defined]
 _depth = 0  # imports nest: the first module in replaces the function, the last one out restores it
 
 

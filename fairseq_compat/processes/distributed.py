@@ -1,25 +1,72 @@
-"""Several processes: the GPU of each, `--ddp-backend pytorch_ddp` on the CPU, and the last update of an epoch."""
+"""Several processes: their start and end, their GPUs, pytorch_ddp on the CPU, and the last update of an epoch."""
 
 import functools
+import os
 from contextlib import contextmanager
 
-from fairseq_compat.refusal import Refusal
+from fairseq_compat.errors import Refusal
+from fairseq_compat.processes.ending import ending_in_one_sentence, signals_passed_on
+from fairseq_compat.processes.peer_failure import Lookout, refuse_foreign_listener
+from fairseq_compat.processes.store import allow_many_files, own_connection, store_of_processes
 
 
 @contextmanager
-def gpus_that_are_seen(module):
-    """After `fairseq.distributed.utils` ran: a process that sees one GPU, its own, takes it; one that sees others, but
-    none with its number, is refused."""
+def processes_start_and_end(module):
+    """After `fairseq.distributed.utils` ran: how the processes of a training start, meet and end.
+
+    The process that starts others passes signals on to them. Each process takes a GPU that it sees, asks who listens
+    where the processes meet, and looks from then on for one that failed. One that fairseq started ends in one sentence.
+    """
     yield
+    functions = (_starting(module), _meeting(module.distributed_init), _running(module))
+    module.call_main, module.distributed_init, module.distributed_main = functions
+
+
+def _starting(module):
+    original = module.call_main
+
+    @functools.wraps(original)
+    def call_main(cfg, main, **options):
+        distributed = cfg.distributed_training
+        if distributed.distributed_init_method is None:
+            module.infer_init_method(distributed)
+        if distributed.distributed_init_method is None or distributed.distributed_no_spawn:
+            return original(cfg, main, **options)
+        with signals_passed_on():
+            return original(cfg, main, **options)
+
+    return call_main
+
+
+def _meeting(original):
+    @functools.wraps(original)
+    def distributed_init(cfg):
+        options = getattr(cfg, "distributed_training", None)
+        if options and str(options.distributed_init_method).startswith("env://") and options.distributed_rank:
+            refuse_foreign_listener(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+        allow_many_files()
+        rank = original(cfg)
+        store = store_of_processes()
+        if store is not None:
+            Lookout(own_connection(store)).start()
+        return rank
+
+    return distributed_init
+
+
+def _running(module):
     original = module.distributed_main
 
     @functools.wraps(original)
     def distributed_main(i, main, cfg, kwargs):
-        if not cfg.common.cpu and cfg.distributed_training.distributed_no_spawn:
+        spawned = not cfg.distributed_training.distributed_no_spawn
+        if not cfg.common.cpu and not spawned:
             i = gpu_of(i, module.torch.cuda.device_count())
-        return original(i, main, cfg, kwargs)
+        found = (ending_in_one_sentence(original) if spawned else original)(i, main, cfg, kwargs)
+        Lookout.stop_all()
+        return found
 
-    module.distributed_main = distributed_main
+    return distributed_main
 
 
 def gpu_of(number: int, seen: int) -> int:

@@ -1,7 +1,12 @@
 """The store of torch.distributed, which all processes of a training can read and write beside their exchanges."""
 
+import contextlib
 import os
 import resource
+import threading
+
+FAILED = "fairseq_compat/failed"  # in the store: the name of the first process that failed
+PATIENCE = 2  # seconds
 
 
 def store_of_processes():
@@ -40,3 +45,17 @@ def allow_many_files() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def report_failure(name: str) -> None:
+    """Write to the store that this process has failed, unless another one has before it."""
+
+    def tell() -> None:
+        with contextlib.suppress(RuntimeError):
+            store = store_of_processes()
+            if store is not None:
+                own_connection(store).compare_set(FAILED, "", name)
+
+    telling = threading.Thread(target=tell, daemon=True)  # the store may be in a process that is stopped
+    telling.start()
+    telling.join(PATIENCE)

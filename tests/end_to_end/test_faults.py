@@ -114,7 +114,7 @@ def test_a_process_that_stops_answering(rank, data_bin, repository, tmp_path):
         r"rank 1 \(.+\) was last heard of \d+ s ago, then .* update \d+",
     ]
     silent = (
-        rf"error: rank {1 - rank} \(.+\): nothing has moved for \d+ s here; {named[rank]}; the same command goes on"
+        rf"error: rank {1 - rank} \(.+\): nothing has moved for \d+ s here; {named[rank]}; the same command resumes"
     )
     assert pair.ended(1 - rank, silent, within=10) == [75, 75]
     assert "most recent call first" in pair.said(1 - rank)  # where its threads were
@@ -146,7 +146,7 @@ def test_a_port_that_somebody_else_listens_on(data_bin, repository, tmp_path):
     assert codes == [75, 2] and not any("Traceback (most" in pair.said(rank) for rank in range(2))
     said = [*pair.sentences(0), *pair.sentences(1)]
     assert re.search(rf"rank 0 \(.+\): the port {port}, .* is in use; try again, or give another MASTER_PORT", said[0])
-    assert re.search(rf"rank 1 \(.+\): who listens at 127.0.0.1:{port}, .* does not answer as torch does", said[1])
+    assert re.search(rf"rank 1 \(.+\): the program that listens at 127.0.0.1:{port}, .* is not torch", said[1])
 
 
 def test_a_full_disk(data_bin, repository, tmp_path):

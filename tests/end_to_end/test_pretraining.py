@@ -176,7 +176,7 @@ def test_a_run_that_is_asked_to_stop_saves_a_checkpoint_and_goes_on_bit_by_bit(
     run_forked(*train(whole), cwd=tmp_path, env=ENVIRONMENT)
     asked = train(parts)
     code, log = run_and_signal(asked, words, functools.partial(ask, number=number, later=0.3 if more else 0), tmp_path)
-    stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
+    stopped = int(re.search(r"stopped after update (\d+); the same command resumes", log)[1])
     assert code == 75 and stopped in (12, 13, 14, 20) and "Traceback" not in log
     assert len(losses(run_forked(*asked, cwd=tmp_path, env=ENVIRONMENT))) == 30 - stopped
     assert_same(whole / "checkpoint_last.pt", parts / "checkpoint_last.pt")
@@ -201,7 +201,7 @@ def test_one_process_that_is_asked_to_stop_stops_all_after_the_same_update(data_
 
     run_forked(*train("whole"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
     _, log = run_and_signal([*torchrun, *train("parts")], "num_updates=12,", ask_second_process, tmp_path)
-    stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
+    stopped = int(re.search(r"stopped after update (\d+); the same command resumes", log)[1])
     assert stopped in (12, 13, 14, 15) and "exitcode  : 75" in log
     run_forked(*train("parts"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
     assert_same(tmp_path / "whole" / "checkpoint_last.pt", tmp_path / "parts" / "checkpoint_last.pt")
@@ -245,7 +245,7 @@ def test_processes_that_fairseq_starts_itself_stop_with_a_checkpoint(ask, data_b
     words = command("electra", data_bin, tmp_path / "save", repository, "--max-update", "400", "--cpu")[1:]
     words += ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp", "--distributed-world-size", "2"]
     code, log = run_and_signal([sys.executable, "train.py", *words], "num_updates=12,", ask, tmp_path)
-    stopped = int(re.search(r"stopped after update (\d+); the same command goes on", log)[1])
+    stopped = int(re.search(r"stopped after update (\d+); the same command resumes", log)[1])
     assert code == 75 and "Traceback" not in log, log[-3000:]
     assert metrics(tmp_path / "save")[-1]["update"] == stopped and (tmp_path / "save/checkpoint_last.pt").exists()
 

@@ -16,7 +16,7 @@ from damaged_files import CALLS, DAMAGES, Failing, one_byte_flipped
 from fairseq import checkpoint_utils
 
 from fairseq_compat.checkpoints import digest, loading, recovery, saving
-from fairseq_compat.refusal import Refusal
+from fairseq_compat.errors import Refusal
 
 STATE = {"model": {"weight": torch.arange(3000.0)}, "optimizer_history": [{"num_updates": 7}]}
 
@@ -155,7 +155,7 @@ def test_a_copy_is_as_old_as_what_it_is_a_copy_of(tmp_path, monkeypatch):
         time.sleep(0.02)
     assert update_of(tmp_path / "checkpoint_previous.pt") == 1
     truncate(tmp_path / "checkpoint_last.pt")
-    recovery.mend(tmp_path)
+    mend(tmp_path)
     assert update_of(tmp_path / "checkpoint_last.pt") == 2
 
 
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_read_is_damaged(tmp_path, monkeypatch):
         return Unreadable(path) if path.name == "checkpoint_last.pt" else open(path, *mode)
 
     monkeypatch.setattr(recovery, "open", opened, raising=False)
-    recovery.mend(tmp_path)
+    mend(tmp_path)
     assert update_of(tmp_path / "checkpoint_last.pt") == 1
 
 
@@ -234,39 +234,123 @@ def truncate(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
-def test_a_damaged_last_one_is_set_aside_for_the_newest_whole_one(tmp_path, caplog):
-    for update in (1, 2, 3):
+def run_in(folder: Path, **options) -> SimpleNamespace:
+    """What of a run's checkpoint options matters here."""
+    defaults = {"restore_file": "checkpoint_last.pt", "finetune_from_model": None, "no_save": False}
+    return SimpleNamespace(**{"save_dir": str(folder), "no_last_checkpoints": False} | defaults | options)
+
+
+def mend(folder: Path, **options) -> str | None:
+    return recovery.checkpoint_to_resume(run_in(folder, **options))
+
+
+def zeroed_and_cut(content: bytes) -> bytes:
+    return bytes(len(content) // 4) + content[len(content) // 4 : -100]
+
+
+LOST = {
+    "empty": lambda content: b"",
+    "one byte": lambda content: content[:1],
+    "zeros only": lambda content: bytes(len(content)),
+    "zeroed head and cut end": zeroed_and_cut,
+    "zeroed head": lambda content: bytes(4096) + content[4096:],
+    "cut end": lambda content: content[: len(content) // 2],
+}
+
+
+@pytest.mark.parametrize("lost", LOST.values(), ids=LOST)
+@pytest.mark.parametrize("sealed", [True, False], ids=["with a digest", "without"])
+def test_what_a_crash_leaves_is_recognised_as_damaged(lost, sealed, tmp_path):
+    path = tmp_path / "c.pt"
+    save(path) if sealed else torch.save(STATE, path)
+    path.write_bytes(lost(path.read_bytes()))
+    with open(path, "rb") as file:
+        assert digest.damage(file)
+
+
+def test_a_checkpoint_of_an_old_torch_is_read(tmp_path):
+    torch.save(STATE, tmp_path / "c.pt", _use_new_zipfile_serialization=False)
+    assert update_of(tmp_path / "c.pt") == 7
+
+
+@pytest.mark.parametrize("lost", LOST.values(), ids=LOST)
+def test_a_damaged_last_one_is_set_aside_for_the_newest_whole_one(lost, tmp_path, caplog):
+    """The newest by its updates, whatever the times of the files and the order of their names."""
+    for update in (9, 10, 11):
         save(tmp_path / f"checkpoint_1_{update}.pt", update)
-        os.utime(tmp_path / f"checkpoint_1_{update}.pt", (update, update))
-    checkpoint_utils.PathManager.copy(str(tmp_path / "checkpoint_1_3.pt"), str(tmp_path / "checkpoint_last.pt"))
-    truncate(tmp_path / "checkpoint_last.pt")
+        os.utime(tmp_path / f"checkpoint_1_{update}.pt", (20 - update, 20 - update))
+    checkpoint_utils.PathManager.copy(str(tmp_path / "checkpoint_1_11.pt"), str(tmp_path / "checkpoint_last.pt"))
+    damaged = lost((tmp_path / "checkpoint_last.pt").read_bytes())
+    (tmp_path / "checkpoint_last.pt").write_bytes(damaged)  # its other name is the same file
     with caplog.at_level(logging.WARNING):
-        recovery.mend(tmp_path)
-    assert update_of(tmp_path / "checkpoint_last.pt") == 2 and (tmp_path / "checkpoint_last.damaged.pt").exists()
+        assert mend(tmp_path) == str(tmp_path / "checkpoint_1_10.pt")
+    assert update_of(tmp_path / "checkpoint_last.pt") == 10
+    assert (tmp_path / "checkpoint_last.damaged.pt").read_bytes() == damaged
     (said,) = caplog.messages
-    assert said.startswith(f"{tmp_path}/checkpoint_last.pt: damaged (its end is missing") and said.endswith(
-        "checkpoint_1_2.pt"
-    )
-    recovery.mend(tmp_path)
-    assert len(caplog.messages) == 1  # nothing to do
+    assert said.startswith(f"{tmp_path}/checkpoint_last.pt: damaged (") and said.endswith("from checkpoint_1_10.pt")
+    assert mend(tmp_path) is None and len(caplog.messages) == 1  # nothing to do
 
 
-def test_a_damaged_last_one_among_no_others_is_refused(tmp_path):
+@pytest.mark.parametrize("link", [False, True], ids=["missing", "dangling link"])
+def test_a_missing_last_one_is_another_name_of_the_newest_whole_one(link, tmp_path, caplog):
+    for name, update in (("checkpoint1.pt", 3), ("checkpoint_1_9.pt", 9), ("checkpoint_best.pt", 8)):
+        save(tmp_path / name, update)
+    truncate(tmp_path / "checkpoint_1_9.pt")
+    if link:
+        (tmp_path / "checkpoint_last.pt").symlink_to("nowhere.pt")
+    with caplog.at_level(logging.WARNING):
+        assert mend(tmp_path) == str(tmp_path / "checkpoint_best.pt")
+    assert "the run resumes from checkpoint_best.pt" in caplog.text
+    assert update_of(tmp_path / "checkpoint_last.pt") == 8 and not (tmp_path / "checkpoint_last.pt").is_symlink()
+
+
+@pytest.mark.parametrize("options", [{"no_save": True}, {"no_last_checkpoints": True}])
+def test_a_run_that_saves_no_last_one_makes_none(options, tmp_path):
+    """It would stay as it is, and the next start would resume from it."""
+    save(tmp_path / "checkpoint_1_2.pt", 2)
+    assert mend(tmp_path, **options) == str(tmp_path / "checkpoint_1_2.pt") and len(names(tmp_path)) == 1
+
+
+def test_a_folder_in_its_place_is_refused_with_the_checkpoint_to_resume_from(tmp_path):
+    save(tmp_path / "checkpoint_1_2.pt", 2)
+    (tmp_path / "checkpoint_last.pt").mkdir()
+    with pytest.raises(Refusal, match="checkpoint_last.pt: a folder; the newest whole checkpoint is checkpoint_1_2.pt"):
+        mend(tmp_path)
+
+
+def test_without_a_whole_checkpoint_a_run_is_refused_and_never_starts_at_zero(tmp_path):
     save(tmp_path / "checkpoint_last.pt")
     truncate(tmp_path / "checkpoint_last.pt")
-    with pytest.raises(Refusal, match="its end is missing.*and no other checkpoint of this run is whole; move it away"):
-        recovery.mend(tmp_path)
+    with pytest.raises(Refusal, match="its end is missing.*; the folder has no other checkpoint; give another"):
+        mend(tmp_path)
     assert names(tmp_path) == ["checkpoint_last.pt"]
+    (tmp_path / "checkpoint_last.pt").rename(tmp_path / "checkpoint_1_9.pt")
+    torch.save(STATE, tmp_path / "checkpoint2.pt")  # of stock fairseq
+    with pytest.raises(
+        Refusal, match=r"last.pt: missing; no other one has a right digest \(newest: checkpoint2.pt\); rename"
+    ):
+        mend(tmp_path)
+    assert names(tmp_path) == ["checkpoint2.pt", "checkpoint_1_9.pt"]
 
 
-def test_a_run_without_checkpoints_is_left_to_begin(tmp_path):
-    recovery.mend(tmp_path / "not yet")
+def test_sharded_checkpoints_are_looked_at_by_each_rank_and_not_renamed(tmp_path):
+    save(tmp_path / "checkpoint_1_2-shard1.pt", 2)
+    save(tmp_path / "checkpoint_1_2-shard0.pt", 2)
+    with pytest.raises(Refusal, match="checkpoint_last-shard1.pt: missing; the newest .* checkpoint_1_2-shard1.pt"):
+        recovery.checkpoint_to_resume(run_in(tmp_path), "-shard1")
+    assert len(names(tmp_path)) == 2
+
+
+def test_a_new_run_is_left_to_begin(tmp_path):
+    assert mend(tmp_path / "not yet") is None
+    torch.save(STATE, tmp_path / "checkpoint.pt")  # what it begins with
+    assert mend(tmp_path, finetune_from_model=str(tmp_path / "checkpoint.pt")) is None
 
 
 @pytest.mark.parametrize("rank, ending", [(0, Refusal), (1, SystemExit)])
 def test_the_first_rank_says_it_and_all_end(rank, ending, tmp_path, monkeypatch):
     def broadcast(message, **_):
-        return True if rank else message
+        return (True, None) if rank else message
 
     monkeypatch.setattr("fairseq.distributed.utils.broadcast_object", broadcast)
     trainer = SimpleNamespace(
@@ -278,4 +362,4 @@ def test_the_first_rank_says_it_and_all_end(rank, ending, tmp_path, monkeypatch)
         raise Refusal("checkpoint_last.pt: mend it.")
 
     with pytest.raises(ending):
-        recovery._for_all(trainer, refuse)
+        recovery._on_first_rank(trainer, refuse)

@@ -18,10 +18,11 @@ from torch.multiprocessing import ProcessExitedException
 from fairseq_compat import command_line
 from fairseq_compat import errors as last_words
 from fairseq_compat.checkpoints.saving import whole_or_refused
-from fairseq_compat.processes import peer_failure
+from fairseq_compat.errors import Refusal
+from fairseq_compat.processes import ending, peer_failure
+from fairseq_compat.processes import store as store_module
 from fairseq_compat.processes.distributed import gpu_of
 from fairseq_compat.processes.store import allow_many_files, own_connection
-from fairseq_compat.refusal import Refusal
 
 CLOSED = "[../third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:3141"
 
@@ -131,7 +132,7 @@ def test_a_gpu_that_fails(said, other, two_processes):
         return
     first = said.partition("\n")[0]
     assert found[1] == 75 and found[0].startswith(
-        other or f"a GPU or the network of this node failed while it started ({first}); the same command goes on."
+        other or f"a GPU or the network of this node failed while it started ({first}); the same command resumes."
     )
 
 
@@ -190,7 +191,7 @@ def test_one_of_several_says_which_it_is_and_tells_the_others(
     error, code, sentence, two_processes, monkeypatch, capsys
 ):
     told = []
-    monkeypatch.setattr(last_words, "farewell", told.append)
+    monkeypatch.setattr(last_words, "report_failure", told.append)
     monkeypatch.setattr(last_words, "_ending", threading.Lock())
     at_once = []
     monkeypatch.setattr(os, "_exit", lambda code: (at_once.append(code), sys.exit(code)))
@@ -201,10 +202,10 @@ def test_one_of_several_says_which_it_is_and_tells_the_others(
 
 def test_an_error_of_the_program_is_told_to_the_others_too(monkeypatch, capsys):
     """And of several processes, the one with the error ends at once, with its traceback."""
-    monkeypatch.setattr(command_line, "leave", lambda code: sys.exit(f"left with {code}"))
+    monkeypatch.setattr(ending, "leave", lambda code: sys.exit(f"left with {code}"))
     with pytest.raises(ZeroDivisionError):
         ended(ZeroDivisionError(), capsys)
-    monkeypatch.setattr(command_line, "place", lambda: "rank 1 (n1)")
+    monkeypatch.setattr(ending, "place", lambda: "rank 1 (n1)")
     code, said = ended(ZeroDivisionError("a mistake"), capsys)
     assert code == "left with 1" and said.startswith("Traceback") and said.endswith("ZeroDivisionError: a mistake\n")
 
@@ -227,19 +228,19 @@ def test_more_processes_than_gpus_are_refused():
 def test_the_others_end_when_one_has_failed(two_processes, monkeypatch):
     store = torch.distributed.HashStore()
     said = []
-    monkeypatch.setattr(peer_failure, "store_of_processes", lambda: store)
+    monkeypatch.setattr(store_module, "store_of_processes", lambda: store)
     monkeypatch.setattr(peer_failure, "LOOK", 0.05)
     monkeypatch.setattr(peer_failure, "LATER", 0.05)
-    monkeypatch.setattr(last_words, "end", lambda *arguments, **options: said.append((arguments, options)))
+    monkeypatch.setattr(peer_failure, "end", lambda *arguments, **options: said.append((arguments, options)))
     lookout = peer_failure.Lookout(store)
     lookout.start()
     time.sleep(0.3)
     assert said == [] and lookout.is_alive()
-    peer_failure.farewell("rank 0 (n1)")
+    store_module.report_failure("rank 0 (n1)")
     lookout.join(5)
-    peer_failure.farewell("rank 2 (n1)")  # the first one counts
+    store_module.report_failure("rank 2 (n1)")  # the first one counts
     assert store.get(peer_failure.FAILED) == b"rank 0 (n1)"
-    assert said == [(("rank 0 (n1) has failed, and says why; the same command goes on.", 75), {"tell": False})]
+    assert said == [(("rank 0 (n1) has failed, and says why; the same command resumes.", 75), {"tell": False})]
 
 
 def test_a_lookout_ends_with_the_training(monkeypatch):
@@ -274,14 +275,14 @@ def test_a_store_that_is_gone_is_the_end_after_a_while(monkeypatch):
 
 def test_who_listens_is_asked():
     server = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    peer_failure.refuse_who_does_not_answer("127.0.0.1", server.port)
+    peer_failure.refuse_foreign_listener("127.0.0.1", server.port)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         port = other.getsockname()[1]
-        peer_failure.refuse_who_does_not_answer("127.0.0.1", port)  # nobody listens: rank 0 may come later
+        peer_failure.refuse_foreign_listener("127.0.0.1", port)  # nobody listens: rank 0 may come later
         other.listen()
-        with pytest.raises(Refusal, match=f"who listens at 127.0.0.1:{port}, .* does not answer as torch does"):
-            peer_failure.refuse_who_does_not_answer("127.0.0.1", port, patience=0.5)
+        with pytest.raises(Refusal, match=f"the program that listens at 127.0.0.1:{port}, .* is not torch"):
+            peer_failure.refuse_foreign_listener("127.0.0.1", port, patience=0.5)
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path):

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import importlib
+import os
 import pickle
 import pkgutil
 import subprocess
@@ -19,8 +20,8 @@ from wheel_helpers import build, copy_project
 from fairseq_compat import repairs
 from fairseq_compat.__main__ import lines
 from fairseq_compat.checkpoints import loading
+from fairseq_compat.errors import Refusal
 from fairseq_compat.imports import antlr_typing, dataclass_defaults, hydra_plugins
-from fairseq_compat.refusal import Refusal
 
 
 def fresh(code: str) -> str:
@@ -244,6 +245,86 @@ def test_what_another_rank_sent_is_opened():
     buffer.seek(0)
     with pytest.raises(pickle.UnpicklingError):
         torch.load(buffer, weights_only=True)
+
+
+THIRD_PARTY = """
+from dataclasses import dataclass, field
+from fairseq.dataclass import FairseqDataclass
+
+@dataclass
+class Inner(FairseqDataclass):
+    size: int = 3
+
+@dataclass
+class Outer(FairseqDataclass):
+    inner: Inner = field(default=Inner())
+
+print(Outer().inner.size)
+"""
+
+
+def imported_user_dir(user_dir, **options) -> subprocess.CompletedProcess:
+    code = f"""
+import argparse
+from fairseq import utils
+utils.import_user_module(argparse.Namespace(user_dir={str(user_dir)!r}))
+"""
+    return subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, **options)
+
+
+def test_a_plugin_of_a_third_party_may_have_configurations_as_defaults(tmp_path):
+    """fairseq's own style, in the package and in the tasks and models that fairseq imports after it."""
+    for folder in ("third_party", "third_party/tasks", "third_party/models"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text(THIRD_PARTY)
+    (tmp_path / "third_party" / "tasks" / "own.py").write_text(THIRD_PARTY)
+    done = imported_user_dir(tmp_path / "third_party")
+    assert done.returncode == 0 and done.stdout.split() == ["3"] * 3, done.stderr
+
+
+def test_a_plugin_is_found_by_the_name_of_its_installed_package(tmp_path):
+    (tmp_path / "site" / "installed_plugin").mkdir(parents=True)
+    (tmp_path / "site" / "installed_plugin" / "__init__.py").write_text("print(__file__)")
+    (tmp_path / "elsewhere").mkdir()
+    path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
+    done = imported_user_dir("installed_plugin", cwd=tmp_path / "elsewhere", env=os.environ | {"PYTHONPATH": path})
+    assert done.stdout.strip() == str(tmp_path / "site" / "installed_plugin" / "__init__.py"), done.stderr
+    done = imported_user_dir("no_such_plugin", cwd=tmp_path / "elsewhere")
+    assert "Refusal: --user-dir no_such_plugin: no such folder or installed package; give" in done.stderr
+
+
+def test_no_name_of_fairseq_is_replaced_twice():
+    pairs = [(module, name) for repair in repairs.REPAIRS for module in repair.modules for name in repair.replaces]
+    assert len(pairs) == len(set(pairs))
+
+
+def test_the_table_has_the_names_that_the_repairs_replace():
+    code = """
+import importlib
+from contextlib import suppress
+from fairseq_compat.repairs import REPAIRS
+
+def names(module):
+    found = dict(vars(module))
+    for name, value in vars(module).items():
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            found |= {f"{name}.{key}": each for key, each in vars(value).items()}
+    return found
+
+for repair in REPAIRS:
+    if repair.state() != "repaired" or not repair.replaces or repair.modules == ("fairseq_cli.*",):
+        continue
+    for name in repair.modules:
+        module = importlib.import_module(name)
+        before = names(module)
+        with repair.around(module):
+            pass
+        after = names(module)
+        replaced = {key for key in after if after[key] is not before.get(key)}
+        assert replaced == set(repair.replaces), (name, replaced)
+print("equal")
+"""
+    assert fresh(code) == "equal"
 
 
 # The report.

@@ -91,6 +91,40 @@ def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one_bit_by_bit(train
     assert (tmp_path / "parts" / "checkpoint_last.damaged.pt").read_bytes() == damaged
 
 
+@pytest.mark.parametrize("link", [False, True], ids=["missing", "dangling link"])
+def test_a_run_whose_last_checkpoint_is_missing_resumes_and_deletes_none(link, train, tmp_path):
+    """Stock fairseq starts at update 0 there, and deletes the whole checkpoints as it saves."""
+    options = ("--save-interval-updates", "2", "--keep-interval-updates", "1")
+    whole = tensors(train(tmp_path / "whole", "--max-update", "8"))
+    last = train(tmp_path / "parts", "--max-update", "6", *options)
+    last.unlink()
+    if link:
+        last.symlink_to(tmp_path / "moved.pt")
+    parts = tensors(train(tmp_path / "parts", "--max-update", "8", *options))
+    assert [name for name in whole if not torch.equal(whole[name], parts[name])] == []
+
+
+def test_a_run_without_a_whole_checkpoint_is_refused(train, tmp_path, capsys):
+    last = train(tmp_path, "--max-update", "2")
+    last.write_bytes(b"")
+    with pytest.raises(SystemExit) as exit:
+        train(tmp_path, "--max-update", "4")
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert exit.value.code == 2 and "checkpoint_last.pt: damaged (it is empty); the folder has no other" in said
+
+
+def test_a_restore_file_that_is_missing_is_refused(train, tmp_path, capsys):
+    with pytest.raises(SystemExit) as exit:
+        train(tmp_path, "--restore-file", "typo.pt")
+    assert exit.value.code == 2 and "--restore-file typo.pt: no such file; give" in capsys.readouterr().err
+
+
+def test_a_run_that_resets_its_optimizer_still_begins_with_the_newest_weights(train, tmp_path, caplog):
+    train(tmp_path, "--max-update", "4", "--save-interval-updates", "2").unlink()
+    train(tmp_path, "--max-update", "1", "--reset-optimizer", "--no-save")
+    assert "last.pt: missing; the run resumes from checkpoint_" in caplog.text
+
+
 def test_a_finished_run_that_is_started_again_stays_as_it_is(train, tmp_path):
     before = train(tmp_path, "--max-update", "3").read_bytes()
     assert train(tmp_path, "--max-update", "3").read_bytes() == before
@@ -172,12 +206,13 @@ def test_a_run_goes_on_with_other_processes_and_the_same_effective_batch(data_bi
     whole = tensors(train(tmp_path / "whole", *options, "--update-freq", "2", "--max-update", "9"))
     for updates in ("4", "5"):  # in the middle of an epoch of three
         last = train(tmp_path / "parts", *options, "--update-freq", "2", "--max-update", updates)
-    os.truncate(last, 1000)
+    last.write_bytes(b"")
     refused = train_on_two_processes(data_bin, tmp_path / "parts", *options, "--update-freq", "2", "--max-update", "8")
     assert "it was trained by 1 processes with --update-freq 2, 2 batches an update" in refused
     assert "; give --update-freq 1, or begin the epoch anew" in refused and "exit code 0" not in refused
+    last.unlink()  # all processes learn from the first one which checkpoint it is
     log = train_on_two_processes(data_bin, tmp_path / "parts", *options, "--update-freq", "1", "--max-update", "8")
-    assert "@ 4 updates" in log and "exit code 0" in log, log[-3000:]
+    assert "@ 4 updates" in log and "exit code 0" in log, log[-12000:]
     parts = tensors(train(tmp_path / "parts", *options, "--update-freq", "2", "--max-update", "9"))
     apart = max(float((whole[name] - parts[name]).abs().max()) for name in whole if whole[name].is_floating_point())
     assert whole.keys() == parts.keys() and apart < 1e-5  # sums in another order

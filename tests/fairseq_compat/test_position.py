@@ -7,7 +7,7 @@ import torch
 from fairseq.data.iterators import EpochBatchIterator, GroupedIterator
 
 from fairseq_compat.checkpoints.position import PLAN, PROCESSES, refuse_another_effective_batch
-from fairseq_compat.refusal import Refusal
+from fairseq_compat.errors import Refusal
 
 SAMPLES = 103
 UPDATES = 7  # of an epoch: 35 batches of 3, five or six an update

@@ -46,7 +46,15 @@ def foreign_pickle(content: bytes, draw: random.Random, trace: Path) -> bytes:
     return made.read_bytes()
 
 
-DAMAGES = (one_byte_flipped, end_cut_off, foreign_pickle)
+def lost_in_a_crash(content: bytes, draw: random.Random, _: Path) -> bytes:
+    """What a crash of the machine leaves: nothing, a byte, zeros, or a zeroed head and a cut end."""
+    kind, head, end = draw.randrange(4), draw.randrange(2, len(content)), draw.randrange(1, len(content))
+    if kind < 2:
+        return content[:kind]
+    return bytes(len(content)) if kind == 2 else (bytes(head) + content[head:])[:-end]
+
+
+DAMAGES = (one_byte_flipped, end_cut_off, foreign_pickle, lost_in_a_crash)
 
 
 def dictionaries(content: object):

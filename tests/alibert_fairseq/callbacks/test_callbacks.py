@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from light_trainer import LightTrainer, with_callbacks
 
 from alibert_fairseq.callbacks import memory, watchdog
-from alibert_fairseq.callbacks.loss_spikes import WINDOW, Spikes, telling_of_spikes
-from alibert_fairseq.callbacks.memory import is_memory, refusing_too_little_memory
+from alibert_fairseq.callbacks.loss_spikes import WINDOW, Spikes
+from alibert_fairseq.callbacks.memory import is_memory
 from alibert_fairseq.callbacks.options import option
 from alibert_fairseq.callbacks.saved_batches import KEPT, plain
-from alibert_fairseq.callbacks.skip_nonfinite import skipping_what_is_not_finite
 from alibert_fairseq.callbacks.watchdog import (
     COMPUTING,
     EXCHANGING,
@@ -36,19 +36,17 @@ BATCH = {
 }
 
 
-class Trainer:
-    """What of fairseq's the guards ask for. A batch is (loss, norm of the gradient) in `now`."""
+class Trainer(LightTrainer):
+    """A batch is (loss, norm of the gradient) in `now`; `everywhere` is the loss of all processes."""
 
-    def __init__(self, folder, rank=0, processes=1, no_save=False, most=3, amp=False):
-        self.cfg = SimpleNamespace(
-            checkpoint=SimpleNamespace(save_dir=str(folder), no_save=no_save),
-            task=SimpleNamespace(stop_after_nonfinite=most),
-            common=SimpleNamespace(seed=7, amp=amp),
-        )
-        self.data_parallel_rank, self.data_parallel_world_size = rank, processes
-        self.updates, self.forgotten, self.saved, self.optimizer = 4, 0, [], SimpleNamespace(scaler=None)
-        self.task = SimpleNamespace(train_step=lambda sample: (None, 1, {"loss": torch.tensor(self.now[0])}))
-        self.now, self.everywhere = (1.0, 1.0), None
+    now, everywhere = (1.0, 1.0), None
+
+    def __init__(self, cfg):
+        super().__init__(cfg)
+        self.forgotten, self.saved = 0, []
+
+    def task_step(self, sample):
+        return None, 1, {"loss": torch.tensor(self.now[0])}
 
     def load_checkpoint(self, filename):
         return self.saved[-1] if self.saved else None
@@ -59,11 +57,8 @@ class Trainer:
     def consolidate_optimizer(self):
         self.saved.append("what the others have")
 
-    def _aggregate_logging_outputs(self, logged):
-        return [{"loss": torch.tensor(self.everywhere)}], ()
-
-    def _check_grad_norms(self, norm):
-        pass
+    def _aggregate_logging_outputs(self, logged, *numbers):
+        return [{"loss": torch.tensor(self.everywhere)}], list(numbers)
 
     def clip_grad_norm(self, clip_norm):
         if isinstance(self.now[1], Exception):
@@ -74,7 +69,7 @@ class Trainer:
         for sample in samples:
             self.task.train_step(sample)
         if self.data_parallel_world_size > 1:
-            self._aggregate_logging_outputs([])
+            assert self._aggregate_logging_outputs([], 1.0)[1] == [1.0]
         self._check_grad_norms(self.clip_grad_norm(1.0))
         self.updates += 1
         return {"loss": self.now[0]}
@@ -88,16 +83,17 @@ class Trainer:
     def zero_grad(self):
         self.forgotten += 1
 
-    def get_num_updates(self):
-        return self.updates
-
 
 @pytest.fixture
 def skipping():
-    """A trainer class that skips."""
-    guarded = type("Guarded", (Trainer,), {})
-    skipping_what_is_not_finite(guarded)
-    return guarded
+    """Makes a trainer that saves nothing by itself."""
+
+    def make(folder, light=Trainer, most=3, **options):
+        trainer = with_callbacks(light, folder, stop_after_nonfinite=most, **options)
+        trainer.owner.claim = trainer.metrics_log.open = lambda: None
+        return trainer
+
+    return make
 
 
 def begun(trainer):
@@ -116,18 +112,17 @@ def test_what_is_not_finite_is_no_update_and_is_kept(now, skipping, tmp_path):
     assert [kept[name] for name in ("update", "seed", "rank", "processes")] == [5, 11, 0, 1]
     assert torch.equal(kept["samples"][0]["id"], BATCH["id"]) and kept["samples"][0]["ntokens"] == 16
     trainer.now = (1.0, 2.0)
-    assert trainer.skipping.in_a_row == 1 and trainer.train_step([BATCH]) == {"loss": 1.0}
-    assert trainer.updates == 5 and trainer.skipping.in_a_row == 0 and len(list(tmp_path.iterdir())) == 1
+    assert trainer.nonfinite.in_a_row == 1 and trainer.train_step([BATCH]) == {"loss": 1.0}
+    assert trainer.updates == 5 and trainer.nonfinite.in_a_row == 0 and len(list(tmp_path.iterdir())) == 1
 
 
-def test_fairseqs_meters_are_as_they_were_after_a_skipped_batch(tmp_path):
+def test_fairseqs_meters_are_as_they_were_after_a_skipped_batch(skipping, tmp_path):
     """Its `metrics.aggregate` does not end where an exception passes, and validation would count as training."""
     from fairseq.logging import metrics
 
-    guarded = type("Guarded", (Trainer,), {"train_step": metrics.aggregate("train")(Trainer.train_step)})
-    skipping_what_is_not_finite(guarded)
+    light = type("Light", (Trainer,), {"train_step": metrics.aggregate("train")(Trainer.train_step)})
     metrics.reset()
-    trainer = begun(guarded(tmp_path))
+    trainer = begun(skipping(tmp_path, light))
     trainer.now = (1.0, math.nan)
     with metrics.aggregate("outside"):
         trainer.train_step([BATCH])
@@ -141,7 +136,7 @@ def test_fairseqs_meters_are_as_they_were_after_a_skipped_batch(tmp_path):
 )
 def test_who_keeps_its_batch(rank, own, everywhere, kept, skipping, tmp_path):
     """Each process whose loss it was; the first one where it was the gradient."""
-    trainer = begun(skipping(tmp_path, rank, processes=2))
+    trainer = begun(skipping(tmp_path, rank=rank, processes=2))
     trainer.now, trainer.everywhere = (own, math.nan), everywhere
     assert trainer.train_step([BATCH]) is None
     assert [path.name for path in tmp_path.iterdir()] == ([f"nonfinite_5_rank{rank}.pt"] if kept else [])
@@ -161,7 +156,7 @@ def test_as_many_in_a_row_end_the_run_also_over_a_stop(skipping, tmp_path, caplo
     trainer.save_checkpoint("checkpoint_last.pt", {"epoch": 1})
     again = skipping(tmp_path)
     again.saved, again.now = trainer.saved, trainer.now
-    sentence = "error: update 5: 3 batches in a row .*nan.*nonfinite_5_rank0.pt; go on from the last .* a lower --lr"
+    sentence = "error: update 5: 3 batches in a row .*nan.*nonfinite_5_rank0.pt; resume from the last .* a lower --lr"
     with pytest.raises(SystemExit, match=sentence):
         begun(again).train_step([BATCH])
     assert trainer.saved == [{"epoch": 1, "skipped": 2}] and "2 in a row" in caplog.text
@@ -213,7 +208,7 @@ def test_a_few_files_are_kept(skipping, tmp_path):
     (tmp_path / "nonfinite_1_rank1.pt").touch()  # another process's
     trainer.now = (1.0, math.nan)
     for trainer.updates in (8, 9, 10, 98):
-        trainer.skipping.in_a_row = 0
+        trainer.nonfinite.in_a_row = 0
         trainer.train_step([BATCH])
     names = {f"nonfinite_{update}_rank0.pt" for update in (10, 11, 99)} | {"nonfinite_1_rank1.pt"}
     assert KEPT == 3 and {path.name for path in tmp_path.iterdir()} == names
@@ -280,24 +275,15 @@ def test_a_loss_that_hardly_varies_may_vary_by_some_percent():
 
 
 def test_spikes_are_told_by_the_first_process(caplog):
-    class Reducing:
-        def __init__(self, rank):
-            self.data_parallel_rank = rank
-
-        def get_num_updates(self):
-            return 41
-
-        def _reduce_and_log_stats(self, logging_outputs, sample_size, grad_norm=None):
-            return {"loss": logging_outputs}
-
-    telling_of_spikes(Reducing)
     for rank in (1, 0):
-        trainer = Reducing(rank)
+        trainer = with_callbacks(LightTrainer, rank=rank)
         for loss in [6.0] * 40 + [99.0]:
-            trainer._reduce_and_log_stats(99.0, 1)  # a validation
-            trainer._reduce_and_log_stats(loss, 1, 1.0)
+            trainer.found = {"loss": 99.0}
+            trainer._reduce_and_log_stats([], 1)  # a validation
+            trainer.found = {"loss": loss}
+            trainer._reduce_and_log_stats([], 1, 1.0)
     assert [record.message for record in caplog.records] == [
-        "update 41: the loss jumped to 99.000 from a median of 6.000 (spike 1 of this start)"
+        "update 4: the loss jumped to 99.000 from a median of 6.000 (spike 1 of this start)"
     ]
 
 
@@ -310,9 +296,7 @@ def test_spikes_are_told_by_the_first_process(caplog):
     ],
 )
 def test_too_little_memory_is_a_sentence(error, tmp_path, monkeypatch):
-    guarded = type("Guarded", (Trainer,), {})
-    refusing_too_little_memory(guarded)
-    trainer = guarded(tmp_path)
+    trainer = with_callbacks(Trainer, tmp_path)
     trainer.now = (1.0, error)
     said = f"error: update 5: not enough memory for a batch of 2 x 8 tokens \\({str(error)[:9].replace('[', '.')}"
     with pytest.raises(SystemExit, match=said) as ended:
@@ -332,9 +316,7 @@ def test_too_little_memory_is_a_sentence(error, tmp_path, monkeypatch):
 
 
 def test_other_errors_are_left_alone(tmp_path):
-    guarded = type("Guarded", (Trainer,), {})
-    refusing_too_little_memory(guarded)
-    trainer = guarded(tmp_path)
+    trainer = with_callbacks(Trainer, tmp_path)
     trainer.now = (1.0, RuntimeError("shapes do not fit"))
     with pytest.raises(RuntimeError, match="shapes do not fit"):
         trainer.train_step([BATCH])
@@ -441,26 +423,19 @@ def test_the_store_may_not_answer_or_be_gone(watch, monkeypatch):
     assert watch.who() == "torchrun, which keeps the store of all processes, is gone"
 
 
-class Moving:
-    """What of fairseq's Trainer the watch asks for."""
+class Moving(LightTrainer):
+    """It notes where it is."""
 
-    updates = 3
+    def note(self, *_arguments, **_options):
+        self.done.append((self.watchdog.place.updates, self.watchdog.place.stage))
+        return [], [0.0]
 
-    def __init__(self, cfg):
-        self.seen = []
-
-    def get_num_updates(self):
-        return self.updates
-
-    def train_step(self):
-        self.seen.append((self.place.updates, self.place.stage))
-        self._aggregate_logging_outputs()
+    def train_step(self, samples):
+        self.note()
+        self._aggregate_logging_outputs([])
         self.updates += 1
 
-    def _aggregate_logging_outputs(self):
-        self.seen.append((self.place.updates, self.place.stage))
-
-    load_checkpoint = get_train_iterator = begin_epoch = valid_step = save_checkpoint = _aggregate_logging_outputs
+    _aggregate_logging_outputs = load_checkpoint = get_train_iterator = valid_step = save_checkpoint = note
 
 
 @pytest.mark.parametrize(("timeout", "several", "watched"), [(8, True, True), (0, True, False), (8, False, False)])
@@ -471,19 +446,18 @@ def test_a_trainer_says_where_it_is(timeout, several, watched, monkeypatch):
     monkeypatch.setattr(watchdog.atexit, "register", lambda stop: None)
     monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
     monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
-    moving = type("Watched", (Moving,), {})
-    watchdog.watching_for_silence(moving)
-    trainer = moving(SimpleNamespace(task=SimpleNamespace(silence_timeout=timeout)))
+    trainer = with_callbacks(Moving, no_save=True, silence_timeout=timeout)
+    trainer.nonfinite.begin = lambda _: None
     found = [(watch.rank, watch.processes, watch.timeout) for watch in started]
     assert found == [(1, 2, 8)] * watched and all(watch.store is store.own for watch in started)
-    trainer.train_step()
-    assert trainer.seen == [(3, COMPUTING), (3, EXCHANGING)]
-    assert (trainer.place.updates, trainer.place.stage, trainer.place.moves) == (4, READING, 3)
-    for slow in (trainer.load_checkpoint, trainer.get_train_iterator, trainer.valid_step, trainer.save_checkpoint):
-        before = trainer.place.moves
-        slow()
-        assert trainer.place.moves > before
-    assert [stage for _, stage in trainer.seen[2:]] == [STARTING, STARTING, VALIDATING, SAVING]
+    trainer.train_step([])
+    place = trainer.watchdog.place
+    assert trainer.done == [(4, COMPUTING), (4, EXCHANGING)]
+    assert (place.updates, place.stage, place.moves) == (5, READING, 3)
+    trainer.load_checkpoint("last"), trainer.get_train_iterator()
+    trainer.valid_step({}), trainer.save_checkpoint("last", {})
+    assert [stage for _, stage in trainer.done[2:]] == [STARTING, STARTING, VALIDATING, SAVING]
+    assert place.stage == READING
 
 
 def test_a_training_of_another_task_has_the_defaults():

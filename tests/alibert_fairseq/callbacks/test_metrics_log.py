@@ -4,18 +4,17 @@ import json
 import math
 import os
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
 from fairseq.logging import progress_bar
+from light_trainer import LightTrainer, with_callbacks
 
 from alibert_fairseq.callbacks.metrics_log import (
     LOG,
     LOST,
-    MetricsLog,
+    MetricsFile,
     hide_in_tensorboard,
-    logging_metrics,
     plain,
     tokens_of,
 )
@@ -26,40 +25,40 @@ def updates(path) -> list[int]:
 
 
 def test_lines_that_are_written_again_are_set_aside(tmp_path):
-    log = MetricsLog(tmp_path / "save", 0)
+    log = MetricsFile(tmp_path / "save", 0)
     for update in range(1, 8):
         log.write({"update": update})
     with open(tmp_path / "save" / LOG, "a") as handle:
         handle.write('{"update": 8, "lo')  # killed while it was written
-    again = MetricsLog(tmp_path / "save", 5)
+    again = MetricsFile(tmp_path / "save", 5)
     assert updates(tmp_path / "save" / LOG) == [1, 2, 3, 4, 5] and updates(tmp_path / "save" / LOST) == [6, 7]
     again.write({"update": 6})
-    MetricsLog(tmp_path / "save", 4)
+    MetricsFile(tmp_path / "save", 4)
     assert updates(tmp_path / "save" / LOG) == [1, 2, 3, 4] and updates(tmp_path / "save" / LOST) == [6, 7, 5, 6]
     again.write({"update": 7})  # of a run that is still at work
-    MetricsLog(tmp_path / "save", 4)
+    MetricsFile(tmp_path / "save", 4)
     assert updates(tmp_path / "save" / LOG) == [1, 2, 3, 4] and updates(tmp_path / "save" / LOST) == [6, 7, 5, 6]
     assert len(list((tmp_path / "save").iterdir())) == 2
 
 
 def test_a_run_that_is_replaced_writes_to_the_file_before(tmp_path):
-    first = MetricsLog(tmp_path, 0)
+    first = MetricsFile(tmp_path, 0)
     first.write({"update": 1})
-    second = MetricsLog(tmp_path, 1)
+    second = MetricsFile(tmp_path, 1)
     first.write({"update": 2})
     second.write({"update": 2})
     assert updates(tmp_path / LOG) == [1, 2]
 
 
 def test_a_full_disk_is_one_sentence(tmp_path):
-    log = MetricsLog(tmp_path, 0)
+    log = MetricsFile(tmp_path, 0)
     log.handle = open("/dev/full", "w")
     with pytest.raises(SystemExit, match="metrics.jsonl: not written .No space left on device.; make room and start"):
         log.write({"update": 1})
 
 
 def test_a_line_is_there_as_soon_as_it_is_written(tmp_path):
-    MetricsLog(tmp_path, 0).write({"update": 1, "loss": 6.5})
+    MetricsFile(tmp_path, 0).write({"update": 1, "loss": 6.5})
     assert (tmp_path / LOG).read_text() == '{"update": 1, "loss": 6.5}\n'
 
 
@@ -80,40 +79,10 @@ def test_tensorboard_hides_what_is_logged_again(monkeypatch, tmp_path):
     assert made == [(tmp_path, {"purge_step": 16})]
 
 
-class Trainer:
-    """What of fairseq's is asked for; `synced` tells when the lines were on the disk."""
-
-    data_parallel_world_size = 2
-
-    def __init__(self, folder, rank=0, no_save=False):
-        self.cfg = SimpleNamespace(checkpoint=SimpleNamespace(save_dir=str(folder), no_save=no_save))
-        self.data_parallel_rank, self.updates, self.synced = rank, 3, []
-
-    def load_checkpoint(self, filename):
-        return filename
-
-    def save_checkpoint(self, filename, extra_state):
-        self.synced.append(filename)
-
-    def begin_epoch(self, epoch):
-        pass
-
-    def get_num_updates(self):
-        return self.updates
-
-    def get_lr(self):
-        return 0.1
-
-    def cumulative_training_time(self):
-        return torch.tensor(61.26)
-
-    def _reduce_and_log_stats(self, logging_outputs, sample_size, grad_norm=None):
-        return {"loss": 6.5}
-
-
 def trained(trainer) -> list[dict]:
     """The lines after an update and a validation."""
-    assert trainer.load_checkpoint("last") == "last"
+    trainer.updates = 3
+    trainer.load_checkpoint("last")
     trainer.begin_epoch(2)
     trainer.updates += 1
     assert trainer._reduce_and_log_stats([{"ntokens": 7}], 1, torch.tensor(2.0)) == {"loss": 6.5}
@@ -124,26 +93,23 @@ def trained(trainer) -> list[dict]:
 
 
 @pytest.fixture
-def trainer_class(monkeypatch):
-    """With the log; TensorBoard is there."""
+def make(monkeypatch):
+    """Makes a trainer; TensorBoard is there."""
     monkeypatch.setattr(progress_bar, "SummaryWriter", dict)
-    logging = type("Logging", (Trainer,), {})
-    logging_metrics(logging)
-    return logging
+    return lambda folder, **options: with_callbacks(LightTrainer, folder, processes=2, **options)
 
 
-def test_an_update_is_a_line_and_validation_is_none(trainer_class, tmp_path, monkeypatch):
-    synced, fsync = [], os.fsync
-    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(handle), fsync(handle)))
-    trainer = trainer_class(tmp_path)
+def test_an_update_is_a_line_and_validation_is_none(make, tmp_path, monkeypatch):
+    trainer, fsync = make(tmp_path), os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (trainer.done.append("sync"), fsync(handle)))
     found = {"seconds": 61.3, "tokens": 7, "processes": 2, "skipped": 0, "lr": 0.1, "gnorm": 2.0, "loss": 6.5}
     assert trained(trainer) == [{"update": 4, "epoch": 2} | found]
-    assert synced and trainer.synced == ["last"] and progress_bar.SummaryWriter() == {"purge_step": 4}
+    assert trainer.done[-2:] == ["sync", "save"] and progress_bar.SummaryWriter() == {"purge_step": 4}
 
 
 @pytest.mark.parametrize("options", [{"rank": 1}, {"no_save": True}])
-def test_other_processes_and_runs_that_save_nothing_write_nothing(trainer_class, tmp_path, options):
-    assert trained(trainer_class(tmp_path, **options)) == []
+def test_other_processes_and_runs_that_save_nothing_write_nothing(make, tmp_path, options):
+    assert trained(make(tmp_path, **options)) == []
 
 
 def test_tokens_are_those_of_all_processes():

@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 import time
-from types import SimpleNamespace
 
 import pytest
+from light_trainer import LightTrainer, with_callbacks
 
 from alibert_fairseq.callbacks import save_dir_owner
-from alibert_fairseq.callbacks.save_dir_owner import NAME, Owner, owning_the_save_dir
+from alibert_fairseq.callbacks.save_dir_owner import NAME, Owner
 
 
 def test_the_run_that_started_last_owns_the_folder(tmp_path):
@@ -32,31 +32,22 @@ def test_without_a_word_of_another_run_it_goes_on(spoil, tmp_path):
     owner.check()
 
 
-class Trainer:
-    """What fairseq's has of it."""
-
-    def __init__(self, folder, rank=0, no_save=False):
-        self.cfg = SimpleNamespace(checkpoint=SimpleNamespace(save_dir=str(folder), no_save=no_save))
-        self.data_parallel_rank, self.done = rank, []
-
-    def load_checkpoint(self, path):
-        return self.done.append("load") or {}
+class Trainer(LightTrainer):
+    """Ends where metrics.jsonl is not written."""
 
     def train_step(self, samples):
         self.done.append("step")
         if samples == "unwritten":
             raise SystemExit("error: metrics.jsonl: not written (Stale file handle)")
 
-    def save_checkpoint(self, path, extra_state):
-        self.done.append("save")
 
-
-owning_the_save_dir(Trainer)
+def trainer_in(folder, **options):
+    return with_callbacks(Trainer, folder, **options)
 
 
 def test_a_trainer_looks_before_it_saves_and_every_few_seconds(tmp_path, monkeypatch):
-    first, second = Trainer(tmp_path), Trainer(tmp_path)
-    assert first.load_checkpoint("last") == {}
+    first, second = trainer_in(tmp_path), trainer_in(tmp_path)
+    first.load_checkpoint("last")
     first.train_step([]), first.save_checkpoint("last", {})
     second.load_checkpoint("last")
     first.train_step([])
@@ -88,9 +79,21 @@ def test_the_first_run_in_a_folder_takes_the_place_of_none(tmp_path, caplog):
     assert caplog.text == ""
 
 
+def test_host_and_process_are_not_for_everybody(tmp_path, monkeypatch):
+    owner = Owner(tmp_path)
+    assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600
+
+    def refuse(_path):
+        raise PermissionError
+
+    monkeypatch.setattr(save_dir_owner.Path, "read_text", refuse)  # another user has claimed the folder since
+    with pytest.raises(SystemExit, match=r"another run \(of another user\) writes here now"):
+        owner.check()
+
+
 @pytest.mark.parametrize("options", [{"rank": 1}, {"no_save": True}])
 def test_who_writes_nothing_claims_nothing(options, tmp_path):
-    trainer = Trainer(tmp_path, **options)
+    trainer = trainer_in(tmp_path, **options)
     trainer.load_checkpoint("last"), trainer.train_step([])
     assert list(tmp_path.iterdir()) == []
 
@@ -98,13 +101,13 @@ def test_who_writes_nothing_claims_nothing(options, tmp_path):
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(
-        SystemExit, match="error: .*/file/.owner: not written .*; make room, or give another --save-dir"
+        SystemExit, match="error: .*/file/.owner: not written .*; move away the .*, or give another --save-dir"
     ):
         Owner(tmp_path / "file")
 
 
 def test_what_fails_because_another_run_has_taken_the_folder_is_told_so(tmp_path):
-    first, second = Trainer(tmp_path), Trainer(tmp_path)
+    first, second = trainer_in(tmp_path), trainer_in(tmp_path)
     first.load_checkpoint("last")
     with pytest.raises(SystemExit, match="Stale"):
         first.train_step("unwritten")

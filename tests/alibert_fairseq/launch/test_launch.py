@@ -512,12 +512,12 @@ def ending(number, code, ended, stopped=False, start=0):
         (
             [ending(0, 75, 1, True), ending(1, 143, 2, True)],
             75,
-            "rank 0 on n0 was stopped from outside; the same command goes on, exit code 75",
+            "rank 0 on n0 was stopped from outside; the same command resumes, exit code 75",
         ),
         (
             [ending(0, 75, 1, True), ending(1, 75, 2, True)],
             75,
-            "rank 0 on n0 was stopped from outside and saved a checkpoint; the same command goes on, exit code 75",
+            "rank 0 on n0 was stopped from outside and saved a checkpoint; the same command resumes, exit code 75",
         ),
         ([ending(0, 139, 1)], 139, "failed first: it was killed by signal 11 (SIGSEGV), exit code 139"),
         ([ending(0, 0, 1)], 1, "1 of 2 ranks (rank 1 first) left no exit code"),

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from alibert_fairseq.launch.calibration import _count
 
 from alibert_fairseq.launch.__main__ import dry_run
-from alibert_fairseq.launch.calibration import _count
 from alibert_fairseq.launch.estimate import GIB, calibrate, describe_run
 from alibert_fairseq.launch.plan import Plan
 

@@ -21,7 +21,7 @@ def ending(rank, code, ended=1, stopped=False, start=0):
     "endings, again, why",
     [
         ([ending(0, 0), ending(1, 0)], False, "all ranks ended well"),
-        ([ending(0, 75), ending(1, 75)], True, "rank 0 on n0 said that the same command goes on"),
+        ([ending(0, 75), ending(1, 75)], True, "rank 0 on n0 said that the same command resumes"),
         ([ending(0, 75), ending(1, 143, 2, stopped=True)], True, "rank 0 on n0 said"),
         ([ending(0, 1, 2), ending(1, 137, 1)], True, "rank 1 on n1 was killed by signal 9 (SIGKILL)"),
         ([ending(0, 75, 1), ending(1, 2, 9)], True, "rank 0 on n0 said"),

@@ -1,25 +1,26 @@
-"""A few updates of a recipe on one process, to tell what the whole run will take: for `launch --dry-run`.
+"""A few updates of a recipe on one process, to estimate what the whole run will take: for `launch --dry-run`.
 
-Where ALIBERT_CALIBRATION names a file, a training is such a calibration: on a GPU with the batch of the recipe, on CPU
-with so much of it as a core needs seconds for. It writes no checkpoint and ends by itself. What is measured, of one
-process and of one batch (`sequences`):
+Where ALIBERT_CALIBRATION names a file, a training is a calibration: on a GPU with the batch of the recipe, on CPU with
+a part of it that a core can do in seconds. It writes no checkpoint and ends by itself. It measures one process and one
+batch (`sequences`), and writes:
 
     {"device", "parameters", "state_bytes", "activation_bytes", "peak_bytes", "flop", "seconds",
      "sequences", "tokens_per_sample", "batch_size", "max_tokens", "update_freq", "max_update"}
 
-`state_bytes` are weights, their copies for autocast, gradients and the optimizer's state; `activation_bytes` what the
-forward pass keeps for the backward pass; `peak_bytes` the most that a GPU's allocator held, 0 on CPU; the last five are
-the recipe's.
+`state_bytes` counts weights, their copies for autocast, gradients and the optimizer's state. `activation_bytes` counts
+what the forward pass keeps for the backward pass. `peak_bytes` is the most that a GPU's allocator held, 0 on a CPU. The
+last four come from the recipe.
 """
 
-import functools
 import json
 import os
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NoReturn
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -30,31 +31,19 @@ FLOP_ON_CPU = 3e11  # of an update there: a core does 50 to 200 GFLOP/s; at leas
 TIMED_UPDATES, TIMED_SECONDS = 8, 15
 
 
-def calibrating_when_asked(trainer_class: type) -> None:
-    """Have fairseq's Trainer calibrate, where ALIBERT_CALIBRATION is set."""
-    if not os.environ.get(VARIABLE):
-        return
-    load, step = trainer_class.load_checkpoint, trainer_class.train_step
-
-    @functools.wraps(load)
-    def load_checkpoint(self, *args, **options):
-        extra_state = load(self, *args, **options)
-        self.calibration = Calibration(self)
-        return extra_state
-
-    @functools.wraps(step)
-    def train_step(self, samples, *args, **options):
-        self.calibration.measure(functools.partial(step, self, samples, *args, **options))
-
-    trainer_class.load_checkpoint, trainer_class.train_step = load_checkpoint, train_step
-
-
 class Calibration:
-    """What is measured of a trainer. Its configuration is changed to one batch an update, a small one on CPU."""
+    """The callback: it does nothing unless ALIBERT_CALIBRATION is set."""
 
     def __init__(self, trainer):
-        dataset, optimization = trainer.cfg.dataset, trainer.cfg.optimization
-        self.trainer, self.times = trainer, []
+        self.trainer = trainer
+        self.found: dict[str, Any] | None = None
+        self.times: list[float] = []
+
+    def begin(self) -> None:
+        """Change the configuration to one batch an update, a small one on CPU, without an end."""
+        if not os.environ.get(VARIABLE):
+            return
+        trainer, dataset, optimization = self.trainer, self.trainer.cfg.dataset, self.trainer.cfg.optimization
         length, parameters = trainer.task.max_positions(), sum(each.numel() for each in trainer.model.parameters())
         whole = dataset.batch_size or dataset.max_tokens / length
         in_reach = max(1, min(int(whole), int(FLOP_ON_CPU / (6 * parameters * length))))
@@ -68,45 +57,54 @@ class Calibration:
             "max_update": optimization.max_update,
             "tokens_per_sample": length,
         }
-        optimization.update_freq, optimization.max_update, optimization.max_epoch = [1], 0, 0  # it ends by itself
+        optimization.update_freq, optimization.max_update, optimization.max_epoch = [1], 0, 0
         if not trainer.cuda:
-            dataset.batch_size, dataset.max_tokens = self.found["sequences"], None
+            dataset.batch_size, dataset.max_tokens = in_reach, None
 
-    def measure(self, update) -> None:
-        """Do an update: the first makes the optimizer's state, the second is counted, the others are timed."""
-        if "state_bytes" not in self.found:
-            update()
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Around an update: the first makes the optimizer's state, the second is counted, the others are timed."""
+        if self.found is None:
+            yield
+        elif "state_bytes" not in self.found:
+            yield
             self.found["state_bytes"] = self._state_bytes()
         elif "flop" not in self.found:
-            flop, copies, activations = _count(update, self.trainer.model)
-            self.found |= {"flop": flop, "activation_bytes": activations}
-            self.found["state_bytes"] += copies
+            with counted(self.trainer.model) as counts:
+                yield
+            self.found |= {"flop": counts["flop"], "activation_bytes": counts["activation_bytes"]}
+            self.found["state_bytes"] += counts["copy_bytes"]
         else:
             began = time.perf_counter()
-            update()
+            yield
             if self.trainer.cuda:
                 torch.cuda.synchronize()
             self.times.append(time.perf_counter() - began)
-        if len(self.times) >= TIMED_UPDATES or sum(self.times) > TIMED_SECONDS:
-            self._end()
+            if len(self.times) >= TIMED_UPDATES or sum(self.times) > TIMED_SECONDS:
+                self._end(self.found)
 
     def _state_bytes(self) -> int:
         moments = [moment for state in self.trainer.optimizer.optimizer.state.values() for moment in state.values()]
         weights = list(self.trainer.model.parameters())
         return 2 * sum(map(_bytes, weights)) + sum(_bytes(moment) for moment in moments if torch.is_tensor(moment))
 
-    def _end(self) -> None:
-        self.found["seconds"] = statistics.median(self.times)
-        self.found["peak_bytes"] = torch.cuda.max_memory_allocated() if self.trainer.cuda else 0
-        Path(os.environ[VARIABLE]).write_text(json.dumps(self.found))
+    def _end(self, found: dict[str, Any]) -> NoReturn:
+        found["seconds"] = statistics.median(self.times)
+        found["peak_bytes"] = torch.cuda.max_memory_allocated() if self.trainer.cuda else 0
+        Path(os.environ[VARIABLE]).write_text(json.dumps(found))
         sys.exit(0)
 
 
-def _count(update, model: torch.nn.Module) -> tuple[int, int, int]:
-    """Of an update: floating-point operations; bytes that its forward pass keeps of the weights' copies; of others."""
+@contextmanager
+def counted(model: torch.nn.Module) -> Iterator[dict[str, int]]:
+    """Count, in the block: floating-point operations, and the bytes that its forward pass keeps for the backward pass.
+
+    Copies of weights (those of autocast) are counted apart from activations.
+    """
     weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
     shapes = {tuple(weight.shape) for weight in model.parameters()}
     kept: dict[int, tuple[bool, int]] = {}
+    counts: dict[str, int] = {}
 
     def pack(tensor):
         is_copy = tuple(tensor.shape) in shapes or tuple(tensor.shape[::-1]) in shapes
@@ -115,14 +113,14 @@ def _count(update, model: torch.nn.Module) -> tuple[int, int, int]:
 
     hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
     with hooks, _attention_as_on_a_gpu(), FlopCounterMode(display=False) as counter:
-        update()
+        yield counts
     sizes = [found for place, found in kept.items() if place not in weights]
     copies, others = (sum(size for is_copy, size in sizes if is_copy is which) for which in (True, False))
-    return counter.get_total_flops(), copies, others
+    counts |= {"flop": counter.get_total_flops(), "copy_bytes": copies, "activation_bytes": others}
 
 
 @contextmanager
-def _attention_as_on_a_gpu():
+def _attention_as_on_a_gpu() -> Iterator[None]:
     """With dropout the CPU's attention keeps matrices of tokens x tokens; without it, as little as a GPU's always."""
     original = torch.nn.functional.scaled_dot_product_attention
 

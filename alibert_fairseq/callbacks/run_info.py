@@ -1,0 +1,49 @@
+"""What a launched training tells the launcher: where it writes, and how far it is to go.
+
+The first process writes it into the file that ALIBERT_TRAINING_NOTE names, at each start:
+`{"save_dir", "run", "from_update", "max_update", "processes", "host", "started"}`. `run` is its name in
+SAVE_DIR/.owner; `max_update` is 0 where there is no limit.
+"""
+
+import json
+import logging
+import os
+import socket
+import time
+from pathlib import Path
+
+from alibert_common.files import written_whole
+
+logger = logging.getLogger(__name__)
+
+VARIABLE = "ALIBERT_TRAINING_NOTE"
+
+
+class RunInfo:
+    """The callback."""
+
+    def __init__(self, trainer):
+        self.trainer = trainer
+
+    def write(self) -> None:
+        """Once the run has claimed its --save-dir."""
+        path = os.environ.get(VARIABLE)
+        if self.trainer.data_parallel_rank or not path:
+            return
+        try:
+            with written_whole(Path(path)) as file:
+                json.dump(self._content(), file)
+        except OSError as error:  # the training is worth more than what the launcher knows of it
+            logger.warning(f"{path}: not written ({error.strerror}); `launch status` will show no progress")
+
+    def _content(self) -> dict[str, object]:
+        trainer, owner = self.trainer, self.trainer.owner.owner
+        return {
+            "save_dir": str(Path(trainer.cfg.checkpoint.save_dir).absolute()),
+            "run": owner.claim["run"] if owner else None,
+            "from_update": trainer.get_num_updates(),
+            "max_update": trainer.cfg.optimization.max_update,
+            "processes": trainer.data_parallel_world_size,
+            "host": socket.gethostname(),
+            "started": time.time(),
+        }

@@ -1,0 +1,149 @@
+"""What happens around an update, a save and a load of a training with `--user-dir alibert_fairseq`, in order.
+
+fairseq-train looks up `Trainer` when its training starts, which is after it imported the --user-dir. `install` puts
+`AlibertTrainer` there. Each callback is explained in its own file of `callbacks/`.
+"""
+
+import os
+import sys
+
+from fairseq import trainer as fairseq_trainer
+from fairseq.trainer import Trainer
+
+from alibert_fairseq.callbacks.calibration import Calibration
+from alibert_fairseq.callbacks.loss_spikes import LossSpikes
+from alibert_fairseq.callbacks.memory import MemoryCheck
+from alibert_fairseq.callbacks.metrics_log import MetricsLog, tokens_of
+from alibert_fairseq.callbacks.run_info import RunInfo
+from alibert_fairseq.callbacks.save_dir_owner import SaveDirOwner
+from alibert_fairseq.callbacks.skip_nonfinite import SkipNonfinite
+from alibert_fairseq.callbacks.stop_signal import StopSignal
+from alibert_fairseq.callbacks.watchdog import (
+    COMPUTING,
+    EXCHANGING,
+    READING,
+    SAVING,
+    STARTING,
+    VALIDATING,
+    Watchdog,
+)
+
+
+class AlibertTrainer(Trainer):
+    """fairseq's Trainer with callbacks. Each method shows what they do before and after fairseq's own part.
+
+    fairseq's loop calls, for each update, `train_step` (which calls `_aggregate_logging_outputs`, `clip_grad_norm`,
+    `_check_grad_norms` and `_reduce_and_log_stats`), and then `validate_and_save`, which may validate and save.
+    After that the run stops if it was asked to (`StopSignal`).
+    """
+
+    def __init__(self, cfg, *args, **options) -> None:
+        # The callbacks, in the order in which they begin in an update.
+        self.calibration = Calibration(self)  # measures a few updates and ends the run, for `launch --dry-run` alone
+        self.watchdog = Watchdog(self, cfg)  # notes where this process is; ends the run when a process is silent
+        self.memory = MemoryCheck(self)  # ends the run in one sentence when there is not enough memory
+        self.nonfinite = SkipNonfinite(self)  # makes no update of a loss or a gradient that is not finite
+        self.owner = SaveDirOwner(self)  # ends the run when another run has taken over its --save-dir
+        self.metrics_log = MetricsLog(self)  # writes a line of metrics.jsonl for each update
+        self.loss_spikes = LossSpikes(self)  # warns when the loss jumps
+        self.stop_signal = StopSignal()  # saves a checkpoint and ends the run after SIGTERM, SIGINT or SIGUSR2
+        self.run_info = RunInfo(self)  # at the start: tells the launcher where the run writes and how far it is to go
+        super().__init__(cfg, *args, **options)
+
+    def load_checkpoint(self, *args, **options):
+        """At the start of a run, with a checkpoint or without."""
+        self.stop_signal.listen(self.cfg.checkpoint)
+        with self.watchdog.at(STARTING):
+            extra_state = super().load_checkpoint(*args, **options)
+        self.owner.claim()
+        self.metrics_log.open()
+        self.nonfinite.begin(extra_state)
+        self.run_info.write()
+        self.calibration.begin()
+        return extra_state
+
+    def get_train_iterator(self, *args, **options):
+        """Before the first epoch and after each."""
+        with self.watchdog.at(STARTING, then=READING):
+            return super().get_train_iterator(*args, **options)
+
+    def begin_epoch(self, epoch):
+        """Before the first update of an epoch."""
+        self.metrics_log.epoch = epoch
+        with self.watchdog.at(STARTING, then=READING):
+            return super().begin_epoch(epoch)
+
+    def train_step(self, samples, *args, **options):
+        """One update. Returns None for one that was skipped."""
+        with (
+            self.calibration.measured(),
+            self.watchdog.at(COMPUTING, then=READING),
+            self.memory.checked(samples),
+            self.nonfinite.skipped(samples),
+            self.owner.checked(),
+        ):
+            return super().train_step(samples, *args, **options)
+        return None
+
+    def _aggregate_logging_outputs(self, logging_outputs, *numbers, **options):
+        """In an update and in a validation: sums over all processes, among them how many were asked to stop."""
+        with self.watchdog.at(EXCHANGING):
+            asked = self.stop_signal.as_number()
+            outputs, sums = super()._aggregate_logging_outputs(logging_outputs, *numbers, asked, **options)
+        self.stop_signal.learn(sums[-1])
+        self.nonfinite.note_sum(outputs)
+        return outputs, sums[:-1]
+
+    def clip_grad_norm(self, clip_norm):
+        """In an update, once the gradient is the sum over all processes."""
+        with self.nonfinite.ended_in_one_sentence():
+            norm = super().clip_grad_norm(clip_norm)
+        self.nonfinite.check(norm)
+        return norm
+
+    def _check_grad_norms(self, grad_norm):
+        """In an update: do all processes have the same gradient?"""
+        with self.nonfinite.ended_in_one_sentence():
+            return super()._check_grad_norms(grad_norm)
+
+    def _reduce_and_log_stats(self, logging_outputs, sample_size, grad_norm=None):
+        """After an update, and after a validation, which has no norm of a gradient."""
+        tokens = tokens_of(logging_outputs or ())
+        found = super()._reduce_and_log_stats(logging_outputs, sample_size, grad_norm)
+        if grad_norm is not None:
+            self.metrics_log.write_update(tokens, grad_norm, self.nonfinite.in_a_row, found)
+            self.loss_spikes.look_at(found.get("loss"))
+        return found
+
+    def valid_step(self, sample, *args, **options):
+        """One batch of a validation."""
+        with self.watchdog.at(VALIDATING), self.memory.checked([sample], training=False):
+            return super().valid_step(sample, *args, **options)
+
+    def _log_oom(self, error):
+        """fairseq's first step when memory is short; in an update it would then leave out this process's batch."""
+        self.memory.end_training_step(error)
+        return super()._log_oom(error)
+
+    def consolidate_optimizer(self):
+        """First step of a save, on all processes. Not for crash.pt: a process that failed would wait for the others."""
+        if sys.exc_info()[0]:
+            return None
+        self.stop_signal.saved = True
+        return super().consolidate_optimizer()
+
+    def save_checkpoint(self, filename, extra_state):
+        """Second step of a save, where this process writes. No run can resume from crash.pt, so there is none."""
+        if os.path.basename(filename) == "crash.pt":
+            return None
+        with self.watchdog.at(SAVING, then=READING):
+            self.metrics_log.sync()
+            self.owner.check()
+            return super().save_checkpoint(filename, extra_state | self.nonfinite.extra_state())
+
+
+def install() -> None:
+    """Have fairseq's training use it: where its command was imported, is the main module, or is imported later."""
+    for module in (fairseq_trainer, sys.modules.get("fairseq_cli.train"), sys.modules.get("__main__")):
+        if getattr(module, "Trainer", None) is Trainer:
+            module.Trainer = AlibertTrainer  # type: ignore[union-attr]

@@ -1,0 +1,103 @@
+"""fairseq-train uses AlibertTrainer, however it is started; and its callbacks act in the order of trainer.py."""
+
+import json
+import subprocess
+import sys
+
+import fairseq.trainer
+import fairseq_cli.train
+import pytest
+from light_trainer import LightTrainer, with_callbacks
+from tiny_training import ENVIRONMENT, OPTIONS, SCRIPTS, make_data_bin
+
+from alibert_fairseq.trainer import AlibertTrainer
+
+GLOO = ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
+TORCHRUN = [SCRIPTS / "torchrun", "--standalone", "--nproc_per_node", "2"]
+# As on a machine with two GPUs: fairseq starts a process for each, which imports the main module under another name.
+SPAWNING = """
+import torch
+from fairseq_cli.train import cli_main
+
+if __name__ == "__main__":
+    torch.cuda.device_count = lambda: 2
+    cli_main()
+"""
+IMPORTED_FIRST = "import alibert_fairseq; from fairseq_cli.train import cli_main; cli_main()"
+WAYS = {
+    "fairseq-train": ([SCRIPTS / "fairseq-train"], 1),
+    "python -m": ([sys.executable, "-m", "fairseq_cli.train"], 1),
+    "plugin first": ([sys.executable, "-c", IMPORTED_FIRST], 1),
+    "torchrun script": ([*TORCHRUN, SCRIPTS / "fairseq-train"], 2),
+    "torchrun module": ([*TORCHRUN, "-m", "fairseq_cli.train"], 2),
+    "spawned": ([sys.executable, "spawning.py", "--distributed-world-size", "2"], 2),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data_bin(tmp_path_factory):
+    return make_data_bin(tmp_path_factory.mktemp("data"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_start_a_training_uses_it(way, data_bin, repository, tmp_path):
+    words, processes = WAYS[way]
+    (tmp_path / "spawning.py").write_text(SPAWNING.format(imports="from fairseq_cli.train import cli_main"))
+    command = [
+        *words,
+        data_bin,
+        "--user-dir",
+        repository / "alibert_fairseq",
+        *OPTIONS,
+        *(GLOO if processes > 1 else []),
+    ]
+    command += ["--save-dir", tmp_path / "save", "--max-update", "2"]
+    done = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    lines = [json.loads(line) for line in (tmp_path / "save" / "metrics.jsonl").read_text().splitlines()]
+    assert [(line["update"], line["processes"]) for line in lines] == [(1, processes), (2, processes)]
+    assert (tmp_path / "save" / ".owner").exists()
+
+
+def test_it_is_fairseqs_trainer_wherever_that_is_looked_up():
+    assert fairseq.trainer.Trainer is fairseq_cli.train.Trainer is AlibertTrainer
+    assert AlibertTrainer.__mro__[1].__module__ == "fairseq.trainer"
+
+
+def called(trainer, calls: list) -> None:
+    """Have each callback note what is called of it."""
+    for name, callback in vars(trainer).items():
+        for method in vars(type(callback)) if type(callback).__module__.startswith("alibert_fairseq.callbacks") else ():
+            if not method.startswith("_"):
+                setattr(callback, method, noting(f"{name}.{method}", getattr(callback, method), calls))
+
+
+def noting(name, method, calls):
+    def note(*arguments, **options):
+        calls.append(name)
+        return method(*arguments, **options)
+
+    return note
+
+
+def test_what_happens_around_a_load_and_a_save_in_order(tmp_path):
+    trainer, calls = with_callbacks(LightTrainer, tmp_path), []
+    called(trainer, calls)
+    trainer.load_checkpoint("last")
+    order = "listen at claim open begin write begin".split()
+    assert [call.partition(".")[2] for call in calls] == order
+    assert trainer.owner.owner.claim["run"] == json.loads((tmp_path / ".owner").read_text())["run"]
+    calls.clear()
+    trainer.consolidate_optimizer(), trainer.save_checkpoint("checkpoint_last.pt", {})
+    assert calls == ["watchdog.at", "metrics_log.sync", "owner.check", "nonfinite.extra_state"]
+    assert trainer.stop_signal.saved and trainer.done == ["load", "consolidate", "save"]
+
+
+def test_what_happens_around_an_update_in_order(tmp_path):
+    trainer, calls = with_callbacks(LightTrainer, tmp_path), []
+    trainer.load_checkpoint("last")
+    called(trainer, calls)
+    trainer.train_step([])
+    around = ["calibration.measured", "watchdog.at", "memory.checked", "nonfinite.skipped", "owner.checked"]
+    inside = ["owner.check", "watchdog.at", "stop_signal.as_number", "stop_signal.learn", "nonfinite.note_sum"]
+    assert calls == around + inside
