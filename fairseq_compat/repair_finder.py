@@ -21,7 +21,7 @@ class RepairingFinder:
         repairs = [repair for repair in self.repairs if repair.covers(name)]
         spec = self._found_by_others(name, path, target) if repairs else None
         if spec is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = RepairingLoader(spec.loader, repairs)
+            spec.loader = RepairingLoader(spec.loader, repairs)  # type: ignore[assignment]
         return spec
 
     def _found_by_others(self, name: str, path, target) -> ModuleSpec | None:
@@ -47,7 +47,7 @@ class RepairingLoader:
         return self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__loader__ = module.__spec__.loader = self.loader
+        module.__loader__ = module.__spec__.loader = self.loader  # type: ignore[union-attr]
         with ExitStack() as stack:
             for repair in self.repairs:
                 stack.enter_context(repair.around(module))

@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fairseq.logging import progress_bar
 
@@ -119,7 +120,7 @@ def _update_of(line: bytes) -> float:
         return math.inf
 
 
-def plain(value: object) -> float | int | None:
+def plain(value: Any) -> float | int | None:
     """A number, or a tensor of one, as JSON has it."""
     number = value.item() if hasattr(value, "item") else value
     return number if number is not None and math.isfinite(number) else None

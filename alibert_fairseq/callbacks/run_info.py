@@ -5,14 +5,13 @@ The first process writes it into the file that ALIBERT_TRAINING_NOTE names, at e
 SAVE_DIR/.owner; `max_update` is 0 where there is no limit.
 """
 
-import json
 import logging
 import os
 import socket
 import time
 from pathlib import Path
 
-from alibert_common.files import written_whole
+from alibert_common.files import write_json
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +30,7 @@ class RunInfo:
         if self.trainer.data_parallel_rank or not path:
             return
         try:
-            with written_whole(Path(path)) as file:
-                json.dump(self._content(), file)
+            write_json(Path(path), self._content())
         except OSError as error:  # the training is worth more than what the launcher knows of it
             logger.warning(f"{path}: not written ({error.strerror}); `launch status` will show no progress")
 

@@ -21,7 +21,8 @@ from contextlib import contextmanager
 import torch
 
 from alibert_fairseq.callbacks.options import SILENCE_TIMEOUT, option
-from fairseq_compat.errors import AGAIN, end
+from fairseq_compat.errors import AGAIN
+from fairseq_compat.processes.ending import end
 from fairseq_compat.processes.store import own_connection, store_of_processes
 
 BEAT = 10  # seconds; 1,000 processes are 100 short messages a second for the first one
@@ -114,8 +115,8 @@ def told(known: dict[int, list], processes: int, now: float, patience: float) ->
     """Which process is waited for, of entries by rank: the silent ones, or else those that are behind."""
     unknown = [f"rank {rank} was never heard of" for rank in range(processes) if rank not in known]
     silent = [rank for rank, entry in known.items() if now - entry[2] > patience]
-    last = min(known.values(), key=lambda entry: entry[:2], default=None)
-    behind = [rank for rank, entry in known.items() if entry[:2] == last[:2]]
+    last = min((entry[:2] for entry in known.values()), default=[])
+    behind = [rank for rank, entry in known.items() if entry[:2] == last]
     named = unknown + [_described(rank, known[rank], now) for rank in silent or (behind if not unknown else [])]
     if not silent and not unknown and len(behind) == processes:
         return f"all processes are {_stage(last)}"

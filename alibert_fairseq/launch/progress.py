@@ -1,28 +1,28 @@
-"""How far a training has got, by what it leaves in its --save-dir. A rank asks too, so nothing is imported for it."""
+"""The progress of a training, from the files in its --save-dir. Ranks use this file too, so it imports nothing."""
 
 import contextlib
 import json
 import os
 from pathlib import Path
 
-LOG, OWNER = "metrics.jsonl", ".owner"  # alibert_fairseq/callbacks/metrics_log.py, guards/ownership.py
+LOG, OWNER = "metrics.jsonl", ".owner"  # of callbacks/metrics_log.py and callbacks/save_dir_owner.py
 LAST_BYTES = 100_000  # of metrics.jsonl: 200 to 400 updates, enough for an even rate
 
 
 def note_path(folder: os.PathLike | str, job_id: str) -> Path:
-    """Where the training of a job tells the launcher about itself (callbacks/run_info.py)."""
+    """The file in which the training of a job tells about itself (callbacks/run_info.py)."""
     return Path(folder, f"{job_id}_training.json")
 
 
 def read_note(folder: os.PathLike | str, job_id: str) -> dict:
-    """What the training of a job has told; nothing if it has not begun or does not use this plugin."""
+    """The content of that file; {} if the training has not begun, or does not use this plugin."""
     path = note_path(folder, job_id)
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def progress(note: dict) -> list[dict] | None:
-    """The last updates of the training that left this note (note.py), those of its last start only; None where another
-    run has taken its place in the --save-dir, so that they are not its own."""
+    """The last updates of the last start of the training that left this note; None where another run has replaced it
+    in the --save-dir."""
     own, found = note.get("run"), owner(Path(note["save_dir"]))
     if own and found and own != found:
         return None
@@ -30,7 +30,7 @@ def progress(note: dict) -> list[dict] | None:
 
 
 def owner(save_dir: Path) -> str | None:
-    """The run that was started last there, None if it has left no name."""
+    """The run that was started last in this folder, None if it is not known."""
     try:
         return json.loads((save_dir / OWNER).read_text())["run"]
     except (OSError, ValueError, KeyError):

@@ -1,11 +1,11 @@
-"""Whether a job whose processes have ended is started again, for --requeue; on Slurm the last line of the batch file.
+"""The decision whether an ended job is started again, for --requeue; on Slurm the last line of the batch file.
 
     python -m alibert_fairseq.launch.requeue FOLDER WORLD_SIZE
 
-It is, if the process that failed first can go on: it has saved a checkpoint (exit code 75: a time limit, a preemption),
-was killed, or left nothing (a node died). Another exit code is a refusal, which a new start would only repeat. A run
-that gets no further than before is started again three times. What was decided stands in FOLDER/<job>_decision.json:
-`{"again", "why", "start", "furthest", "in_vain"}`, `furthest` an update, `in_vain` starts in a row without progress.
+It is started again if the process that failed first can resume: it saved a checkpoint (exit code 75: a time limit, a
+preemption), was killed, or left no exit code (a node died). Another exit code is a refusal, which a new start would
+repeat. A run without progress is started again three times. FOLDER/<job>_decision.json holds
+`{"again", "why", "start", "furthest", "in_vain"}`: `furthest` is an update, `in_vain` counts starts without progress.
 """
 
 import json
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from alibert_common.executors import sbatch
+from alibert_common.files import write_json
 from alibert_fairseq.launch.progress import progress, read_note
 from alibert_fairseq.launch.worker import read_endings
 from fairseq_compat.errors import AGAIN
@@ -32,21 +33,24 @@ IN_VAIN = 3  # one may be chance, such as a second node of a failing rack; a fou
 
 
 def decide(endings: list[dict], world_size: int, reached: int | None, before: dict) -> dict:
-    """The decision, but for `start`. `reached` is the last update that is known to have been made, None where a recipe
-    without this plugin tells none; `before` the decision of the start before, {} of the first one."""
-    again, why = can_go_on(endings, world_size)
+    """The decision, except for `start`.
+
+    `reached` is the last known update, None for a recipe without this plugin. `before` is the previous decision, {} at
+    the first start.
+    """
+    again, why = can_resume(endings, world_size)
     furthest = max(reached or 0, before.get("furthest", 0))
     in_vain = 0 if furthest > before.get("furthest", 0) else before.get("in_vain", 0) + 1
     if again and in_vain > IN_VAIN:
         got = f"have not got beyond update {furthest}"
         if reached is None and not furthest:
-            got = "have told no progress, which a recipe with --user-dir alibert_fairseq does"
+            got = "have shown no progress, which a recipe with --user-dir alibert_fairseq does"
         again, why = False, f"{why}, and {in_vain} starts in a row {got}"
     return {"again": again, "why": why, "furthest": furthest, "in_vain": in_vain}
 
 
-def can_go_on(endings: list[dict], world_size: int) -> tuple[bool, str]:
-    """Whether the same command would go on, and why or why not, in words."""
+def can_resume(endings: list[dict], world_size: int) -> tuple[bool, str]:
+    """Whether the same command would resume, and the reason in words."""
     own = [ending for ending in endings if ending["code"] and not ending["stopped"]]
     if own:
         first = reason(own)
@@ -72,8 +76,11 @@ def killed(code: int) -> str:
 
 
 def reason(own: list[dict]) -> dict:
-    """The ending that the others followed: the first one, or of those at its time one that was killed, or one that was
-    refused, rather than one that was left alone (75; nccl aborts, 134)."""
+    """The ending that caused the others: the first one.
+
+    Among endings at the same time, a killed process comes first, then a refused one, then one whose peers were gone
+    (75; nccl aborts, 134).
+    """
 
     def rank(ending: dict) -> int:
         if ending["code"] in (AGAIN, 128 + signal.SIGABRT):
@@ -85,8 +92,10 @@ def reason(own: list[dict]) -> dict:
 
 
 def blamed(endings: list[dict]) -> dict:
-    """Of endings that are not all good, the one to tell of. Where all were stopped, it is the first process's if that
-    can go on (it is the one that saves): another one may be too far on its way out to bear the signal."""
+    """The ending to report where not all are good.
+
+    Where all processes were stopped it is that of the first one if it can resume, because it saves the checkpoint.
+    """
     failed = [ending for ending in endings if ending["code"]]
     own = [ending for ending in failed if not ending["stopped"]]
     if not own and failed[0]["rank"] == 0 and failed[0]["code"] == AGAIN:
@@ -94,10 +103,10 @@ def blamed(endings: list[dict]) -> dict:
     return reason(own or failed)
 
 
-def furthest_update(folder: os.PathLike, job_id: str) -> int | None:
-    """The last update that the last start of a job has made, by its metrics; None where it has told nothing.
+def furthest_update(folder: os.PathLike | str, job_id: str) -> int | None:
+    """The last update of a job's last start, by its metrics; None where there is no note of its training.
 
-    What another run in the same --save-dir made counts for nothing: this one may have begun anew there.
+    Updates of another run in the same --save-dir do not count.
     """
     note = read_note(folder, job_id)
     if not note:
@@ -106,27 +115,25 @@ def furthest_update(folder: os.PathLike, job_id: str) -> int | None:
     return lines[-1]["update"] if lines else 0
 
 
-def read_decision(folder: os.PathLike, job_id: str) -> dict:
+def read_decision(folder: os.PathLike | str, job_id: str) -> dict:
     """The last one, {} before there is one."""
     path = _decision_path(folder, job_id)
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def settle(folder: os.PathLike, job_id: str, world_size: int, start: int) -> dict:
-    """Decide on a job of Slurm after start number `start`, write the decision, return it; one made before stands."""
+def settle(folder: os.PathLike | str, job_id: str, world_size: int, start: int) -> dict:
+    """Decide about a Slurm job after start number `start`, and write the decision, unless there is one."""
     before = read_decision(folder, job_id)
     if before.get("start", -1) >= start:
         return before
     endings = [ending for ending in read_endings(folder, job_id, world_size) if ending["start"] == start]
     decision = decide(endings, world_size, furthest_update(folder, job_id), before) | {"start": start}
-    aside = _decision_path(folder, job_id).with_suffix(".partial")
-    aside.write_text(json.dumps(decision))
-    os.replace(aside, _decision_path(folder, job_id))
+    write_json(_decision_path(folder, job_id), decision)
     return decision
 
 
 def requeue(job_id: str) -> str:
-    """Have Slurm start the job again; what it says against it, "" if it does."""
+    """Have Slurm start the job again; Slurm's error, "" if it does."""
     answer = subprocess.run(["scontrol", "requeue", job_id], capture_output=True, text=True)
     return "" if answer.returncode == 0 else " ".join(answer.stderr.split())
 
@@ -143,8 +150,7 @@ def patiently(ask: Callable[[], T], good: Callable[[T], bool]) -> T:
 
 
 def main() -> None:
-    """In the batch file, on the job's first node. If Slurm itself has started the job anew since, this is no business
-    of a batch file that a lost node left running."""
+    """In the batch file, on the job's first node. It does nothing if Slurm has started the job again by itself."""
     folder, world_size = sys.argv[1], int(sys.argv[2])
     job_id, start = os.environ["SLURM_JOB_ID"], int(os.environ.get("SLURM_RESTART_COUNT", 0))
     restarts = patiently(lambda: sbatch.restarts(job_id), lambda found: found is not None)
@@ -160,7 +166,7 @@ def main() -> None:
         sys.exit(f"error: Slurm does not start the job again: {refused}")
 
 
-def _decision_path(folder: os.PathLike, job_id: str) -> Path:
+def _decision_path(folder: os.PathLike | str, job_id: str) -> Path:
     return Path(folder, f"{job_id}_decision.json")
 
 

@@ -1,4 +1,4 @@
-"""One job at a time has a --save-dir: a second one would end the first, when it has waited for its nodes."""
+"""One job at a time has a --save-dir: a second job would end the first one when it starts."""
 
 import os
 from pathlib import Path
@@ -10,9 +10,9 @@ from alibert_fairseq.launch.status import at_work, plans, save_dir
 
 
 def refuse_taken(plan: Plan) -> None:
-    """Raises InputError if a job of the same --logs that waits or runs writes where this one would.
+    """Raise InputError if a waiting or running job of the same --logs has this job's --save-dir.
 
-    One whose recipe sets its --save-dir itself, and one of other --logs, is known only to the training (`.owner`).
+    A job whose recipe sets --save-dir itself, or with other --logs, is found by the training only (`.owner`).
     """
     mine = save_dir(plan)
     for other, folder in plans(plan.logs.parent) if mine else ():
@@ -24,13 +24,13 @@ def refuse_taken(plan: Plan) -> None:
 
 
 def _folder(other: dict, folder: Path) -> str | None:
-    """Where a job writes: as its training has told, or else as its launcher was asked."""
+    """The folder of a job's checkpoints, from the note of its training or else from its plan."""
     told = read_note(folder, other["job"]).get("save_dir") or other.get("save_dir")
     return told and os.path.realpath(told)
 
 
 def _how_to_end(other: dict) -> str:
-    """On this machine by its launcher, which would start it again were it ended itself; a detached one has none."""
+    """The command that ends a job. On this machine that ends its launcher, which might start the job again."""
     if other["on_slurm"]:
         return f"`scancel {other['job']}`"
     if Path("/proc", str(other.get("launcher"))).exists():

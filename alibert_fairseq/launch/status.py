@@ -1,10 +1,10 @@
-"""The jobs that were launched: where each is, how fast, how long it still takes.
+"""The launched jobs: the state of each, its speed, and its remaining time.
 
     python -m alibert_fairseq.launch status [--logs DIR]
 
-Tokens a second and the remaining time are those of the last updates in metrics.jsonl (the time in which the job waited
-does not count), up to --max-update. A recipe without this plugin tells neither. Where several jobs went on from each
-other in one --save-dir, each is shown with its own last update, nothing if that was not written down.
+Tokens per second and the remaining time up to --max-update come from the last updates in metrics.jsonl; the time in
+which a job waited does not count. A recipe without this plugin shows neither. Where several jobs resumed from each
+other in one --save-dir, each has its own last update, if it was written down.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from types import SimpleNamespace
 
 from alibert_common.cli import program
 from alibert_common.executors import sbatch
+from alibert_common.files import write_json
 from alibert_fairseq.launch.progress import progress, read_note
 from alibert_fairseq.launch.requeue import blamed
 from alibert_fairseq.launch.watch import verdict
@@ -28,15 +29,15 @@ GOES_ON = "stopped, the same command resumes"
 
 
 def write_plan(plan, job_id: str) -> None:
-    """Leave in the folder of logs what `status` needs to know of a job that was submitted a moment ago."""
+    """Write to the folder of logs what `status` needs to know about a new job."""
     record = {"job": job_id, "recipe": plan.recipe.name, "world_size": plan.world_size, "on_slurm": plan.on_slurm}
     record |= {"host": socket.gethostname(), "submitted": time.time()}
     record |= {"save_dir": save_dir(plan), "launcher": os.getpid()}
-    (plan.logs / f"{job_id}_plan.json").write_text(json.dumps(record))
+    write_json(plan.logs / f"{job_id}_plan.json", record)
 
 
 def save_dir(plan) -> str | None:
-    """Where a job writes: its last --save-dir, or else SAVE_DIR; None where only the recipe knows."""
+    """The folder of a job's checkpoints: its last --save-dir, or else SAVE_DIR; None where only the recipe knows."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--save-dir", default=os.environ.get("SAVE_DIR"))
     found = parser.parse_known_args(plan.arguments)[0].save_dir
@@ -44,13 +45,13 @@ def save_dir(plan) -> str | None:
 
 
 def plans(logs: Path) -> list[tuple[dict, Path]]:
-    """What `write_plan` has left of every job, and the folder of its logs, in the order of submission."""
+    """The record that `write_plan` wrote for every job, and the folder of its logs, in the order of submission."""
     found = [(json.loads(path.read_text()), path.parent) for path in logs.glob("*/*_plan.json")]
     return sorted(found, key=lambda one: one[0]["submitted"])
 
 
 def jobs(logs: Path) -> list[dict[str, str]]:
-    """A row a job, in the order in which they were submitted."""
+    """One row per job, in the order of submission."""
     return [_row(plan, folder) for plan, folder in plans(logs)]
 
 
@@ -68,7 +69,7 @@ def _row(plan: dict, folder: Path) -> dict[str, str]:
 
 
 def _progress(note: dict, endings: list[dict], running: bool) -> dict[str, str]:
-    """Of a job itself: where another one goes on in its --save-dir, what its first rank wrote down when it ended."""
+    """The job's own progress; where another job resumed in its --save-dir, what its first rank wrote at its end."""
     lines = progress(note)
     if lines is None:
         update = endings[0].get("update") if endings and endings[0]["rank"] == 0 else None
@@ -102,7 +103,7 @@ def duration(seconds: float) -> str:
 
 
 def _state(plan: dict, folder: Path, endings: list[dict]) -> str:
-    """Slurm's word for it while it knows the job; else, by what it left: running, ended, stopped, failed, killed."""
+    """Slurm's state while Slurm knows the job; else by its files: running, ended, stopped, failed or killed."""
     state = ""
     if plan["on_slurm"]:
         state = sbatch.state(plan["job"]) if shutil.which("squeue") else ""
@@ -135,7 +136,7 @@ def at_work(plan: dict, folder: Path) -> bool:
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """Aligned columns, those that any job has; below them a line on each job that failed."""
+    """Aligned columns, without those that no job has; below them one line per failed job."""
     names = list(dict.fromkeys(name for row in rows for name in row if name not in ("why", "save-dir")))
     names += ["save-dir"] * any("save-dir" in row for row in rows)
     widths = {name: max(len(name), *(len(row.get(name, "")) for row in rows)) for name in names}
@@ -145,10 +146,10 @@ def table(rows: list[dict[str, str]]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Of the command line behind `status`."""
-    words = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    parser = argparse.ArgumentParser(f"{program('python -m alibert_fairseq.launch')} status", **words)
-    parser.add_argument("--logs", type=Path, default=Path("runs/launch"), help="of the launches (runs/launch)")
+    """The command line behind `status`."""
+    command, raw = f"{program('python -m alibert_fairseq.launch')} status", argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(command, description=__doc__, formatter_class=raw)
+    parser.add_argument("--logs", type=Path, default=Path("runs/launch"), help="folder of logs (default: runs/launch)")
     options = parser.parse_args(arguments)
     rows = jobs(options.logs)
     print(table(rows) if rows else f"no job in {options.logs}{os.sep}; --logs is that of the launches")

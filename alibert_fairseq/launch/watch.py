@@ -1,4 +1,4 @@
-"""Follow a launched job to its end: show rank 0's log as it grows, then say which rank failed first, if one did."""
+"""Follow a launched job to its end: show the log of rank 0 as it grows, then the rank that failed first."""
 
 import os
 import sys
@@ -21,8 +21,8 @@ START = (
 def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tuple[int, str]:
     """Wait for the submitit job, copying rank 0's log to standard output; return (exit code, one sentence).
 
-    A job on Slurm that is `requeued` is over when it is not started again; where the batch file was killed before it
-    could see to that, this does.
+    A Slurm job that is `requeued` is over when it is not started again. This starts it again where the batch file was
+    killed before it could.
     """
     shown, state, asked = 0, "", time.monotonic()  # not asked at once: a job that can begin needs a moment to do so
     changed = 0
@@ -48,7 +48,7 @@ def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tupl
 
 
 def _still_saving(job, world_size: int) -> bool:
-    """Whether ranks of this machine may be at work without their controller, for they notice it when it was killed."""
+    """Whether ranks of this machine may still be at work after their controller was killed, which they notice."""
     if job._process.poll() >= 0 or len(read_endings(job.paths.folder, job.job_id, world_size)) == world_size:
         return False
     job.killed = getattr(job, "killed", time.monotonic())
@@ -56,7 +56,7 @@ def _still_saving(job, world_size: int) -> bool:
 
 
 def _ask_slurm(job_id: str, before: str) -> str:
-    """The state now; said on standard error if the job waits for something new, because some jobs can never begin."""
+    """The state now; a new reason to wait goes to standard error, because some jobs can never begin."""
     state = sbatch.state(job_id)
     if state.startswith("PENDING") and state != before:
         print(f"job {job_id}: {state}", file=sys.stderr, flush=True)
@@ -64,9 +64,9 @@ def _ask_slurm(job_id: str, before: str) -> str:
 
 
 def _all_ended(job, world_size: int, requeued: bool) -> bool:
-    """Whether every rank has ended, one by itself at least: a job that Slurm stops may be one that it starts again.
+    """Whether every rank has ended, and at least one by itself: a job that Slurm stops may be started again.
 
-    A job that is `requeued` has then been decided upon, or has ended well.
+    For a job that is `requeued` the decision must be there, or all ranks ended well.
     """
     endings = read_endings(job.paths.folder, job.job_id, world_size)
     if requeued and any(ending["code"] for ending in endings):
@@ -75,8 +75,10 @@ def _all_ended(job, world_size: int, requeued: bool) -> bool:
 
 
 def _started_again(job, world_size: int) -> bool:
-    """Whether a job that Slurm has ended is queued again, by us or by Slurm, or may be, for all that Slurm answers; one
-    that a user cancelled is not, nor one that Slurm has forgotten."""
+    """Whether a job that Slurm has ended is queued again, by us or by Slurm, or may be while Slurm does not answer.
+
+    A job that a user cancelled, or that Slurm has forgotten, is not.
+    """
     restarts = sbatch.restarts(job.job_id)  # before the state: the decision is about a start that has ended
     state = sbatch.state(job.job_id)
     if state not in sbatch.FINAL_STATES:
@@ -93,7 +95,7 @@ def _started_again(job, world_size: int) -> bool:
 
 
 def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tuple[int, str]:
-    """(exit code, one sentence): the rank that failed first and its log; ranks only stopped after it do not count."""
+    """(exit code, one sentence): the rank that failed first and its log, without ranks that were stopped after it."""
     silent = sorted(set(range(world_size)) - {ending["rank"] for ending in endings})
     failed = [ending for ending in endings if ending["code"]]
     if not failed and not silent:
@@ -112,7 +114,7 @@ def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tup
 
 
 def _how(first: dict, all_again: bool) -> str:
-    """In words, how the rank ended that the others followed. Stopped ranks all end with 75 once they have saved."""
+    """In words, how the first rank ended. Stopped ranks all end with 75 once they have saved."""
     if first["stopped"]:
         saved = " and saved a checkpoint" * all_again
         return f"was stopped from outside{saved}" + "; the same command resumes" * (first["code"] == AGAIN)
@@ -122,7 +124,7 @@ def _how(first: dict, all_again: bool) -> str:
 
 
 def _quote(log: Path) -> str:
-    """`: ` and what the last line of a log's last start says that begins with `error:`, nothing if there is none."""
+    """`: ` and the last line of the last start that begins with `error:`, without that word; "" if there is none."""
     if not log.exists():
         return ""
     with open(log, "rb") as handle:
@@ -138,7 +140,7 @@ def log_path(paths, rank: int) -> Path:
 
 
 def _show_news(log: Path, shown: int) -> int:
-    """Copy what was added to the log after its first `shown` bytes; return how many bytes have been shown by now."""
+    """Copy what was added to the log after its first `shown` bytes; return the new number of shown bytes."""
     if not log.exists():
         return shown
     with open(log, "rb") as handle:

@@ -1,7 +1,6 @@
-"""What every process of a launched job does: set the distributed environment, run the recipe, note how it ended.
+"""Each process of a launched job: it sets the distributed environment, runs the recipe, and notes how it ended.
 
-submitit carries this module and progress.py to the nodes by value, so a rank imports neither the plugin nor torch
-beside the recipe.
+submitit carries this module and progress.py to the nodes by value, so a rank does not import the plugin or torch.
 """
 
 import contextlib
@@ -17,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from alibert_common.files import write_json
 from alibert_fairseq.launch.progress import note_path, reached
 from fairseq_compat.errors import AGAIN
 
@@ -31,7 +31,7 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     """Run `bash RECIPE ARGUMENTS` as this rank and end with its exit code (128 + the signal's number if it was killed).
 
     `environment` is set last, over MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE.
-    ALIBERT_TRAINING_NOTE names the file in which the training says where it writes (run_info.py).
+    ALIBERT_TRAINING_NOTE names the file in which the training tells about itself (callbacks/run_info.py).
     """
     from submitit import JobEnvironment
     from submitit.helpers import TorchDistributedEnvironment
@@ -61,7 +61,7 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     record = {"rank": job.global_rank, "host": host, "code": code, "stopped": stopped, "ended": time.time()}
     if job.global_rank == 0:
         record["update"] = reached(Path(os.environ["ALIBERT_TRAINING_NOTE"]))
-    _write(ending, record | {"start": start})
+    write_json(ending, record | {"start": start})
     if code and not stopped and local and not orphaned():
         os.kill(int(job.job_id), signal.SIGTERM)  # the controller passes it on; on Slurm srun ends the others
     if code:
@@ -69,24 +69,24 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
 
 
 def port(log_folder: str, job_id: str, start: int) -> int:
-    """Where the ranks of a start meet: a start after one that found its port taken tries another.
+    """The port where the ranks of a start meet; the next start tries another one.
 
-    The folder of the logs is the launch's own: jobs of two Slurm clusters may have the same number, and a node.
+    The folder of logs makes it different for jobs of two Slurm clusters with the same number.
     """
     return random.Random(f"{log_folder} {job_id} {start}").randint(*PORTS)
 
 
-def ending_path(folder: os.PathLike, job_id: str, rank: int) -> Path:
-    """Where a rank writes how it ended: `{"rank", "host", "code", "stopped", "ended", "start"}`.
+def ending_path(folder: os.PathLike | str, job_id: str, rank: int) -> Path:
+    """The file in which a rank notes its end: `{"rank", "host", "code", "stopped", "ended", "start"}`.
 
-    `stopped` is whether it got SIGTERM or SIGINT (`code` is then 75 if it has saved a checkpoint, else the signal's),
+    `stopped` is true after SIGTERM or SIGINT; `code` is then 75 if it saved a checkpoint, else that of the signal.
     `ended` is Unix time, `start` counts the job's starts from 0. Rank 0 adds `update`, the last one, or null.
     """
     return Path(folder, f"{job_id}_{rank}_ending.json")
 
 
-def read_endings(folder: os.PathLike, job_id: str, world_size: int) -> list[dict]:
-    """What the ranks that have ended in the job's last start wrote, in the order of their rank."""
+def read_endings(folder: os.PathLike | str, job_id: str, world_size: int) -> list[dict]:
+    """The endings of the job's last start, in the order of ranks."""
     there, found = set(os.listdir(folder)), []  # one look for all ranks
     for path in (ending_path(folder, job_id, rank) for rank in range(world_size)):
         if path.name in there:
@@ -96,13 +96,13 @@ def read_endings(folder: os.PathLike, job_id: str, world_size: int) -> list[dict
     return [ending for ending in found if ending["start"] == last]
 
 
-def another_failed(folder: os.PathLike, job_id: str) -> bool:
+def another_failed(folder: os.PathLike | str, job_id: str) -> bool:
     """Whether a rank of this job has already ended with another exit code than 0."""
     return any(json.loads(path.read_text())["code"] for path in Path(folder).glob(f"{job_id}_*_ending.json"))
 
 
 def notice_signals() -> list[int]:
-    """From now on these signals only add their number to the list returned, so they can hit no wrong moment."""
+    """From now on these signals only add their number to the returned list."""
     noticed: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2):
         signal.signal(number, lambda number, _frame: noticed.append(number))
@@ -115,13 +115,13 @@ def run_until_stopped(
     grace: float = GRACE_SECONDS,
     orphaned: Callable[[], bool] = lambda: False,
 ) -> tuple[int, bool]:
-    """Run the command in a process group of its own; return (exit code, whether SIGTERM or SIGINT to this rank did it).
+    """Run the command in a process group of its own; return (exit code, whether SIGTERM or SIGINT stopped this rank).
 
-    `grace` is how many seconds it has to end after such a signal; one that ends with 75 then has saved a checkpoint, of
-    any other the exit code is that of the signal. A rank that is `orphaned` stops as if it had got SIGTERM.
+    After such a signal the command has `grace` seconds to end. If it ends with 75 it saved a checkpoint, else the exit
+    code is that of the signal. A rank that is `orphaned` stops as after SIGTERM.
 
-    SIGUSR2, Slurm's before the time limit, is passed on again and again: a training that is still starting ignores it,
-    one that has begun saves a checkpoint and ends. A shell would die of it, so the command begins with it ignored.
+    SIGUSR2, Slurm's before the time limit, is passed on every second: a training that is still starting ignores it, a
+    later one saves a checkpoint and ends. A shell would die of it, so the command starts with it ignored.
     """
     if stops := stops_in(noticed):
         return 128 + stops[0], True
@@ -137,7 +137,7 @@ def run_until_stopped(
 
 
 def _wait(process: subprocess.Popen, noticed: list[int], orphaned: Callable[[], bool]) -> int | None:
-    """The exit code of a process that ends by itself, None once this rank is to stop."""
+    """The exit code of a process that ends by itself, None when this rank must stop."""
     while not stops_in(noticed):
         try:
             code = process.wait(timeout=1)
@@ -171,9 +171,3 @@ def _end_group(process: subprocess.Popen, grace_seconds: float) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-
-
-def _write(path: Path, record: dict) -> None:
-    aside = path.with_suffix(".partial")
-    aside.write_text(json.dumps(record))
-    os.replace(aside, path)

@@ -5,6 +5,7 @@ import functools
 import pickle
 import re
 from contextlib import contextmanager
+from typing import Any
 
 from fairseq_compat.checkpoints.digest import MARK, damage
 from fairseq_compat.errors import Refusal
@@ -12,7 +13,7 @@ from fairseq_compat.module_proxy import StandIn
 
 ERRORS = (RuntimeError, EOFError, LookupError, ValueError, TypeError, AttributeError, AssertionError, ArithmeticError)
 # What fairseq's trainer saves beside tensors and plain Python values: options of models without a dataclass.
-ALLOWED = [argparse.Namespace]
+ALLOWED: list[Any] = [argparse.Namespace]
 
 
 @contextmanager
@@ -64,7 +65,7 @@ def _unpickled(source, name: str, **options):
     before = list(torch.serialization.get_safe_globals())
     torch.serialization.add_safe_globals(ALLOWED)
     try:
-        return torch.load(source, weights_only=True, **options)
+        return torch.load(source, **options, weights_only=True)
     # The errors torch was seen to raise for a file that is cut short, or something else altogether.
     except (pickle.UnpicklingError, *ERRORS) as error:
         raise Refusal(_sentence(name, error)) from None

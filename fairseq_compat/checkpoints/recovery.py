@@ -39,7 +39,8 @@ def resume_from_the_newest_whole(module) -> Iterator[None]:
 
         def find() -> str | None:
             if _names_another(cfg):
-                return refuse_missing(cfg.restore_file.replace(".pt", f"{suffix}.pt"), module.PathManager)
+                refuse_missing(cfg.restore_file.replace(".pt", f"{suffix}.pt"), module.PathManager)
+                return None
             return checkpoint_to_resume(cfg, suffix)
 
         path = find() if suffix else _on_first_rank(trainer, find)

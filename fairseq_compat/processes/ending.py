@@ -5,10 +5,16 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import traceback
 from contextlib import contextmanager
+from typing import NoReturn
 
-from fairseq_compat.errors import Refusal, end, last_words, leave, place
+from fairseq_compat.errors import Refusal
+from fairseq_compat.processes.last_words import last_words
+from fairseq_compat.processes.store import place, report_failure
+
+_ending = threading.Lock()
 
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)
 SAYS = "error: "  # how the sentence begins that a plugin ends with, as the message of a SystemExit
@@ -68,3 +74,23 @@ def ending_in_one_sentence(function):
             leave(1)
 
     return ended
+
+
+def end(sentence: str, code: int, tell: bool = True) -> NoReturn:
+    """Say it, once, and end; of several processes, `tell` the others."""
+    several = place()
+    if several and not _ending.acquire(blocking=False):
+        threading.Event().wait()  # another thread is at it
+    print(f"error: {several and several + ': '}{sentence}", file=sys.stderr, flush=True)
+    if several:
+        leave(code, tell)
+    sys.exit(code)
+
+
+def leave(code: int, tell: bool = True) -> NoReturn:
+    """End this process of several at once, so that it ends before the others that it tells."""
+    if tell:
+        report_failure(place())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

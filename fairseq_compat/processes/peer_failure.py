@@ -11,7 +11,8 @@ import socket
 import threading
 from datetime import timedelta
 
-from fairseq_compat.errors import AGAIN, Refusal, end
+from fairseq_compat.errors import AGAIN, Refusal
+from fairseq_compat.processes.ending import end
 from fairseq_compat.processes.store import FAILED
 
 ANSWER = 15  # seconds that rank 0, once it listens, has for its first answer: it gives it from a thread of its own

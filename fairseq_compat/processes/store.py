@@ -3,6 +3,8 @@
 import contextlib
 import os
 import resource
+import socket
+import sys
 import threading
 
 FAILED = "fairseq_compat/failed"  # in the store: the name of the first process that failed
@@ -59,3 +61,13 @@ def report_failure(name: str) -> None:
     telling = threading.Thread(target=tell, daemon=True)  # the store may be in a process that is stopped
     telling.start()
     telling.join(PATIENCE)
+
+
+def place() -> str:
+    """`rank 3 (host)` where there are several processes, else nothing."""
+    torch = sys.modules.get("torch")
+    if torch and torch.distributed.is_available() and torch.distributed.is_initialized():
+        rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    else:
+        rank, processes = os.environ.get("RANK", "0"), int(os.environ.get("WORLD_SIZE") or 1)
+    return f"rank {rank} ({socket.gethostname()})" if processes > 1 else ""

@@ -167,7 +167,8 @@ def trainer_of(arguments: list[str]):
     """fairseq's Trainer of a command, at its start."""
     from fairseq import options, tasks, utils
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
-    from fairseq.trainer import Trainer
+
+    from alibert_fairseq.trainer import AlibertTrainer
 
     cfg = convert_namespace_to_omegaconf(
         options.parse_args_and_arch(options.get_training_parser(), input_args=[str(word) for word in arguments])
@@ -175,7 +176,7 @@ def trainer_of(arguments: list[str]):
     utils.set_torch_seed(cfg.common.seed)
     task = tasks.setup_task(cfg.task)
     task.load_dataset("train")
-    trainer = Trainer(cfg, task, task.build_model(cfg.model), task.build_criterion(cfg.criterion))
+    trainer = AlibertTrainer(cfg, task, task.build_model(cfg.model), task.build_criterion(cfg.criterion))
     trainer.load_checkpoint("nothing to load")
     trainer.begin_epoch(1)
     return trainer

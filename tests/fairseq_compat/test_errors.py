@@ -16,10 +16,9 @@ from fairseq.logging import metrics
 from torch.multiprocessing import ProcessExitedException
 
 from fairseq_compat import command_line
-from fairseq_compat import errors as last_words
 from fairseq_compat.checkpoints.saving import whole_or_refused
 from fairseq_compat.errors import Refusal
-from fairseq_compat.processes import ending, peer_failure
+from fairseq_compat.processes import ending, last_words, peer_failure
 from fairseq_compat.processes import store as store_module
 from fairseq_compat.processes.distributed import gpu_of
 from fairseq_compat.processes.store import allow_many_files, own_connection
@@ -191,8 +190,8 @@ def test_one_of_several_says_which_it_is_and_tells_the_others(
     error, code, sentence, two_processes, monkeypatch, capsys
 ):
     told = []
-    monkeypatch.setattr(last_words, "report_failure", told.append)
-    monkeypatch.setattr(last_words, "_ending", threading.Lock())
+    monkeypatch.setattr(ending, "report_failure", told.append)
+    monkeypatch.setattr(ending, "_ending", threading.Lock())
     at_once = []
     monkeypatch.setattr(os, "_exit", lambda code: (at_once.append(code), sys.exit(code)))
     found, said = ended(error, capsys)
@@ -301,7 +300,7 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
 
 
 def test_the_processes_have_names_before_they_meet():
-    words = "from fairseq_compat.errors import place; print(place())"
+    words = "from fairseq_compat.processes.store import place; print(place())"
     for environment, expected in (({"RANK": "3", "WORLD_SIZE": "8"}, f"rank 3 ({socket.gethostname()})\n"), ({}, "\n")):
         done = subprocess.run(
             [sys.executable, "-c", words], env=os.environ | environment, capture_output=True, text=True, check=True

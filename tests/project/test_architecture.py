@@ -42,16 +42,18 @@ ROOMS = {
         "pipeline",
         "*",  # the commands
     ),
+    "fairseq_compat": ("errors", "module_proxy", "imports", "processes", "checkpoints", "*"),
     "alibert_fairseq": (
-        "data",
         "optim",
+        "data",
         "models",
         "criterions",
-        "callbacks",  # tasks have their options
+        "callbacks",
+        "trainer",
         "tasks",
         "hf",
         "launch",
-        "*",  # the trainer
+        "*",  # __init__.py, which --user-dir loads
     ),
     "alibert_common/report": ("document", "markdown", "html", "plots", "*"),
     "preprocess/tokenizer_study": (

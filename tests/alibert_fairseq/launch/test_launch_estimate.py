@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from alibert_fairseq.launch.calibration import _count
 
+from alibert_fairseq.callbacks.calibration import counted
 from alibert_fairseq.launch.__main__ import dry_run
 from alibert_fairseq.launch.estimate import GIB, calibrate, describe_run
 from alibert_fairseq.launch.plan import Plan
@@ -119,7 +119,9 @@ def test_what_is_counted_of_an_update(rows):
         hidden = inputs @ weight.half().float()
         (hidden @ last).sum().backward()
 
-    flop, copies, others = _count(update, model)
+    with counted(model) as counts:
+        update()
+    flop, copies, others = (counts[name] for name in ("flop", "copy_bytes", "activation_bytes"))
     assert flop == 3 * (2 * rows * 8 * 16 + 2 * rows * 16 * 4)
     assert copies == 8 * 16 * 4
     assert others == rows * 8 * 4 + rows * 16 * 4
@@ -136,6 +138,8 @@ def test_attention_is_counted_as_on_a_gpu():
             attend = torch.nn.functional.scaled_dot_product_attention
             attend(query, query, query, dropout_p=dropout).sum().backward()
 
-        kept.append(_count(update, torch.nn.ParameterList())[2])
+        with counted(torch.nn.ParameterList()) as counts:
+            update()
+        kept.append(counts["activation_bytes"])
     assert kept[0] == kept[1] < 64 * 64 * 2 * 4
     assert torch.nn.functional.scaled_dot_product_attention is function
