@@ -59,6 +59,13 @@ def test_every_way_to_start_a_training_uses_it(way, data_bin, repository, tmp_pa
     assert (tmp_path / "save" / ".owner").exists()
 
 
+def test_without_fairseq_one_sentence_names_the_extra(tmp_path):
+    code = "import sys; sys.modules['fairseq'] = None; import alibert_fairseq"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    sentence = "ImportError: alibert_fairseq needs fairseq 0.12.2; install it with the extra `fairseq`, as in "
+    assert done.stderr.splitlines()[-1].startswith(sentence) and "During handling" not in done.stderr
+
+
 def test_it_is_fairseqs_trainer_wherever_that_is_looked_up():
     assert fairseq.trainer.Trainer is fairseq_cli.train.Trainer is AlibertTrainer
     assert AlibertTrainer.__mro__[1].__module__ == "fairseq.trainer"

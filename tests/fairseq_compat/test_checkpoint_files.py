@@ -216,7 +216,7 @@ def test_a_write_that_fails_leaves_no_bad_file_under_a_good_name(function, first
         done = True
     except Refusal as refusal:
         done = False
-        assert f"checkpoint_last.pt: not written ({os.strerror(number)}); make room" in str(refusal)
+        assert f"checkpoint_last.pt: not written ({os.strerror(number)}); " in str(refusal)
     monkeypatch.undo()
     assert done or (number, times) != (errno.EIO, 1)
     assert {name for name in names(tmp_path) if not name.endswith(".tmp")} <= {
@@ -227,6 +227,40 @@ def test_a_write_that_fails_leaves_no_bad_file_under_a_good_name(function, first
     assert update_of(tmp_path / "checkpoint_last.pt") in (
         (2,) if done else (1, 2)
     )  # 2: its name is not yet on the disk
+
+
+def test_a_folder_that_was_removed_is_to_be_restored(tmp_path):
+    with pytest.raises(
+        Refusal, match=r"gone/c.pt: not written \(No such file or directory\); restore the folder, which"
+    ):
+        save(tmp_path / "gone" / "c.pt")
+
+
+def test_a_folder_with_the_name_of_a_checkpoint_is_to_be_moved(tmp_path):
+    save(tmp_path / "checkpoint_1_2.pt")
+    (tmp_path / "checkpoint_last.pt").mkdir()
+    last = str(tmp_path / "checkpoint_last.pt")
+    with pytest.raises(
+        Refusal, match=r"last.pt: not written \(Is a directory\); move away the folder that has this name"
+    ):
+        checkpoint_utils.PathManager.copy(str(tmp_path / "checkpoint_1_2.pt"), last, overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.EROFS, "make the file system writable"),
+        (errno.EDQUOT, "make room in your quota"),
+        (errno.EIO, "check the disk"),
+    ],
+)
+def test_each_error_has_its_own_remedy(number, remedy, tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "PAUSE", 0.0)
+    monkeypatch.setattr(os, "replace", Failing(0, 100, number).around(os.replace))
+    with pytest.raises(
+        Refusal, match=rf"c.pt: not written .*; {remedy}.* and start the same command again, which resumes"
+    ):
+        save(tmp_path / "c.pt")
 
 
 def truncate(path: Path) -> None:
