@@ -57,7 +57,9 @@ def test_a_run_that_gets_no_further_is_given_up():
     assert found["why"].endswith("and 4 starts in a row have not got beyond update 12")
 
 
-@pytest.mark.parametrize(("reached", "words"), [(0, "got beyond update 0"), (None, "shown no progress, which a recipe")])
+@pytest.mark.parametrize(
+    ("reached", "words"), [(0, "got beyond update 0"), (None, "shown no progress, which a recipe")]
+)
 def test_a_run_that_never_begins_is_given_up_too(reached, words):
     found = {}
     for _ in range(4):
