@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections import Counter
 from dataclasses import fields
 from itertools import combinations
 from pathlib import Path
@@ -235,3 +236,9 @@ def test_no_option_hides_another():
         if first[0] != second[0] and options[first] & options[second]
     }
     assert clashes == {}
+
+
+def test_no_two_files_of_tests_have_one_name(repository):
+    """pytest imports them by their name alone, and ends with the second of a name."""
+    names = Counter(path.name for path in (repository / "tests").rglob("*.py") if path.name != "conftest.py")
+    assert [name for name, count in names.items() if count > 1] == []
