@@ -17,7 +17,6 @@ MOST_WORDS_OF_HELP = 25
 # Command -> options whose help is still longer. It may only shrink.
 LONG_HELP: dict[str, int] = {}
 STILL_LONG = """
-optimizers replaced_token_detection sentence_objectives
 binarize_speed entity_round_trip kill_training language scaling world_sizes
 """.split()  # pages with longer sentences; it may only shrink, too
 COMMANDS = (
