@@ -14,11 +14,6 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MOST_LINES = 150  # of the README
 MOST_WORDS = 35  # of a sentence; 20 is the rule
 MOST_WORDS_OF_HELP = 25
-# Command -> options whose help is still longer. It may only shrink.
-LONG_HELP: dict[str, int] = {}
-STILL_LONG = """
-binarize_speed entity_round_trip kill_training language scaling world_sizes
-""".split()  # pages with longer sentences; it may only shrink, too
 COMMANDS = (
     "preprocess.ingest", "preprocess.clean", "preprocess.deduplicate", "preprocess.mix", "preprocess.train_tokenizer",
     "preprocess.compare_tokenizers", "preprocess.binarize", "preprocess.corpus", "alibert_fairseq.launch",
@@ -51,7 +46,7 @@ def test_the_readme_is_short(repository):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_no_sentence_is_long(page):
     found = [one for one in sentences(page.read_text(encoding="utf-8")) if len(one.split()) > MOST_WORDS]
-    assert found == [] or page.stem in STILL_LONG
+    assert found == []
 
 
 def parsers(command: str, monkeypatch: pytest.MonkeyPatch) -> list[argparse.ArgumentParser]:
@@ -76,4 +71,4 @@ def test_the_help_of_an_option_is_short(command, monkeypatch):
     }
     found = {option: text for option, text in helps.items() if len(text.split()) > MOST_WORDS_OF_HELP}
     assert len(helps) > 2
-    assert len(found) <= LONG_HELP.get(command, 0), found
+    assert found == {}
