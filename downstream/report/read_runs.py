@@ -1,6 +1,7 @@
 """Read the output folders of downstream.finetune, downstream.masked_words and downstream.evaluate."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -195,27 +196,31 @@ def _load_run(folder: Path, loaded: Loaded) -> None:
 
 
 def _load_masked_words(folder: Path, loaded: Loaded) -> None:
-    file = folder / "masked_words.json"
-    content = read_json(file)
-    try:
+    def check(content: dict) -> None:
         for sources in content["scores"].values():
             for row in sources.values():
                 _ = row["words"], *(row[f"top_{limit}"]["share"] + row[f"top_{limit}"]["high"] for limit in (1, 3, 5))
         _ = content["measure"], content["seed"], content["candidates"]["number"]
-    except (TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{file}: not written by downstream.masked_words ({error!r}); make it again.") from None
-    loaded.masked_words[str(folder)] = content
+
+    loaded.masked_words[str(folder)] = _checked(folder / "masked_words.json", "masked_words", check)
 
 
 def _load_pretraining(folder: Path, loaded: Loaded) -> None:
-    file = folder / "pretraining_text.json"
-    content = read_json(file)
-    try:
+    def check(content: dict) -> None:
         _ = [one["sentences"] + one["found"] + len(one["items_touched"]) for one in content["tasks"].values()]
         _ = [content["test_sha256"][task] for task in content["tasks"]], *content["files"]
+
+    loaded.pretraining[str(folder)] = _checked(folder / "pretraining_text.json", "evaluate", check)
+
+
+def _checked(file: Path, command: str, check: Callable[[dict], None]) -> dict:
+    """A JSON file. Raises InputError if `check` cannot read its keys."""
+    content = read_json(file)
+    try:
+        check(content)
     except (TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{file}: not written by downstream.evaluate ({error!r}); make it again.") from None
-    loaded.pretraining[str(folder)] = content
+        raise InputError(f"{file}: not written by downstream.{command} ({error!r}); make it again.") from None
+    return content
 
 
 READ = {

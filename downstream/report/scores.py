@@ -13,6 +13,12 @@ from downstream.report.significance import Significance, bounds
 
 MODELS = 3  # side by side, as in AliBERT's Table 4; more do not fit a printed page
 SHORT = {"precision": "P", "recall": "R", "f1": "F1"}
+ROWS = {
+    "micro": "all labels counted together",
+    "macro": "mean of the labels",
+    "every gold span": "micro scores against all annotated entities, also nested and discontinuous ones",
+    "ceiling": "the same scores for a perfect model",
+}
 HEIGHT = 0.26  # inches per line of the picture
 
 
@@ -47,17 +53,18 @@ def by_label(group: Group) -> list[Table]:
         head = ["label", *(f"{run}: {SHORT[metric]}" for run in part for metric in FIGURES), "in gold"]
         body = [[name, *_scores([rows[run] for run in part], name), _support(rows, name)] for name in names]
         which = f", {number} of {len(parts)}" if len(parts) > 1 else ""
-        tables.append(Table(f"{group.title}: scores by label{which}", head, body))
+        legend = {name: ROWS[name] for name in names if name in ROWS}
+        tables.append(Table(f"{group.title}: scores by label{which}", head, body, legend))
     if others:
         body = [[name, *(cell(one[name]) if name in one else NONE for one in alone.values())] for name in others]
         tables.append(Table(f"{group.title}: other metrics", ["metric", *alone], body))
     return tables
 
 
-def conditions(run: Run) -> list[Block]:
+def conditions(group: Group) -> list[Block]:
     """How the task computes its scores."""
-    parts = [f"{key.replace('_', ' ')}: {value}" for key, value in run.metrics.get("evaluation", {}).items()]
-    return [f"How the scores are computed. {'; '.join(parts)}."] if parts else []
+    rows = [[key.replace("_", " "), value] for key, value in group.first.metrics.get("evaluation", {}).items()]
+    return [Table(f"{group.title}: how the scores are computed", ["setting", "value"], rows)] if rows else []
 
 
 def _names(columns: dict[str, dict]) -> list[str]:

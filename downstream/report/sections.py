@@ -9,16 +9,16 @@ from downstream.report.read_runs import Loaded
 
 TITLE = "Scores of models on tasks"
 READING = (
-    "A score is the mean over the seeds of a run ± their standard deviation (n - 1). The deviation shows how much the "
-    "score changes from one training to the next.",
-    "A 95% interval in brackets shows how much the score of these trained models would change on other test documents. "
+    "A score is a mean ± a standard deviation (n - 1) over the seeds of a run. Each seed is one training. The "
+    "deviation shows how much the score changes from one training to the next.",
+    "A 95% interval in brackets shows how much the score of these trained models could change on other test documents. "
     "It is a percentile bootstrap: documents are drawn with replacement, together with the answers of all seeds. "
-    "Some tasks have no documents; their tables name sentences, questions or pairs instead.",
+    "Some tasks have no documents. Their intervals are over sentences, questions or pairs.",
     "P is precision and R is recall. The main metric of a task is the one that selects epochs and settings on dev.",
     "Models are sorted by score, best first. In a table of several tasks, they are sorted by their mean distance from "
     "the best score of each task.",
-    "The best mean of a row is in bold. This does not show that the difference is significant; the tables of "
-    "differences show it.",
+    "The best mean of a row is in bold. Bold does not mean that the difference is significant: see the section "
+    "Differences of the task.",
     "In a cross-validation, the folds of each seed are averaged, and documents are drawn within each fold.",
 )
 
@@ -62,7 +62,7 @@ def _apart(one: Group) -> list[Block]:
 
 def _task(one: Group, found: significance.Significance) -> list[Block]:
     """The blocks after the scores."""
-    blocks = [*scores.conditions(one.first), *published.beside_ours(one)]
+    blocks = [*scores.conditions(one), *published.beside_ours(one)]
     below: dict[str, Sequence[Block]] = {
         "Differences": significance.pairs(one, found),
         "Confusions": confusion.matrices(one),

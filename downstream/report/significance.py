@@ -71,8 +71,8 @@ def pairs(group: Group, found: Significance) -> list[Block]:
     caption = f"{group.title}: differences between models on the same {group.first.unit}"
     first = next(iter(found.comparisons.values()))
     how = (
-        f"The intervals are from a paired bootstrap, p from a two-sided approximate randomisation test "
-        f"({first['draws']:,} draws, seed {first['seed']})."
+        "The difference is the first model minus the second. Its interval comes from a paired bootstrap, and p from a "
+        f"two-sided approximate randomisation test ({first['draws']:,} draws, seed {first['seed']})."
     )
     several = f" p (Holm) is corrected for {len(rows)} pairs, and the conclusion uses it." if len(rows) > 1 else ""
     return [Table(caption, [*head, "conclusion"], rows), f"{how}{several}"]

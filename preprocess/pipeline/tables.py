@@ -33,11 +33,11 @@ def table_1(found: dict) -> Table:
         "source": "",
         "type": "",
         "licence": "",
-        "documents": "for training and for validation",
-        "words": "separated by white space",
+        "documents": "those for training and for validation",
+        "words": "parts between white space",
         "MB": "millions of bytes of UTF-8 text",
-        "share": "of the bytes",
-        "weight": "uses of each document in a training epoch",
+        "share": "of the bytes of all sources",
+        "weight": "number of uses of each document in a training epoch",
         "share of training": "of the bytes that training reads in an epoch",
     }
     sizes = {name: Size(**one["train"]) + Size(**one["valid"]) for name, one in found["sources"].items()}

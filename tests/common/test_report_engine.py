@@ -34,7 +34,7 @@ def test_blocks_as_html_and_as_markdown():
     page = html.render(report)
     assert "<p>x &amp; y</p>" in page and '<th scope="row">r</th><td class="number"><strong>1</strong></td>' in page
     assert 'src="data:image/png;base64,cA==" alt="&#34;alt&#34;"' in page and "<figcaption>seen</figcaption>" in page
-    assert "<li><b>v</b>: a value</li>" in page and "<pre>python -m &lt;x&gt;</pre>" in page
+    assert "<li><strong>v</strong>: a value</li>" in page and "<pre>python -m &lt;x&gt;</pre>" in page
     assert '<a href="#s-1">b</a>' in page and '<section id="s-1">\n<h2>b</h2>' in page
     assert markdown.render(report) == (
         "# a\n\nx &amp; y\n\n**c**\n\n| n | v |\n|:---|---:|\n| r | **1** |\n\n- v: a value\n\n## b\n\n"
@@ -49,7 +49,7 @@ def test_all_text_of_a_page_is_escaped():
     read = Page(page)
     assert "<script" not in page and "<b>&lt; (?)" in read.text and read.text.count(evil) == 13
     assert {one["alt"] for one in read.all("img")} == {evil}
-    assert "<b>" not in page.replace("<li><b>", "")
+    assert "<b>" not in page
 
 
 def test_a_page_is_printed_on_a4():
