@@ -14,8 +14,10 @@ from alibert_common.rights import make_folder, set_rights
 
 
 class Marker(NamedTuple):
-    """What an older output of a command is known by: a file of it, and a text inside that file; `sometimes` are the
-    files, as patterns, that only some of its outputs have."""
+    """What identifies an older output of a command: a file, and a text inside it.
+
+    `sometimes` holds patterns of files that only some outputs have.
+    """
 
     file: str
     text: str
@@ -36,11 +38,9 @@ class Marker(NamedTuple):
 def directory_written_whole(path: os.PathLike, marker: Marker | None = None, shared: bool = False) -> Iterator[Path]:
     """Yield an empty directory that takes the place of `path` only when the block ends without an error.
 
-    An older output under `path` is known by its `marker`; any other directory that is not empty is refused with
-    InputError, so that a mistyped `--output` never removes a user's files. So is, at the end, an older output with
-    files that the new one does not have, but for those of `marker.sometimes`: who put them there is not known. Without
-    a marker any directory is replaced; the caller has looked at it. rights.py says what
-    `shared` means.
+    `marker` identifies an older output, which is replaced. InputError refuses any other directory that is not empty, so
+    a mistyped `--output` never removes a user's files. It also refuses an older output with files that the new one
+    lacks, except those of `marker.sometimes`. Without a marker any directory is replaced. rights.py explains `shared`.
     """
     path = Path(path)
     if marker:
@@ -75,15 +75,14 @@ def refuse_foreign(path: Path, marker: Marker) -> None:
 
 
 def files_in(directory: Path) -> dict[str, int]:
-    """{name from the directory on: bytes} of all files in it, in the order of their names; a link is a file of the size
-    of what it leads to, one to nothing of -1."""
+    """{relative name: size} of all files of a directory, sorted. A link has the size of its target, or -1."""
     found = sorted(path for path in directory.rglob("*") if path.is_symlink() or not path.is_dir())
     return {path.relative_to(directory).as_posix(): path.stat().st_size if path.exists() else -1 for path in found}
 
 
 def refuse_others(path: Path, own: Collection[str], why: str, patterns: Iterable[str] = ()) -> None:
-    """Raise InputError when the directory `path`, which is to be replaced, holds files that are none of its `own` and
-    match none of the `patterns`."""
+    """Raise InputError when the directory `path`, which will be replaced, holds files that are not in `own` and match
+    none of the `patterns`."""
     others = [name for name in files_in(path) if name not in own and not any(fnmatch(name, one) for one in patterns)]
     if others:
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
@@ -111,10 +110,10 @@ def flush_to_disk(directory: Path) -> None:
 
 
 def take_place(new: Path, path: Path) -> None:
-    """Rename `new` to `path`; what stood there is removed only once the new directory is in its place."""
+    """Rename `new` to `path`. The older directory is removed after that."""
     old = Path(f"{new}.old")
     if path.exists():
-        shutil.rmtree(old, ignore_errors=True)  # of a command that was killed here
+        shutil.rmtree(old, ignore_errors=True)  # left by a killed command
         os.rename(path, old)
     try:
         os.rename(new, path)

@@ -65,9 +65,9 @@ def written_whole(path: os.PathLike, mode: str = "w", shared: bool = False) -> I
         raise InputError(f"{path}: is a directory; give the path of the file to write.")
     # A random name: processes of two nodes may have the same number.
     aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
-        with open(aside, mode, opener=opener(shared), **text) as handle:
+        encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
+        with open(aside, mode, encoding=encoding, newline=newline, opener=opener(shared)) as handle:
             yield handle
             handle.flush()
             os.fsync(handle.fileno())

@@ -4,7 +4,7 @@ import hashlib
 import io
 import os
 from collections.abc import Callable
-from typing import IO
+from typing import IO, Any
 
 from alibert_common.errors import readable
 
@@ -21,7 +21,7 @@ class HashedFile(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         count = self.file.readinto(buffer)
         self.bytes_read += count
         self.tell_read(count)
@@ -36,7 +36,7 @@ class HashedFile(io.RawIOBase):
 class InputLog:
     """The input files read so far, for progress bars and for the `inputs` part of a manifest."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.files: dict[str, HashedFile] = {}
         self.bytes_read = 0  # so far, all files together
 

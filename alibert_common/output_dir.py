@@ -1,8 +1,7 @@
-"""An output directory that is made in pieces: stopped at any moment, the same command goes on where it was.
+"""An output directory that a stopped command can resume.
 
-It is made beside its place, as `.NAME.work/KEY`, and takes its name when it is whole. What it is made from, the *key*,
-is in the name: an output of the same key is left as it is, a half-made one of another key is removed, and what a
-process of an older command may still write goes elsewhere.
+The work lies beside the output, in `.NAME.work/KEY`, and takes the place of the output when it is complete. KEY stands
+for settings and inputs. An output of the same key stays as it is. Partial work of another key is removed.
 """
 
 import json
@@ -20,14 +19,17 @@ from alibert_common.locks import locked
 from alibert_common.provenance import MANIFEST, Stage, changed, read_manifest
 from alibert_common.rights import make_folder, set_rights
 
-SCRATCH = ".scratch"  # what only the making needs
-KEY = "key.json"  # in the scratch: what the manifest will begin with
-FILES = "files"  # in the manifest: the bytes of every other file
+SCRATCH = ".scratch"  # files that are no part of the output
+KEY = "key.json"  # in the scratch: the beginning of the manifest
+FILES = "files"  # in the manifest: the size of every other file
 
 
 class Work:
-    """The directory in which an output is made: files are written whole into it, and into `scratch` what it does not
-    keep, `copies` of inputs too. `manifest` is what the output says of itself."""
+    """The directory in which a stage makes an output, file by file.
+
+    `scratch` is for files that are no part of the output, `copies` for copies of inputs. `manifest` describes the
+    output.
+    """
 
     def __init__(self, directory: Path):
         self.directory = directory
@@ -38,14 +40,12 @@ class Work:
 
 @contextmanager
 def resumable_directory(path: Path, stage: Stage, key: dict) -> Iterator[Work | None]:
-    """Yield the work of the output `path`, or None when it stands there already, made by `stage` from the same key.
+    """Yield the work of the output `path`, or None when `stage` has already made it from the same key.
 
-    `key` names what the output is made from, as {"settings": ..., "inputs": ...}; when an older output or half-made one
-    is made anew, one line on stderr says which of these changed. When the block ends, manifest.json holds the command,
-    the digests of the key, the versions of libraries, the names and sizes of the files and `Work.manifest`, and the
-    directory takes the place of an older output. When it fails, what was made stays for the next time; if nothing was,
-    nothing stays. An output of which a file is gone is made anew. Raises InputError where another process is at work on
-    `path`, and where an older output holds what a user put or changed there, and would be replaced.
+    `key` is {"settings": ..., "inputs": ...}. One line on stderr says what changed since an older output. At the end of
+    the block, the directory gets its manifest.json and replaces the older output. After an error, the finished files
+    stay for the next run. An output that lacks a file is made again. Raises InputError when another process writes
+    `path`, and when the user has added or changed files of the older output.
     """
     path = Path(path)
     refuse_foreign(path, Marker.of_command(stage.command))
@@ -54,31 +54,31 @@ def resumable_directory(path: Path, stage: Stage, key: dict) -> Iterator[Work | 
         yield None
         return
     with _place_of_work(path) as place:
-        if _there_already(path, origin):  # by a command that ended in this moment
+        if _there_already(path, origin):  # another command made it in this moment
             yield None
             return
         _refuse_touched(path)
         work = Work(place / origin["key"][:8])
         end_left(place)
-        if not _is_of(work.directory, origin):  # else it was stopped while it took its place
+        if not _is_of(work.directory, origin):  # else an older command stopped before the last rename
             _begin(path, place, work, origin)
-            with _told_where_it_lies(path, work), _nothing_left_of_nothing(work):
+            with _place_told_on_full_disk(path, work), _no_empty_work_left(work):
                 yield work
             _remove_partial(work)
             _write_manifest(work, origin)
         else:
             yield None
-        set_rights(work.directory)
         flush_to_disk(work.directory)
         if work.scratch.exists():
             shutil.rmtree(work.scratch)
-        _refuse_touched(path)  # while the new one was made; this one stays, and takes its place the next time
+        set_rights(work.directory)
+        _refuse_touched(path)  # while the new one was made; the next run moves it
         take_place(work.directory, path)
         _remove_others(place)
 
 
 def _there_already(path: Path, origin: dict) -> bool:
-    """Whether the output stands, whole, of this origin; then one line on stderr says so."""
+    """Whether the output is complete and of this origin. If so, one line on stderr says it."""
     there = _is_of(path, origin)
     if there:
         print(f"{path}: there already, made from the same", file=sys.stderr)
@@ -86,20 +86,20 @@ def _there_already(path: Path, origin: dict) -> bool:
 
 
 def _is_of(directory: Path, origin: dict) -> bool:
-    """Whether it is a whole output of this origin."""
+    """Whether it is a complete output of this origin."""
     manifest = read_manifest(directory / MANIFEST)
     same = manifest.get("command") == origin["command"] and not changed(manifest, origin)
     return same and manifest.get(FILES) == _files_but_manifest(directory, manifest.get(FILES))
 
 
 def _files_but_manifest(directory: Path, named: Collection[str] | None = None) -> dict[str, int]:
-    """{name: bytes} of its files, or of those `named`."""
+    """{name: size} of its files, or of those `named`."""
     names = files_in(directory).items()
     return {name: size for name, size in names if name != MANIFEST and (named is None or name in named)}
 
 
 def _refuse_touched(path: Path) -> None:
-    """Raise InputError where an output that is to be replaced holds what a user put there, or changed."""
+    """Raise InputError when a user has added or changed files of an output that would be replaced."""
     if not path.exists() or not any(path.iterdir()):
         return
     listed = read_manifest(path / MANIFEST).get(FILES)
@@ -123,7 +123,7 @@ def _write_manifest(work: Work, origin: dict) -> None:
 
 @contextmanager
 def _place_of_work(path: Path) -> Iterator[Path]:
-    """`.NAME.work`, for this process alone: one lock for every key. Removed afterwards when nothing is left in it."""
+    """`.NAME.work`, for this process alone: all keys share a lock. An empty folder is removed afterwards."""
     place = path.with_name(f".{path.name}.work")
     busy = f"{path}: another command is writing it; wait for its end, or stop it."
     with locked(path.with_name(f".{path.name}.lock"), busy):
@@ -131,27 +131,27 @@ def _place_of_work(path: Path) -> Iterator[Path]:
         try:
             yield place
         finally:
-            with suppress(OSError):  # there is work in it
+            with suppress(OSError):  # work is left in it
                 place.rmdir()
 
 
 @contextmanager
-def _told_where_it_lies(path: Path, work: Work) -> Iterator[None]:
-    """On a full disk the user wants to know what fills it."""
+def _place_told_on_full_disk(path: Path, work: Work) -> Iterator[None]:
+    """Say on a full disk which files can be removed."""
     try:
         yield
     except OSError as error:
         if error.errno not in FULL or not work.directory.exists():
             raise
         raise InputError(
-            f"{path}: {error.strerror}; {REMEDIES[error.errno]}: it goes on with what is in {work.directory.parent}, "
+            f"{path}: {error.strerror}; {REMEDIES[error.errno]}: it resumes from {work.directory.parent}, "
             "which may also be removed."
         ) from None
 
 
 @contextmanager
-def _nothing_left_of_nothing(work: Work) -> Iterator[None]:
-    """Remove the work of a block that fails before it made anything."""
+def _no_empty_work_left(work: Work) -> Iterator[None]:
+    """Remove the work of a block that fails before it has made a file."""
     try:
         yield
     except BaseException:
@@ -162,7 +162,7 @@ def _nothing_left_of_nothing(work: Work) -> Iterator[None]:
 
 
 def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
-    """Keep what was made from the same key, and nothing else; say what changed since the older output, if any."""
+    """Keep work of the same key only. Say what changed since the older output, if there is one."""
     key = work.scratch / KEY
     if not key.exists():
         older = [before for other in place.iterdir() if (before := read_manifest(other / SCRATCH / KEY))]
@@ -178,13 +178,13 @@ def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
 
 
 def _remove_others(place: Path, *kept: str) -> None:
-    """All but those names; a process that nobody could end may be writing there."""
+    """Remove everything but those names. A process that did not end may still write there."""
     for other in place.iterdir():
         if other.name not in kept:
             shutil.rmtree(other, ignore_errors=True) if other.is_dir() else other.unlink()
 
 
 def _remove_partial(work: Work) -> None:
-    """Files of processes that were killed."""
+    """Remove files of killed processes."""
     for partial in work.directory.rglob(".*.partial"):
         partial.unlink()

@@ -77,13 +77,12 @@ def digest_of(content: object) -> str:
 
 
 def identity(paths: Iterable[Path]) -> list[list]:
-    """What tells whether inputs are the same as before, without reading them: [path, bytes, nanoseconds of change].
+    """What shows that inputs are the same as before, without reading them: [path, bytes, nanoseconds of change].
 
-    However a path is spelled, it is the same from the root; links stay as they are written. An output of this project
-    is known by its manifest, which tells what it was made from, wherever it lies: [SHA-256]. Raises InputError for a
-    path that is not there.
+    Paths are absolute; links are not followed. An output of this project may move: its identity is the SHA-256 of its
+    manifest. Raises InputError for a missing path.
     """
-    found = []
+    found: list[list] = []
     for path in map(Path, paths):
         if is_output(path):
             found.append([hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()])
@@ -97,12 +96,12 @@ def identity(paths: Iterable[Path]) -> list[list]:
 
 
 def is_output(path: Path) -> bool:
-    """Whether a command of this project made it."""
+    """Whether a command of this project made the folder."""
     return {"command", "key", "made_from"} <= read_manifest(path / MANIFEST).keys()
 
 
 def read_manifest(path: Path) -> dict:
-    """A manifest, or anybody's JSON file of that name; empty where there is none."""
+    """A manifest, or another JSON file of that name. Empty if there is none."""
     try:
         content = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

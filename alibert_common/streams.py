@@ -41,7 +41,7 @@ class _Lenient:
 def readers_may_leave() -> Iterator[None]:
     """In the block, a closed pipe behind stdout or stderr is no error. A stream that a shell closed is None."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (stream and _Lenient(stream) for stream in before)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = (stream and _Lenient(stream) for stream in before)
     try:
         yield
     finally:

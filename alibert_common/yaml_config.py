@@ -5,11 +5,14 @@ import types
 import typing
 from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import Any, TypeVar
 
 import yaml
 
 from alibert_common.errors import InputError
 from alibert_common.files import read_text
+
+T = TypeVar("T")
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -57,21 +60,24 @@ def _parsed(text: str, place: str) -> object:
         raise InputError(f"{place}: not YAML ({error}); correct it.") from None
 
 
-def built(cls: type, values: dict, file: Path, places: dict[str, str] | None = None):
-    """A dataclass of these values. Raises InputError for an unknown or missing key and a value of another type, which
-    names the file, or the place of a key that `places` has one for."""
-    known, places = {one.name: one for one in fields(cls)}, dict.fromkeys(values, file) | (places or {})
+def built(cls: type[T], values: dict, file: Path, places: dict[str, str] | None = None) -> T:
+    """A dataclass of these values. Raises InputError for an unknown or missing key and for a value of another type.
+
+    The sentence names the file, or the place of the key in `places`.
+    """
+    known = {one.name: one for one in fields(cls)}  # type: ignore[arg-type]
+    place_of = dict.fromkeys(values, str(file)) | (places or {})
     for key in values:
         if key not in known:
-            raise InputError(f"{places[key]}: unknown key {key!r}; the known ones are {', '.join(known)}.")
+            raise InputError(f"{place_of[key]}: unknown key {key!r}; the known ones are {', '.join(known)}.")
     for name, one in known.items():
         if name not in values and one.default is MISSING and one.default_factory is MISSING:
             raise InputError(f"{file}: the key {name!r} is missing.")
-    return cls(**{key: value_as(values[key], known[key].type, f"{places[key]}: {key}") for key in values})
+    return cls(**{key: value_as(values[key], known[key].type, f"{place_of[key]}: {key}") for key in values})
 
 
-def value_as(value: object, kind: type, place: str) -> object:
-    """The value as its field's type; yaml reads 2e-5 as text and 1 as a whole number where a float is meant."""
+def value_as(value: object, kind: Any, place: str) -> object:
+    """The value as the type of its field. YAML reads 2e-5 as text, and 1 as an integer where a float is meant."""
     wanted = typing.get_args(kind) if isinstance(kind, types.UnionType) else (typing.get_origin(kind) or kind,)
     if float in wanted and isinstance(value, (int, str)) and not isinstance(value, bool):
         try:
@@ -86,7 +92,7 @@ def value_as(value: object, kind: type, place: str) -> object:
     keys = [*value] if isinstance(value, dict) else []
     inner = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     allowed = [held for one in typing.get_args(kind) for held in typing.get_args(one) or (one,)]
-    # Whoever uses a plain dictionary checks what it holds; keys of others are words.
+    # The caller checks what a plain dictionary holds. Keys of other dictionaries are words.
     if allowed and not (all(type(one) in allowed for one in inner) and all(isinstance(key, str) for key in keys)):
         raise InputError(f"{place} holds something other than words; put quotes around each of them.")
     return value

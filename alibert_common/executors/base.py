@@ -1,7 +1,7 @@
-"""Where the items of a stage run: in processes of this machine, or in jobs of a Slurm cluster.
+"""Executors of a stage: processes of this machine, or jobs of a Slurm cluster.
 
-A task turns an item into files, each written whole. Items are independent, and give the same bytes wherever they run;
-one whose files are there is left as it is, so that what was stopped goes on.
+A task turns an item into files, each written whole. Items are independent and give the same bytes wherever they run.
+An item whose files exist is skipped, so a stopped stage resumes.
 """
 
 import argparse
@@ -17,22 +17,22 @@ from alibert_common.executors.local import Item, run_here
 from alibert_common.executors.sbatch import add_slurm_options, slurm_options
 from alibert_common.executors.slurm import Job, run_on_slurm
 
-SLURM_HOURS = 24  # as of the launcher; a job that needs more is cut short, and the same command goes on
+SLURM_HOURS = 24  # as in the launcher; after a longer job the same command resumes
 
 
 class Task(Protocol):
-    """What is done to every item. It is pickled to other processes, as the items are."""
+    """The work on one item. Tasks and items are pickled for other processes."""
 
     def __call__(self, item: Item) -> None:
         """Write the files of the item."""
 
     def done(self, item: Item) -> Path:
-        """The file that is written last: where it is, the item is done."""
+        """The file that is written last. When it exists, the item is done."""
 
 
 @dataclass(frozen=True)
 class Missing:
-    """The task, but for items that are done by the time: Slurm starts a job anew that it stopped."""
+    """The task, without items that are done: Slurm restarts a job that it stopped."""
 
     task: Task
 
@@ -44,17 +44,17 @@ class Missing:
 
 @dataclass
 class Engine:
-    """`workers` processes here or, with `jobs`, in each of that many Slurm jobs; `slurm` holds sbatch options."""
+    """`workers` processes, here or in each of `jobs` Slurm jobs. `slurm` holds options of sbatch."""
 
     workers: int = 1
     jobs: int = 0
     slurm: dict[str, str | int | bool] = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
 
     def run(self, name: str, task: Task, items: Sequence[Item], logs: Path) -> None:
-        """Do the task on every item that is not done. They are begun in their order, and end in any.
+        """Run the task on every item that is not done, in their order. A bar shows the remaining time.
 
-        `logs` is where Slurm jobs leave theirs. Raises InputError with the sentence of an item that met bad input, and
-        for a process or a job that was killed.
+        Slurm jobs write their logs to `logs`. Raises InputError with the sentence of an item that met bad input, and
+        for a killed process or job.
         """
         waiting = [item for item in items if not task.done(item).exists()]
         if not waiting:
@@ -76,11 +76,16 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """The options that `engine_of` reads."""
     cores = len(os.sched_getaffinity(0))
     parser.add_argument(
-        "--workers", type=at_least(1), default=cores, help=f"processes (default {cores}: the cores this one may use)"
+        "--workers", type=at_least(1), default=cores, help=f"number of processes (default {cores}: the free cores)"
     )
-    slurm = parser.add_argument_group("Slurm, with --output on a file system that all nodes see")
-    slurm.add_argument("--slurm", type=at_least(1), metavar="JOBS", help="run in so many jobs, of --workers cores each")
-    add_slurm_options(slurm, time_help=f"({SLURM_HOURS} hours; the same command goes on with what is not done then)")
+    slurm = parser.add_argument_group("Slurm; needs --output on a file system that all nodes see")
+    slurm.add_argument(
+        "--slurm",
+        type=at_least(1),
+        metavar="JOBS",
+        help="number of Slurm jobs, with --workers cores each (default: run here)",
+    )
+    add_slurm_options(slurm, time_help=f"(default {SLURM_HOURS} hours; the same command resumes)")
 
 
 def engine_of(options: argparse.Namespace) -> Engine:

@@ -15,20 +15,20 @@ Item = TypeVar("Item")
 
 
 def run_here(function: Callable[[Item], None], items: Sequence[Item], workers: int) -> Iterator[None]:
-    """Run the function on every item, in `workers` processes, in no order; yields after each.
+    """Run the function on every item, in `workers` processes and in any order. Yields after each.
 
-    Raises what an item raises, and InputError for a process that was killed; then, and on Ctrl-C, the other processes
-    are ended at once: every item is whole or not there.
+    Raises the error of an item, and InputError for a killed process. Then, and on Ctrl-C, the other processes end at
+    once: every item is whole or missing.
     """
     if workers == 1 or len(items) == 1:
         for item in items:
-            yield function(item)
+            function(item)
+            yield
         return
-    # Started afresh, not forked: threads of the tokenizer and of progress bars do not survive a fork.
+    # Spawned, not forked: threads of the tokenizer and of progress bars do not survive a fork.
     spawn = multiprocessing.get_context("spawn")
     others = multiprocessing.active_children()
-    # Numbers only are submitted: in Python 3.10, a process that ends leaves the pool waiting for ever when what is
-    # submitted is more than a pipe holds, as the names of all shards are.
+    # Only numbers are submitted. With more bytes than a pipe holds, Python 3.10 waits for ever after a process died.
     pool = ProcessPoolExecutor(min(workers, len(items)), spawn, initializer=_receive, initargs=(function, items))
     try:
         for future in as_completed(_submitted(pool, len(items))):
@@ -36,7 +36,7 @@ def run_here(function: Callable[[Item], None], items: Sequence[Item], workers: i
     except BrokenProcessPool:
         raise InputError("a worker was killed, mostly for lack of memory; give fewer --workers.") from None
     except BaseException:
-        for process in multiprocessing.active_children():  # the pool has no word for it before Python 3.14
+        for process in multiprocessing.active_children():  # before Python 3.14 the pool has no method for it
             if process not in others:
                 process.terminate()
         raise
@@ -45,7 +45,7 @@ def run_here(function: Callable[[Item], None], items: Sequence[Item], workers: i
 
 
 def _submitted(pool: ProcessPoolExecutor, count: int) -> list[Future]:
-    """The numbers as futures. When a process is killed, the pool closes the pipes of one that it is just starting."""
+    """The numbers as futures. After a kill, the pool closes the pipes of a process that it is just starting."""
     try:
         return [pool.submit(_run, number) for number in range(count)]
     except (OSError, ValueError):
@@ -67,7 +67,7 @@ def _run(number: int) -> None:
     try:
         function(items[number])
     except BaseException:
-        _received[0] = _nothing  # it would go on with the next until this process is ended
+        _received[0] = _nothing  # else it runs the next item until this process ends
         raise
 
 
@@ -76,13 +76,14 @@ def _nothing(_: Item) -> None:
 
 
 def begin_worker() -> None:
-    """For a process of a pool: end when its parent does, also one that is killed, and leave it to the parent what
-    Ctrl-C and the end of the terminal mean, which every process is told of."""
+    """For a process of a pool: end with the parent, also a killed one. The parent alone handles Ctrl-C and a closed
+    terminal."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    multiprocessing.parent_process().join()
+    if parent := multiprocessing.parent_process():
+        parent.join()
     os._exit(1)

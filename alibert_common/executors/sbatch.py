@@ -1,4 +1,4 @@
-"""What this project asks of Slurm: options for sbatch as the user writes them, and what became of a job."""
+"""Options of sbatch, as the user writes them, and the states of Slurm jobs."""
 
 import argparse
 import re
@@ -16,15 +16,15 @@ QUESTION_SECONDS = 10  # between two calls of squeue, which loads the controller
 
 def add_slurm_options(group: argparse._ArgumentGroup, time_help: str) -> None:
     """The options that `slurm_options` reads."""
-    group.add_argument("--partition", help="the cluster's default if left out")
-    group.add_argument("--account", help="the cluster's default if left out")
-    group.add_argument("--time", metavar="T", help=f"minutes, or [DAYS-]HH:MM:SS {time_help}")
-    help_sbatch = "any other option of sbatch, e.g. qos=long or exclusive; repeatable"
+    group.add_argument("--partition", help="Slurm partition (default: the cluster's)")
+    group.add_argument("--account", help="Slurm account (default: the cluster's)")
+    group.add_argument("--time", metavar="T", help=f"time limit in minutes or as [DAYS-]HH:MM:SS {time_help}")
+    help_sbatch = "another option of sbatch, such as qos=long or exclusive; repeatable"
     group.add_argument("--sbatch", action="append", default=[], metavar="NAME=VALUE", help=help_sbatch)
 
 
 def slurm_options(options: argparse.Namespace, own: set[str]) -> dict[str, str | int | bool]:
-    """What the user chose, `time` in minutes. `own` are options that have a name of their own in the command.
+    """The options of sbatch that the user chose, `time` in minutes. `own` are other options of the command.
 
     Raises InputError for a --sbatch that names no option, or one of `own`.
     """
@@ -51,7 +51,7 @@ def minutes(text: str) -> int:
 
 
 def alive(array: str) -> set[str] | None:
-    """Those jobs of an array, 12_0 and so on, that wait or run; None without an answer."""
+    """The jobs of an array, such as 12_0, that wait or run. None without an answer."""
     command = ["squeue", "--noheader", "--array", "--jobs", array, "--format=%i"]
     answer = subprocess.run(command, capture_output=True, text=True)
     if answer.returncode:
@@ -60,19 +60,19 @@ def alive(array: str) -> set[str] | None:
 
 
 def cancel(array: str, name: str) -> None:
-    """End the jobs of an array, if they have this name still: Slurm may have given its number to others since."""
+    """End the jobs of an array if they have this name: Slurm may have given the number to other jobs."""
     subprocess.run(["scancel", f"--name={name}", array], capture_output=True)
 
 
 def restarts(job_id: str) -> int | None:
-    """How often Slurm has started the job again; None without an answer, or for one that it has forgotten."""
+    """How often Slurm has restarted the job. None without an answer, or for a forgotten job."""
     answer = subprocess.run(["scontrol", "show", "job", job_id], capture_output=True, text=True)
     found = re.search(r"\bRestarts=(\d+)", answer.stdout)
     return int(found[1]) if found else None
 
 
 def state(job_id: str) -> str:
-    """The job's state in Slurm's words, and why if it waits; COMPLETED once forgotten by Slurm, "" without answer."""
+    """The state of the job in Slurm's words, with the reason if it waits. COMPLETED if forgotten, "" without answer."""
     command = ["squeue", "--noheader", "--states=all", "--jobs", job_id, "--format=%T %r"]
     answer = subprocess.run(command, capture_output=True, text=True)
     if answer.returncode:

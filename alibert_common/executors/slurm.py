@@ -1,4 +1,4 @@
-"""Items of a stage as an array of Slurm jobs: submitted by submitit, followed until all have ended."""
+"""Items of a stage as an array of Slurm jobs, which submitit submits."""
 
 import contextlib
 import io
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from alibert_common.errors import InputError, describe_os_error
 from alibert_common.executors import sbatch
@@ -18,20 +18,20 @@ from alibert_common.files import written_whole
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-ARRAY = ".array"  # the ending of the file that holds the number of the jobs that are on their way
-LOOK_SECONDS = 1  # between two looks at the files that tell how far the jobs are
-SHOWN_SECONDS = 60  # that a shared file system may take to show what a job wrote before it ended, or Slurm to answer
+ARRAY = ".array"  # suffix of the file with the number of the running array
+LOOK_SECONDS = 1  # between two readings of the progress files
+SHOWN_SECONDS = 60  # until a shared file system shows what a job wrote, or Slurm answers
 
 
 @dataclass
 class Job:
-    """What runs on a node: some of the items, in `workers` processes."""
+    """The work of one node: some of the items, in `workers` processes."""
 
     function: Callable[[Item], None]
     workers: int
 
     def __call__(self, items: Sequence[Item], progress: Path) -> str | None:
-        """Run them; `progress` holds how many are done. Returns the sentence of what a user can mend, or None."""
+        """Run the items; `progress` holds the number of those done. Returns the sentence of a user's error, or None."""
         try:
             for done, _ in enumerate(run_here(self.function, items, self.workers), 1):
                 progress.write_text(str(done))
@@ -41,8 +41,8 @@ class Job:
             return describe_os_error(error)
         return None
 
-    def checkpoint(self, items: Sequence[Item], progress: Path):
-        """For submitit, when Slurm stops the job to start it again: the same; what is done is not done again."""
+    def checkpoint(self, items: Sequence[Item], progress: Path) -> Any:
+        """For submitit, when Slurm restarts the job: the same items. Those that are done are skipped."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self, items, progress)
@@ -51,15 +51,14 @@ class Job:
 def run_on_slurm(
     name: str, job: Job, items: Sequence[Item], jobs: int, logs: Path, options: dict[str, str | int | bool], bar: "tqdm"
 ) -> None:
-    """Run every item in one of at most `jobs` jobs; `logs` is on a file system that all nodes see.
+    """Run the items in at most `jobs` jobs. All nodes must see the folder `logs`.
 
-    Raises InputError where there is no Slurm, where it refuses the jobs, and when one of them has failed: with its own
-    sentence, if it left one.
+    Raises InputError without Slurm, for refused jobs, and for a failed job, with its own sentence if it has one.
     """
     if not shutil.which("sbatch"):
         raise InputError("sbatch: no such command here; run this on the cluster, or leave --slurm out.")
     logs.mkdir(parents=True, exist_ok=True)
-    # Neighbours go to different jobs: they are of one source, and of like cost.
+    # Neighbours go to different jobs: those of one source have similar costs.
     shares = [list(items[first::jobs]) for first in range(min(jobs, len(items)))]
     progress = [logs / f"{name}-{number}.done" for number in range(len(shares))]
     for file in progress:
@@ -77,10 +76,9 @@ def run_on_slurm(
 
 
 def end_left(folder: Path) -> None:
-    """End the jobs that a command left which wrote somewhere under `folder` and was killed; returns when none is left.
+    """End the jobs of a killed command that wrote below `folder`, and wait for their end.
 
-    Jobs of a command that failed are cancelled, but may take half a minute to end. Raises InputError where Slurm does
-    not answer.
+    Cancelled jobs may take half a minute to end. Raises InputError when Slurm does not answer.
     """
     for record in folder.rglob(f"*{ARRAY}") if shutil.which("scancel") else ():
         array, name = record.read_text(), record.name.removesuffix(ARRAY)
@@ -117,15 +115,16 @@ def _submit(name: str, job: Job, shares: list, progress: list[Path], logs: Path,
         additional_parameters={option: value for option, value in options.items() if option != "time"},
     )
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # sbatch's words, which are in the error too
+        with contextlib.redirect_stderr(io.StringIO()):  # the error holds the words of sbatch
             return executor.map_array(job, shares, progress)
     except FailedJobError as error:
         raise InputError(f"Slurm refused the job: {' '.join(str(error).split())}") from None
 
 
 def _follow(submitted: list, progress: list[Path], bar: "tqdm") -> None:
-    """Return when every job has ended well; move the bar on meanwhile."""
-    waiting, asked, gone = dict(enumerate(submitted)), time.monotonic(), {}
+    """Update the bar until every job has ended well."""
+    waiting, asked = dict(enumerate(submitted)), time.monotonic()
+    gone: dict[str, float] = {}
     while waiting:
         bar.update(sum(int(file.read_text() or 0) for file in progress if file.exists()) - bar.n)
         for number, job in list(waiting.items()):
@@ -137,24 +136,24 @@ def _follow(submitted: list, progress: list[Path], bar: "tqdm") -> None:
             for job in waiting.values():
                 _notice_death(job, running, gone)
         time.sleep(LOOK_SECONDS if waiting else 0)
-    bar.update(bar.total - bar.n)
+    bar.update((bar.total or 0) - bar.n)
 
 
-def _check(job) -> None:
+def _check(job: Any) -> None:
     from submitit.core.utils import FailedJobError
 
     try:
         sentence = job.result()
     except FailedJobError:
         raise InputError(
-            f"job {job.job_id} met an error of this program; its log tells it: {job.paths.stdout}"
+            f"job {job.job_id} ended with an error of this program; see its log {job.paths.stdout}"
         ) from None
     if sentence is not None:
         raise InputError(sentence)
 
 
-def _notice_death(job, running: set[str] | None, gone: dict[str, float]) -> None:
-    """Raise InputError for a job that Slurm does not know any more, and that left nothing for a while."""
+def _notice_death(job: Any, running: set[str] | None, gone: dict[str, float]) -> None:
+    """Raise InputError for a job that Slurm has forgotten and that left no result."""
     if running is None or job.job_id in running:
         gone.pop(job.job_id, None)
         return

@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from tqdm import tqdm
+
 from alibert_common.files import written_whole
 from alibert_common.input_log import InputLog
 from alibert_common.output_dir import resumable_directory
@@ -95,9 +97,11 @@ def _rules(stage: str, source: str, manifest: dict) -> list[dict]:
 
 def _hashes(outputs: list[Path]) -> list[dict]:
     """`{"path", "bytes", "sha256"}` of every file."""
-    log = InputLog()
-    for path in sorted(file for output in outputs for file in output.rglob("*") if file.is_file()):
-        with log.open(path) as handle:
-            while handle.read(1 << 24):
-                pass
+    log, files = InputLog(), sorted(file for output in outputs for file in output.rglob("*") if file.is_file())
+    size = sum(file.stat().st_size for file in files)
+    with tqdm(total=size, unit="B", unit_scale=True, desc="hashing outputs", mininterval=1) as bar:
+        for path in files:
+            with log.open(path) as handle:
+                while part := handle.read(1 << 24):
+                    bar.update(len(part))
     return log.manifest()

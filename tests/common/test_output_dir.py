@@ -260,7 +260,7 @@ def test_a_full_disk_is_told_with_what_lies_on_it(tmp_path):
     with pytest.raises(OSError, match="part"):
         fill("")
     assert files(tmp_path) == []
-    with pytest.raises(InputError, match=f"out: No space left .* goes on with what is in {tmp_path}/.out.work, which"):
+    with pytest.raises(InputError, match=f"out: No space left .* resumes from {tmp_path}/.out.work, which"):
         fill("a")
 
 
