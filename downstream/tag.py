@@ -1,9 +1,9 @@
 """Entities of raw text by a fine-tuned model: `python -m downstream.tag PATH... --model DIR --output entities.jsonl`.
 
-As the model was scored: no text is cut off, and a word's tag is that of its first token. (transformers' pipeline for
-token classification asks every token, and so may begin or end an entity inside a word.) Writes a JSON line a document,
-{"id", "text", "entities": [{"start", "end", "label"}]}, offsets in characters; or, with `--format brat`, a folder that
-brat opens. Recipes of `format: jsonl` or `brat` read it once the entities are corrected.
+As the model was scored: no text is cut off, and a word's tag is that of its first token. (The token-classification
+pipeline of transformers labels every token, so its entities may begin or end inside a word.) Writes a JSON line a
+document, {"id", "text", "entities": [{"start", "end", "label", "score"}]}, offsets in characters; or, with `--format
+brat`, a folder that brat opens. Recipes of `format: jsonl` or `brat` read it once the entities are corrected.
 """
 
 import argparse
@@ -11,18 +11,17 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from tqdm import tqdm
 
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import files_of, read_text, written_whole
-from downstream.data.annotated_text import Document, Entity
-from downstream.data.readers import brat
-from downstream.data.spans import Span
-from downstream.tasks import task_of
-from downstream.tasks.ner import NamedEntities
-from downstream.training import models
-from downstream.training.loop import Learned, Machine, predict
+from downstream.run_config import add_device
+
+if TYPE_CHECKING:
+    from downstream.data.spans import ScoredSpan
+    from downstream.tasks.ner import NamedEntities
 
 TOGETHER = 64  # documents tagged at a time: enough to sort their lines by length, little enough to show progress
 
@@ -34,28 +33,46 @@ class Tagger:
         """Raises InputError for a folder that is not from downstream.finetune, of another task, or damaged."""
         folder = Path(folder)
         self.task, bf16 = read_notes(folder)
+
+        from downstream.training import models  # here: torch takes seconds, and a wrong folder needs none
+        from downstream.training.heads import head_of, with_probabilities
+        from downstream.training.loop import Learned, Machine
+
         config = models.read_config(folder)
         self.tokenizer = models.load_tokenizer(folder)
         self.frame = models.frame_of(self.tokenizer, config)
-        head = self.task.head()
+        head = with_probabilities(head_of(self.task.head()), self.task.num_layers)
         model, missing = models.load_weights(head.auto, folder, config=config)
         if missing:
             raise InputError(f"{folder}: it lacks {len(missing)} weights (first: {missing[0]}); copy the folder again.")
         machine = Machine(models.device_of(device), bf16)
         self.learned = Learned(model.to(machine.device), head, self.frame.padding, machine)
 
-    def __call__(self, texts: list[str]) -> list[list[Span]]:
-        """The entities of each text, in the order of the text: (start, end, label), in characters, end excluded."""
+    def __call__(self, texts: list[str]) -> "list[list[ScoredSpan]]":
+        """The entities of each text, in the order of the text: (start, end, label), in characters, end excluded.
+
+        Each has a `score` from 0 to 1: the mean probability that the model gives to the tags of its words.
+        """
+        from downstream.data.annotated_text import Document
+        from downstream.training.loop import predict
+
         if not texts:
             return []
         examples = [self.task.example(Document(str(number), text, []), Counter()) for number, text in enumerate(texts)]
         encoded = self.task.encode(examples, self.tokenizer, self.frame, training=False)
-        answers = self.task.decode(encoded, predict(self.learned, encoded.pieces))
-        return [self.task.entities(*pair) for pair in zip(examples, answers, strict=True)]
+        outputs = predict(self.learned, encoded.pieces)  # (tokens, layers, label id and probability) of each piece
+        ids, probabilities = ([one[..., at] for one in outputs] for at in (0, 1))
+        if not self.task.per_type:
+            ids, probabilities = ([one[..., 0] for one in rows] for rows in (ids, probabilities))
+        answers = self.task.decode(encoded, [one.astype(int) for one in ids])
+        return list(self.task.scored(encoded, answers, probabilities))
 
 
-def read_notes(folder: Path) -> tuple[NamedEntities, bool]:
+def read_notes(folder: Path) -> "tuple[NamedEntities, bool]":
     """The task and whether to use bf16: what finetuning.json says of the scoring."""
+    from downstream.tasks import task_of  # here: --help needs none of these
+    from downstream.tasks.ner import NamedEntities
+
     notes = folder / "finetuning.json"
     if not notes.is_file():
         raise InputError(f"{folder}: no finetuning.json in it; give the folder `model` of a downstream.finetune run.")
@@ -92,39 +109,59 @@ def read_texts(paths: list[Path]) -> list[tuple[str, str]]:
     return [(name, read_text(file)) for name, file in found.items()]
 
 
-def tagged(tagger: Tagger, texts: list[tuple[str, str]], found: Counter) -> Iterator[Document]:
-    """The documents with their entities, which are counted by label."""
+class TaggedText(NamedTuple):
+    """A text with the entities that a model has found in it."""
+
+    id: str
+    text: str
+    spans: "list[ScoredSpan]"
+
+
+def tagged(tagger: Tagger, texts: list[tuple[str, str]], found: Counter) -> Iterator[TaggedText]:
+    """The texts with their entities, which are counted by label."""
     with tqdm(total=len(texts), unit="document") as progress:
         for start in range(0, len(texts), TOGETHER):
             some = texts[start : start + TOGETHER]
             for (name, text), spans in zip(some, tagger([text for _, text in some]), strict=True):
                 found.update(span.label for span in spans)
-                yield Document(name, text, [Entity(label, ((begin, end),)) for begin, end, label in spans])
+                yield TaggedText(name, text, spans)
                 progress.update()
 
 
-def write_jsonl(documents: Iterable[Document], file: Path) -> None:
+def write_jsonl(documents: Iterable[TaggedText], file: Path) -> None:
     """A line a document."""
     with written_whole(file) as handle:
         for one in documents:
-            spans = [{"start": entity.start, "end": entity.end, "label": entity.label} for entity in one.entities]
+            spans = [span._asdict() | {"score": round(span.score, 4)} for span in one.spans]
             handle.write(json.dumps({"id": one.id, "text": one.text, "entities": spans}, ensure_ascii=False) + "\n")
 
 
-WRITERS = {"jsonl": write_jsonl, "brat": brat.write}
+def write_brat(documents: Iterable[TaggedText], folder: Path) -> None:
+    """A .txt and a .ann a document, without the scores."""
+    from downstream.data.annotated_text import Document
+    from downstream.data.readers import brat
+    from downstream.tasks.ner import as_entities
+
+    brat.write((Document(one.id, one.text, as_entities(one.spans)) for one in documents), folder)
 
 
-def main() -> None:
-    """The command line."""
+WRITERS = {"jsonl": write_jsonl, "brat": write_brat}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options of this command."""
     parser = argparse.ArgumentParser(prog="python -m downstream.tag", description=__doc__.split("\n\n")[0])
-    parser.add_argument("texts", nargs="+", type=Path, metavar="PATH", help=".txt files, a document each, or folders")
-    parser.add_argument("--model", required=True, type=Path, help="the folder `model` of a downstream.finetune run")
-    parser.add_argument("--output", required=True, type=Path, help="the .jsonl, or of brat the new folder, to write")
-    parser.add_argument(
-        "--format", choices=tuple(WRITERS), default="jsonl", help="default jsonl: one file, easily read"
-    )
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
-    args = parser.parse_args()
+    parser.add_argument("texts", nargs="+", type=Path, metavar="PATH", help=".txt files, one document each, or folders")
+    parser.add_argument("--model", required=True, type=Path, help="folder `model` of a downstream.finetune run")
+    parser.add_argument("--output", required=True, type=Path, help="the .jsonl file, or the new folder for brat")
+    parser.add_argument("--format", choices=tuple(WRITERS), default="jsonl", help="output format (default: jsonl)")
+    add_device(parser)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command; `argv` in place of the process's arguments."""
+    args = build_parser().parse_args(argv)
     texts, tagger = read_texts(args.texts), Tagger(args.model, args.device)
     found: Counter = Counter()
     WRITERS[args.format](tagged(tagger, texts, found), args.output)

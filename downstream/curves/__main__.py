@@ -1,25 +1,22 @@
 """Scores against the amount of pretraining (`steps`), or against the number of training documents (`documents`).
 
 `python -m downstream.curves steps RECIPE --models DIR...` and `documents RECIPE --model DIR --sizes 25,50,all` run one
-command of downstream.finetune a point, each in a folder of its own below the output, then write curves.json, curves.md
-and curves.png there. What is finished is not done again. docs/howto/curves.md says what is held equal.
+training a point, each in a folder of its own below the output, then write curves.json, curves.md and curves.png there.
+Finished points are not run again. docs/howto/curves.md says what is held equal.
 """
 
 import argparse
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from alibert_common.cli import named
 from alibert_common.errors import exit_with_sentence
 from alibert_common.files import write_json, written_whole
-from downstream import finetune
-from downstream.curves.figures import gathered, table
-from downstream.curves.picture import draw
-from downstream.curves.points import Point, over_documents, over_steps, sizes_of
-from downstream.data.resampling_unit import SENTENCES, WITHOUT_DOCUMENTS
-from downstream.data.splits import read_folds
-from downstream.tasks import load_task
-from downstream.tasks.base import Task
+from downstream import run_config
+
+if TYPE_CHECKING:
+    from downstream.curves.points import Point
 
 AXES = {"steps": "pretraining step (updates)", "documents": "number of training documents"}
 DOCUMENTS = "documents"  # in what is told, where the data say which these are
@@ -33,52 +30,72 @@ SPLITS = {
 }
 
 
-def arguments(argv: list[str] | None) -> argparse.Namespace:
+def build_parser() -> argparse.ArgumentParser:
+    """The options of this command."""
     parser = argparse.ArgumentParser(prog="python -m downstream.curves", description=__doc__.split("\n\n")[0])
     kinds = parser.add_subparsers(dest="kind", required=True)
-    steps, documents = (kinds.add_parser(name, help=f"against the {axis}") for name, axis in AXES.items())
+    steps, documents = (kinds.add_parser(name, help=f"scores against the {axis}") for name, axis in AXES.items())
     steps.add_argument(
         "--models",
         nargs="+",
         required=True,
         metavar="[NAME=]DIR",
-        help="exported checkpoints, or folders of them, whose cards say the step; NAME=STEP:DIR for any other",
+        help="exported checkpoints, or folders of them, whose cards say the step; NAME=STEP:DIR for others",
     )
-    documents.add_argument("--model", action="append", required=True, metavar="[NAME=]DIR", help="once for each model")
+    documents.add_argument(
+        "--model", action="append", required=True, metavar="[NAME=]DIR", help="local Hugging Face folder (repeatable)"
+    )
     documents.add_argument("--sizes", required=True, metavar="N,...,all", help="numbers of training documents")
     for one in (steps, documents):
-        finetune.add_options(one)
-        one.add_argument("--seeds", type=int, help="trainings a point; default the protocol's")
-        one.add_argument("--test", action="store_true", help="score test, too, and draw it; default: test is not read")
-        one.add_argument("--output", type=Path, help="default runs/curves/TASK-KIND[-test]")
-        one.add_argument("--overwrite", action="store_true", help="throw away what earlier runs left at the points")
-    return parser.parse_args(argv)
+        run_config.add_options(one)
+        one.add_argument("--seeds", type=int, help="trainings for each point (default: the protocol's)")
+        one.add_argument("--test", action="store_true", help="scores on test in place of dev")
+        one.add_argument("--output", type=Path, help="output folder (default: runs/curves/TASK-KIND[-test])")
+        one.add_argument("--overwrite", action="store_true", help="remove the results of an earlier run first")
+    return parser
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command line; `argv` in place of that of the process."""
-    args = arguments(argv)
-    task = load_task(args.recipe)
-    points = over_steps(args.models) if args.kind == "steps" else points_of_documents(args, task)
-    output = args.output or Path("runs/curves") / f"{task.recipe.task}-{args.kind}{'-test' * args.test}"
-    for number, point in enumerate(points, 1):
+    """The command; `argv` in place of the process's arguments."""
+    args = build_parser().parse_args(argv)
+    from downstream.tasks import load_task  # here: --help needs none of these
+
+    recipe = load_task(args.recipe).recipe
+    output = args.output or Path("runs/curves") / f"{recipe.task}-{args.kind}{'-test' * args.test}"
+    points = points_of(args)
+    commands = [command(args, point, output) for point in points]
+    configs = [run_config.run_config(run_config.build_parser().parse_args(words)) for words in commands]
+
+    from downstream.curves.figures import gathered
+    from downstream.data.resampling_unit import SENTENCES, WITHOUT_DOCUMENTS
+    from downstream.experiment.set_up import fine_tune
+
+    for number, (point, words, config) in enumerate(zip(points, commands, configs, strict=True), 1):
         print(f"\n== {number} of {len(points)}: {point.line}, {AXES[args.kind]} {point.x}")
-        words = command(args, point, output)
         print(f"python -m downstream.finetune {shlex.join(words)}", flush=True)
-        finetune.main(words)
+        print(fine_tune(config))
     found = gathered(points, output)
     axis, told = (text.replace(DOCUMENTS, found["unit"]) for text in (AXES[args.kind], BAND))
     told += f" {WITHOUT_DOCUMENTS}" if found["unit"] == SENTENCES else ""
     write({"kind": args.kind, "axis": axis, "told": told, **found}, output)
 
 
-def points_of_documents(args: argparse.Namespace, task: Task) -> list[Point]:
-    """Those asked for. Raises InputError, before anything is trained, for sizes that the data do not have."""
+def points_of(args: argparse.Namespace) -> list["Point"]:
+    """The points asked for. Raises InputError, before anything is trained, for those that cannot be made."""
+    from downstream.curves.points import over_documents, over_steps, sizes_of
+    from downstream.data.data_folder import data_folder
+    from downstream.data.splits import read_folds
+    from downstream.tasks import load_task
+
+    if args.kind == "steps":
+        return over_steps(args.models)
     sizes, models = sizes_of(args.sizes), named(args.model, "--model", default_names=True)
-    return over_documents(models, sizes, task, read_folds(task, args.recipe, args.data, dev_only=True))
+    task = load_task(args.recipe)
+    root = data_folder(task.recipe, args.recipe, args.data, dev_only=True)
+    return over_documents(models, sizes, task, read_folds(task, root, dev_only=True))
 
 
-def command(args: argparse.Namespace, point: Point, output: Path) -> list[str]:
+def command(args: argparse.Namespace, point: "Point", output: Path) -> list[str]:
     """The words after `python -m downstream.finetune` that train and score one point."""
     words = [str(args.recipe), "--model", str(point.model), "--output", str(output / point.folder), *point.options]
     for name in ("protocol", "data", "seeds", "device"):
@@ -92,6 +109,9 @@ def command(args: argparse.Namespace, point: Point, output: Path) -> list[str]:
 
 def write(curves: dict, output: Path) -> None:
     """curves.json, curves.md and curves.png; the table is printed."""
+    from downstream.curves.figures import table
+    from downstream.curves.picture import draw
+
     title = f"**{curves['task']}, {curves['figure']} on {curves['split']}, protocol {curves['protocol']}**"
     text = f"{title}\n\n{table(curves)}\n{curves['told']} {SPLITS[curves['split']]}\n"
     write_json(output / "curves.json", curves)

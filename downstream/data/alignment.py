@@ -22,12 +22,22 @@ def word_tags(num_words: int, covered: list[tuple[int, int]], tokens: list[str])
 
     A token over several words gives its tag to the first and continues it on the others.
     """
-    tags, begun = ["O"] * num_words, -1
-    for (first, last), tag in zip(covered, tokens, strict=True):
-        for word in range(max(first, begun + 1), last):
-            tags[word] = tag if word == first else _continued(tag)
-        begun = max(begun, last - 1)
+    tags = []
+    for word, token in enumerate(deciding_tokens(num_words, covered)):
+        tag = "O" if token is None else tokens[token]
+        tags.append(tag if token is None or covered[token][0] == word else _continued(tag))
     return tags
+
+
+def deciding_tokens(num_words: int, covered: list[tuple[int, int]]) -> list[int | None]:
+    """The token that each word has its tag from: its first one; None where no token is left."""
+    found: list[int | None] = [None] * num_words
+    begun = -1
+    for token, (first, last) in enumerate(covered):
+        for word in range(max(first, begun + 1), last):
+            found[word] = token
+        begun = max(begun, last - 1)
+    return found
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:

@@ -13,8 +13,8 @@ import ahocorasick_rs
 
 from alibert_common.errors import InputError
 from alibert_common.files import files_of
-from downstream.data.splits import Part
-from downstream.tasks.base import Task
+from downstream.data.splits import Split
+from downstream.data.task_items import TaskItems
 
 SHORTEST = 40  # characters of a sentence, one space between words: half a line; the same as for the overlaps that
 # corpora are published with
@@ -40,7 +40,7 @@ def alike(text: str) -> str:
 class Sought:
     """Sentences of test items, and in which of them other texts are found to hold them."""
 
-    def __init__(self, task: Task, items: list):
+    def __init__(self, task: TaskItems, items: list):
         self.items: dict[str, list[str]] = {}  # ids of the items that each sentence is in, by how it is compared
         self.shown: dict[str, str] = {}  # the sentence as it stands where it is first
         for item in items:
@@ -71,7 +71,7 @@ class Sought:
         }
 
 
-def in_training(task: Task, splits: dict[str, Part]) -> dict | None:
+def in_training(task: TaskItems, splits: dict[str, Split]) -> dict | None:
     """What of test is in train and dev; None where test was not read."""
     if "test" not in splits:
         return None

@@ -83,6 +83,11 @@ class Recipe:
             )
 
     @property
+    def names(self) -> tuple[str, str]:
+        """The names under which a protocol may have values of the task's own."""
+        return self.task, self.kind
+
+    @property
     def draws(self) -> bool:
         """Whether some split is not an official one, but drawn from ids and split_seed."""
         return "all" in self.splits or self.dev_share is not None

@@ -27,6 +27,19 @@ class Span(NamedTuple):
     label: str
 
 
+class ScoredSpan(Span):
+    """A span that a model has found. score: the mean probability of its words' tags."""
+
+    score: float
+
+    @classmethod
+    def of(cls, span: Span, score: float) -> "ScoredSpan":
+        """The span with its score."""
+        found = cls(*span)
+        found.score = score
+        return found
+
+
 @dataclass(frozen=True)
 class Policy:
     """What becomes of entities that a flat sequence cannot hold; see the fields of recipe.Recipe."""

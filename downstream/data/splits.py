@@ -6,21 +6,22 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sklearn.model_selection import StratifiedGroupKFold
-
 from alibert_common.errors import InputError
 from downstream.data.recipe import FOLD, Recipe
 from downstream.data.split_lists import in_part, parse
-from downstream.tasks.base import Task
+from downstream.data.task_items import TaskItems
 
 RARE = "rare"  # strata that are too few to be in every fold are one, or scikit-learn refuses where all are
 
 
-class Part(NamedTuple):
-    """A split: its items, and what was read, changed and read past."""
+class Split(NamedTuple):
+    """The items of train, dev or test. counts: of what was changed and dropped in reading `source`, from which other
+    splits may be drawn too. own: counts of this split alone."""
 
     items: list
     counts: Counter
+    source: str = ""
+    own: Counter = Counter()
 
     @property
     def sha256(self) -> str:
@@ -28,19 +29,15 @@ class Part(NamedTuple):
         return hashlib.sha256(repr(self.items).encode()).hexdigest()
 
 
-Splits = dict[str, Part]  # train, dev and test; without test where that is not to be read
+Splits = dict[str, Split]  # train, dev and test; without test where that is not to be read
 
 
-def read_folds(task: Task, recipe_file: Path, data: Path | None, dev_only: bool) -> list[Splits]:
-    """The splits of each fold; of one where the recipe has no folds.
+def read_folds(task: TaskItems, root: Path, dev_only: bool) -> list[Splits]:
+    """The splits of each fold; one fold where the recipe has none.
 
-    data: in place of the recipe's own folder. Raises InputError for data that are missing or cannot be used.
+    root: the folder of the splits. Raises InputError for data that are missing or cannot be used.
     """
     recipe = task.recipe
-    if data is None and recipe.data is None:
-        place = f"get them from {recipe.source}" if recipe.source else "give their folder with --data"
-        raise InputError(f"{recipe_file}: the data are not part of this project; {place}.")
-    root = data or recipe_file.parent / recipe.data
     if "all" in recipe.splits:
         whole = _read(task, root, recipe.splits["all"], recipe.format)
         folds = _folds_of(task, whole) if recipe.folds else [_shares_of(task, whole)]
@@ -57,7 +54,7 @@ def read_folds(task: Task, recipe_file: Path, data: Path | None, dev_only: bool)
     return folds
 
 
-def _official(task: Task, root: Path, fold: int | None, dev_only: bool) -> Splits:
+def _official(task: TaskItems, root: Path, fold: int | None, dev_only: bool) -> Splits:
     """As the recipe names them; dev is drawn from train where the data have none, before more is added to train."""
     recipe, splits = task.recipe, {}
     for name, path in recipe.splits.items():
@@ -73,38 +70,38 @@ def _official(task: Task, root: Path, fold: int | None, dev_only: bool) -> Split
     return splits
 
 
-def _together(one: Part, other: Part) -> Part:
-    return Part(one.items + other.items, one.counts + other.counts)
+def _together(one: Split, other: Split) -> Split:
+    return Split(one.items + other.items, one.counts + other.counts, f"{one.source} and {other.source}")
 
 
-def _refuse_twice(task: Task, items: list, place: str) -> None:
+def _refuse_twice(task: TaskItems, items: list, place: str) -> None:
     twice = [name for name, count in Counter(map(task.id_of, items)).items() if count > 1]
     if twice:
         raise InputError(f"{place}: {len(twice)} ids stand for several items (first: {twice[0]}); give each its own.")
 
 
-def _with_common(task: Task, splits: Splits) -> Splits:
+def _with_common(task: TaskItems, splits: Splits) -> Splits:
     """Documents that official splits share are counted; they stay, or scores could not be compared with others'."""
     found, earlier = {}, set()
     for name, part in splits.items():
         documents = documents_in(task, part)
-        common = {"documents whose id an earlier split has": len(documents & earlier)}
-        found[name] = part._replace(counts=Counter({**part.counts, **common})) if documents & earlier else part
+        common = Counter({"documents whose id an earlier split has": len(documents & earlier)})
+        found[name] = part._replace(own=part.own + common)
         earlier |= documents
     return found
 
 
-def _refuse_unscored(task: Task, splits: Splits) -> None:
+def _refuse_unscored(task: TaskItems, splits: Splits) -> None:
     """Raise InputError for a split that the chief figure says nothing of."""
     for name in [name for name in splits if name != "train"]:
         if not any(map(task.is_scored, splits[name].items)):
             raise InputError(
-                f"{task.recipe.task}: the chief figure, {' '.join(task.chief.path)}, is of no item of {name}; name "
+                f"{task.recipe.task}: the chief figure, {task.metric_name}, is of no item of {name}; name "
                 "another figure in the recipe, or other splits."
             )
 
 
-def _read(task: Task, root: Path, split: str, format: str) -> Part:
+def _read(task: TaskItems, root: Path, split: str, format: str) -> Split:
     source = parse(split, task.recipe.task)
     path = root / source.path
     if not path.exists():
@@ -115,15 +112,15 @@ def _read(task: Task, root: Path, split: str, format: str) -> Part:
     counts["items without a word"] += sum(not any(map(str.strip, task.texts(item))) for item in items)
     if not items:
         raise InputError(f"{path}: nothing annotated as {format} in it; check the recipe's data, splits and format.")
-    return Part(items, counts)
+    return Split(items, counts, split)
 
 
-def _shares_of(task: Task, whole: Part) -> Splits:
+def _shares_of(task: TaskItems, whole: Split) -> Splits:
     recipe = task.recipe
     return _divided(task, whole, {"test": recipe.test_share, "dev": recipe.dev_share}, "train")
 
 
-def _divided(task: Task, whole: Part, shares: dict[str, float], rest: str) -> Splits:
+def _divided(task: TaskItems, whole: Split, shares: dict[str, float], rest: str) -> Splits:
     """Shares of the groups under their names, what is left as `rest`.
 
     Raises InputError where a split would be empty.
@@ -145,17 +142,17 @@ def drawn_order(groups: Iterable[str], seed: int) -> list[str]:
     return sorted(groups, key=lambda group: hashlib.sha256(f"{seed} {group}".encode()).digest())
 
 
-def _of_groups(task: Task, whole: Part, groups: set[str]) -> Part:
+def _of_groups(task: TaskItems, whole: Split, groups: set[str]) -> Split:
     """The items of these groups. The counts of what was read are those of the whole: they were made in reading it."""
-    return Part([item for item in whole.items if task.group(item) in groups], whole.counts)
+    return whole._replace(items=[item for item in whole.items if task.group(item) in groups])
 
 
-def documents_in(task: Task, part: Part) -> set[str]:
+def documents_in(task: TaskItems, part: Split) -> set[str]:
     """The groups of its items: documents, of which several items may be made."""
     return {task.group(item) for item in part.items}
 
 
-def with_fewer(task: Task, whole: Part, number: int, seed: int) -> Part:
+def with_fewer(task: TaskItems, whole: Split, number: int, seed: int) -> Split:
     """So many of the documents, drawn by the seed; what fewer of them hold, more of them hold too.
 
     Those left out are counted. Raises InputError if there are not as many.
@@ -166,11 +163,11 @@ def with_fewer(task: Task, whole: Part, number: int, seed: int) -> Part:
             f"{task.recipe.task}: {number} documents cannot be drawn from the {len(order)} of the training split; "
             f"ask for 1 to {len(order)}."
         )
-    left_out = {"documents left out of training": len(order) - number}
-    return _of_groups(task, whole, set(order[:number]))._replace(counts=Counter({**whole.counts, **left_out}))
+    left_out = Counter({"documents left out of training": len(order) - number})
+    return _of_groups(task, whole, set(order[:number]))._replace(own=Counter({**whole.own, **left_out}))
 
 
-def _folds_of(task: Task, whole: Part) -> list[Splits]:
+def _folds_of(task: TaskItems, whole: Split) -> list[Splits]:
     """Fold k is test, the next one dev, the others train; labels are as frequent in each as in the whole."""
     tests = list(_stratified(task, whole.items))
     folds = []
@@ -178,12 +175,14 @@ def _folds_of(task: Task, whole: Part) -> list[Splits]:
         dev = tests[(number + 1) % len(tests)]
         of = {"train": set(range(len(whole.items))) - test - dev, "dev": dev, "test": test}
         folds.append(
-            {name: Part([whole.items[one] for one in sorted(numbers)], whole.counts) for name, numbers in of.items()}
+            {name: whole._replace(items=[whole.items[one] for one in sorted(numbers)]) for name, numbers in of.items()}
         )
     return folds
 
 
-def _stratified(task: Task, items: list) -> Iterator[set[int]]:
+def _stratified(task: TaskItems, items: list) -> Iterator[set[int]]:
+    from sklearn.model_selection import StratifiedGroupKFold  # here: it takes a second, and few recipes have folds
+
     recipe: Recipe = task.recipe
     strata, groups = [task.stratum(item) for item in items], [task.group(item) for item in items]
     if len(set(groups)) < recipe.folds:

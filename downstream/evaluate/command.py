@@ -2,66 +2,60 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from alibert_common import shipped
 from alibert_common.errors import InputError
-from downstream import report
-from downstream.data.contamination import text_files
-from downstream.evaluate.plan import BASELINES, Job, plan
-from downstream.evaluate.pretraining import refuse_undecodable, seen_before
-from downstream.evaluate.run_commands import run
-from downstream.training import models
+from downstream.learners import registry
+from downstream.run_config import add_device
+from downstream.training.model_folder import refuse_no_model
+
+if TYPE_CHECKING:
+    from downstream.evaluate.plan import Job
 
 RECIPES = shipped.RECIPES / "finetune"
 
 
-def arguments(argv: list[str] | None) -> argparse.Namespace:
+def build_parser() -> argparse.ArgumentParser:
+    """The options of this command."""
     parser = argparse.ArgumentParser(
         prog="python -m downstream.evaluate",
-        description="What is a model worth? Every task whose data are there, then the report of all.",
+        description="Train and score models on every task whose data are there, then write the report of all.",
     )
-    parser.add_argument("models", type=Path, nargs="+", metavar="MODEL", help="local Hugging Face folders")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder that holds the data sets")
-    parser.add_argument(
-        "--quick", action="store_true", help="one seed and some 300,000 tokens a set: a first look, on a CPU too"
-    )
-    parser.add_argument(
-        "--protocol", help="how to train (see downstream.finetune); default tuned, or quick with --quick"
-    )
-    parser.add_argument("--seeds", type=int, help="how many; default the protocol's")
-    parser.add_argument(
+    add = parser.add_argument
+    add("models", type=Path, nargs="+", metavar="MODEL", help="local Hugging Face folders")
+    add("--data", type=Path, required=True, metavar="DIR", help="folder that holds the data sets")
+    add("--quick", action="store_true", help="one seed and about 300,000 tokens for each set, for a first look")
+    add("--protocol", help="training protocol, as in downstream.finetune (default: tuned, or quick with --quick)")
+    add("--seeds", type=int, help="number of seeds (default: the protocol's)")
+    add(
         "--baselines",
         default="",
         metavar="NAME,...",
-        help=f"what the models have to beat, where it serves the task: {', '.join(BASELINES)}; or all",
+        help=f"baselines, or all: {', '.join(registry.EVALUATED)} (default: none)",
     )
-    parser.add_argument("--only", default="", metavar="TASK,...", help="these tasks; default: all whose data are there")
-    parser.add_argument("--recipes", type=Path, default=RECIPES, help="folder of recipes; default: this project's")
-    parser.add_argument(
+    add("--only", default="", metavar="TASK,...", help="tasks to run (default: all whose data are there)")
+    add("--recipes", type=Path, default=RECIPES, help="folder of recipes (default: this project's)")
+    add(
         "--pretraining-text",
         type=Path,
         nargs="+",
         default=[],
-        help="text files, or folders of .txt, that the models were pretrained on: test sentences in them are reported",
+        help="pretraining text, as files or folders of .txt; test sentences in it are reported",
     )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=1,  # a GPU trains one after the other; a small encoder on a CPU gains nothing from a second core
-        help="trainings at a time, which share the cores; default 1",
-    )
-    parser.add_argument("--dev-only", action="store_true", help="do not read the test splits; to choose a model")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="throw away what earlier runs left in the outputs of these trainings"
-    )
-    parser.add_argument("--output", type=Path, default=Path("runs/evaluate"), help="default runs/evaluate")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto: a GPU if any")
-    return parser.parse_args(argv)
+    add("--jobs", type=int, default=1, help="trainings at a time, which share the cores (default: 1)")
+    add("--dev-only", action="store_true", help="leave the test splits unread, to choose a model")
+    add("--overwrite", action="store_true", help="remove the results of earlier runs of these trainings first")
+    add("--output", type=Path, default=Path("runs/evaluate"), help="output folder (default: runs/evaluate)")
+    add_device(parser)
+    return parser
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command line; `argv` in place of that of the process."""
-    args = arguments(argv)
+    """The command; `argv` in place of the process's arguments."""
+    args = build_parser().parse_args(argv)
+    from downstream.evaluate.plan import plan  # here: --help needs none of these
+
     refuse(args)
     jobs, missing = plan(args)
     for task, folder in missing.items():
@@ -69,6 +63,13 @@ def main(argv: list[str] | None = None) -> None:
     if not jobs:
         which = f"data of {args.only} are not" if args.only else f"data of no recipe of {args.recipes} are"
         raise InputError(f"{args.data}: the {which} in it; see the recipes' `folder`.")
+    for model in args.models:
+        refuse_no_model(model)
+
+    from downstream.evaluate.pretraining import refuse_undecodable
+    from downstream.evaluate.run_commands import run
+    from downstream.training import models  # torch takes seconds, and wrong paths need none
+
     for model in args.models:  # what each of its trainings would refuse
         models.load_config(model)
         models.load_tokenizer(model)
@@ -77,8 +78,11 @@ def main(argv: list[str] | None = None) -> None:
     tell(args, [job for job in jobs if job not in failed], failed)
 
 
-def tell(args: argparse.Namespace, done: list[Job], failed: list[Job]) -> None:
+def tell(args: argparse.Namespace, done: "list[Job]", failed: "list[Job]") -> None:
     """Write the report of what is done, whatever else went wrong; then raise InputError for that."""
+    from downstream import report
+    from downstream.evaluate.pretraining import seen_before
+
     wrong, found = [], []
     if failed:
         number = len(done) + len(failed)
@@ -106,8 +110,11 @@ def refuse(args: argparse.Namespace) -> None:
     for option, value in (("--jobs", args.jobs), ("--seeds", args.seeds)):
         if value is not None and value < 1:
             raise InputError(f"{option} {value}: at least one is needed.")
-    text_files(args.pretraining_text)
+    if args.pretraining_text:
+        from downstream.data.contamination import text_files
+
+        text_files(args.pretraining_text)
 
 
-def _names(jobs: list[Job]) -> str:
+def _names(jobs: "list[Job]") -> str:
     return ", ".join(f"{job.recipe.stem} ({job.learner})" for job in jobs)

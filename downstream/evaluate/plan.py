@@ -6,20 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from alibert_common.errors import InputError
-from downstream.data.recipe import FOLD, Recipe
-from downstream.data.split_lists import parse
-from downstream.finetune import names_of
-from downstream.learners.base import Learner
-from downstream.learners.baselines import registry
-from downstream.learners.baselines.cosine import EncoderCosine
-from downstream.learners.baselines.neural import OverWords
+from downstream.data.data_folder import find
+from downstream.learners import registry
 from downstream.tasks import load_task
 from downstream.tasks.base import Task
 from downstream.training.protocol import load_protocol
 
-OF_MODELS = ("random", "frozen", "cosine")  # of the first model; of each; of each, where cosines answer
-BASELINES = (*OF_MODELS, *registry.BASELINES)
-DEPTH = 4  # folders below DIR in which a data set may lie
+BASELINES = registry.EVALUATED
 
 
 class Job(NamedTuple):
@@ -62,7 +55,7 @@ def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
         if data is None:
             missing[recipe.task] = recipe.folder
         else:
-            searched = bool(load_protocol(file, _protocol(args), [], names_of(task)).grid)
+            searched = bool(load_protocol(file, _protocol(args), [], recipe.names).grid)
             jobs += [_job(args, file, task, data, searched, *asked) for asked in learners(args, wanted, recipe.kind)]
     _refuse_one_output(jobs)
     return jobs, missing
@@ -101,15 +94,6 @@ def _refuse_one_output(jobs: list[Job]) -> None:
             )
 
 
-def find(recipe: Recipe, root: Path) -> Path | None:
-    """The folder below `root` that has the name the recipe says and holds its splits; of several the first by path."""
-    patterns = ["/".join(["*"] * depth + [recipe.folder]) for depth in range(DEPTH)]
-    folders = [root] * (root.name == recipe.folder) + sorted(one for pattern in patterns for one in root.glob(pattern))
-    splits = [path.replace(FOLD, str(recipe.first_fold)) for path in recipe.splits.values()]
-    paths = [parse(split, recipe.task).path for split in splits]
-    return next((one for one in folders if all((one / path).exists() for path in paths)), None)
-
-
 def learners(args: argparse.Namespace, wanted: list[str], family: str) -> Iterator[tuple[str, list[str]]]:
     """A name, and options of downstream.finetune, for each that serves the family."""
     protocol = _protocol(args)
@@ -121,11 +105,11 @@ def learners(args: argparse.Namespace, wanted: list[str], family: str) -> Iterat
             yield f"{name}-random-{protocol}", [*trained, "--random-init"]
         if "frozen" in wanted:
             yield f"{name}-frozen-{protocol}", [*trained, "--frozen"]
-        if "cosine" in wanted and family in EncoderCosine.families:
+        if "cosine" in wanted and family in registry.COSINE.families:
             yield f"{name}-cosine", [*given, "--cosine"]
     for name, kind in registry.BASELINES.items():
         if name in wanted and family in kind.families:
-            if args.quick and issubclass(kind, OverWords):
+            if args.quick and kind.has_protocol:
                 yield f"{name}-quick", ["--baseline", name, "--protocol", "vectors_quick"]
             else:
                 yield name, ["--baseline", name]
@@ -158,5 +142,5 @@ def _seeds(args: argparse.Namespace) -> int | None:
 
 
 def _on_a_device(options: list[str]) -> bool:
-    kind: type[Learner] | None = registry.BASELINES.get(options[1]) if options[0] == "--baseline" else None
-    return kind is None or issubclass(kind, OverWords)
+    kind = registry.BASELINES[options[1]] if options[0] == "--baseline" else registry.ENCODER
+    return "--device cuda" in kind.options

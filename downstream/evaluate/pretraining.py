@@ -42,7 +42,7 @@ def seen_before(jobs: list[Job], paths: list[Path], output: Path) -> None:
     sought = {}
     for one in {one.recipe: one for one in jobs}.values():
         task = load_task(one.recipe)
-        parts = [splits["test"] for splits in read_folds(task, one.recipe, one.data, dev_only=False)]
+        parts = [splits["test"] for splits in read_folds(task, one.data, dev_only=False)]
         name, digest = task.recipe.task, [part.sha256 for part in parts]
         if name not in tasks or digests.get(name) != digest:
             sought[name] = Sought(task, [item for part in parts for item in part.items])

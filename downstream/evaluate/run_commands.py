@@ -1,68 +1,70 @@
-"""The commands, each in a process of its own: one that crashes takes nothing with it."""
+"""The commands, each in a process of its own: one that crashes takes nothing with it, and none imports torch again."""
 
 import os
 import shlex
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
-
-import torch
+from typing import NamedTuple
 
 from alibert_common.errors import InputError
 from alibert_common.rights import make_folder, opener
 from downstream.evaluate.plan import Job
+from downstream.evaluate.worker import Worker
 from downstream.report.read_runs import load
 
 POLL_SECONDS = 0.2
 
 
+class Running(NamedTuple):
+    """A command of a job that runs: its number in the job, and that of its process."""
+
+    job: Job
+    step: int
+    process: int
+
+
 def run(jobs: list[Job], at_a_time: int = 1) -> list[Job]:
     """Run all of them; returns those that did not end well, each of which has said why.
 
-    One at a time shows what it says; of several, OUTPUT.log has it. They end when this process is stopped (SIGINT,
-    SIGTERM). When it is killed, those that run go on to their end, and the same command given again waits for them.
+    One at a time shows what it prints; of several, OUTPUT.log has it. They end when this process is stopped (SIGINT,
+    SIGTERM). When it is killed, those that run continue to their end, and the same command given again waits for them.
     """
-    waiting, running, failed, began = jobs[::-1], {}, [], time.monotonic()
-    environment = _environment(at_a_time)
-    with _none_left(running):
+    running: list[Running] = []
+    waiting, failed, began = jobs[::-1], [], time.monotonic()
+    with closing(Worker()) as worker:
         while waiting or running:
             while waiting and len(running) < at_a_time:
-                job = waiting.pop()
-                running[job.output] = (job, 0, _start(job, 0, at_a_time, environment))
-            for job, step, process in list(running.values()):
-                code = process.poll()  # once: it may end between two looks
+                running.append(_start(worker, waiting.pop(), 0, at_a_time))
+            for one in list(running):
+                job, step, code = one.job, one.step, worker.poll(one.process)
+                if code is None:
+                    continue
+                running.remove(one)
                 if code == 0 and step + 1 < len(job.commands):
-                    running[job.output] = (job, step + 1, _start(job, step + 1, at_a_time, environment))
-                elif code is not None:
-                    del running[job.output]
-                    well, said = _ending(job, code, at_a_time)
-                    failed += [job] * (not well)
-                    done = _progress(len(jobs) - len(waiting) - len(running), len(jobs), began)
-                    print(f"== {done}: {job.recipe.stem}, {job.learner}: {said}", flush=True)
+                    running.append(_start(worker, job, step + 1, at_a_time))
+                    continue
+                well, said = _ending(job, code, at_a_time)
+                failed += [job] * (not well)
+                done = _progress(len(jobs) - len(waiting) - len(running), len(jobs), began)
+                print(f"== {done}: {job.recipe.stem}, {job.learner}: {said}", flush=True)
             time.sleep(POLL_SECONDS)
     return failed
 
 
-def _environment(at_a_time: int) -> dict[str, str]:
+def _start(worker: Worker, job: Job, step: int, at_a_time: int) -> Running:
     """Of several, each has its share of the cores, unless the user has said how many threads."""
-    share = max(1, torch.get_num_threads() // at_a_time)  # torch has as many as there are cores
-    threads = {} if at_a_time == 1 else {"OMP_NUM_THREADS": str(share)}
-    return {**threads, **os.environ, "PYTHONUNBUFFERED": "1"}
-
-
-def _start(job: Job, step: int, at_a_time: int, environment: dict[str, str]) -> subprocess.Popen:
-    command = [sys.executable, "-m", *job.commands[step]]
+    log, threads, command = None, None, job.commands[step]
     if at_a_time == 1:
-        print(f"\npython -m {shlex.join(job.commands[step])}", flush=True)
-        return subprocess.Popen(command, env=environment)
-    log = _log(job)
-    make_folder(log.parent, shared=True)
-    with open(log, "a" if step else "w", encoding="utf-8", opener=opener()) as handle:
-        return subprocess.Popen(command, env=environment, stdout=handle, stderr=subprocess.STDOUT)
+        print(f"\npython -m {shlex.join(command)}", flush=True)
+    else:
+        log = _log(job)
+        make_folder(log.parent, shared=True)
+        open(log, "a" if step else "w", opener=opener()).close()
+        if "OMP_NUM_THREADS" not in os.environ:
+            threads = max(1, len(os.sched_getaffinity(0)) // at_a_time)
+    return Running(job, step, worker.start(command, log, threads))
 
 
 def _log(job: Job) -> Path:
@@ -90,15 +92,3 @@ def _ending(job: Job, code: int, at_a_time: int) -> tuple[bool, str]:
         said = f"{lines[-1] if lines else 'it said nothing'} ({_log(job)})"
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else "did not end well"
     return False, f"{how}: {said}"
-
-
-@contextmanager
-def _none_left(running: dict[Path, tuple[Job, int, subprocess.Popen]]) -> Iterator[None]:
-    """Whatever ends the block ends those that run."""
-    try:
-        yield
-    finally:
-        for *_, process in running.values():
-            process.terminate()
-        for *_, process in running.values():
-            process.wait()

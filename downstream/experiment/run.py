@@ -22,13 +22,14 @@ from alibert_common.errors import InputError
 from alibert_common.files import read_json, write_json
 from alibert_common.locks import locked
 from downstream.data.contamination import in_training
-from downstream.data.splits import Part, Splits, with_fewer
+from downstream.data.splits import Split, Splits, with_fewer
 from downstream.experiment.card import write_card
 from downstream.experiment.card_examples import usage_of
 from downstream.experiment.peak_memory import peak, reset_peak
 from downstream.experiment.results import summarise, write_results
 from downstream.learners.base import Learner
 from downstream.tasks.base import Encoded, Task
+from downstream.training.selection import as_json
 
 ONE = re.compile(r"seed-\d+(-fold-\d+)?")
 RESULTS = ("metrics.json", "table.md", "scores.png", "curves.png", "splits.json")
@@ -121,7 +122,7 @@ class Experiment:
             self.task.begin(splits["train"].items)
             place = f"{unit.name}, " if drawn else f"fold {unit.fold}, " * (unit.fold is not None)
             for name, part in splits.items():
-                if told := unseen_labels(self.task, part.items):
+                if told := self.task.unseen_labels(part.items):
                     print(f"warning: {place}{name}: {told}, and count as missed", flush=True)
 
     def splits_of(self, unit: Unit) -> Splits:
@@ -225,9 +226,9 @@ class Experiment:
             self.encoded[key] = self.learner.encode(self.folds[place][name].items, training=name == "train")
         return self.encoded[key]
 
-    def _counts(self, part: Part, encoded: Encoded) -> dict:
+    def _counts(self, part: Split, encoded: Encoded) -> dict:
         unseen, _ = self.task.unseen(part.items)
-        counts = {**part.counts, **encoded.counts, **({UNSEEN: unseen} if unseen else {})}
+        counts = {**part.counts, **part.own, **encoded.counts, **({UNSEEN: unseen} if unseen else {})}
         return {"items": len(part.items), **counts, "types": self.task.describe(part.items)}
 
     def finished(self, unit: Unit) -> dict | None:
@@ -284,19 +285,8 @@ class Experiment:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def unseen_labels(task: Task, items: list) -> str:
-    """A sentence for the console on annotations that no model can answer, once the task has begun; empty if none."""
-    unseen, total = task.unseen(items)
-    return f"{unseen} of {total} entities have a label that training has not" if unseen else ""
-
-
 def refuse_incomplete(record: dict, keys: Iterable[str], file: Path) -> None:
     """Raises InputError for what an earlier run wrote into this file, if it lacks one of these keys."""
     missing = [key for key in keys if key not in record]
     if missing:
         raise InputError(f"{file}: lacks {', '.join(missing)}; remove {file.parent}, and it is made anew.")
-
-
-def as_json(value: dict) -> dict:
-    """The value as it comes back from a JSON file (tuples are lists there)."""
-    return json.loads(json.dumps(value))

@@ -1,27 +1,10 @@
 """What one has to do to stand in a table: learn from items, answer items, say what it is."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from downstream.tasks.base import Encoded, Task
-
-
-class Epoch(NamedTuple):
-    """One line of the learning curve; loss is the mean of the epoch's updates, in nats; dev is the chief figure."""
-
-    epoch: int
-    loss: float
-    dev: float
-    seconds: float
-
-
-Watch = Callable[[Epoch], None]  # called after each epoch; what it raises ends the training
-
-
-def unwatched(epoch: Epoch) -> None:
-    """Of who only wants the result."""
+from downstream.training.epochs import Epoch, Watch, unwatched
 
 
 class Learner(ABC):

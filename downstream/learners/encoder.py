@@ -8,8 +8,9 @@ import torch
 
 from downstream.learners.probe import LinearProbe
 from downstream.learners.trained import Trained
-from downstream.tasks.base import Encoded, Head, Task
+from downstream.tasks.base import Encoded, Task
 from downstream.training import models
+from downstream.training.heads import Head
 from downstream.training.loop import Machine
 from downstream.training.protocol import Protocol
 

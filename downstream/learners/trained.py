@@ -5,9 +5,11 @@ from abc import abstractmethod
 
 import torch
 
-from downstream.learners.base import Epoch, Learner, Watch, unwatched
-from downstream.tasks.base import Encoded, Head
-from downstream.training.loop import Learned, Machine, fit, kept_epoch, predict
+from downstream.learners.base import Learner
+from downstream.tasks.base import Encoded
+from downstream.training.epochs import Epoch, Watch, kept_epoch, unwatched
+from downstream.training.heads import Head, head_of
+from downstream.training.loop import Learned, Machine, fit, predict
 from downstream.training.models import Frame
 from downstream.training.protocol import Protocol
 
@@ -33,7 +35,7 @@ class Trained(Learner):
     def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
         """Weights and batches are drawn from the seed."""
         torch.manual_seed(seed)
-        head = self.task.head()
+        head = head_of(self.task.head())
         self.model = self.built(head, train).to(self.machine.device)
         self.learned = Learned(self.model, head, self.frame.padding, self.machine)
         drawn = self._drawn(dev)

@@ -42,7 +42,7 @@ class Question(NamedTuple):
         return glued_before, before, re.findall(r"\s+\S+", self.after[len(glued_after) :]), glued_after
 
 
-class Source(NamedTuple):
+class QuestionSource(NamedTuple):
     """Questions of one text, the words it offers as candidates with their numbers, and what was counted in drawing."""
 
     name: str
@@ -76,7 +76,7 @@ def maskable(line: str) -> list[tuple[int, int]]:
     return [one.span() for one in found if one[0].isalpha()]
 
 
-def draw(name: str, file: Path, count: int, seed: int) -> Source:
+def draw(name: str, file: Path, count: int, seed: int) -> QuestionSource:
     """Mask a word in each of `count` sentences of a text with one sentence a line, in the order of the text.
 
     Sentences are all alike probable, those that occur again counted once, and so are the words of a sentence. None is
@@ -100,10 +100,10 @@ def draw(name: str, file: Path, count: int, seed: int) -> Source:
         questions.append(Question(name, line[:start], line[start:end], line[end:], f"{file}, line {lines[line]}"))
     words = Counter(line[start:end] for line, found in places.items() for start, end in found)
     counts = {"sentences": len(lines), "without_a_word_to_mask": len(lines) - len(places), "masked": len(questions)}
-    return Source(name, questions, words, counts)
+    return QuestionSource(name, questions, words, counts)
 
 
-def read_sentences(file: Path) -> Source:
+def read_sentences(file: Path) -> QuestionSource:
     """One sentence a line: text with one [MASK], a tab, the expected word. Blank lines and # lines are passed over."""
     questions = []
     for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
@@ -119,7 +119,7 @@ def read_sentences(file: Path) -> Source:
     words = Counter(one.word for one in questions)
     for one in questions:
         words.update(one.sentence[start:end] for start, end in maskable(one.sentence))
-    return Source(file.name, questions, words, {"sentences": len(questions), "masked": len(questions)})
+    return QuestionSource(file.name, questions, words, {"sentences": len(questions), "masked": len(questions)})
 
 
 def candidates_of(words: Counter) -> Candidates:

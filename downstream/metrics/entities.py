@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable
 
-from seqeval.metrics import classification_report
-from seqeval.scheme import IOB2
-
 from downstream.metrics.rows import macro, no_row, plain_row, row
 
 EVALUATION = {
@@ -21,6 +18,9 @@ def scores(gold: list[list[str]], predicted: list[list[str]], types: Iterable[st
 
     A type that occurs neither in the gold nor in the predictions has no scores (None), only its support of 0.
     """
+    from seqeval.metrics import classification_report  # here: they take a second, and --help needs none
+    from seqeval.scheme import IOB2
+
     if not any(tag[0] == "B" for tags in gold + predicted for tag in tags):  # seqeval would divide by zero types
         report: dict = {}
     else:

@@ -3,9 +3,9 @@
 import statistics
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from functools import partial
+from operator import eq
 
 import numpy as np
-from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 
 from downstream.metrics.rows import FIGURES, no_row, plain_row
 
@@ -26,7 +26,7 @@ def single_label(
     _check_known({*gold, *predicted}, classes)
     keys = {name: name for name in (classes if counted is None else counted)}
     figures = _figures(gold, predicted, keys, used={*gold, *predicted})
-    return {"accuracy": float(accuracy_score(gold, predicted)), **figures}
+    return {"accuracy": _accuracy(gold, predicted), **figures}
 
 
 def yes_no(gold: Sequence[str], predicted: Sequence[str], answers: Sequence[str] = YES_NO) -> dict:
@@ -42,6 +42,8 @@ def yes_no(gold: Sequence[str], predicted: Sequence[str], answers: Sequence[str]
 
 def confusion(gold: Sequence[str], predicted: Sequence[str], classes: Sequence[str]) -> dict:
     """How often each class was taken for each: a list of counts a class of the gold, in the order of `classes`."""
+    from sklearn.metrics import confusion_matrix
+
     _check_known({*gold, *predicted}, classes)
     return {"classes": list(classes), "counts": confusion_matrix(gold, predicted, labels=list(classes)).tolist()}
 
@@ -66,7 +68,7 @@ def multi_label(gold: Sequence[Collection[str]], predicted: Sequence[Collection[
         **_figures(*sides, columns, used),
         "example_based": {"precision": precision, "recall": recall, "f1": harmonic_mean(precision, recall)},
         "mean_example_f1": f1,
-        "exact_match": float(accuracy_score(*sides)),
+        "exact_match": _accuracy(list(map(set, gold)), list(map(set, predicted))),
         "jaccard": jaccard,
     }
 
@@ -100,6 +102,11 @@ def by_group(groups: Sequence[Hashable], labels: Sequence[Iterable[str]]) -> dic
     return united
 
 
+def _accuracy(gold: Sequence, predicted: Sequence) -> float:
+    """The share of answers that equal the gold."""
+    return sum(map(eq, gold, predicted)) / len(gold)
+
+
 def _check_known(labels: set[str], classes: Sequence[str]) -> None:
     if unknown := labels - set(classes):
         raise ValueError(f"labels {sorted(unknown)} are not among the classes {list(classes)}")
@@ -113,6 +120,8 @@ def _indicators(items: Sequence[Collection[str]], classes: Sequence[str]) -> np.
 
 def _figures(gold, predicted, keys: dict[str, str | int], used: Collection[str]) -> dict:
     """Rows by class, micro, macro, weighted. keys: scikit-learn's names of the classes; used: those that occur."""
+    from sklearn.metrics import precision_recall_fscore_support  # here: it takes a second, and --help needs none
+
     rates = partial(precision_recall_fscore_support, gold, predicted, zero_division=0)
     by_class = zip(*rates(labels=list(keys.values()), average=None), strict=True)
     rows = {name: plain_row(*one) if name in used else no_row() for name, one in zip(keys, by_class, strict=True)}

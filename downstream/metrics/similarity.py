@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
 # A spread below a millionth of the size of the values counts as none: sums of squares in double precision, which the
 # bootstrap has (tallies.py), cannot tell it from rounding.
@@ -21,6 +20,8 @@ def similarity(gold: Sequence[float], predicted: Sequence[float]) -> dict:
         raise ValueError("a similarity score is not a finite number; the model that gave it has diverged")
     if is_constant(gold) or is_constant(predicted):
         return {"pearson": 0.0, "spearman": 0.0, "support": len(gold)}
+    from scipy import stats  # here: it takes most of a second, and --help needs none
+
     pearson, spearman = stats.pearsonr(gold, predicted), stats.spearmanr(gold, predicted)
     return {"pearson": float(pearson.statistic), "spearman": float(spearman.statistic), "support": len(gold)}
 

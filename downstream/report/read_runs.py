@@ -13,7 +13,7 @@ from alibert_common.files import read_json, read_text
 from downstream.data.resampling_unit import unit_of
 from downstream.metrics.sufficient_statistics import Figure, figure, grouped
 from downstream.report.answers import FAMILIES
-from downstream.tuning.result import refuse_unselected
+from downstream.training.selection import refuse_unselected
 
 RECORD = ("id", "group", "gold", "predicted", "tally")  # keys of each line of predictions.jsonl
 

@@ -26,16 +26,20 @@ FAMILIES: dict[str, tuple[type[Recipe], type[Task]]] = {
 def load_task(file: Path) -> Task:
     """The task of a recipe. Raises InputError for one that cannot be used."""
     recipe = load_recipe(file, {kind: recipe for kind, (recipe, _) in FAMILIES.items()})
-    task = FAMILIES[recipe.kind][1](recipe)
+    task = task_from(recipe)
     if recipe.figure and recipe.figure not in task.chiefs:
         raise InputError(f"{file}: figure is {recipe.figure!r}; choose one of {', '.join(task.chiefs)}.")
     return task
 
 
+def task_from(recipe: Recipe) -> Task:
+    """The task of a checked recipe."""
+    return FAMILIES[recipe.kind][1](recipe)
+
+
 def task_of(notes: dict) -> Task:
     """The task of a fine-tuned model, as its notes (finetuning.json) have it."""
     values = notes["conditions"]["recipe"]
-    recipe, family = FAMILIES[values["kind"]]
-    task = family(recipe(**values))
+    task = task_from(FAMILIES[values["kind"]][0](**values))
     task.names = tuple(notes["names"])
     return task

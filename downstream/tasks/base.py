@@ -4,17 +4,15 @@ The way of an item (an annotated document, a labelled text, a question): `read` 
 reads, the model's outputs `decode`d to an answer an item, answers `score`d against the items.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import torch
 
-from downstream.data.recipe import Recipe
+from downstream.data.task_items import TaskItems
 from downstream.metrics.sufficient_statistics import Figure, figure
 
 IGNORED = -100  # PyTorch's cross_entropy passes over this label
@@ -44,22 +42,17 @@ class Encoded:
     epoch: int | None = None
 
 
-class Head(NamedTuple):
-    """What is put on the encoder, and how it learns.
+class HeadSpec(NamedTuple):
+    """The head that a task needs; training/heads.py builds it.
 
-    auto: one of transformers' AutoModelFor... classes. names: of its outputs, in the order of their ids. problem:
-    `problem_type` of the saved configuration, None where the class has none. targets: those of a batch, padded to a
-    width in tokens, as a tensor. loss: of the model's output and these. read: the model's output as what `decode` gets
-    of each piece, one row a piece (cut to its tokens if per_token).
+    kind: a name in training/heads.py. names: of the outputs, in the order of their ids. num_layers: classifiers side by
+    side, each with an equal share of the names. weight: of a 1 against a 0 in the loss (None: 1).
     """
 
-    auto: type
-    names: tuple[str, ...]
-    problem: str | None
-    targets: Callable[[list, int], torch.Tensor]
-    loss: Callable[[Any, torch.Tensor], torch.Tensor]
-    read: Callable[[Any], torch.Tensor]
-    per_token: bool
+    kind: str
+    names: tuple[str, ...] = ()
+    num_layers: int = 1
+    weight: float | None = None
 
 
 class Chief(NamedTuple):
@@ -72,7 +65,7 @@ class Chief(NamedTuple):
     tally: str
 
 
-class Task(ABC):
+class Task(TaskItems):
     """One data set of a family; built from its recipe.
 
     names: what its head tells apart, in the order of ids. counted: the labels that its chief figure is made of.
@@ -80,7 +73,6 @@ class Task(ABC):
     """
 
     chiefs: ClassVar[dict[str, Chief]]  # by the name that a recipe's `figure` has for them; the first is the default
-    recipe: Recipe
     names: tuple[str, ...]
     counted: tuple[str, ...] = ()
     evaluation: ClassVar[dict[str, str]]
@@ -91,23 +83,20 @@ class Task(ABC):
         return self.chiefs[self.recipe.figure or next(iter(self.chiefs))]
 
     @property
+    def metric_name(self) -> str:
+        return " ".join(self.chief.path)
+
+    @property
     def chief_figure(self) -> Figure:
         """As tallies add up to it."""
         return figure(self.chief.tally, self.counted)
-
-    @abstractmethod
-    def read(self, path: Path, format: str, counts: Counter) -> list:
-        """The items of a file or folder, by the reader of this format; what was read past is counted.
-
-        Raises InputError for what cannot be used.
-        """
 
     @abstractmethod
     def begin(self, items: list) -> None:
         """See the training items, before anything is encoded. Raises InputError if they hold nothing to learn."""
 
     @abstractmethod
-    def head(self) -> Head:
+    def head(self) -> HeadSpec:
         """Once training has begun, or `names` been set to those of a fine-tuned model."""
 
     @abstractmethod
@@ -136,33 +125,14 @@ class Task(ABC):
     def record(self, item: Any, answer: Any) -> dict:
         """An item with gold and predicted, for readers of predictions.jsonl."""
 
-    @abstractmethod
-    def texts(self, item: Any) -> Iterable[str]:
-        """What is read of an item, for the search of copies."""
-
-    @abstractmethod
-    def describe(self, items: list) -> dict[str, int]:
-        """How often each label occurs."""
-
-    @abstractmethod
-    def id_of(self, item: Any) -> str:
-        """Of its own in the split."""
-
     def unseen(self, items: list) -> tuple[int, int]:
         """How many annotations have a label that training has not, which no model can answer; of how many."""
         return 0, 0
 
-    def is_scored(self, item: Any) -> bool:
-        """Whether the chief figure is of it."""
-        return True
-
-    def group(self, item: Any) -> str:
-        """What must not be divided between splits: a document, of which several items may be made."""
-        return self.id_of(item)
-
-    def stratum(self, item: Any) -> str:
-        """What is to be as frequent in every fold."""
-        return ""
+    def unseen_labels(self, items: list) -> str:
+        """A sentence on annotations that no model can answer, once the task has begun; empty if there are none."""
+        unseen, total = self.unseen(items)
+        return f"{unseen} of {total} entities have a label that training has not" if unseen else ""
 
     def chosen(self, figures: dict) -> float:
         """The chief one."""

@@ -18,9 +18,8 @@ from downstream.data.readers.ranking import fewer_candidates
 from downstream.data.recipe import Recipe
 from downstream.metrics.labels import multi_label
 from downstream.metrics.ranking import ranking
-from downstream.tasks.base import Chief, Encoded, Head
+from downstream.tasks.base import Chief, Encoded, HeadSpec
 from downstream.tasks.classification import SEVERAL
-from downstream.tasks.heads import labels
 from downstream.tasks.texts import OfTexts, Pair
 
 
@@ -71,8 +70,8 @@ class OfCandidates(OfTexts):
             )
         self.weight = wrong / right if self.recipe.right_weight == "balanced" else float(self.recipe.right_weight)
 
-    def head(self) -> Head:
-        return labels(self.names, self.weight)
+    def head(self) -> HeadSpec:
+        return HeadSpec("labels", self.names, weight=self.weight)
 
     def pairs(self, item: Candidates) -> list[Pair]:
         """The question with each candidate."""
@@ -95,9 +94,6 @@ class OfCandidates(OfTexts):
             "gold": list(item.right),
             "predicted": answer,
         }
-
-    def id_of(self, item: Candidates) -> str:
-        return item.id
 
     def describe(self, items: list[Candidates]) -> dict[str, int]:
         """Candidates, and right ones."""

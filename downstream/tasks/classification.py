@@ -15,8 +15,7 @@ from downstream.data.examples import LabelledText
 from downstream.data.readers import TEXTS
 from downstream.data.recipe import Recipe, refuse_twice
 from downstream.metrics import labels as metrics
-from downstream.tasks.base import Chief, Encoded, Head
-from downstream.tasks.heads import a_label, labels
+from downstream.tasks.base import Chief, Encoded, HeadSpec
 from downstream.tasks.texts import OfTexts, Pair
 
 F1S = {
@@ -117,9 +116,9 @@ class TextClassification(OfTexts):
         if len({item.labels for item in items}) < 2:
             raise InputError(f"{self.recipe.task}: all training texts have the same labels; there is nothing to learn.")
 
-    def head(self) -> Head:
+    def head(self) -> HeadSpec:
         """One classifier over the labels, or a yes or no for each."""
-        return labels(self.names) if self.multi_label else a_label(self.names)
+        return HeadSpec("labels" if self.multi_label else "label", self.names)
 
     def pairs(self, item: LabelledText) -> list[Pair]:
         """One."""
@@ -177,9 +176,6 @@ class TextClassification(OfTexts):
         """Text and labels."""
         second = {} if item.second is None else {"second": item.second}
         return {"id": item.id, "text": item.text, **second, "gold": list(item.labels), "predicted": list(answer)}
-
-    def id_of(self, item: LabelledText) -> str:
-        return item.id
 
     def stratum(self, item: LabelledText) -> str:
         return " ".join(item.labels)

@@ -21,8 +21,7 @@ from downstream.data.readers import READING
 from downstream.data.recipe import Recipe
 from downstream.metrics import extractive_qa as metrics
 from downstream.metrics.sufficient_statistics import Figure, mean_of
-from downstream.tasks.base import Chief, Encoded, Head, Piece, Task
-from downstream.tasks.heads import a_span
+from downstream.tasks.base import Chief, Encoded, HeadSpec, Piece, Task
 from downstream.tasks.texts import slices
 
 QUESTION = 64  # tokens of a question that are read, as BERT's; what is longer is counted
@@ -105,8 +104,8 @@ class ExtractiveAnswers(Task):
         if not any(item.places for item in items):
             raise InputError(f"{self.recipe.task}: no training question has an answer in its text; see the data.")
 
-    def head(self) -> Head:
-        return a_span()
+    def head(self) -> HeadSpec:
+        return HeadSpec("span")
 
     def encode(self, items: list[ReadingQuestion], tokenizer, frame, training: bool) -> Encoded:
         """Pieces whose place is a Window; notes are, of each item, the characters of every token of each context.
@@ -212,9 +211,6 @@ class ExtractiveAnswers(Task):
             "predicted": list(self.given(item, answer)),
             "probabilities": list(answer.probabilities),
         }
-
-    def id_of(self, item: ReadingQuestion) -> str:
-        return item.id
 
     def group(self, item: ReadingQuestion) -> str:
         return item.group or item.id

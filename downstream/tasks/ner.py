@@ -4,9 +4,10 @@ Every sub-token of a word is labelled, B- on the first and I- on the rest, so th
 in pipeline("token-classification", aggregation_strategy="simple"). A word's predicted tag is that of its first token.
 """
 
+import statistics
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -14,16 +15,25 @@ from typing import ClassVar
 import numpy as np
 
 from alibert_common.errors import InputError
-from downstream.data.alignment import token_ranges, token_tags, trimmed, word_tags, words_covered
+from downstream.data.alignment import deciding_tokens, token_ranges, token_tags, trimmed, word_tags, words_covered
 from downstream.data.annotated_text import Document, Entity, Labels
 from downstream.data.readers import ENTITIES
 from downstream.data.recipe import Recipe, refuse_twice
-from downstream.data.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
+from downstream.data.spans import (
+    Policy,
+    ScoredSpan,
+    Span,
+    layers_of,
+    merged,
+    spans_of,
+    tags_of,
+    to_characters,
+    words_of,
+)
 from downstream.data.windows import Window, cut_ranks, keep_whole, windows
 from downstream.metrics.entities import EVALUATION, scores
 from downstream.metrics.spans import span_scores
-from downstream.tasks.base import IGNORED, Chief, Encoded, Head, Piece, Task
-from downstream.tasks.heads import a_label_per_token, a_label_per_token_and_type
+from downstream.tasks.base import IGNORED, Chief, Encoded, HeadSpec, Piece, Task
 
 CONTEXT_SHARE = 8  # context on each side of a cut inside a line: one eighth of a sequence, a sentence or so
 
@@ -122,11 +132,10 @@ class NamedEntities(Task):
             found = {span.label for example in items for layer in example.layers for span in layer}
             self.names = label_names(sorted(found))
 
-    def head(self) -> Head:
+    def head(self) -> HeadSpec:
         """A classifier of the words' tags, or one for each type."""
-        if self.per_type:
-            return a_label_per_token_and_type(self.names, self.num_layers)
-        return a_label_per_token(self.names)
+        kind = "label_per_token_and_type" if self.per_type else "label_per_token"
+        return HeadSpec(kind, self.names, self.num_layers)
 
     def encode(self, items: list[Example], tokenizer, frame, training: bool) -> Encoded:
         """Training sequences are cut through no entity that fits in one, others without looking at the gold.
@@ -183,19 +192,30 @@ class NamedEntities(Task):
 
     def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[list[list[Span]]]:
         """Spans in words, a list for each layer."""
-        tokens: list[list] = [[] for _ in encoded.items]
-        for piece, rows in zip(encoded.pieces, outputs, strict=True):
-            first, last = piece.place
-            tokens[piece.item] += rows[first:last].tolist()
         answers = []
-        for example, covered, rows in zip(encoded.items, encoded.notes, tokens, strict=True):
-            answers.append(
-                [
-                    spans_of(word_tags(len(example.words), covered, self._tags(rows, layer)))
-                    for layer in range(self.num_layers)
-                ]
-            )
+        for example, covered, rows in zip(encoded.items, encoded.notes, _by_item(encoded, outputs), strict=True):
+            tags = [word_tags(len(example.words), covered, self._tags(rows, at)) for at in range(self.num_layers)]
+            answers.append(list(map(spans_of, tags)))
         return answers
+
+    def scored(
+        self, encoded: Encoded, answers: list, probabilities: Sequence[np.ndarray]
+    ) -> Iterator[list[ScoredSpan]]:
+        """The entities of each item with their scores; probabilities: of each token's answer, one or one a layer."""
+        for example, covered, layers, rows in zip(
+            encoded.items, encoded.notes, answers, _by_item(encoded, probabilities), strict=True
+        ):
+            tokens = deciding_tokens(len(example.words), covered)
+            found = []
+            for span in self.entities(example, layers):
+                inside = [
+                    at for at, (start, end) in enumerate(example.words) if span.start <= start and end <= span.end
+                ]
+                own = [rows[token] for at in inside if (token := tokens[at]) is not None]
+                if self.per_type:
+                    own = [row[self.recipe.types.index(span.label)] for row in own]
+                found.append(ScoredSpan.of(span, statistics.fmean(own)))
+            yield found
 
     def _tags(self, rows: list, layer: int) -> list[str]:
         if not self.per_type:
@@ -261,6 +281,10 @@ class NamedEntities(Task):
         labels = [span.label for example in items for layer in example.layers for span in layer]
         return sum(f"B-{label}" not in self.names for label in labels), len(labels)
 
+    def learned(self, items: list[Example]) -> dict[str, int]:
+        """Entities of each type, as the policies leave them."""
+        return dict(sorted(Counter(span.label for one in items for span in self.entities(one, one.layers)).items()))
+
     def is_scored(self, item: Example) -> bool:
         """Where there is no entity, F1 only tells false ones: a split of such documents has 0, whatever is answered."""
         return any(item.layers)
@@ -292,6 +316,15 @@ def gold_entities(example: Example) -> list[Entity]:
 def as_entities(spans: Iterable[Span]) -> list[Entity]:
     """Spans in characters as entities of one fragment."""
     return [Entity(span.label, ((span.start, span.end),)) for span in spans]
+
+
+def _by_item(encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[list]:
+    """The rows of each item's tokens, in their order, without context and special tokens."""
+    tokens: list[list] = [[] for _ in encoded.items]
+    for piece, rows in zip(encoded.pieces, outputs, strict=True):
+        first, last = piece.place
+        tokens[piece.item] += rows[first:last].tolist()
+    return tokens
 
 
 def _across(entities: list[tuple[int, int]], cut: list[Window]) -> int:

@@ -12,9 +12,8 @@ from alibert_common.errors import InputError
 from downstream.data.examples import Mention, Relation
 from downstream.data.readers import RELATIONS
 from downstream.metrics import labels as metrics
-from downstream.tasks.base import Encoded, Head
+from downstream.tasks.base import Encoded, HeadSpec
 from downstream.tasks.classification import F1S, ONE, LabelRecipe
-from downstream.tasks.heads import a_label
 from downstream.tasks.texts import OfTexts, Pair
 
 MARKS = (("<< ", " >>"), ("[[ ", " ]]"))  # around the first and the second argument, as SciBERT's ChemProt has them
@@ -59,9 +58,9 @@ class Relations(OfTexts):
         if len({item.label for item in items}) < 2:
             raise InputError(f"{self.recipe.task}: all training relations have one label; there is nothing to learn.")
 
-    def head(self) -> Head:
+    def head(self) -> HeadSpec:
         """A classifier over the labels, the negative one among them."""
-        return a_label(self.names)
+        return HeadSpec("label", self.names)
 
     def pairs(self, item: Relation) -> list[Pair]:
         """The text with its two mentions shown."""
@@ -90,9 +89,6 @@ class Relations(OfTexts):
     def texts(self, item: Relation) -> Iterable[str]:
         """As it stands in the file."""
         return [item.text]
-
-    def id_of(self, item: Relation) -> str:
-        return item.id
 
     def is_scored(self, item: Relation) -> bool:
         """F1 is of the labels that count; accuracy of all."""

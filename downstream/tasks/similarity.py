@@ -13,8 +13,7 @@ from downstream.data.examples import ScoredPair
 from downstream.data.readers import PAIRS
 from downstream.data.recipe import Recipe
 from downstream.metrics.similarity import similarity
-from downstream.tasks.base import Chief, Encoded, Head
-from downstream.tasks.heads import a_number
+from downstream.tasks.base import Chief, Encoded, HeadSpec
 from downstream.tasks.texts import OfTexts, Pair
 
 
@@ -43,8 +42,8 @@ class Similarity(OfTexts):
         if len({item.score for item in items}) < 2:
             raise InputError(f"{self.recipe.task}: all training pairs have one score; there is nothing to learn.")
 
-    def head(self) -> Head:
-        return a_number()
+    def head(self) -> HeadSpec:
+        return HeadSpec("number", self.names)
 
     def pairs(self, item: ScoredPair) -> list[Pair]:
         return [(item.first, item.second)]
@@ -65,9 +64,6 @@ class Similarity(OfTexts):
 
     def record(self, item: ScoredPair, answer: float) -> dict:
         return {"id": item.id, "text": item.first, "second": item.second, "gold": item.score, "predicted": answer}
-
-    def id_of(self, item: ScoredPair) -> str:
-        return item.id
 
     def describe(self, items: list[ScoredPair]) -> dict[str, int]:
         """Pairs by their score, rounded."""

@@ -14,8 +14,9 @@ import torch
 from tqdm import tqdm
 
 from alibert_common.errors import InputError
-from downstream.learners.base import Epoch, Watch, unwatched
-from downstream.tasks.base import Head, Piece
+from downstream.tasks.base import Piece
+from downstream.training.epochs import Epoch, Watch, idle_epochs, unwatched
+from downstream.training.heads import Head
 from downstream.training.models import is_encoders
 from downstream.training.protocol import Protocol
 
@@ -200,17 +201,6 @@ def fit(
     if best:
         model.load_state_dict(best)
     return curve
-
-
-def kept_epoch(curve: list[Epoch], keep: str) -> Epoch:
-    """The epoch with the best figure on dev (of equals the last, which has learned more than dev can tell), or the last
-    one."""
-    return max(curve, key=lambda one: (one.dev, one.epoch)) if keep == "best" else curve[-1]
-
-
-def idle_epochs(curve: list[Epoch]) -> int:
-    """Epochs since dev's figure last got better."""
-    return len(curve) - max(curve, key=lambda one: one.dev).epoch
 
 
 def _update(learned: Learned, pieces: list[Piece], optimizer, schedule, clip: float) -> torch.Tensor:

@@ -14,7 +14,8 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from alibert_common.directories import directory_written_whole
 from alibert_common.errors import InputError
 from alibert_common.files import read_json, write_json
-from downstream.tasks.base import Head
+from downstream.training.heads import Head
+from downstream.training.model_folder import refuse_no_model
 
 transformers.logging.set_verbosity_error()  # it warns of the new head, which is meant; load_model checks the rest
 transformers.utils.logging.disable_progress_bar()
@@ -63,13 +64,7 @@ class Frame(NamedTuple):
 def read_config(folder: Path, **changes):
     """The model's configuration. Raises InputError if the folder is not a Hugging Face model, or if the model's
     positions have no number, as XLNet's and T5's: texts are cut into windows that fit."""
-    if not folder.is_dir():
-        raise InputError(
-            f"{folder}: no such folder. Nothing is downloaded here; of a model of the hub, "
-            "`hf download ORGANISATION/NAME --local-dir DIR` makes a folder."
-        )
-    if not (folder / "config.json").is_file():
-        raise InputError(f"{folder}: no config.json in it; give the folder of an exported Hugging Face model.")
+    refuse_no_model(folder)
     try:
         config = AutoConfig.from_pretrained(folder, **changes)
     except (OSError, ValueError) as error:

@@ -29,7 +29,7 @@ Behind = Callable[[int, float], bool]  # takes the percent that are trained and 
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """points: all settings that may be tried. sampler: `grid` takes them in an order drawn by the seed, `tpe` begins so
     and goes on where Optuna's estimator expects the most. num_trials: at most as many as there are points."""
 
@@ -106,7 +106,7 @@ def finished(study: optuna.Study) -> list[FrozenTrial]:
     return study.get_trials(states=(TrialState.COMPLETE, TrialState.PRUNED))
 
 
-def run_trial(study: optuna.Study, plan: Plan, train: Callable[[dict, Behind], dict]) -> None:
+def run_trial(study: optuna.Study, plan: SearchPlan, train: Callable[[dict, Behind], dict]) -> None:
     """Run the next one.
 
     train: takes settings; returns what is to be noted: the `state` (selection.STATES), `dev`, the figures that are
@@ -129,7 +129,7 @@ def run_trial(study: optuna.Study, plan: Plan, train: Callable[[dict, Behind], d
         study.tell(trial, figure)
 
 
-def next_point(study: optuna.Study, plan: Plan) -> dict:
+def next_point(study: optuna.Study, plan: SearchPlan) -> dict:
     """The same after the same finished trials, whether or not the search was killed in between."""
     before = finished(study)
     tried = [trial.params for trial in before]
@@ -139,7 +139,7 @@ def next_point(study: optuna.Study, plan: Plan) -> dict:
     return next((point for point in _proposed(before, plan) if point in left), left[0])
 
 
-def _proposed(before: list[FrozenTrial], plan: Plan) -> Iterator[dict]:
+def _proposed(before: list[FrozenTrial], plan: SearchPlan) -> Iterator[dict]:
     """What tpe would try next, the likeliest first; often something that was tried already.
 
     It is asked for places in the lists of values: those beside a good one may be good.
@@ -156,7 +156,7 @@ def _proposed(before: list[FrozenTrial], plan: Plan) -> Iterator[dict]:
         yield {key: values[proposed[key]] for key, values in plan.values.items()}
 
 
-def best(study: optuna.Study, plan: Plan) -> FrozenTrial:
+def best(study: optuna.Study, plan: SearchPlan) -> FrozenTrial:
     """The best on dev; of equals the first point of the grid. Raises InputError if no trial has a figure."""
     complete = study.get_trials(states=(TrialState.COMPLETE,))
     if not complete:

@@ -11,7 +11,7 @@ from alibert_common.errors import InputError
 from downstream import tag
 from downstream.data.annotated_text import Document, Entity, Labels
 from downstream.data.readers import ENTITIES
-from downstream.data.spans import Span
+from downstream.data.spans import ScoredSpan, Span
 
 
 def test_texts_are_read_from_files_and_folders(tmp_path):
@@ -59,7 +59,10 @@ class Finder:
         pass
 
     def __call__(self, texts):
-        return [[Span(one.start(), one.end(), "organ") for one in re.finditer("foie", text)] for text in texts]
+        return [
+            [ScoredSpan.of(Span(one.start(), one.end(), "organ"), 0.25) for one in re.finditer("foie", text)]
+            for text in texts
+        ]
 
 
 def test_entities_are_written_for_brat_or_a_line_a_document_and_read_back_the_same(tmp_path, monkeypatch, capsys):
@@ -74,6 +77,7 @@ def test_entities_are_written_for_brat_or_a_line_a_document_and_read_back_the_sa
         tag.main()
         assert "2 documents, 2 entities (2 organ)" in capsys.readouterr().out
         read[form] = ENTITIES[form](tmp_path / output, Labels(("organ",)), Counter())
+    assert '"score": 0.25' in (tmp_path / "out.jsonl").read_text()
     organs = [Entity("organ", ((3, 7),)), Entity("organ", ((15, 19),))]
     assert read["brat"] == read["jsonl"] == [
         Document("may/one", "le foie\r\net le foie", organs), Document("two", "rien", [])

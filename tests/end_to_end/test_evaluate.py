@@ -13,7 +13,7 @@ from tiny_models import write_roberta
 from tiny_tasks import text, with_its_organ, write_lines
 
 from alibert_common.errors import InputError
-from downstream.evaluate.command import arguments, main
+from downstream.evaluate.command import build_parser, main
 from downstream.evaluate.plan import plan
 from downstream.evaluate.pretraining import seen_before
 
@@ -120,7 +120,7 @@ def test_sentences_of_the_pretraining_text_are_counted(undisturbed):
 def test_text_that_has_changed_is_read_again(place, tmp_path):
     write_lines(tmp_path / "text.txt", ["Rien de ce que l'on cherche n'est dans cette ligne."])
     given = words(place, tmp_path / "out", "--only", "organs", "--pretraining-text", tmp_path / "text.txt")
-    asked = arguments(given)
+    asked = build_parser().parse_args(given)
     jobs, _ = plan(asked)
     for found, more in ((0, []), (1, [text(41)])):
         write_lines(tmp_path / "text.txt", more)
@@ -133,7 +133,8 @@ def test_what_was_found_of_other_tasks_in_the_same_text_stays(place, tmp_path, m
     output = tmp_path / "found.json"
 
     def look(task: str) -> dict:
-        asked = arguments(words(place, tmp_path / "out", "--only", task, "--pretraining-text", tmp_path / "text.txt"))
+        more = ["--only", task, "--pretraining-text", tmp_path / "text.txt"]
+        asked = build_parser().parse_args(words(place, tmp_path / "out", *more))
         seen_before(plan(asked)[0], asked.pretraining_text, output)
         return json.loads(output.read_text())["tasks"]
 
@@ -173,11 +174,16 @@ def test_killed_and_started_again_it_ends_like_one_left_in_peace(place, undistur
 def test_stopped_it_leaves_nobody_behind(place, tmp_path):
     command = [sys.executable, "-m", "downstream.evaluate", *words(place, tmp_path / "out", "--jobs", "2")]
     stopped = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    wait_for(lambda: len(children(stopped.pid)) == 2)
-    left = children(stopped.pid)
+    wait_for(lambda: len(trainings(stopped.pid)) == 2)
+    left = trainings(stopped.pid)
     stopped.terminate()
     assert stopped.wait(60) == 128 + signal.SIGTERM
     assert len(left) == 2 and not any(alive(pid) for pid in left)
+
+
+def trainings(pid: int) -> list[int]:
+    """The forks of the worker of an evaluation."""
+    return [fork for worker in children(pid) for fork in children(worker)]
 
 
 def children(pid: int) -> list[int]:

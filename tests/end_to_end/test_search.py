@@ -15,6 +15,7 @@ from tiny_tasks import RECIPE, write_task
 from alibert_common.errors import InputError
 from downstream import finetune, search
 from downstream.report.read_runs import load
+from downstream.tuning import trials
 from downstream.tuning.optuna_study import held
 
 PROTOCOL = """
@@ -83,7 +84,7 @@ def test_the_better_point_wins_and_every_trial_is_told(done):
 
 def test_the_same_search_again_runs_nothing(task, done, monkeypatch, capsys):
     record, output = done
-    monkeypatch.setattr(search.Trainer, "__call__", None)
+    monkeypatch.setattr(trials.TrialTrainer, "__call__", None)
     parts = command(task, output, *GRID, "--data", output.parent / "data")
     assert searched(monkeypatch, *parts) == record
     assert "4 of 4 trials were finished before" in capsys.readouterr().out
@@ -110,8 +111,8 @@ def test_a_search_that_is_killed_goes_on_to_the_same_selection(task, done, tmp_p
     child.send_signal(signal.SIGKILL)
     assert child.wait() == -signal.SIGKILL and not (tmp_path / "out" / "selection.json").exists()
     trained = []
-    real = search.Trainer.__call__
-    monkeypatch.setattr(search.Trainer, "__call__", lambda *given: (trained.append(given[1]), real(*given))[1])
+    real = trials.TrialTrainer.__call__
+    monkeypatch.setattr(trials.TrialTrainer, "__call__", lambda *given: (trained.append(given[1]), real(*given))[1])
     record = searched(monkeypatch, *parts)
     assert len(trained) == 3
     assert without_time(record) == without_time(done[0])

@@ -9,7 +9,7 @@ import pytest
 from downstream.data.annotated_text import Document, Entity
 from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
 from downstream.data.spans import Span
-from downstream.data.splits import Part
+from downstream.data.splits import Split
 from downstream.experiment.run import Experiment
 from downstream.learners.base import Learner
 from downstream.tasks.base import Encoded, Task
@@ -61,7 +61,7 @@ def output_of(
     test."""
     learner, size = Told(task, model, protocol, items, answers), len(items) // folds
     divided = [items[fold * size : (fold + 1) * size] for fold in range(folds)]
-    parts = [{name: Part(own, Counter(files=1)) for name in ("train", "dev", "test")} for own in divided]
+    parts = [{name: Split(own, Counter(files=1)) for name in ("train", "dev", "test")} for own in divided]
     digests = [{name: part.sha256 for name, part in one.items()} for one in parts]
     conditions = {"task": task.recipe.task, "kind": task.recipe.kind, "recipe": task.recipe.as_dict()}
     conditions |= {**learner.conditions, "data_sha256": digests}

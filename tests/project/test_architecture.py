@@ -83,6 +83,21 @@ ROOMS = {
         "command",
         "*",  # what other packages import
     ),
+    "downstream": (
+        "data",
+        "metrics",
+        "tasks",
+        "training",
+        "learners",
+        "run_config",
+        "experiment",
+        "tuning",
+        "report",
+        "masked_words",
+        "curves",
+        "evaluate",
+        "*",  # the commands
+    ),
 }
 MOST_MODULES = 15  # of a folder
 MANY_MODULES = {"preprocess/readers", "downstream/data/readers"}  # a module a format

@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from downstream.learners.base import Epoch, Learner, Watch, unwatched
+from downstream.learners.base import Learner
 from downstream.tasks.base import Encoded, Piece, Task
 from downstream.tasks.texts import Pair
-
-OF_TEXTS = ("classification", "relations", "similarity", "choice", "ranking")  # families of tasks/texts.py
+from downstream.training.epochs import Epoch, Watch, unwatched
 
 
 def conditions_of(name: str, settings: dict, libraries: tuple[str, ...]) -> dict:
@@ -26,12 +25,11 @@ def conditions_of(name: str, settings: dict, libraries: tuple[str, ...]) -> dict
 class Baseline(Learner):
     """Draws nothing at random: one seed says all.
 
-    name: on the command line and in tables. families: those it serves. settings: all that its scores depend on but the
+    name: on the command line and in tables. settings: all that its scores depend on but the
     data. libraries: packages that have a part in its scores.
     """
 
     name: ClassVar[str]
-    families: ClassVar[tuple[str, ...]]
     settings: ClassVar[dict] = {}
     libraries: ClassVar[tuple[str, ...]] = ()
     draws = False

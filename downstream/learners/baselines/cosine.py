@@ -10,13 +10,10 @@ from downstream.learners.baselines.base import TextBaseline
 from downstream.learners.baselines.tfidf import SETTINGS, Tfidf, cosines
 from downstream.learners.encoder import Start, conditions_of
 from downstream.tasks.base import Encoded, Piece, Task
-from downstream.tasks.heads import a_number
 from downstream.tasks.texts import Pair, windows_of
 from downstream.training import models
+from downstream.training.heads import a_number
 from downstream.training.loop import Learned, Machine, predict
-
-FAMILIES = ("similarity", "ranking")  # where an answer is a number a pair, and only its order or its slope counts
-
 
 HIDDEN = a_number()._replace(read=lambda output: output.last_hidden_state.float(), per_token=True)  # (tokens, width)
 
@@ -25,7 +22,6 @@ class TfidfCosine(TextBaseline):
     """Of TF-IDF vectors, the mean of words' and letters'. Document frequencies are those of the training texts."""
 
     name = "tfidf_cosine"
-    families: ClassVar = FAMILIES
     settings: ClassVar = SETTINGS
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
@@ -49,7 +45,6 @@ class EncoderCosine(TextBaseline):
     """
 
     name = "cosine"
-    families: ClassVar = FAMILIES
 
     def __init__(self, task: Task, folder: Path, machine: Machine):
         super().__init__(task)

@@ -22,7 +22,6 @@ class Crf(Baseline):
     """One field a layer of tags; a sentence is a line, or the whole document where the recipe packs lines."""
 
     name = "crf"
-    families: ClassVar = ("ner",)
     settings: ClassVar = {"affixes": AFFIXES, "neighbours": NEIGHBOURS, **TRAINING}
     libraries: ClassVar = ("python-crfsuite",)
 

@@ -20,7 +20,6 @@ class Dictionary(Baseline):
     """Matches the longest form first, from left to right; a form of several types has its most frequent one."""
 
     name = "dictionary"
-    families: ClassVar = ("ner",)
     settings: ClassVar = {"share": SHARE}
 
     def learn(self, train: Encoded, dev: Encoded) -> None:

@@ -3,7 +3,7 @@
 import statistics
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 from downstream.data.examples import Candidates
 from downstream.learners.baselines.base import Baseline
@@ -78,7 +78,6 @@ class Majority(Baseline):
     """One answer for all items."""
 
     name = "majority"
-    families: ClassVar = tuple(RULES)
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
         self.rule = RULES[self.task.recipe.kind](self.task, train.items)

@@ -11,12 +11,13 @@ from torch import nn
 
 from alibert_common.errors import InputError
 from alibert_common.files import read_text
-from downstream.learners.base import Epoch, Watch, unwatched
-from downstream.learners.baselines.base import OF_TEXTS, conditions_of
+from downstream.learners.baselines.base import conditions_of
 from downstream.learners.baselines.word_vectors import SETTINGS, Vectors, Words
 from downstream.learners.networks import Convolutions, Recurrence
 from downstream.learners.trained import Trained
-from downstream.tasks.base import Encoded, Head, Task
+from downstream.tasks.base import Encoded, Task
+from downstream.training.epochs import Epoch, Watch, unwatched
+from downstream.training.heads import Head
 from downstream.training.loop import Machine
 from downstream.training.models import Frame
 from downstream.training.protocol import Protocol
@@ -28,11 +29,10 @@ FRAME = Frame([Words.EDGE], [], Words.PADDING, 1_000_000, ([Words.EDGE], [], [Wo
 class OverWords(Trained):
     """Vectors are learned once, from a text file or else from the training texts, and stay as they are.
 
-    name: on the command line and in tables. families: those it serves.
+    name: on the command line and in tables.
     """
 
     name: ClassVar[str]
-    families: ClassVar[tuple[str, ...]]
     frame = FRAME
 
     def __init__(self, task: Task, protocol: Protocol, machine: Machine, text: Path | None = None):
@@ -109,7 +109,6 @@ class Cnn(OverWords):
     """Kim's convolutions."""
 
     name = "cnn"
-    families: ClassVar = OF_TEXTS
 
     def network(self, vectors: torch.Tensor, head: Head, pairs: bool) -> nn.Module:
         return Convolutions(vectors, len(head.names), pairs, self.protocol.dropout or 0.0)
@@ -119,7 +118,6 @@ class Rnn(OverWords):
     """A bidirectional LSTM, which also tags words."""
 
     name = "rnn"
-    families: ClassVar = (*OF_TEXTS, "ner")
 
     def network(self, vectors: torch.Tensor, head: Head, pairs: bool) -> nn.Module:
         return Recurrence(vectors, len(head.names), pairs, self.protocol.dropout or 0.0, head.per_token)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
-from downstream.learners.baselines.base import OF_TEXTS, TextBaseline
+from downstream.learners.baselines.base import TextBaseline
 from downstream.learners.baselines.tfidf import SETTINGS, Tfidf, cosines, overlaps
 from downstream.tasks.base import Encoded
 from downstream.tasks.candidates import OfCandidates
@@ -46,7 +46,6 @@ class TfidfSvm(TextBaseline):
     """
 
     name = "tfidf_svm"
-    families: ClassVar = OF_TEXTS
     settings: ClassVar = {**SETTINGS, "C": STRENGTHS, "balanced": "or not", "C of ridge": RIDGE}
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
@@ -88,7 +87,7 @@ class TfidfSvm(TextBaseline):
     def _targets(self, train: Encoded) -> np.ndarray:
         """(pairs, outputs): 0 or 1, or a number."""
         rows = [piece.target for piece in train.pieces]
-        if self.task.head().problem == "single_label_classification":
+        if self.task.head().kind == "label":
             return np.eye(len(self.task.names))[rows]
         return np.array(rows, dtype=float).reshape(len(rows), -1)
 

@@ -10,13 +10,13 @@ from task_helpers import ner_task
 
 from alibert_common.errors import InputError
 from alibert_fairseq.hf.card import write_card
-from downstream.curves.__main__ import arguments, command, main
+from downstream.curves.__main__ import build_parser, command, main
 from downstream.curves.figures import gathered, table
 from downstream.curves.picture import draw
 from downstream.curves.points import Point, over_documents, over_steps, sizes_of, step_of
 from downstream.data.annotated_text import Document
 from downstream.data.resampling_unit import WITHOUT_DOCUMENTS
-from downstream.data.splits import Part
+from downstream.data.splits import Split
 from downstream.metrics.bootstrap import interval
 from downstream.metrics.sufficient_statistics import figure
 
@@ -107,7 +107,7 @@ def test_sizes():
 def folds_of(task, *numbers):
     """A training split of so many documents each."""
     ids = [[task.example(Document(str(one), "foie", []), Counter()) for one in range(number)] for number in numbers]
-    return [{"train": Part(items, Counter())} for items in ids]
+    return [{"train": Split(items, Counter())} for items in ids]
 
 
 def test_every_model_has_a_point_at_every_size(tmp_path):
@@ -138,11 +138,11 @@ def test_a_point_is_an_ordinary_command_that_reads_no_test(tmp_path):
     point = Point("a", 2, tmp_path / "m", "a/documents-2", ("--train-documents", "2"))
     asked = ["documents", "r.yaml", "--model", "m", "--sizes", "2"]
     wanted = ["r.yaml", "--model", str(tmp_path / "m"), "--output", "o/a/documents-2", "--train-documents", "2"]
-    words = command(arguments(asked), point, tmp_path)
+    words = command(build_parser().parse_args(asked), point, tmp_path)
     wanted[4] = str(tmp_path / point.folder)
     assert words == [*wanted, "--device", "auto", "--dev-only"]
     more = ["--protocol", "p", "--data", "d", "--seeds", "4", "--device", "cpu", "--frozen", "--bf16", "--overwrite"]
-    assert command(arguments([*asked, *more, "--test"]), point, tmp_path) == [*wanted, *more]
+    assert command(build_parser().parse_args([*asked, *more, "--test"]), point, tmp_path) == [*wanted, *more]
 
 
 TALLIES = {1: [(1, 2, 2), (0, 1, 3), None, (1, 1, 1)], 2: [(2, 2, 2), (1, 1, 3), None, (1, 2, 1)]}
@@ -242,9 +242,10 @@ def test_the_table_has_a_row_a_place_and_a_gap_where_a_line_has_no_point():
 
 
 def test_axis_and_words_name_what_is_drawn(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("downstream.curves.__main__.finetune.main", lambda words: None)
-    monkeypatch.setattr("downstream.curves.__main__.points_of_documents", lambda *_: [Point("a", 2, tmp_path, "a/2")])
-    monkeypatch.setattr("downstream.curves.__main__.load_task", lambda _: None)
+    monkeypatch.setattr("downstream.experiment.set_up.fine_tune", lambda config: "")
+    monkeypatch.setattr("downstream.curves.__main__.run_config.run_config", lambda args: None)
+    monkeypatch.setattr("downstream.curves.__main__.points_of", lambda *_: [Point("a", 2, tmp_path, "a/2")])
+    monkeypatch.setattr("downstream.tasks.load_task", lambda _: SimpleNamespace(recipe=None))
     write_point(tmp_path / "a" / "2")
     main(["documents", "r.yaml", "--model", "m", "--sizes", "2", "--output", str(tmp_path)])
     told = (tmp_path / "curves.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from task_helpers import ner_task
 from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document
 from downstream.data.contamination import SHORTEST, Sought, in_files, in_training, sentences_of, text_files
-from downstream.data.splits import Part
+from downstream.data.splits import Split
 
 LONG = "Le patient de 40 ans a une hépatite aiguë."
 OTHER = "La patiente prend de l'aspirine depuis deux ans."
@@ -22,7 +22,7 @@ def items_of(*texts):
 
 
 def part(*texts):
-    return Part(items_of(*texts), Counter())
+    return Split(items_of(*texts), Counter())
 
 
 def test_sentences_end_at_points_and_lines_and_short_ones_are_left_out():

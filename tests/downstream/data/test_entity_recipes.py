@@ -36,7 +36,7 @@ SETS = {
 def test_counts_are_those_of_the_authors(repository, shared_data, task):
     folder, documents, entities = SETS[task]
     file = repository / "recipes" / "finetune" / f"{task}.yaml"
-    [splits] = read_folds(load_task(file), file, shared_data / folder, dev_only=False)
+    [splits] = read_folds(load_task(file), shared_data / folder, dev_only=False)
     items = [splits[name].items for name in ("train", "dev", "test")]
     found_documents = [len(some) for some in items]
     found_entities = [sum(len(one.document.entities) for one in some) for some in items]

@@ -158,7 +158,7 @@ def folds_of(repository, tmp_path):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
         assert find(task.recipe, tmp_path) == root
-        return task, read_folds(task, file, root, dev_only=False)
+        return task, read_folds(task, root, dev_only=False)
 
     return read
 

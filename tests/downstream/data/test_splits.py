@@ -12,7 +12,8 @@ from task_helpers import ner_task
 
 from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document
-from downstream.data.splits import Part, _divided, _folds_of, documents_in, drawn_order, read_folds, with_fewer
+from downstream.data.data_folder import data_folder
+from downstream.data.splits import Split, _divided, _folds_of, documents_in, drawn_order, read_folds, with_fewer
 from downstream.tasks.ner import NamedEntities
 
 
@@ -43,7 +44,7 @@ def ids_in(splits):
 
 
 def read(task, root, dev_only=False):
-    return [ids_in(splits) for splits in read_folds(task, root / "recipe.yaml", root, dev_only)]
+    return [ids_in(splits) for splits in read_folds(task, root, dev_only)]
 
 
 def items_of(task, ids):
@@ -124,12 +125,12 @@ def test_documents_that_official_splits_share_are_counted(tmp_path):
     for name, ids in (("train", ["a", "b", "c"]), ("dev", ["d", "c"]), ("test", ["a", "d", "e", "f"])):
         write(tmp_path, f"{name}.jsonl", ids)
     task = ner_task("anatomy", format="jsonl", splits={name: f"{name}.jsonl" for name in ("train", "dev", "test")})
-    [splits] = read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)
-    assert {name: part.counts.get(COMMON) for name, part in splits.items()} == {"train": None, "dev": 1, "test": 2}
+    [splits] = read_folds(task, tmp_path, False)
+    assert {name: part.own.get(COMMON) for name, part in splits.items()} == {"train": None, "dev": 1, "test": 2}
     assert all("items without a word" in part.counts for part in splits.values())
     drawn = ner_task("anatomy", format="jsonl", splits={"all": "test.jsonl"}, dev_share=0.25, test_share=0.25)
-    [splits] = read_folds(drawn, tmp_path / "recipe.yaml", tmp_path, False)
-    assert not any(COMMON in part.counts for part in splits.values())
+    [splits] = read_folds(drawn, tmp_path, False)
+    assert not any(COMMON in part.own for part in splits.values())
 
 
 def bioasq(folder, **kinds):
@@ -163,11 +164,11 @@ def test_a_split_without_questions_of_the_chief_figures_kind_is_refused(tmp_path
     splits = {name: f"{name}.json" for name in ("train", "dev", "test")}
     task = task_of("extractive_qa", format="bioasq", splits=splits, figure=figure)
     if missing is None:
-        [found] = read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)
+        [found] = read_folds(task, tmp_path, False)
         assert len(found["dev"].items) == len(dev)
     else:
         with pytest.raises(InputError, match=missing):
-            read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)
+            read_folds(task, tmp_path, False)
 
 
 @pytest.mark.parametrize("empty", ["dev", "test"])
@@ -198,10 +199,10 @@ def test_a_scored_split_whose_relations_are_all_negative_has_no_f1_but_accuracy(
         splits={name: f"{name}.csv" for name in ("train", "dev", "test")},
     )
     if figure == "accuracy":
-        assert len(read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)[0]["test"].items) == 2
+        assert len(read_folds(task, tmp_path, False)[0]["test"].items) == 2
     else:
         with pytest.raises(InputError, match="the chief figure, micro f1, is of no item of test; "):
-            read_folds(task, tmp_path / "recipe.yaml", tmp_path, False)
+            read_folds(task, tmp_path, False)
 
 
 def test_all_is_divided_into_shares(tmp_path):
@@ -229,7 +230,7 @@ def test_no_copy_is_in_another_drawn_split(tmp_path, kind):
     (tmp_path / "all.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (columns, keys), shares = ROWS[kind], {"splits": {"all": "all.jsonl"}, "dev_share": 0.2, "test_share": 0.3}
     task = task_of(kind, reader={"id": "id", **columns}, **keys, **shares)
-    [splits] = read_folds(task, tmp_path / "recipe.yaml", tmp_path, dev_only=False)
+    [splits] = read_folds(task, tmp_path, dev_only=False)
     originals = [{item.id.removesuffix(" (2)") for item in part.items} for part in splits.values()]
     assert sum(len(part.items) for part in splits.values()) == 60 and sum(map(len, originals)) == 40
 
@@ -241,8 +242,21 @@ def test_the_recipes_own_folder_is_beside_it_and_data_takes_its_place(tmp_path):
     splits = {name: f"{name}.jsonl" for name in ("train", "dev", "test")}
     task = ner_task("anatomy", format="jsonl", splits=splits, data="own")
     for data, place in ((None, "own"), (tmp_path / "given", "given")):
-        [found] = read_folds(task, tmp_path / "recipe.yaml", data, False)
+        [found] = read_folds(task, data_folder(task.recipe, tmp_path / "recipe.yaml", data), False)
         assert ids_in(found) == dict.fromkeys(splits, [place])
+
+
+def test_the_folder_of_the_recipe_is_looked_for_below_data_as_in_an_evaluation(tmp_path):
+    """A recipe's `folder` was used by evaluate and not by finetune."""
+    splits = {name: f"{name}.jsonl" for name in ("train", "dev", "test")}
+    task = ner_task("anatomy", format="jsonl", splits=splits, folder="organs")
+    for name in ("train", "dev"):
+        write(tmp_path / "sets" / "fr" / "organs", f"{name}.jsonl", ["a"])
+    found = data_folder(task.recipe, tmp_path / "r.yaml", tmp_path / "sets", dev_only=True)
+    assert found == tmp_path / "sets" / "fr" / "organs"
+    assert data_folder(task.recipe, tmp_path / "r.yaml", found) == found
+    with pytest.raises(InputError, match=r"neither the splits of .*r.yaml \(train.jsonl, .*\) nor a folder 'organs'"):
+        data_folder(task.recipe, tmp_path / "r.yaml", tmp_path / "sets")
 
 
 def test_missing_and_empty_splits_are_refused(tmp_path):
@@ -265,7 +279,7 @@ def test_shares_do_not_depend_on_the_order_of_items_and_divide_no_group(groups, 
     shuffled = shuffler.sample(ids, len(ids))
     shares = {"test": 0.3, "dev": 0.2}
     one, other = (
-        ids_in(_divided(task, Part(items_of(task, order), Counter()), shares, "train")) for order in (ids, shuffled)
+        ids_in(_divided(task, Split(items_of(task, order), Counter()), shares, "train")) for order in (ids, shuffled)
     )
     assert {name: sorted(found) for name, found in one.items()} == {
         name: sorted(found) for name, found in other.items()
@@ -288,7 +302,7 @@ def test_one_document_more_moves_few_others():
     task = ner_task("anatomy", splits={"all": "x"}, dev_share=0.1, test_share=0.2)
     ids = [f"d{number}" for number in range(200)]
     before, after = (
-        ids_in(_divided(task, Part(items_of(task, some), Counter()), {"test": 0.2, "dev": 0.1}, "train"))
+        ids_in(_divided(task, Split(items_of(task, some), Counter()), {"test": 0.2, "dev": 0.1}, "train"))
         for some in (ids, [*ids, "new"])
     )
     of = [{one: name for name, found in splits.items() for one in found} for splits in (before, after)]
@@ -305,18 +319,18 @@ def test_fewer_documents_are_among_more_of_them_and_no_group_is_divided(groups, 
     more = data.draw(st.integers(1, len(groups)))
     fewer, seed = data.draw(st.integers(1, more)), data.draw(st.integers(1, 4))
     task, ids = grouped(), [f"{group}/{number}/x" for number in range(3) for group in groups]
-    whole = Part(items_of(task, ids), Counter(read=7, nothing=0))
+    whole = Split(items_of(task, ids), Counter(read=7, nothing=0))
     small, large = (with_fewer(task, whole, number, seed) for number in (fewer, more))
     assert documents_in(task, small) <= documents_in(task, large) <= documents_in(task, whole)
     assert documents_in(task, small) == set(drawn_order(groups, seed)[:fewer]) and len(small.items) == 3 * fewer
     assert [item for item in whole.items if item in large.items] == large.items  # in their order
-    assert small.counts == {"read": 7, "nothing": 0, "documents left out of training": len(groups) - fewer}
-    assert "nothing" in small.counts and "documents left out of training" not in whole.counts
+    assert small.own == {"documents left out of training": len(groups) - fewer} and not whole.own
+    assert small.counts == whole.counts
 
 
 def test_each_seed_draws_documents_of_its_own():
     task = grouped()
-    whole = Part(items_of(task, [f"{one}/0/x" for one in IDS]), Counter())
+    whole = Split(items_of(task, [f"{one}/0/x" for one in IDS]), Counter())
     drawn = [frozenset(documents_in(task, with_fewer(task, whole, 5, seed))) for seed in (1, 2, 3, 1)]
     assert len(set(drawn)) == 3 and drawn[0] == drawn[3]
 
@@ -324,7 +338,7 @@ def test_each_seed_draws_documents_of_its_own():
 @pytest.mark.parametrize("number", [-1, 0, 41])
 def test_documents_that_there_are_not_cannot_be_drawn(number):
     task = grouped()
-    whole = Part(items_of(task, [f"{one}/0/x" for one in IDS]), Counter())
+    whole = Split(items_of(task, [f"{one}/0/x" for one in IDS]), Counter())
     with pytest.raises(InputError, match=f"tiny: {number} documents cannot be drawn from the 40 of .* 1 to 40"):
         with_fewer(task, whole, number, 1)
 
@@ -350,7 +364,7 @@ def labelled(several=1):
 def test_every_item_is_tested_once_dev_is_another_fold_and_no_group_is_divided(several):
     task = grouped(splits={"all": "x"}, folds=4)
     ids = labelled(several)
-    folds = [ids_in(splits) for splits in _folds_of(task, Part(items_of(task, ids), Counter()))]
+    folds = [ids_in(splits) for splits in _folds_of(task, Split(items_of(task, ids), Counter()))]
     assert sorted(one for fold in folds for one in fold["test"]) == sorted(ids)
     for number, fold in enumerate(folds):
         assert sorted(fold["train"] + fold["dev"] + fold["test"]) == sorted(ids)
@@ -361,7 +375,7 @@ def test_every_item_is_tested_once_dev_is_another_fold_and_no_group_is_divided(s
 
 def test_labels_are_as_frequent_in_every_fold():
     task = grouped(splits={"all": "x"}, folds=6)
-    for fold in _folds_of(task, Part(items_of(task, labelled()), Counter())):
+    for fold in _folds_of(task, Split(items_of(task, labelled()), Counter())):
         assert Counter(one.split("/")[2] for one in ids_in(fold)["test"]) == {"x": 5, "y": 2, "z": 1}
 
 
@@ -373,7 +387,7 @@ def test_folds_do_not_depend_on_the_order_of_items_but_on_the_seed(shuffler, see
 
     def tests(order, seed):
         task = grouped(splits={"all": "x"}, folds=3, split_seed=seed)
-        return [set(ids_in(fold)["test"]) for fold in _folds_of(task, Part(items_of(task, order), Counter()))]
+        return [set(ids_in(fold)["test"]) for fold in _folds_of(task, Split(items_of(task, order), Counter()))]
 
     assert tests(ids, seed) == tests(shuffled, seed)
     assert tests(ids, seed) != tests(ids, seed + 1)
@@ -383,14 +397,14 @@ def test_folds_do_not_depend_on_the_order_of_items_but_on_the_seed(shuffler, see
 def test_labels_that_are_too_rare_for_every_fold_are_spread_together(common, recwarn):
     task = grouped(splits={"all": "x"}, folds=4)
     ids = [f"r{number}/0/label{number}" for number in range(8)] + [f"c{number}/0/x" for number in range(common)]
-    folds = _folds_of(task, Part(items_of(task, ids), Counter()))
+    folds = _folds_of(task, Split(items_of(task, ids), Counter()))
     assert [sum(one[0] == "r" for one in ids_in(fold)["test"]) for fold in folds] == [2] * 4
     assert not recwarn.list
 
 
 def test_the_digest_follows_what_the_items_hold():
     task = ner_task("anatomy")
-    first, second, again = (Part(items_of(task, ids), Counter()).sha256 for ids in (["a"], ["b"], ["a"]))
+    first, second, again = (Split(items_of(task, ids), Counter()).sha256 for ids in (["a"], ["b"], ["a"]))
     assert first == again != second and len(first) == 64
 
 

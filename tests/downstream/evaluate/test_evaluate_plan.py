@@ -6,8 +6,9 @@ import pytest
 from tiny_models import write_roberta
 
 from alibert_common.errors import InputError
+from downstream.data.data_folder import find
 from downstream.evaluate import command, run_commands
-from downstream.evaluate.plan import BASELINES, Job, find, plan
+from downstream.evaluate.plan import BASELINES, Job, plan
 from downstream.evaluate.run_commands import _ending
 from downstream.tasks import load_task
 
@@ -45,7 +46,7 @@ def with_splits(folder: Path) -> Path:
 
 def parsed(place: Path, *more: str):
     given = ["models/encoder", "--data", str(place / "data"), "--recipes", str(place / "recipes"), "--output", "out"]
-    return command.arguments([*given, *more])
+    return command.build_parser().parse_args([*given, *more])
 
 
 def learners(place: Path, *more: str) -> dict[str, list[str]]:
@@ -68,7 +69,9 @@ def test_each_baseline_where_it_serves_the_task(place):
 def test_random_weights_are_of_the_first_model_and_a_probe_is_of_each(place):
     found = learners(place, "--only", "spans", "--baselines", "random,frozen", "--quick")
     assert found["spans"] == ["encoder-quick", "encoder-random-quick", "encoder-frozen-quick"]
-    both = command.arguments(["a/one", "a/two", "--data", str(place), "--recipes", str(place / "recipes")])
+    both = command.build_parser().parse_args(
+        ["a/one", "a/two", "--data", str(place), "--recipes", str(place / "recipes")]
+    )
     both.baselines = "random,frozen"
     names = [job.learner for job in plan(both)[0] if job.recipe.stem == "spans"]
     assert names == ["one-tuned", "one-random-tuned", "one-frozen-tuned", "two-tuned", "two-frozen-tuned"]
@@ -173,12 +176,12 @@ def test_what_cannot_be_is_refused(place, more, words):
 def reported(monkeypatch) -> list[tuple]:
     """What the report is called with, once for each command."""
     found: list[list[str]] = []
-    monkeypatch.setattr(command.report, "tell", lambda *given: found.append(given))
+    monkeypatch.setattr("downstream.report.tell", lambda *given: found.append(given))
     return found
 
 
 def test_text_that_is_not_utf8_is_refused_with_its_line_before_anything_is_trained(place, monkeypatch, tmp_path):
-    monkeypatch.setattr(command, "run", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(run_commands, "run", lambda *_: pytest.fail("trained"))
     write_roberta(tmp_path / "encoder")
     (tmp_path / "bad.txt").write_bytes("une ligne\nd’été\n".encode() + b"d'\xe9t\xe9\n")
     given = [str(tmp_path / "encoder"), "--data", str(place / "data"), "--recipes", str(place / "recipes")]
@@ -191,7 +194,7 @@ def test_the_report_is_written_where_the_pretraining_text_cannot_be_searched(pla
     def fails(*_):
         raise error
 
-    monkeypatch.setattr(command, "seen_before", fails)
+    monkeypatch.setattr("downstream.evaluate.pretraining.seen_before", fails)
     args = parsed(place, "--pretraining-text", "bad.txt")
     first, second, third = plan(args)[0]
     with pytest.raises(InputError) as said:
@@ -207,11 +210,12 @@ def test_two_models_of_one_name_are_refused(place):
 
 
 def test_models_that_cannot_be_used_are_refused_before_any_training(place, monkeypatch, tmp_path):
-    monkeypatch.setattr(command, "run", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(run_commands, "run", lambda *_: pytest.fail("trained"))
     write_roberta(tmp_path / "one")
     given = [str(tmp_path / "one"), "nowhere/two", "--data", str(place / "data"), "--recipes", str(place / "recipes")]
     with pytest.raises(InputError, match=r"^nowhere/two: no such folder"):
         command.main(given)
+    given.remove("nowhere/two")
     (tmp_path / "one" / "tokenizer.json").write_text("{")
     with pytest.raises(InputError, match=r"one/tokenizer.json: not usable"):
         command.main(given)
@@ -243,19 +247,27 @@ def test_the_last_line_of_a_log_says_what_went_wrong(tmp_path):
 
 
 class EndsAfterALook:
-    """A process that runs still when it is looked at first, and has ended well at the next look."""
+    """A worker whose every command still runs when it is looked at first, and has ended well at the next look."""
 
     def __init__(self):
-        self.codes = [None]
+        self.started, self.codes = [], []
 
-    def poll(self) -> int | None:
+    def start(self, command, log, threads) -> int:
+        self.started.append(command)
+        self.codes = [None]
+        return 1
+
+    def poll(self, number: int) -> int | None:
         return self.codes.pop() if self.codes else 0
+
+    def close(self) -> None:
+        pass
 
 
 def test_a_search_that_ends_between_two_looks_is_followed_by_its_training(monkeypatch, tmp_path):
-    started: list[int] = []
+    worker = EndsAfterALook()
     monkeypatch.setattr(run_commands, "POLL_SECONDS", 0)
-    monkeypatch.setattr(run_commands, "_start", lambda job, step, *_: started.append(step) or EndsAfterALook())
+    monkeypatch.setattr(run_commands, "Worker", lambda: worker)
     monkeypatch.setattr(run_commands, "_ending", lambda *_: (True, "well"))
     assert run_commands.run([Job(tmp_path / "t.yaml", tmp_path, "m", [["search"], ["finetune"]], tmp_path)]) == []
-    assert started == [0, 1]
+    assert worker.started == [["search"], ["finetune"]]

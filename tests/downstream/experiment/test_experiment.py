@@ -11,11 +11,12 @@ from alibert_common.directories import directory_written_whole
 from alibert_common.errors import InputError
 from alibert_common.files import write_json
 from downstream.data.annotated_text import Document, Entity
-from downstream.data.splits import Part
+from downstream.data.splits import Split
 from downstream.experiment.run import Experiment
-from downstream.learners.base import Epoch, Learner
+from downstream.learners.base import Learner
 from downstream.metrics.seeds import over_folds
 from downstream.tasks.base import Encoded
+from downstream.training.epochs import Epoch
 
 PROTOCOL = {
     "name": "none", "changed": [], "source": "", "epochs": 1, "updates": None, "batch": 1, "learning_rate": 0.1
@@ -71,7 +72,7 @@ def experiment(output, folds=1, task=None, **learner):
     task = task or ner_task("anatomy", **({"splits": {"all": "x"}, "folds": folds} if folds > 1 else {}))
     entities = [Entity("anatomy", ((0, 4),))]
     items = [task.example(Document(str(number), "foie", entities * (number != 4)), Counter()) for number in range(12)]
-    parts = [Part(items[start : start + 4], Counter(read=4)) for start in (0, 4, 8)]
+    parts = [Split(items[start : start + 4], Counter(read=4)) for start in (0, 4, 8)]
     turned = [[*parts[number:], *parts[:number]] for number in range(folds)]
     splits = [dict(zip(("test", "dev", "train"), three, strict=True)) for three in turned]
     splits = [{name: one[name] for name in ("train", "dev", "test")} for one in splits]

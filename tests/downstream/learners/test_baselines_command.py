@@ -10,8 +10,8 @@ from baseline_helpers import items_of, task_of
 from tiny_models import write_roberta
 
 from alibert_common.errors import InputError
-from downstream import finetune
-from downstream.learners.baselines.registry import BASELINES
+from downstream import finetune, run_config
+from downstream.learners.registry import BASELINES
 from downstream.report.groups import group
 from downstream.report.read_runs import load_all
 from downstream.tasks import FAMILIES
@@ -164,7 +164,7 @@ def test_in_the_report_cosines_stand_beside_the_encoder_that_is_trained(root, tm
         ("ner --baseline crf --vectors-text x", "--baseline crf: --vectors-text would change nothing; leave it out."),
         (
             "labels --baseline cnn --protocol oubiobert",
-            "--protocol oubiobert: it leaves learning_rate, epochs to be chosen on dev, and no search is of baselines; "
+            "--protocol oubiobert: it leaves learning_rate, epochs to be chosen on dev, and baselines have no search; "
             "choose another protocol.",
         ),
         (
@@ -194,10 +194,10 @@ def test_model_and_baseline_exclude_each_other(root, monkeypatch, capsys):
 
 def test_outputs_have_names_of_their_own(root):
     def name(*options: str) -> str:
-        args = finetune.arguments([str(root / "ner.yaml"), *options])
-        task = task_of("ner")
+        args = run_config.build_parser().parse_args([str(root / "ner.yaml"), *options])
+        recipe = task_of("ner").recipe
         plain = args.cosine or args.baseline in ("crf",)
-        return finetune.default_output(args, task, None if plain else finetune.choice_of(args, task)).name
+        return run_config.default_output(args, recipe, None if plain else run_config.choice_of(args, recipe)).name
 
     assert name("--baseline", "crf", "--dev-only") == "tiny-crf-dev-only"
     assert name("--baseline", "rnn", "--set", "epochs=3") == "tiny-rnn-epochs=3"

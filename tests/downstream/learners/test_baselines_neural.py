@@ -16,7 +16,7 @@ from downstream.learners.baselines.neural import FRAME, Cnn, Rnn
 from downstream.learners.baselines.word_vectors import SIZE, Vectors, Words
 from downstream.learners.networks import Convolutions, Recurrence
 from downstream.tasks.base import Piece
-from downstream.tasks.heads import a_label
+from downstream.training.heads import a_label
 from downstream.training.loop import Learned, Machine, predict
 from downstream.training.protocol import Protocol
 

@@ -9,9 +9,10 @@ from task_helpers import ner_task
 from tiny_models import write_electra, write_roberta
 
 from downstream.data.annotated_text import Document, Entity
-from downstream.learners.base import Epoch
 from downstream.learners.encoder import Encoder, Start
 from downstream.tasks.classification import TextClassification, TextRecipe
+from downstream.training.epochs import Epoch
+from downstream.training.heads import head_of
 from downstream.training.loop import Diverged, Machine
 from downstream.training.protocol import Protocol
 
@@ -86,7 +87,7 @@ def test_of_texts_a_probe_is_one_linear_map_of_the_mean_state(tmp_path, write):
     recipe = TextRecipe(task="t", kind="classification", format="table", labels=["good", "bad"], splits=splits)
     task = TextClassification(recipe)
     learner = Encoder(task, Start(folder, frozen=True), OVERFIT, CPU)
-    model = learner.built(task.head(), None).eval()
+    model = learner.built(head_of(task.head()), None).eval()
     learned = {name: tuple(one.shape) for name, one in model.named_parameters() if one.requires_grad}
     assert learned == {"out.weight": (2, 32), "out.bias": (2,)} and not learner.saves
     ids = torch.tensor([[0, 5, 6, 2], [0, 7, 2, 1]])

@@ -13,7 +13,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from alibert_common.errors import InputError
 from downstream.masked_words import __main__ as command
-from downstream.masked_words import scoring, tables
+from downstream.masked_words import measure, scoring, tables
 from downstream.masked_words.fillers import load_filler, pieces_at, reason_never, spell, whole_words
 from downstream.masked_words.questions import Question, candidates_of, draw, maskable, read_sentences
 from downstream.masked_words.scoring import answer, answers, cut_to_fit, scores_of
@@ -378,7 +378,7 @@ def test_shares_by_source_and_by_number_of_pieces():
 def test_the_baseline_names_the_most_frequent_words():
     candidates = candidates_of(Counter({"foie": 5, "rein": 2, "aorte": 2, "os": 1}))
     rows = [{"source": "a", "expected": word} for word in ("Foie", "aorte", "rein", "os")]
-    answered = command.by_frequency(rows, candidates)
+    answered = measure.by_frequency(rows, candidates)
     assert [one["answers"]["most frequent words"]["expected_rank"] for one in answered] == [1, 3, 3, 4]
 
 
@@ -410,11 +410,11 @@ def test_few_candidates_are_joined_by_the_vocabularies_words(folders, tmp_path, 
     fillers = [load_filler(folders[0], "m", CPU)]
     (tmp_path / "s.tsv").write_text("La [MASK] est forte.\tToux\n")
     sources = [read_sentences(tmp_path / "s.tsv")]
-    candidates, origin = command.choose_candidates(sources, fillers)
+    candidates, origin = measure.choose_candidates(sources, fillers)
     assert {*candidates.words} == {"Toux", *WORDS, "hépat"} and candidates.counts[:2] == [1, 0]
     assert "any model" in origin
-    monkeypatch.setattr(command, "MIN_CANDIDATES", 1)
-    candidates, origin = command.choose_candidates(sources, fillers)
+    monkeypatch.setattr(measure, "MIN_CANDIDATES", 1)
+    candidates, origin = measure.choose_candidates(sources, fillers)
     assert candidates.words == ["Toux"] and "any model" not in origin
 
 
@@ -483,14 +483,14 @@ def test_a_model_that_fails_leaves_nothing(folders, tmp_path, monkeypatch):
     options = ["--model", folders[0], "--sentences", tmp_path / "s.tsv", "--output", tmp_path / "out"]
     with pytest.raises(InputError, match="no config.json"):
         call(monkeypatch, *options, "--model", tmp_path)
-    real = command.answers
+    real = measure.answers
 
     def fails(filler, *rest):
         if filler.name == "electra":
             raise RuntimeError("out of memory")
         return real(filler, *rest)
 
-    monkeypatch.setattr(command, "answers", fails)
+    monkeypatch.setattr(measure, "answers", fails)
     with pytest.raises(RuntimeError):
         call(monkeypatch, *options, "--model", folders[1])
     assert not (tmp_path / "out").exists()

@@ -22,7 +22,7 @@ from transformers import (
 )
 
 from alibert_common.errors import InputError
-from downstream.tasks.heads import a_label, a_label_per_token, a_number, a_span, labels
+from downstream.training.heads import a_label, a_label_per_token, a_number, a_span, labels
 from downstream.training.models import (
     TOKENIZER_FILES,
     device_of,

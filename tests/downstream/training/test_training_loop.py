@@ -17,16 +17,15 @@ from transformers import (
 )
 
 from alibert_common.errors import InputError
-from downstream.learners.base import Epoch
 from downstream.tasks.base import IGNORED, Piece
-from downstream.tasks.heads import a_label_per_token
+from downstream.training.epochs import Epoch, kept_epoch
+from downstream.training.heads import a_label_per_token
 from downstream.training.loop import (
     Learned,
     Machine,
     batches,
     collate,
     fit,
-    kept_epoch,
     num_updates,
     optimizer_of,
     predict,

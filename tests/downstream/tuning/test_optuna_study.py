@@ -7,7 +7,17 @@ import statistics
 import pytest
 
 from alibert_common.errors import InputError
-from downstream.tuning.optuna_study import FIRST, HALFWAY, Plan, best, finished, held, next_point, open_study, run_trial
+from downstream.tuning.optuna_study import (
+    FIRST,
+    HALFWAY,
+    SearchPlan,
+    best,
+    finished,
+    held,
+    next_point,
+    open_study,
+    run_trial,
+)
 
 POINTS = [{"rate": rate, "epochs": epochs} for rate in (0.1, 0.2, 0.3, 0.4) for epochs in (1, 2, 3, 4)]
 
@@ -21,11 +31,11 @@ def notes(settings: dict, behind=None) -> dict:
     return {"state": "complete", "dev": [figure(settings)]}
 
 
-def plan(sampler: str = "grid", points: list[dict] = POINTS, num_trials: int | None = None) -> Plan:
-    return Plan(points, sampler, num_trials or len(points), 1)
+def plan(sampler: str = "grid", points: list[dict] = POINTS, num_trials: int | None = None) -> SearchPlan:
+    return SearchPlan(points, sampler, num_trials or len(points), 1)
 
 
-def run(journal, made: Plan, train=notes):
+def run(journal, made: SearchPlan, train=notes):
     study = open_study(journal, {"data": "x"})
     while len(finished(study)) < made.num_trials:
         run_trial(study, made, train)
@@ -39,7 +49,7 @@ def outcome(study) -> list[tuple]:
 def test_a_grid_is_tried_point_by_point_in_a_drawn_order(tmp_path):
     tried = [trial.params for trial in finished(run(tmp_path / "journal", plan()))]
     assert tried != POINTS and sorted(map(repr, tried)) == sorted(map(repr, POINTS))
-    assert tried == plan().order and tried != Plan(POINTS, "grid", 16, seed=2).order
+    assert tried == plan().order and tried != SearchPlan(POINTS, "grid", 16, seed=2).order
 
 
 def test_tpe_tries_new_points_only_and_goes_where_it_is_better(tmp_path):

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from downstream.learners.base import Epoch
-from downstream.search import Trainer, line, table
 from downstream.tasks.base import Encoded, Piece
+from downstream.training.epochs import Epoch
 from downstream.training.loop import Diverged
 from downstream.training.protocol import Protocol
+from downstream.tuning.trials import TrialTrainer, line, table
 
 PROTOCOL = Protocol(batch=2, learning_rate=1e-3, epochs=4, source="a test")
 CURVE = [0.1, 0.4, 0.3, 0.2]
@@ -40,7 +40,7 @@ def trainer():
         begin=lambda items: None, score=lambda items, answers: {"".join(items): answers[0]}, chosen=lambda one: one["d"]
     )
     splits = {"train": SimpleNamespace(items=["a", "b", "c"]), "dev": SimpleNamespace(items=["d"])}
-    return Trainer(task, Learner(), [splits], PROTOCOL, 2)
+    return TrialTrainer(task, Learner(), [splits], PROTOCOL, 2)
 
 
 def behind_at(limit: int, seen: list):

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from alibert_common.errors import InputError
-from downstream.finetune import choice_of
+from downstream.run_config import choice_of
 from downstream.training.protocol import Protocol
-from downstream.tuning.result import Choice, read_selection, refuse_other, refuse_unselected
+from downstream.training.selection import Choice, read_selection, refuse_other, refuse_unselected
 
 PROTOCOL = Protocol(batch=4, learning_rate=1e-3, epochs=2, source="a test")
 FILE = Path("metrics.json")
@@ -58,13 +58,13 @@ def test_only_a_protocol_with_values_for_other_tasks_has_these_among_the_conditi
 
 def test_a_searched_grid_is_known_on_other_tasks_if_it_is_the_files_own(tmp_path, repository):
     file = repository / "recipes" / "finetune" / "quaero_emea.yaml"
-    task = SimpleNamespace(recipe=SimpleNamespace(task="quaero_emea", kind="ner"))
+    recipe = SimpleNamespace(names=("quaero_emea", "ner"))
     own = {"learning_rate": [3e-5, 4e-5, 5e-5], "epochs": [20, 30]}
     for grid, known in ((own, {"epochs"}), (own | {"epochs": [20]}, None)):
         searched = record(protocol={"name": "oubiobert"}, grid=grid, settings={"learning_rate": 3e-5, "epochs": 20})
         (tmp_path / "s.json").write_text(json.dumps(searched))
         args = Namespace(baseline=None, selection=tmp_path / "s.json", protocol=None, set=[], recipe=file)
-        differing = choice_of(args, task).by_task
+        differing = choice_of(args, recipe).by_task
         assert (differing["grid"].keys() if known else differing) == (known or {})
 
 

@@ -7,7 +7,7 @@ from torch.nn import functional
 from transformers.modeling_outputs import SequenceClassifierOutput, TokenClassifierOutput
 
 from downstream.tasks.base import IGNORED
-from downstream.tasks.heads import a_label, a_label_per_token, a_label_per_token_and_type, a_number, a_span, labels
+from downstream.training.heads import a_label, a_label_per_token, a_label_per_token_and_type, a_number, a_span, labels
 from downstream.training.models import load_model
 
 IDS = torch.tensor([[0, 7, 8, 9, 2], [0, 9, 2, 1, 1], [0, 8, 8, 2, 1]])

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from alibert_common.errors import InputError
 from alibert_common.files import read_text
-from downstream.experiment.run import as_json
 from downstream.training.protocol import Protocol
 
 SEARCHED_FOR = ("task", "recipe", "model", "max_tokens", "data_sha256", "protocol")  # a selection holds for these only
@@ -106,3 +105,8 @@ def refuse_unselected(metrics: dict, file: Path) -> None:
             "on dev with downstream.search, or write them down as a protocol beside the recipe, and run "
             "downstream.finetune again."
         )
+
+
+def as_json(value: dict) -> dict:
+    """The value as it comes back from a JSON file (tuples are lists there)."""
+    return json.loads(json.dumps(value))

@@ -1,6 +1,7 @@
 """The heads of the task families: transformers' own classes, so a fine-tuned folder loads in its pipelines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn import functional
@@ -10,7 +11,25 @@ from transformers import (
     AutoModelForTokenClassification,
 )
 
-from downstream.tasks.base import IGNORED, Head
+from downstream.tasks.base import IGNORED, HeadSpec
+
+
+class Head(NamedTuple):
+    """What is put on the encoder, and how it learns.
+
+    auto: one of transformers' AutoModelFor... classes. names: of its outputs, in the order of their ids. problem:
+    `problem_type` of the saved configuration, None where the class has none. targets: those of a batch, padded to a
+    width in tokens, as a tensor. loss: of the model's output and these. read: the model's output as what `decode` gets
+    of each piece, one row a piece (cut to its tokens if per_token).
+    """
+
+    auto: type
+    names: tuple[str, ...]
+    problem: str | None
+    targets: Callable[[list, int], torch.Tensor]
+    loss: Callable[[Any, torch.Tensor], torch.Tensor]
+    read: Callable[[Any], torch.Tensor]
+    per_token: bool
 
 
 def a_label_per_token(names: Sequence[str]) -> Head:
@@ -115,3 +134,27 @@ def a_span() -> Head:
 
 def _padded(rows: list[list], width: int, filler: int | list[int] = IGNORED) -> torch.Tensor:
     return torch.tensor([row + [filler] * (width - len(row)) for row in rows])
+
+
+def head_of(spec: HeadSpec) -> Head:
+    """The head that a task asks for."""
+    makers: dict[str, Callable[[], Head]] = {
+        "label_per_token": lambda: a_label_per_token(spec.names),
+        "label_per_token_and_type": lambda: a_label_per_token_and_type(spec.names, spec.num_layers),
+        "label": lambda: a_label(spec.names),
+        "labels": lambda: labels(spec.names, spec.weight),
+        "number": a_number,
+        "span": a_span,
+    }
+    return makers[spec.kind]()
+
+
+def with_probabilities(head: Head, num_layers: int) -> Head:
+    """The head, whose answers for a token are label ids and their probabilities: (batch, tokens, layers, 2)."""
+
+    def read(output: Any) -> torch.Tensor:
+        by_layer = output.logits.float().unflatten(-1, (num_layers, -1)).softmax(-1)
+        probabilities, ids = by_layer.max(-1)
+        return torch.stack([ids.float(), probabilities], -1)
+
+    return head._replace(read=read)

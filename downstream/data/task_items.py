@@ -1,0 +1,55 @@
+"""What splits and the search for copies need to know of a task's items: how they are read, named and grouped."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from downstream.data.recipe import Recipe
+
+
+class TaskItems(ABC):
+    """The items of one data set, read as its recipe says."""
+
+    recipe: Recipe
+
+    @property
+    @abstractmethod
+    def metric_name(self) -> str:
+        """The metric that chooses epochs, seeds and settings, in words."""
+
+    @abstractmethod
+    def read(self, path: Path, format: str, counts: Counter) -> list:
+        """The items of a file or folder, by the reader of this format; counts: of what was read past, and changed.
+
+        Raises InputError for what cannot be used.
+        """
+
+    @abstractmethod
+    def texts(self, item: Any) -> Iterable[str]:
+        """The texts of an item, for the search of copies."""
+
+    @abstractmethod
+    def describe(self, items: list) -> dict[str, int]:
+        """How often each label occurs."""
+
+    def learned(self, items: list) -> dict[str, int]:
+        """How often each label occurs in what is learned and scored: `describe`, unless a policy drops some."""
+        return self.describe(items)
+
+    def id_of(self, item: Any) -> str:
+        """The item's id, its own in the split."""
+        return item.id
+
+    def is_scored(self, item: Any) -> bool:
+        """Whether the metric says anything of it."""
+        return True
+
+    def group(self, item: Any) -> str:
+        """What must not be divided between splits: a document, of which several items may be made."""
+        return self.id_of(item)
+
+    def stratum(self, item: Any) -> str:
+        """What is to be as frequent in every fold."""
+        return ""

@@ -1,0 +1,261 @@
+"""The command line of a training, read and checked once: argv in, one frozen RunConfig out.
+
+Nothing here imports torch, so a mistake in a path, a recipe or an option is reported at once.
+"""
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alibert_common.errors import InputError
+from downstream.learners.registry import BASELINES, COSINE, ENCODER, Kind
+from downstream.training.model_folder import refuse_no_model
+
+if TYPE_CHECKING:
+    from downstream.data.recipe import Recipe
+    from downstream.training.selection import Choice
+
+NETWORKS = "vectors"  # the default protocol of baselines that are networks
+DEFAULT_PROTOCOL = "tuned"  # made for what most users have: small corpora, and encoders of any size
+
+
+@dataclasses.dataclass(frozen=True)
+class RunConfig:
+    """What is trained and scored, on which data, and where the output goes.
+
+    recipe: with the protocol's max_tokens where the protocol has one. choice: the protocol and how it was chosen; None
+    for a baseline without a protocol. data: the folder of the splits.
+    """
+
+    recipe_file: Path
+    recipe: "Recipe"
+    data: Path
+    kind: Kind
+    choice: "Choice | None"
+    output: Path
+    model: Path | None = None
+    random_init: bool = False
+    frozen: bool = False
+    bf16: bool = False
+    device: str = "auto"
+    vectors_text: Path | None = None
+    selection: Path | None = None
+    seeds: int | None = None
+    train_documents: int | None = None
+    dev_only: bool = False
+    overwrite: bool = False
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options of downstream.finetune."""
+    parser = argparse.ArgumentParser(
+        prog="python -m downstream.finetune", description="Fine-tune a Hugging Face encoder on a task and score it."
+    )
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--model", type=Path, help="local Hugging Face folder with a fast tokenizer")
+    source.add_argument(
+        "--baseline",
+        choices=list(BASELINES),
+        help=f"baseline to train without an encoder (cnn and rnn use --protocol {NETWORKS})",
+    )
+    source.add_argument("--check", action="store_true", help="only read the recipe and its data, and print the counts")
+    weights = add_options(parser)
+    weights.add_argument(
+        "--cosine", action="store_true", help="cosines of the encoder's mean vectors, without training (a baseline)"
+    )
+    add = parser.add_argument
+    add(
+        "--vectors-text",
+        type=Path,
+        metavar="FILE",
+        help="text for the word vectors of --baseline cnn and rnn (default: the training texts)",
+    )
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="changed setting of the protocol, scored on dev only; needs --dev-only",
+    )
+    add("--selection", type=Path, help="selection.json of downstream.search, whose settings are used")
+    add("--seeds", type=int, help="number of seeds, counted from 1 (default: the protocol's; 1 for most baselines)")
+    add(
+        "--train-documents",
+        type=int,
+        metavar="N",
+        help="number of training documents, drawn anew for each seed (default: all documents)",
+    )
+    add(
+        "--output",
+        type=Path,
+        help="output folder (default: runs/finetune/TASK-PROTOCOL-MODEL, with the changed settings in the name)",
+    )
+    add("--dev-only", action="store_true", help="leave the test split unread, to choose settings")
+    add("--overwrite", action="store_true", help="remove the results of an earlier run from the output folder first")
+    return parser
+
+
+def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """Add the options that finetune, search and curves share. Returns the group of those about the weights."""
+    parser.add_argument("recipe", type=Path, help="the task's YAML file, for example recipes/finetune/sample.yaml")
+    weights = parser.add_mutually_exclusive_group()
+    weights.add_argument(
+        "--random-init",
+        action="store_true",
+        help="random weights in place of the model's; architecture and tokenizer stay (a baseline)",
+    )
+    weights.add_argument("--frozen", action="store_true", help="linear probe of the unchanged encoder (a baseline)")
+    parser.add_argument(
+        "--protocol",
+        help="training protocol: a file of protocols/ beside the recipe, or one of the built-in ones "
+        f"(default: {DEFAULT_PROTOCOL})",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder of the recipe's splits, or a folder that holds it under the recipe's `folder` (default: the "
+        "recipe's own)",
+    )
+    parser.add_argument("--bf16", action="store_true", help="bf16 autocast, faster on most GPUs and some CPUs")
+    add_device(parser)
+    return weights
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="device (default: auto, a GPU if any)",
+    )
+
+
+def run_config(args: argparse.Namespace) -> RunConfig:
+    """The run that the options of build_parser describe. Raises InputError for a bad option, recipe, path or model."""
+    from downstream.data.data_folder import data_folder  # here: --help needs none of these
+    from downstream.tasks import load_task
+
+    if args.seeds is not None and args.seeds < 1:
+        raise InputError(f"--seeds {args.seeds}: at least one seed is needed.")
+    task = load_task(args.recipe)
+    recipe, kind = task.recipe, ENCODER if args.check else _kind(args, task.recipe.kind)
+    choice = choice_of(args, recipe) if kind.has_protocol else None
+    if choice and not args.check:
+        _refuse_open(args, choice)
+        _refuse_by_hand(args)
+    if args.model:
+        refuse_no_model(args.model)
+    return RunConfig(
+        recipe_file=args.recipe,
+        recipe=limited(recipe, choice),
+        data=data_folder(recipe, args.recipe, args.data, args.dev_only),
+        kind=kind,
+        choice=choice,
+        output=args.output or default_output(args, recipe, choice),
+        **{one: getattr(args, one) for one in SAME},
+    )
+
+
+SAME = """
+model random_init frozen bf16 device vectors_text selection seeds train_documents dev_only overwrite
+""".split()  # the fields that are options as they are
+
+
+def limited(recipe: "Recipe", choice: "Choice | None") -> "Recipe":
+    """The recipe, with the protocol's longest sequence where the protocol fixes one."""
+    limit = choice and choice.protocol.max_tokens
+    return recipe if limit is None else dataclasses.replace(recipe, max_tokens=limit)
+
+
+def _kind(args: argparse.Namespace, family: str) -> Kind:
+    """Raises InputError for a learner that does not serve the family, and for options that would change nothing."""
+    kind, words = ENCODER, "--model"
+    if args.baseline:
+        kind, words = BASELINES[args.baseline], f"--baseline {args.baseline}"
+    elif args.cosine:
+        kind, words = COSINE, "--cosine"
+    given = {
+        "--protocol": args.protocol is not None,
+        "--set": args.set,
+        "--selection": args.selection,
+        "--random-init": args.random_init,
+        "--frozen": args.frozen,
+        "--cosine": args.cosine,
+        "--vectors-text": args.vectors_text,
+        "--bf16": args.bf16,
+        "--device cuda": args.device == "cuda",
+    }
+    idle = [name for name, value in given.items() if value and name not in kind.options]
+    if idle:
+        raise InputError(f"{words}: {', '.join(idle)} would change nothing; leave it out.")
+    if family not in kind.families:
+        others = ", ".join(name for name, one in BASELINES.items() if family in one.families)
+        raise InputError(
+            f"{words}: does not serve {family}, only {', '.join(kind.families)}; "
+            f"baselines that serve {family}: {others}."
+        )
+    return kind
+
+
+def choice_of(args: argparse.Namespace, recipe: "Recipe") -> "Choice":
+    """The protocol and how its settings were chosen. Raises InputError for two choices at once."""
+    from downstream.training.protocol import by_task, load_protocol
+    from downstream.training.selection import Choice, read_selection
+
+    names = recipe.names
+    if args.selection is None or args.baseline:
+        name = args.protocol or (NETWORKS if args.baseline else DEFAULT_PROTOCOL)
+        protocol = load_protocol(args.recipe, name, args.set, names)
+        if args.baseline:
+            name = f"baseline {args.baseline}" + (f" ({args.protocol})" if args.protocol else "")
+            return Choice(name, protocol, args.set)
+        return Choice(name, protocol, args.set, by_task=by_task(args.recipe, name, args.set))
+    if args.protocol or args.set:
+        raise InputError("--selection has the protocol and its settings already; leave out --protocol and --set.")
+    record = read_selection(args.selection)
+    name = record["protocol"]["name"]
+    searched = load_protocol(args.recipe, name, [], names, record["grid"], str(args.selection))
+    as_in_file = load_protocol(args.recipe, name, [], names).grid == record["grid"]
+    differing = by_task(args.recipe, name, []) if as_in_file else {}  # --grid of the search is the same for all tasks
+    return Choice(name, searched.settled(record["settings"]), record=record, by_task=differing)
+
+
+def _refuse_open(args: argparse.Namespace, choice: "Choice") -> None:
+    """Raise InputError for a protocol that leaves something to be chosen."""
+    if choice.protocol.grid and args.baseline:
+        raise InputError(
+            f"--protocol {args.protocol}: it leaves {', '.join(choice.protocol.grid)} to be chosen on dev, and "
+            "baselines have no search; choose another protocol."
+        )
+    if choice.protocol.grid:
+        raise InputError(
+            f"--protocol {choice.name}: it leaves {', '.join(choice.protocol.grid)} to be chosen on dev; run python -m "
+            f"downstream.search {args.recipe} --model {args.model} --protocol {choice.name} first."
+        )
+
+
+def _refuse_by_hand(args: argparse.Namespace) -> None:
+    """Raise InputError for a test score of settings changed by hand: trying several would choose on test."""
+    if args.set and not args.dev_only:
+        raise InputError(
+            f"--set {args.set[0]}: settings changed by hand are scored on dev alone. Add --dev-only; for a test score "
+            "choose them with downstream.search, or write them down as a protocol beside the recipe."
+        )
+
+
+def default_output(args: argparse.Namespace, recipe: "Recipe", choice: "Choice | None") -> Path:
+    """The output folder of a run without --output. choice: None for a baseline without a protocol."""
+    if args.check:
+        return Path("runs/finetune")
+    if args.baseline:
+        parts = [recipe.task, args.baseline, *([args.protocol] if args.protocol else []), *args.set]
+    elif choice is None:
+        parts = [recipe.task, "cosine", args.model.resolve().name]
+    else:
+        changes = ["selected"] if choice.record else choice.changed
+        parts = [recipe.task, choice.name, *changes, args.model.resolve().name]
+    parts += ["random"] * args.random_init + ["frozen"] * args.frozen + ["dev-only"] * args.dev_only
+    parts += [f"{args.train_documents}-documents"] if args.train_documents else []
+    return Path("runs/finetune") / "-".join(parts)

@@ -1,0 +1,16 @@
+"""What a model's folder must hold, checked before torch is imported."""
+
+from pathlib import Path
+
+from alibert_common.errors import InputError
+
+
+def refuse_no_model(folder: Path) -> None:
+    """Raise InputError for a folder that holds no Hugging Face model."""
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder}: no such folder. Nothing is downloaded here; of a model of the hub, "
+            "`hf download ORGANISATION/NAME --local-dir DIR` makes a folder."
+        )
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder}: no config.json in it; give the folder of an exported Hugging Face model.")

@@ -1,0 +1,161 @@
+"""The trials of a search: each is a training at one point of the grid, scored on dev. The test split is never read."""
+
+import math
+import os
+import statistics
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from optuna import Study
+from optuna.trial import FrozenTrial
+
+from downstream.data.splits import Splits
+from downstream.learners.encoder import Encoder
+from downstream.tasks.base import Encoded, Task
+from downstream.training.epochs import Epoch, Watch
+from downstream.training.loop import Diverged, num_epochs
+from downstream.training.protocol import Protocol
+from downstream.training.selection import STATES
+from downstream.tuning.optuna_study import (
+    FEWEST,
+    FIRST,
+    HALFWAY,
+    Behind,
+    SearchPlan,
+    best,
+    finished,
+    held,
+    open_study,
+    run_trial,
+)
+
+JOURNAL, RESULTS = "journal.log", ("selection.json", "selection.md")
+
+
+class GivenUp(Exception):
+    """Ends the training of a trial that is worse than the median."""
+
+
+@dataclass
+class TrialTrainer:
+    """Trains with the settings of a trial, on train, and scores on dev."""
+
+    task: Task
+    learner: Encoder
+    folds: list[Splits]
+    protocol: Protocol
+    num_seeds: int
+    encoded: dict[tuple[int, str], Encoded] = field(default_factory=dict)  # by fold and split, once needed
+
+    def __call__(self, settings: dict, behind: Behind) -> dict:
+        """State, figures on dev by seed (the mean over folds), epochs in all, seconds.
+
+        Given up is a trial only in its first training, the others show how far seeds differ; its figure is the best
+        until then. One that diverges, in any of its trainings, has no figure.
+        """
+        started = time.perf_counter()
+        self.learner.protocol = self.protocol.settled(settings)
+        seen: list[Epoch] = []
+
+        def judged(epoch: Epoch) -> None:
+            seen.append(epoch)
+            share = 100 * epoch.epoch // num_epochs(self._encoded(0, "train").pieces, self.learner.protocol)
+            if share < 100 and behind(share, epoch.dev):
+                raise GivenUp
+
+        try:
+            state, figures = (
+                "complete",
+                [
+                    statistics.fmean(
+                        self._on_dev(seed, fold, seen.append if seen else judged) for fold in range(len(self.folds))
+                    )
+                    for seed in range(1, self.num_seeds + 1)
+                ],
+            )
+        except GivenUp:
+            state, figures = "pruned", [max(one.dev for one in seen)]
+        except Diverged:
+            state, figures = "diverged", []
+        seconds = round(time.perf_counter() - started, 1)
+        return {"state": state, "dev": figures, "epochs": len(seen), "seconds": seconds}
+
+    def _on_dev(self, seed: int, fold: int, watch: Watch) -> float:
+        self.task.begin(self.folds[fold]["train"].items)
+        train, dev = self._encoded(fold, "train"), self._encoded(fold, "dev")
+        self.learner.fit(train, dev, seed, watch)
+        return self.task.chosen(self.task.score(dev.items, self.learner.answer(dev)))
+
+    def _encoded(self, fold: int, split: str) -> Encoded:
+        if (fold, split) not in self.encoded:
+            items = self.folds[fold][split].items
+            self.encoded[fold, split] = self.learner.encode(items, training=split == "train")
+        return self.encoded[fold, split]
+
+
+def search(plan: SearchPlan, train: TrialTrainer, conditions: dict, output: Path, anew: bool = False) -> dict:
+    """Run the trials that are not finished, anew: all. Returns what selection.json holds."""
+    with held(output / JOURNAL):
+        if anew:
+            os.truncate(output / JOURNAL, 0)  # it is held, so it stays
+            for written in RESULTS:
+                (output / written).unlink(missing_ok=True)
+        study = open_study(output / JOURNAL, conditions)
+        run_trials(study, plan, train)
+    chosen = best(study, plan)
+    keys = list(plan.points[0])
+    trials = [
+        {"settings": {key: one.params[key] for key in keys}, **one.user_attrs["notes"]} for one in finished(study)
+    ]
+    return {
+        **conditions,
+        "settings": {key: chosen.params[key] for key in keys},
+        "dev": chosen.value,
+        "num_points": len(plan.points),
+        "pruning": f"worse than the median of at least {FEWEST} trials at the same share of the training, after "
+        f"{HALFWAY} % of the first seed's, never one of the first {FIRST}",
+        "trials": trials,
+    }
+
+
+def run_trials(study: Study, plan: SearchPlan, train: TrialTrainer) -> None:
+    """Those that are not finished, a line each."""
+    if before := len(finished(study)):
+        print(f"{before} of {plan.num_trials} trials were finished before", flush=True)
+    while (number := len(finished(study)) + 1) <= plan.num_trials:
+        run_trial(study, plan, train)
+        print(line(finished(study)[-1], number, plan), flush=True)
+
+
+def line(trial: FrozenTrial, number: int, plan: SearchPlan) -> str:
+    """What is said of a trial when it is finished."""
+    notes = trial.user_attrs["notes"]
+    figure = f"{statistics.fmean(notes['dev']):.4f} on dev, " if notes["dev"] else ""
+    return (
+        f"trial {number}/{plan.num_trials}: {shown(trial.params)}: {figure}"
+        f"{notes['state']} after {notes['epochs']} epochs, {notes['seconds']:.0f} s"
+    )
+
+
+def shown(settings: dict) -> str:
+    return ", ".join(
+        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in settings.items()
+    )
+
+
+def table(record: dict) -> str:
+    """Markdown, a row a trial, the best first; then those given up, and those that diverged, which have no figure."""
+    keys = list(record["settings"])
+
+    def rank(trial: dict) -> tuple:
+        figure = statistics.fmean(trial["dev"] or [math.nan])
+        return STATES.index(trial["state"]), math.isnan(figure), -figure
+
+    lines = [f"| {' | '.join(keys)} | on dev | | epochs | seconds |", "|---" * (len(keys) + 4) + "|"]
+    for trial in sorted(record["trials"], key=rank):
+        values = [f"{value:g}" if isinstance(value, float) else str(value) for value in trial["settings"].values()]
+        spread = f" ± {statistics.stdev(trial['dev']):.4f}" if len(trial["dev"]) > 1 else ""
+        figure = f"{statistics.fmean(trial['dev']):.4f}{spread}" if trial["dev"] else "-"
+        lines.append(f"| {' | '.join(values)} | {figure} | {trial['state']} | {trial['epochs']} | {trial['seconds']} |")
+    return "\n".join(lines) + f"\n\nchosen: {shown(record['settings'])} ({record['dev']:.4f} on dev)\n"
