@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from alibert_common.errors import InputError
 
+SHOWN = 20  # labels that an error names: a wrong column may hold thousands
+
 
 @dataclass(frozen=True)
 class Entity:
@@ -33,24 +35,42 @@ class Document:
 
 @dataclass(frozen=True)
 class Labels:
-    """Which labels a task keeps: `types` stay, `rename` maps others onto them, `ignore` drops and counts them."""
+    """Which labels a task keeps: `types` stay, `rename` maps others onto them, `ignore` drops and counts them.
+
+    unknown: of labels that are none of these, how often and where first they were met.
+    """
 
     types: tuple[str, ...]
     rename: dict[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
+    unknown: dict[str, tuple[int, str, str]] = field(default_factory=dict, compare=False, repr=False)
 
     def keep(self, label: str, place: str, counts: Counter, what: str = "entities") -> str | None:
-        """The task's name of `label`, or None if the recipe drops it.
+        """The task's name of `label`, or None if the recipe drops it or does not know it (see refuse_unknown).
 
-        place: file and line, for the error. what: the things that carry such labels (texts, relations), for both.
+        place: file and line, for the error. what: the things that carry such labels (texts, relations).
         """
         label = self.rename.get(label, label)
         if label in self.types:
             return label
-        if label not in self.ignore:
-            raise InputError(
-                f"{place}: {label!r} is not known to the recipe, whose types of {what} are {', '.join(self.types)}; "
-                "correct the annotation, or add the type there under types, rename or ignore."
-            )
-        counts[f"{what} of an ignored type"] += 1
+        if label in self.ignore:
+            counts[f"{what} of an ignored type"] += 1
+        else:
+            count, *first = self.unknown.get(label, (0, place, what))
+            self.unknown[label] = count + 1, *first
         return None
+
+    def refuse_unknown(self) -> None:
+        """Raise InputError that names all labels which the recipe does not know, with their counts."""
+        if not self.unknown:
+            return
+        (_, place, what), *more = self.unknown.values()
+        first = list(self.unknown.items())[:SHOWN]
+        rest = f" and {len(self.unknown) - SHOWN} more" * (len(self.unknown) > SHOWN)
+        labels = ", ".join(repr(label) for label, _ in first) + rest
+        counts = ", ".join(f"{count} {label}" for label, (count, *_) in first) + rest
+        self.unknown.clear()
+        raise InputError(
+            f"{place}: {labels} {'are' if more else 'is'} not known to the recipe, whose types of {what} are "
+            f"{', '.join(self.types)}; correct the annotations ({counts}), or add to types, rename or ignore there."
+        )

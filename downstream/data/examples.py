@@ -6,6 +6,10 @@ Texts are as they stand in the files. Every item has an `id` of its own in its s
 from dataclasses import dataclass, field
 
 
+class RowId(str):
+    """An id made of a file's name and a line's number, where a file has no ids: it says nothing in another split."""
+
+
 @dataclass(frozen=True)
 class LabelledText:
     """A text, or a pair of texts (`second`), with its labels: one, or any number where the task is multi-label.

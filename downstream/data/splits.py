@@ -1,16 +1,19 @@
 """The splits of a task: official ones as they are, others drawn by a rule that needs but ids and a seed."""
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from alibert_common.errors import InputError
+from downstream.data.examples import RowId
 from downstream.data.recipe import FOLD, Recipe
 from downstream.data.split_lists import in_part, parse
 from downstream.data.task_items import TaskItems
 
+REFERENCE = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d+|#x[0-9a-fA-F]+);")
 RARE = "rare"  # strata that are too few to be in every fold are one, or scikit-learn refuses where all are
 
 
@@ -84,7 +87,7 @@ def _with_common(task: TaskItems, splits: Splits) -> Splits:
     """Documents that official splits share are counted; they stay, or scores could not be compared with others'."""
     found, earlier = {}, set()
     for name, part in splits.items():
-        documents = documents_in(task, part)
+        documents = {one for one in documents_in(task, part) if not isinstance(one, RowId)}
         common = Counter({"documents whose id an earlier split has": len(documents & earlier)})
         found[name] = part._replace(own=part.own + common)
         earlier |= documents
@@ -110,6 +113,8 @@ def _read(task: TaskItems, root: Path, split: str, format: str) -> Split:
     items = in_part(task.read(path, format, counts), source, root, task.group, counts)
     _refuse_twice(task, items, f"{path}")
     counts["items without a word"] += sum(not any(map(str.strip, task.texts(item))) for item in items)
+    if references := sum(any(map(REFERENCE.search, task.texts(item))) for item in items):
+        counts["items with HTML character references (&lt;), read as they stand"] = references
     if not items:
         raise InputError(f"{path}: nothing annotated as {format} in it; check the recipe's data, splits and format.")
     return Split(items, counts, split)

@@ -29,13 +29,13 @@ def check(config: RunConfig) -> str:
 def _read_lines(splits: Splits) -> Iterator[str]:
     """What was met in reading, once for each path, whatever number of splits was drawn from it."""
     for split in splits.values():
-        counts = ", ".join(f"{count} {what}" for what, count in split.counts.items() if count)
-        yield f"read from {split.source}: {counts or 'nothing dropped or changed'}"
+        if counts := ", ".join(f"{count} {what}" for what, count in split.counts.items() if count):
+            yield f"read from {split.source}: {counts}"
 
 
 def _split_lines(task: Task, splits: Splits) -> Iterator[str]:
     """The items of each split, and its labels after the recipe's policies."""
     for name, split in splits.items():
         learned = ", ".join(f"{count} {label}" for label, count in task.learned(split.items).items())
-        unseen = task.unseen_labels(split.items)
-        yield f"{name}: {len(split.items)} items ({learned})" + f"; {unseen}" * bool(unseen)
+        notes = [f"{count} {what}" for what, count in split.own.items() if count] + [task.unseen_labels(split.items)]
+        yield "; ".join([f"{name}: {len(split.items)} items ({learned})", *filter(None, notes)])

@@ -103,7 +103,9 @@ class TextClassification(OfTexts):
 
     def read(self, path: Path, format: str, counts: Counter) -> list[LabelledText]:
         """Raises InputError for a text with a label too many or too few."""
-        items = TEXTS[format](path, self.recipe.kept(), counts, **self.recipe.settings(format))
+        labels = self.recipe.kept()
+        items = TEXTS[format](path, labels, counts, **self.recipe.settings(format))
+        labels.refuse_unknown()
         for item in items:
             if not self.multi_label and len(item.labels) != 1:
                 raise InputError(

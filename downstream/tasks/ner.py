@@ -63,10 +63,10 @@ class NerRecipe(Recipe):
     def check(self, file: Path) -> None:
         super().check(file)
         for name in self.types:
-            if not name or name.split() != [name] or name.strip("-") != name or "+" in name or "/" in name:
+            if not name or " ".join(name.split()) != name or name.strip("-") != name or "+" in name or "/" in name:
                 raise InputError(
-                    f"{file}: type {name!r} has a space, an outer hyphen, a + or a /, which would be lost in "
-                    "labels; rename it."
+                    f"{file}: type {name!r} has an outer or double space, an outer hyphen, a + or a /, which would be "
+                    "lost in labels; give it another name under rename."
                 )
         refuse_twice(self.types, f"{file}: types")
         strangers = set(self.rename.values()) - set(self.types) - set(self.ignore)
@@ -111,10 +111,9 @@ class NamedEntities(Task):
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Example]:
         """Raises InputError for annotations that cannot be used."""
-        return [
-            self.example(one, counts)
-            for one in self.recipe.readers[format](path, self.labels, counts, **self.recipe.settings(format))
-        ]
+        documents = self.recipe.readers[format](path, self.labels, counts, **self.recipe.settings(format))
+        self.labels.refuse_unknown()
+        return [self.example(one, counts) for one in documents]
 
     def example(self, document: Document, counts: Counter) -> Example:
         """A document with what of its gold can be held."""

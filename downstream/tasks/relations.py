@@ -51,7 +51,10 @@ class Relations(OfTexts):
         return {"show": self.recipe.show, "labels that count": ", ".join(self.counted)}
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Relation]:
-        return RELATIONS[format](path, self.recipe.kept(), counts, **self.recipe.settings(format))
+        labels = self.recipe.kept()
+        items = RELATIONS[format](path, labels, counts, **self.recipe.settings(format))
+        labels.refuse_unknown()
+        return items
 
     def begin(self, items: list[Relation]) -> None:
         """Raises InputError for training items that are all alike."""

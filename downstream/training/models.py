@@ -20,6 +20,7 @@ from downstream.training.model_folder import refuse_no_model
 transformers.logging.set_verbosity_error()  # it warns of the new head, which is meant; load_model checks the rest
 transformers.utils.logging.disable_progress_bar()
 
+SIZES = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size")
 # What the configurations of BERT's, RoBERTa's, ELECTRA's and DistilBERT's families call their dropouts.
 DROPOUTS = """
 hidden_dropout_prob attention_probs_dropout_prob classifier_dropout dropout attention_dropout seq_classif_dropout
@@ -66,9 +67,13 @@ def read_config(folder: Path, **changes):
     positions have no number, as XLNet's and T5's: texts are cut into windows that fit."""
     refuse_no_model(folder)
     try:
-        config = AutoConfig.from_pretrained(folder, **changes)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, **changes)
     except (OSError, ValueError) as error:
         raise InputError(f"{folder}/config.json: {first_line(error)}; export the folder again.") from None
+    for name in SIZES:
+        size = getattr(config, name, 1)
+        if isinstance(size, int) and size < 1:
+            raise InputError(f"{folder}/config.json: {name} is {size}, it starts at 1; export the folder again.")
     if (getattr(config, "max_position_embeddings", None) or 0) < 1:
         raise InputError(
             f"{folder}/config.json: {config.model_type} has no largest number of positions (max_position_embeddings); "
@@ -96,7 +101,7 @@ def load_tokenizer(folder: Path):
     except Exception as error:  # it is all that tokenizers raises for a damaged file
         raise InputError(f"{folder}/tokenizer.json: not usable ({first_line(error)}); {ADD_TOKENIZER}.") from None
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # ValueError, TypeError, OSError, ImportError: each class of transformers has its own
         raise InputError(f"{folder}: its tokenizer cannot be loaded ({first_line(error)}); {ADD_TOKENIZER}.") from None
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # what transformers makes of files that it does not find
@@ -129,7 +134,7 @@ def _positions(config) -> int:
     """How many tokens the model can number. RoBERTa and what was made after it number them from the padding id + 1,
     which is where their embeddings of positions know that id."""
     with torch.device("meta"):  # the layers without their weights
-        layers = AutoModel.from_config(config).named_modules()
+        layers = AutoModel.from_config(config, trust_remote_code=False).named_modules()
     padding = next((layer.padding_idx for name, layer in layers if name.endswith("position_embeddings")), None)
     return config.max_position_embeddings - (0 if padding is None else padding + 1)
 
@@ -152,7 +157,7 @@ def load_model(folder: Path, head: Head, random_init: bool, dropout: float | Non
         if hasattr(config, name):
             setattr(config, name, dropout)
     if random_init:
-        return head.auto.from_config(config).float()
+        return head.auto.from_config(config, trust_remote_code=False).float()
     model, missing = load_weights(head.auto, folder, config=config)
     missing = [name for name in missing if is_encoders(name, model)]
     if missing:
@@ -188,9 +193,12 @@ def load_weights(kind, folder: Path, **options) -> tuple:
     if not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
         raise InputError(f"{folder}: no weights in it (model.safetensors); export the folder again.")
     try:
-        model, report = kind.from_pretrained(folder, output_loading_info=True, **options)
+        model, report = kind.from_pretrained(folder, output_loading_info=True, trust_remote_code=False, **options)
     except Exception as error:  # there is no end to what a damaged .bin raises
         raise InputError(f"{folder}: no usable weights ({first_line(error)}); export the folder again.") from None
+    broken = next((name for name, weight in model.state_dict().items() if not weight.isfinite().all()), None)
+    if broken:
+        raise InputError(f"{folder}: its weights are no finite numbers (first: {broken}); export another checkpoint.")
     # Version 5 keeps the precision a folder was saved in, 4 does not; a half-precision AdamW would lose small updates.
     return model.float(), sorted(report["missing_keys"])
 

@@ -21,4 +21,8 @@ def refused(read, path, labels=None, **settings) -> str:
 def read_items(read, path: Path, labels: Labels | None = None, **settings) -> tuple[list, Counter]:
     """Items of a split and what was counted on the way; labels: for readers of texts and relations only."""
     counts: Counter = Counter()
-    return read(path, counts, **settings) if labels is None else read(path, labels, counts, **settings), counts
+    if labels is None:
+        return read(path, counts, **settings), counts
+    items = read(path, labels, counts, **settings)
+    labels.refuse_unknown()
+    return items, counts

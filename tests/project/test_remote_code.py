@@ -1,36 +1,36 @@
-"""No model folder brings code that is run: every from_pretrained of transformers says so."""
+"""No folder that transformers loads may run code of its own: every call says trust_remote_code=False."""
 
 import ast
-from pathlib import Path
 
-import pytest
-
-OTHERS = {"nn.Embedding", "hub_utils"}  # whose from_pretrained is not that of transformers
-
-
-def calls_that_may_run_code(file: Path) -> list[str]:
-    """The calls of from_pretrained without trust_remote_code=False."""
-    found = []
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-            continue
-        if node.func.attr != "from_pretrained" or ast.unparse(node.func.value) in OTHERS:
-            continue
-        given = {word.arg: ast.unparse(word.value) for word in node.keywords}
-        if given.get("trust_remote_code") != "False":
-            found.append(f"{file}:{node.lineno}: {ast.unparse(node.func)}")
-    return found
+PACKAGES = ("alibert_common", "fairseq_compat", "preprocess", "alibert_fairseq", "downstream")
+LOADS = {"from_pretrained", "from_config"}
+OTHERS = {"nn.Embedding", "hub_utils"}  # of torch and fairseq: no transformers
 
 
-@pytest.mark.parametrize("package", ["alibert_fairseq"])
-def test_no_folder_brings_code_that_is_run(package, repository):
-    files = sorted((repository / package).rglob("*.py"))
-    assert [call for file in files for call in calls_that_may_run_code(file)] == []
+def unsafe_calls(source: str) -> list[int]:
+    """The lines of calls that load a folder and do not refuse its code."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in LOADS
+        and ast.unparse(node.func.value) not in OTHERS
+        and not any(
+            word.arg == "trust_remote_code" and isinstance(word.value, ast.Constant) and word.value.value is False
+            for word in node.keywords
+        )
+    ]
 
 
-def test_a_call_that_leaves_it_open_is_found(tmp_path):
-    file = tmp_path / "a.py"
-    file.write_text(
-        "A.from_pretrained(f)\nA.from_pretrained(f, trust_remote_code=False)\nnn.Embedding.from_pretrained(x)"
-    )
-    assert calls_that_may_run_code(file) == [f"{file}:1: A.from_pretrained"]
+def test_every_loading_call_refuses_code_of_the_folder(repository):
+    files = [file for package in PACKAGES for file in sorted((repository / package).rglob("*.py"))]
+    found = {str(file.relative_to(repository)): unsafe_calls(file.read_text(encoding="utf-8")) for file in files}
+    assert {file: lines for file, lines in found.items() if lines} == {}
+
+
+def test_an_unsafe_call_is_found():
+    assert unsafe_calls("AutoConfig.from_pretrained(folder)\nnn.Embedding.from_pretrained(rows)\n") == [1]
+    assert unsafe_calls(
+        "Auto.from_config(c, trust_remote_code=True)\nAuto.from_config(c, trust_remote_code=False)"
+    ) == [1]

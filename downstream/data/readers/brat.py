@@ -1,5 +1,6 @@
 """brat standoff: a folder of .txt files, each beside a .ann file whose T lines give type, offsets and text."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +10,7 @@ from alibert_common.errors import InputError
 from alibert_common.files import files_of, read_text
 from downstream.data.annotated_text import Document, Entity, Labels
 
+WHERE = re.compile(r"(\S.*?) +(-?\d+ +-?\d+(?:;-?\d+ +-?\d+)*) *")  # a type, which may have spaces, and offsets
 # What brat needs to open a folder: the types, the four sections, and that entities may overlap.
 CONFIGURATION = """[entities]
 
@@ -73,10 +75,9 @@ def parse_entity(line: str, text: str, place: str) -> tuple[str, tuple[tuple[int
     """Type and fragments of a line `T1<tab>TYPE 3 8;12 15<tab>text`, whose text must stand at these offsets."""
     try:
         _, where, quoted = line.split("\t", 2)
-        label, offsets = where.split(" ", 1)
-        pairs = [tuple(map(int, pair.split())) for pair in offsets.split(";")]
-        fragments = [(start, end) for start, end in pairs]
-    except ValueError:
+        label, offsets = WHERE.fullmatch(where).groups()
+        fragments = [(int(start), int(end)) for start, end in map(str.split, offsets.split(";"))]
+    except (ValueError, AttributeError):
         raise InputError(f"{place}: not an entity line of brat (T1<tab>TYPE 3 8<tab>text); mend the line.") from None
     for start, end in fragments:
         if not 0 <= start < end <= len(text):
@@ -128,6 +129,6 @@ def write(documents: Iterable[Document], folder: Path) -> None:
 
 def _line(number: int, entity: Entity, document: Document) -> str:
     if entity.label.split() != [entity.label]:
-        raise InputError(f"{document.id}: type {entity.label!r} has a space, which ends a type in brat; rename it.")
+        raise InputError(f"{document.id}: type {entity.label!r} has a space, which ends a type in brat; write jsonl.")
     offsets = ";".join(f"{start} {end}" for start, end in entity.fragments)
     return f"T{number}\t{entity.label} {offsets}\t{_quoted(document.text, entity.fragments)}\n"

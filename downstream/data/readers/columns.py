@@ -10,6 +10,7 @@ from pathlib import Path
 
 from alibert_common.errors import InputError
 from alibert_common.files import files_of, read_text
+from downstream.data.examples import RowId
 from downstream.data.readers.records import json_lines
 
 Column = str | int  # its name in the first row or its key in JSON; its number, from 1, in a file without a first row
@@ -21,11 +22,11 @@ csv.field_size_limit(2**31 - 1)  # a document may be longer than the 131,072 cha
 class Row:
     """The wanted cells of one row, by what the task calls them: text from tables, any value from JSON.
 
-    name: the file's name and the line's number, an id for rows that have none.
+    name: an id for rows that have none.
     """
 
     place: str
-    name: str
+    name: RowId
     cells: dict[str, object]
 
     def text(self, key: str) -> str:
@@ -102,7 +103,7 @@ def rows(
             records = _named(file, lines, wanted) if kinds == {str} else _numbered(file, lines, wanted)
         for number, cells in records:
             counts["cells that keep their quotes"] += sum(map(_in_quotes, cells.values()))
-            yield Row(f"{file}, line {number}", f"{file.stem}-{number}", cells)
+            yield Row(f"{file}, line {number}", RowId(f"{file.stem}-{number}"), cells)
 
 
 def _in_quotes(cell: object) -> bool:

@@ -10,26 +10,28 @@ from pathlib import Path
 from alibert_common.errors import InputError
 from alibert_common.files import files_of
 from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.examples import RowId
 from downstream.data.readers.records import json_lines, json_of
-from downstream.data.readers.tags import Token, rebuild
+from downstream.data.readers.tags import FRENCH, Token, rebuild
 
 INFO = "dataset_info.json"  # `datasets` writes it: Dataset.info.write_to_directory(folder)
 
 
-def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:
+def read(path: Path, labels: Labels, counts: Counter, *, spacing: str = FRENCH) -> list[Document]:
     """One document a line; blank lines are passed over. Offsets count characters, the end is excluded.
 
-    Tags are names (B-ANAT), or numbers whose names are in a dataset_info.json beside the file. Raises InputError for
-    what is neither form, offsets outside the text, tags that are more or fewer than the tokens, and bad labels.
+    spacing: how tokens are joined (see tags.py). Tags are names (B-ANAT), or numbers whose names are in a
+    dataset_info.json beside the file. Raises InputError for what is neither form, offsets outside the text, tags that
+    are more or fewer than the tokens, and bad labels.
     """
     documents = []
     for file in files_of(path, ".jsonl"):
         names = _tag_names(file.with_name(INFO))
         for number, record in json_lines(file):
             place = f"{file}, line {number}"
-            name = str(record.get("id", f"{file.stem}-{number}"))
+            name = str(record["id"]) if "id" in record else RowId(f"{file.stem}-{number}")
             if "ner_tags" in record:
-                documents.append(rebuild(name, [_tagged(record, names, place)], labels, counts))
+                documents.append(rebuild(name, [_tagged(record, names, place)], labels, counts, spacing))
             else:
                 documents.append(Document(name, *_annotated(record, labels, counts, place)))
     return documents

@@ -1,8 +1,11 @@
 """Tagged tokens, as columns and JSON lines hold them: the text rebuilt, and the entities that the tags mean.
 
-The raw text is not in such files: one space is put between tokens, and each sentence is a line.
+The raw text is not in such files. `spacing` says how it is rebuilt: `french` (the default) puts no space where French
+has none ("l'observation d'un foie (droit)."), `spaces` puts one between all tokens. Each sentence is a line. Words are
+split around punctuation, so both have the same words, and the same scores for the same answers.
 """
 
+import re
 from collections import Counter
 from typing import NamedTuple
 
@@ -14,6 +17,14 @@ CONTINUES = "IEL"  # I, E (IOE2, IOBES) and L (BILOU) go on with one, or open on
 CLOSES = "ESLU"  # after these the next I opens a new entity
 
 
+FRENCH, SPACES = "french", "spaces"
+APOSTROPHES = ("'", "’")
+ELISIONS = set("c d j l m n s t qu jusqu lorsqu puisqu quoiqu presqu".split())
+CLOSES_UP = {",", ".", ")", "]", "}", "…", "..."}  # no space before; : ; ! ? » and % have one in French
+OPENS_UP = {"(", "[", "{"}  # no space after
+CLITIC = re.compile(r"-(?:t-)?(?:ils?|elles?|on|je|tu|nous|vous|ce|ci|là|mêmes?|moi|toi|lui|leur|les?|la|y|en)", re.I)
+
+
 class Token(NamedTuple):
     """A token with its tag as it is written; `place` names file and line for an error."""
 
@@ -22,17 +33,37 @@ class Token(NamedTuple):
     place: str
 
 
-def rebuild(name: str, sentences: list[list[Token]], labels: Labels, counts: Counter) -> Document:
-    """The document of these sentences. An I that continues nothing opens an entity, as conlleval has it; counted."""
-    lines, entities, start = [], [], 0
+def rebuild(
+    name: str, sentences: list[list[Token]], labels: Labels, counts: Counter, spacing: str = FRENCH
+) -> Document:
+    """The document of these sentences. An I that continues nothing opens an entity, as conlleval has it; counted.
+
+    Raises InputError for a spacing that there is not, and for a tag that means nothing.
+    """
+    if spacing not in (FRENCH, SPACES):
+        raise InputError(f"spacing is {spacing!r}; choose {FRENCH} or {SPACES} under the recipe's reader.")
+    text, entities = "", []
     for sentence in sentences:
-        offsets = []
-        for token in sentence:
-            offsets.append((start, start + len(token.text)))
-            start += len(token.text) + 1  # a space, or the end of the line
-        lines.append(" ".join(token.text for token in sentence) + "\n")
+        offsets, words = [], [token.text for token in sentence]
+        for place, word in enumerate(words):
+            if place and (spacing == SPACES or is_spaced(words[:place], word)):
+                text += " "
+            offsets.append((len(text), len(text) + len(word)))
+            text += word
+        text += "\n"
         entities += _entities(sentence, offsets, labels, counts)
-    return Document(name, "".join(lines), entities)
+    return Document(name, text, entities)
+
+
+def is_spaced(before: list[str], word: str) -> bool:
+    """Whether French puts a space between the words before and this one."""
+    last = before[-1]
+    if last in APOSTROPHES:
+        return not (len(before) > 1 and before[-2].lower() in ELISIONS)
+    if word in APOSTROPHES:
+        return last.lower() not in ELISIONS
+    elided = last.endswith(APOSTROPHES) and last[:-1].lower() in ELISIONS
+    return not (elided or last in OPENS_UP or word in CLOSES_UP or CLITIC.fullmatch(word))
 
 
 def _entities(sentence: list[Token], offsets: list[tuple[int, int]], labels: Labels, counts: Counter) -> list[Entity]:

@@ -15,7 +15,9 @@ TYPES = Labels(("anatomy", "symptom"))
 def read_split(format, path, labels):
     """The documents, and counts of what was read past."""
     counts = Counter()
-    return ENTITIES[format](path, labels, counts), counts
+    documents = ENTITIES[format](path, labels, counts)
+    labels.refuse_unknown()
+    return documents, counts
 
 
 def brat(folder, text, *lines, name="one"):
@@ -114,7 +116,7 @@ def test_columns_of_every_scheme_give_the_same_entities(tmp_path, scheme, separa
     rows = zip("le foie droit foie toux .".split(), COLUMNS[scheme].split(), strict=True)
     (tmp_path / "a.conll").write_text("\n".join(token + separator + tag for token, tag in rows) + "\n")
     [document], counts = read_split("iob", tmp_path, TYPES)
-    assert document.text == "le foie droit foie toux .\n"
+    assert document.text == "le foie droit foie toux.\n"
     found = [(document.text[one.start : one.end], one.label) for one in document.entities]
     assert found == [("foie droit", "anatomy"), ("foie", "anatomy"), ("toux", "symptom")]
     assert counts["entities opened by an I"] == {"IOB1": 2, "IOE2": 3}.get(scheme, 0)

@@ -52,7 +52,7 @@ def test_a_sentence_of_tagged_words_is_found_in_raw_text(tmp_path):
     found = sought.report()
     assert found["sentences"] == found["found"] == 1 and found["items_touched"] == [TASK.id_of(items[0])]
     (shown,) = found["examples"]
-    assert shown == "Une toux ( sans fièvre ni râle ) s ' est installée , traitée par 12 , 5 mg d ' un sirop ."
+    assert shown == "Une toux (sans fièvre ni râle) s'est installée, traitée par 12, 5 mg d'un sirop."
 
 
 def test_a_line_that_is_shorter_than_the_sentence_with_its_spaces_is_read_too():

@@ -4,10 +4,12 @@ import json
 from collections import Counter
 
 import pytest
+from task_helpers import ner_task
 
 from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document, Entity, Labels
 from downstream.data.readers import brat, ddi, iob, jsonl
+from downstream.data.spans import spans_of, words_of
 
 TYPES = Labels(("anatomy", "symptom"))
 ONE = Labels(("Chemical",))
@@ -16,6 +18,7 @@ ONE = Labels(("Chemical",))
 def refused(read, path, labels=TYPES, **more):
     with pytest.raises(InputError) as error:
         read(path, labels, Counter(), **more)
+        labels.refuse_unknown()
     sentence = str(error.value)
     assert "\n" not in sentence and sentence.endswith(".")
     return sentence
@@ -26,6 +29,64 @@ def found(documents):
 
 
 # Columns
+
+
+def test_documents_are_marks_or_sentences_or_so_many_sentences_in_a_row(tmp_path):
+    marked = "-DOCSTART- -X- O\n\nun x O\n\ndeux x O\n\n-DOCSTART- -X- O\n\ntrois x O\n"
+    (tmp_path / "a.conll").write_text(marked)
+
+    def texts(**settings) -> list:
+        counts: Counter = Counter()
+        return [one.text for one in iob.read(tmp_path, TYPES, counts, **settings)] + [*counts.values()]
+
+    assert texts() == ["un\ndeux\n", "trois\n"]
+    assert texts(documents="sentence") == ["un\n", "deux\n", "trois\n"]
+    assert texts(documents=2) == ["un\ndeux\n", "trois\n"]
+    (tmp_path / "a.conll").write_text(marked.replace("-DOCSTART- -X- O\n\n", ""))
+    assert texts() == ["un\n", "deux\n", "trois\n", 3] and texts(documents=3) == ["un\ndeux\ntrois\n"]
+    for wrong in ("all", 0):
+        assert f"documents is {wrong!r}; give docstart" in refused(iob.read, tmp_path, documents=wrong)
+
+
+@pytest.mark.parametrize(
+    "tokens, text",
+    [
+        ("l' observation d' un foie ( droit ) .", "l'observation d'un foie (droit)."),
+        ("L ’ OMS , qu ' il voit : a-t-il ?", "L’OMS, qu'il voit : a-t-il ?"),
+        ("a -t-il mal , celui -ci ; « oui » 5 % …", "a-t-il mal, celui-ci ; « oui » 5 %…"),
+        ("IL - 2 de ' mots cités '", "IL - 2 de ' mots cités '"),
+    ],
+)
+def test_tokens_are_joined_as_french_is_written(tmp_path, tokens, text):
+    lines = [f"{token}\tB-anatomy\n" for token in tokens.split()]
+    (tmp_path / "a.tsv").write_text("".join(lines))
+    [french] = iob.read(tmp_path, TYPES, Counter())
+    [spaces] = iob.read(tmp_path, TYPES, Counter(), spacing="spaces")
+    assert french.text == f"{text}\n" and spaces.text == f"{tokens}\n"
+    for document in (french, spaces):
+        assert [one for one, _ in found([document])] == tokens.split()
+    words = [[one.text[start:end] for start, end in words_of(one.text)] for one in (french, spaces)]
+    assert words[0] == words[1]  # so scores are of the same units
+    assert "spacing is 'none'; choose french or spaces" in refused(iob.read, tmp_path, spacing="none")
+
+
+def test_all_types_that_the_recipe_lacks_are_named_with_their_counts(tmp_path):
+    (tmp_path / "a.tsv").write_text("foie\tB-organ\nrate\tB-organ\ntoux\tB-sign\n")
+    sentence = refused(iob.read, tmp_path)
+    assert "a.tsv, line 1: 'organ', 'sign' are not known to the recipe, whose types of entities are" in sentence
+    assert "correct the annotations (2 organ, 1 sign), or add to types, rename or ignore there." in sentence
+
+
+def test_a_type_with_a_space_goes_to_tags_and_back(tmp_path):
+    """It was refused."""
+    task = ner_task("body part")
+    (tmp_path / "a.tsv").write_text("foie\tB-body part\ndroit\tI-body part\n")
+    (tmp_path / "b.txt").write_text("foie droit")
+    (tmp_path / "b.ann").write_text("T1\tbody part 0 4;5 10\tfoie droit\n")
+    for read, path in ((iob.read, tmp_path / "a.tsv"), (brat.read, tmp_path / "b.txt")):
+        [document] = read(path, task.labels, Counter())
+        tags = task.example(document, Counter()).tags()
+        assert tags[0] == "B-body part" and spans_of(tags)[0].label == "body part"
 
 
 def test_sentences_of_a_file_that_marks_no_documents_are_documents(tmp_path):

@@ -291,7 +291,7 @@ WRONG = {
         "filepdf-0-cas.txt\ttest 2021\n",
         "distribution-corpus.txt: no document of a part 'train 2021' in it",
     ),
-    "gad": ("10/test.tsv", "index\tsentence\n0\t@GENE$\n", "test.tsv, line 1: 'sentence' is not known to the recipe"),
+    "gad": ("10/test.tsv", "index\tsentence\n0\t@GENE$\n", "test.tsv, line 1: 'sentence', '@GENE$' are not known"),
     "squad": ("dev-v1.1.json", '{"version": "1.1"}', "dev-v1.1.json: the key 'data' is missing"),
     "fquad": ("valid.json", "[", "valid.json, line 1: not JSON"),
     "bioasq_factoid": (

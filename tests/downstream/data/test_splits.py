@@ -133,6 +133,19 @@ def test_documents_that_official_splits_share_are_counted(tmp_path):
     assert not any(COMMON in part.own for part in splits.values())
 
 
+def test_row_numbers_of_files_without_ids_are_no_documents_in_common(tmp_path):
+    """Both splits have a row 2 of data.tsv: that was reported as a leak."""
+    for name in ("train", "dev", "test"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data.tsv").write_text(f"text\tlabel\n{name} un\ty\n{name} deux &lt; trois\tn\n")
+    splits = {name: name for name in ("train", "dev", "test")}
+    task = task_of("classification", labels=["y", "n"], reader={"text": "text", "label": "label"}, splits=splits)
+    [splits] = read_folds(task, tmp_path, False)
+    assert [item.id for item in splits["dev"].items] == [item.id for item in splits["test"].items]
+    assert not any(COMMON in part.own for part in splits.values())
+    assert splits["dev"].counts["items with HTML character references (&lt;), read as they stand"] == 1
+
+
 def bioasq(folder, **kinds):
     """BioASQ splits, each with questions of these kinds."""
     for split, names in kinds.items():

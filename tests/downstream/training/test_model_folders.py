@@ -415,3 +415,30 @@ def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
     assert device_of("auto").type == "cpu"
     with pytest.raises(InputError, match="sees no GPU"):
         device_of("cuda")
+
+
+def test_code_in_the_folder_is_neither_run_nor_asked_for(folder):
+    """transformers asks on the terminal whether to run it, unless it is told not to."""
+    config = json.loads((folder / "config.json").read_text())
+    names = {"AutoConfig": "evil.Config", "AutoModelForTokenClassification": "evil.Model"}
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "evil", "auto_map": names}))
+    (folder / "evil.py").write_text("raise SystemExit('run')")
+    with pytest.raises(InputError, match=r"config.json: .*; export the folder again"):
+        load_config(folder)
+
+
+@pytest.mark.parametrize("name, value", [("num_hidden_layers", -1), ("hidden_size", 0)])
+def test_sizes_below_one_are_refused(folder, name, value):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {name: value}))
+    with pytest.raises(InputError, match=f"config.json: {name} is {value}, it starts at 1; export"):
+        load_config(folder)
+
+
+def test_weights_that_are_no_numbers_are_refused(folder):
+    weights = load_file(folder / "model.safetensors")
+    name = next(name for name in sorted(weights) if "layer.0" in name)
+    weights[name][0] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(InputError, match=r"its weights are no finite numbers \(first: .*layer.0.*\); export another"):
+        load_model(folder, HEAD, random_init=False)
