@@ -78,7 +78,7 @@ MUTATIONS = [
         "tests/downstream/data/test_annotated_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
     ),
     Mutation(
-        "entity type the recipe does not know", "downstream/data/annotated_text.py", "if label not in self.ignore:", "if False:",
+        "entity type the recipe does not know", "downstream/data/annotated_text.py", "if label in self.ignore:", "if True:",
         "tests/downstream/data/test_annotated_readers.py::test_brat_names_file_and_line_of_a_bad_entity",
     ),
     Mutation(
