@@ -133,6 +133,7 @@ def assert_as_scored(found: list[dict], scored: list[dict], texts: Path) -> None
     for mine, theirs in zip(found, scored, strict=True):
         assert mine["text"] == (texts / f"{mine['id']}.txt").read_text(encoding="utf-8")
         told = [{name: span[name] for name in ("start", "end", "label")} for span in theirs["predicted"]]
+        assert all(0 < span.pop("score") <= 1 for span in mine["entities"])
         assert mine["entities"] == told and told
 
 

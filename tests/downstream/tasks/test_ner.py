@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from alibert_common.errors import InputError
 from downstream.data.annotated_text import Document, Entity
 from downstream.data.spans import Span, tags_of
 from downstream.tasks import task_of
+from downstream.tasks.base import Encoded, Piece
 from downstream.tasks.ner import IGNORED, as_entities, gold_entities
 from downstream.training.models import Frame, frame_of, load_config, load_tokenizer
 
@@ -262,3 +264,19 @@ def test_what_a_line_of_predictions_and_of_the_description_hold():
     }
     assert task.describe([item, item]) == {"anatomy": 2, "symptom": 2}
     assert (task.id_of(item), task.group(item), list(task.texts(item))) == ("d1", "d1", ["foie et rate", "toux"])
+
+
+@pytest.mark.parametrize("nested", ["outermost", "per_type"])
+def test_the_score_of_an_entity_is_the_mean_probability_of_its_words_tags(nested):
+    """ "foie droit" has a word of two tokens, whose first one counts; "rein" is of another type."""
+    task = ner_task("anatomy", "symptom", nested=nested)
+    text = Document("d", "foie droit rein", [Entity("anatomy", ((0, 10),)), Entity("symptom", ((11, 15),))])
+    item = task.example(text, Counter())
+    encoded = Encoded([item], [Piece([0] * 4, None, 0, (0, 4))], Counter(), [[(0, 1), (1, 2), (1, 2), (2, 3)]])
+    probabilities = np.array([0.5, 0.9, 0.1, 0.25])
+    if nested == "per_type":
+        probabilities = np.stack([probabilities, probabilities / 2], -1)  # a column a type
+    [spans] = task.scored(encoded, [item.layers], [probabilities])
+    second = 0.125 if nested == "per_type" else 0.25
+    assert [(*span, round(span.score, 6)) for span in spans] == [(0, 10, "anatomy", 0.7), (11, 15, "symptom", second)]
+    start, end, label = spans[0]  # as before there were scores
