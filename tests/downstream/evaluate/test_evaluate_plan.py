@@ -176,7 +176,7 @@ def test_what_cannot_be_is_refused(place, more, words):
 def reported(monkeypatch) -> list[tuple]:
     """What the report is called with, once for each command."""
     found: list[list[str]] = []
-    monkeypatch.setattr("downstream.report.tell", lambda *given: found.append(given))
+    monkeypatch.setattr("downstream.report.print_and_write", lambda *given: found.append(given))
     return found
 
 
