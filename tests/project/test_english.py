@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from alibert.cli import VERBS
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MOST_LINES = 150  # of the README
@@ -60,6 +62,24 @@ def parsers(command: str, monkeypatch: pytest.MonkeyPatch) -> list[argparse.Argu
     return found + [parser for action in subcommands for parser in action.choices.values()]
 
 
+def options_in_docs(command: str) -> set[str]:
+    """The long options that README and docs give to a command; for `launch` those before `--`."""
+    verbs = [re.escape(name) for name, verb in VERBS.items() if verb.runs == command]
+    call = re.compile(
+        rf"(?:alibert (?:{'|'.join(verbs)})|python -m {re.escape(command)})(?![\w.-])((?:[^`\n|#>&;]|\\\n)*)"
+    )
+    given = [arguments for page in PAGES for arguments in call.findall(page.read_text(encoding="utf-8"))]
+    return {
+        word for arguments in given for word in re.findall(r"(?<![\w-])--[a-z][\w-]+", arguments.partition(" -- ")[0])
+    }
+
+
+def test_the_docs_use_verbs_that_exist():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    used = set(re.findall(r"^(?:!|\$ )?alibert ([a-z][\w-]*)|`alibert ([a-z][\w-]*)", text, re.MULTILINE))
+    assert len(used) > 12 and {one or other for one, other in used} - set(VERBS) == set()
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # runpy: the module was imported before
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_an_option_is_short(command, monkeypatch):
@@ -69,6 +89,8 @@ def test_the_help_of_an_option_is_short(command, monkeypatch):
         for action in parser._actions
         if action.help and action.help != argparse.SUPPRESS
     }
+    known = {name for parser in parsers(command, monkeypatch) for name in parser._option_string_actions}
+    assert sorted(options_in_docs(command) - known) == [], "options that the documentation uses"
     found = {option: text for option, text in helps.items() if len(text.split()) > MOST_WORDS_OF_HELP}
     assert len(helps) > 2
     assert found == {}
