@@ -33,8 +33,9 @@ def read_text(path: Path) -> str:
 
 def read_json(file: Path) -> dict:
     """An object. Raises InputError for a file that is not JSON."""
+    text = read_text(file)
     try:
-        content = parse_json(read_text(file))
+        content = parse_json(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{file}, line {error.lineno}: is not JSON ({error.msg}); make it anew.") from None
     except ValueError as error:

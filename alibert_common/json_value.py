@@ -1,6 +1,7 @@
 """JSON with a bound on its depth: Python's own reader and writer fail near 1,000 levels."""
 
 import json
+from typing import Any
 
 DEEPEST = 100  # levels of brackets
 
@@ -9,7 +10,7 @@ class TooDeepError(ValueError):
     """JSON with more levels than DEEPEST."""
 
 
-def parse_json(text: str) -> object:
+def parse_json(text: str) -> Any:
     """The value. Raises ValueError for what is not JSON, and TooDeepError."""
     try:
         value = json.loads(text)

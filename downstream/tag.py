@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import files_of, read_text, written_whole
+from alibert_common.json_value import parse_json
 from downstream.run_config import add_device
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def read_notes(folder: Path) -> "tuple[NamedEntities, bool]":
         raise InputError(f"{folder}: no finetuning.json in it; give the folder `model` of a downstream.finetune run.")
     text = read_text(notes)
     try:
-        values = json.loads(text)
+        values = parse_json(text)
         task, bf16 = task_of(values), values["conditions"]["precision"] == "bf16 autocast"
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{notes}: not as downstream.finetune wrote it; copy the folder again.") from None

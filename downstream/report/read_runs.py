@@ -1,6 +1,5 @@
 """Read the output folders of downstream.finetune, downstream.masked_words and downstream.evaluate."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +9,7 @@ import numpy as np
 
 from alibert_common.errors import InputError
 from alibert_common.files import read_json, read_text
+from alibert_common.json_value import parse_json
 from downstream.data.resampling_unit import unit_of
 from downstream.metrics.sufficient_statistics import Figure, figure, grouped
 from downstream.report.answers import FAMILIES
@@ -245,7 +245,7 @@ def _records(folder: Path, split: str, keys: tuple[str, ...]) -> list[dict]:
     file, records = folder / "predictions.jsonl", []
     for number, line in enumerate(read_text(file).removesuffix("\n").split("\n"), 1):
         try:
-            record = json.loads(line)
+            record = parse_json(line)
             if record["split"] == split:
                 records.append(record)
                 _ = [record[key] for key in keys]

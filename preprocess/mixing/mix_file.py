@@ -19,6 +19,7 @@ import numpy as np
 
 from alibert_common.errors import InputError
 from alibert_common.files import written_whole
+from alibert_common.json_value import parse_json
 from preprocess.documents.names import SOURCE_NAME
 
 MIX_FILE = "mix.json"
@@ -53,7 +54,7 @@ def read_mix(directory: Path, weights: str = "") -> dict[str, float] | None:
             raise InputError(f"{path}: no such file, so there are no corpora to weigh; leave out --mix-weights.")
         return None
     try:
-        found = _checked(json.loads(path.read_text(encoding="utf-8")), path)
+        found = _checked(parse_json(path.read_text(encoding="utf-8")), path)
     except InputError:
         raise
     except (ValueError, KeyError, TypeError):

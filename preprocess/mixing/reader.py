@@ -1,10 +1,10 @@
 """The corpora to train on: the output of preprocess.mix, in which each has documents and a weight, or plain files."""
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from alibert_common.directories import Marker
+from alibert_common.json_value import parse_json
 from preprocess.documents.document import Size
 from preprocess.mixing.mix_file import TRAIN, read_mix
 from preprocess.mixing.weights import Weighing
@@ -28,7 +28,7 @@ def read_corpora(paths: list[Path]) -> list[Corpus]:
     if not is_mix(paths):
         return [Corpus("text", paths)]
     [directory] = paths
-    manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+    manifest = parse_json((directory / "manifest.json").read_text(encoding="utf-8"))
     return [
         Corpus(name, [directory / TRAIN / name], weight, Size(**manifest["corpora"][name]["train"]).bytes)
         for name, weight in (read_mix(directory) or {}).items()

@@ -5,7 +5,6 @@ wherever their makers put them; dict.txt then lists every id from 0 in order, th
 tokenizer_config.json says which token has which role. That is how it is recognised: our dict.txt lists none of them.
 """
 
-import json
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from alibert_common.errors import InputError
+from alibert_common.json_value import parse_json
 from preprocess.tokenizer.vocabulary import MASK, SPECIALS
 
 ROLES = {"begin": "cls_token", "pad": "pad_token", "end": "sep_token", "unknown": "unk_token", "mask": "mask_token"}
@@ -80,7 +80,7 @@ def read_roles(directory: Path) -> dict[str, str]:
     if not file.is_file():
         return {}
     try:
-        config = json.loads(file.read_text(encoding="utf-8"))
+        config = parse_json(file.read_text(encoding="utf-8"))
         tokens = {role: config.get(name) for role, name in ROLES.items()}
     except (ValueError, AttributeError) as error:
         raise InputError(f"{file}: not a tokenizer_config.json ({error}); make the tokenizer again.") from None

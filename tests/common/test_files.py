@@ -62,7 +62,13 @@ def test_files_of_a_folder_are_those_below_it_that_are_not_hidden(tmp_path):
     assert files_of(folder / ".e.tsv", ".txt") == [folder / ".e.tsv"]
 
 
-@pytest.mark.parametrize("content", ["{", "[1]", ""])
+def test_json_that_is_missing_says_so(tmp_path):
+    with pytest.raises(InputError) as caught:
+        read_json(tmp_path / "f.json")
+    assert str(caught.value) == f"{tmp_path}/f.json: no such file; check the path."
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", "", "[" * 100_000, '{"a":' * 5_000 + "1" + "}" * 5_000])
 def test_damaged_json_is_one_sentence(tmp_path, content):
     (tmp_path / "f.json").write_text(content)
     with pytest.raises(InputError, match=r"f\.json.*; make it anew"):
