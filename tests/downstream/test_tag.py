@@ -45,6 +45,7 @@ def test_a_model_that_was_not_fine_tuned_here_is_refused_and_nothing_is_written(
     (tmp_path / "a.txt").write_text("Le foie.")
     command = ["tag", tmp_path / "a.txt", "--model", tmp_path / "pretrained", "--output", tmp_path / "out.jsonl"]
     monkeypatch.setattr(sys, "argv", [str(part) for part in command])
+    capsys.readouterr()  # the bar of transformers, which wrote the model
     with pytest.raises(SystemExit) as stop:
         tag.exit_with_sentence(tag.main)
     said = capsys.readouterr().err
