@@ -22,6 +22,6 @@ options=(
     --seed 1                                    # not in the paper; any number serves
 )
 checkpoint=$(checkpoint_of "${FROM:-}" "the SAVE_DIR of bio_electra_small.sh")
-[ -e "${SAVE_DIR:-}/checkpoint_last.pt" ] || options+=(--restore-file "$checkpoint" --reset-dataloader --reset-meters)
+compgen -G "${SAVE_DIR:-}/checkpoint*.pt" > /dev/null || options+=(--restore-file "$checkpoint" --reset-dataloader --reset-meters)
 complete_options 60  # with --toy, 30 more than bio_electra_small.sh
 fairseq-train "$DATA_BIN" --save-dir "$SAVE_DIR" "${options[@]}" "$@"

@@ -138,7 +138,7 @@ def test_an_interrupted_bio_electra_pp_goes_on_from_its_own_checkpoint(repositor
     again = {"--restore-file", "--reset-dataloader", "--reset-meters"}
     assert again < set(options_of(recipe))
     (tmp_path / "checkpoints").mkdir()
-    (tmp_path / "checkpoints" / "checkpoint_last.pt").touch()
+    (tmp_path / "checkpoints" / "checkpoint_1_9.pt").touch()  # checkpoint_last.pt may be missing
     assert not again & set(options_of(recipe))
 
 
