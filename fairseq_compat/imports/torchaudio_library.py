@@ -19,4 +19,4 @@ def absent_if_it_cannot_be_loaded(module: ModuleType) -> Iterator[None]:
         except OSError:
             return False
 
-    module._load_lib = _load_lib
+    module._load_lib = _load_lib  # type: ignore[attr-defined]
