@@ -18,15 +18,7 @@ from alibert_fairseq.callbacks.run_info import RunInfo
 from alibert_fairseq.callbacks.save_dir_owner import SaveDirOwner
 from alibert_fairseq.callbacks.skip_nonfinite import SkipNonfinite
 from alibert_fairseq.callbacks.stop_signal import StopSignal
-from alibert_fairseq.callbacks.watchdog import (
-    COMPUTING,
-    EXCHANGING,
-    READING,
-    SAVING,
-    STARTING,
-    VALIDATING,
-    Watchdog,
-)
+from alibert_fairseq.callbacks.watchdog import COMPUTING, EXCHANGING, READING, SAVING, STARTING, VALIDATING, Watchdog
 
 
 class AlibertTrainer(Trainer):

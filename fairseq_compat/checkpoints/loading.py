@@ -24,7 +24,7 @@ def load_only_what_fairseq_saves(module):
 
 
 @contextmanager
-def open_what_a_rank_sent(module):
+def trust_other_ranks(module):
     """After `fairseq.distributed.utils` ran: it opens any object that another rank of this very job sent.
 
     Not a file: rank 0 has read the checkpoint with `load`, so nothing foreign can have reached it.

@@ -11,7 +11,7 @@ KEY = "fp32_params"
 
 
 @contextmanager
-def saved_and_restored(module):
+def save_master_weights(module):
     """After `fairseq.optim.fp16_optimizer` ran: FP16Optimizer saves and loads its master weights."""
     yield
     optimizer = module._FP16OptimizerMixin

@@ -18,7 +18,7 @@ PROCESSES, PLAN = "num_shards", "plan"  # beside fairseq's own keys
 
 
 @contextmanager
-def counted_for_all_processes(module):
+def save_place_of_all_processes(module):
     """After `fairseq.data.iterators` ran: EpochBatchIterator saves its place for all processes, and finds it again."""
     yield
     iterator = module.EpochBatchIterator

@@ -15,7 +15,7 @@ ANOTHER = " does not match; please reset the optimizer (--reset-optimizer). "  #
 
 
 @contextmanager
-def the_task_has_its_say(module):
+def restore_the_task_first(module):
     """After `fairseq.trainer` ran: the task gets its saved state back before the model does, and may raise ValueError.
 
     The moments of another optimizer are refused. Only the rank that reads the file looks; the others have the same
@@ -85,7 +85,7 @@ def refuse_another_optimizer(then, now) -> None:
 
 
 @contextmanager
-def finished_is_finished(module):
+def stop_at_max_update(module):
     """After `fairseq_cli.train` ran: a run that has reached --max-update does nothing more when it is started again.
 
     Stock fairseq compares after an update only, so that every such start would add one to the checkpoint.

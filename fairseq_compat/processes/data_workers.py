@@ -14,15 +14,15 @@ from fairseq_compat.module_proxy import StandIn
 
 
 @contextmanager
-def outliving_a_signal_to_all(module):
+def keep_workers_on_signals(module):
     """After `fairseq.data.iterators` ran: the workers that it starts mind their own process alone."""
     yield
     torch = module.torch
-    loader = partial(torch.utils.data.DataLoader, worker_init_fn=mind_the_parent)
+    loader = partial(torch.utils.data.DataLoader, worker_init_fn=end_with_parent_only)
     module.torch = StandIn(torch, utils=StandIn(torch.utils, data=StandIn(torch.utils.data, DataLoader=loader)))
 
 
-def mind_the_parent(_worker: int) -> None:
+def end_with_parent_only(_worker: int) -> None:
     """In a worker, at its start: SIGTERM ends it if its parent sent it; the signals that stop a training do not."""
     for number in (signal.SIGINT, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)

@@ -95,7 +95,7 @@ def device_ids_only_on_gpu(module):
 
 
 @contextmanager
-def batches_count_beside_an_empty_one(module):
+def drop_empty_batches(module):
     """After `fairseq.trainer` ran: a process that has fewer batches than --update-freq for an update uses those alone.
 
     An epoch's batches rarely divide evenly, so some processes get an empty one at its end. Stock fairseq fills it with
