@@ -7,7 +7,8 @@ import yaml
 from report_helpers import changed, output_of, texts, told, without_pictures  # noqa: F401
 
 from alibert_common.report.document import Strong
-from downstream.report import averages, published
+from downstream.data.resampling_unit import WITHOUT_DOCUMENTS
+from downstream.report import averages, errors, published, sections
 from downstream.report.groups import group
 from downstream.report.read_runs import load_all
 from downstream.tasks import load_task
@@ -199,6 +200,14 @@ def test_the_page_says_which_tasks_have_no_published_figure(repository):
     rows = re.findall(r"^\| (`.*?) \|", page.split("None stands beside these:")[1], flags=re.MULTILINE)
     said = [task for row in rows for task in re.findall(r"`(\w+)`", row)]
     assert sorted(said) == sorted(recipes - {one.task for one in published.everything()})
+
+
+def test_no_sentence_of_the_report_is_long():
+    told = [*sections.READING, errors.MARKS + errors.RULE, *published.VERDICTS.values(), WITHOUT_DOCUMENTS]
+    told += [one.condition for one in published.everything()]
+    told += [benchmark[key] for benchmark in averages.benchmarks() for key in ("note", "source") if key in benchmark]
+    parts = {part for text in told for part in re.split(r"(?<=[.;:])\s+", text)}
+    assert len(parts) > 70 and [part for part in parts if len(part.split()) > 25] == []
 
 
 MEASURES = {
