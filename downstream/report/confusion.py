@@ -46,7 +46,7 @@ def _of_label_sets(caption: str, run: Run, records: list[dict]) -> Table:
         "wrongly predicted": (False, True),
         "rightly not predicted": (False, False),
     }
-    rows = [[name, *(str(counts[(name, *kind)]) for kind in kinds.values())] for name in labels]
+    rows = [[name, *(str(counts[name, gold, mine]) for gold, mine in kinds.values())] for name in labels]
     return Table(caption, ["label", *kinds], rows)
 
 

@@ -35,16 +35,17 @@ def labels(group: Group) -> list[Block]:
     folds = f", fold 1 of {group.first.num_folds}" * (group.first.num_folds > 1)
     head = ["label", *splits, "all"] + [one.source for one in list(theirs.values())[:1]]
     blocks: list[Block] = [Table(f"{group.title}: annotations{folds}", head, rows)]
-    return [*blocks, *([published.conditions(list(theirs.values()))] if theirs else []), *_counted(data, splits)]
+    return [*blocks, *([published.conditions(list(theirs.values()))] if theirs else []), *_counted(group, splits)]
 
 
-def _counted(data: dict, splits: list[str]) -> list[Block]:
+def _counted(group: Group, splits: list[str]) -> list[Block]:
     """Counts of reading and of cutting into sequences, other than sizes."""
-    parts = []
-    for split in splits:
-        found = [f"{number:,} {name}" for name, number in data[split].items() if name not in SIZES and number]
-        parts += [f"{split}: {', '.join(found)}."] if found else []
-    return ["Counted while reading. " + " ".join(parts)] if parts else []
+    data = group.first.metrics["data"][0]
+    names = dict.fromkeys(
+        name for split in splits for name, count in data[split].items() if name not in SIZES and count
+    )
+    rows = [[name, *(f"{data[split].get(name, 0):,}" for split in splits)] for name in names]
+    return [Table(f"{group.title}: counts while reading", ["count", *splits], rows)] if rows else []
 
 
 def _splits(run: Run) -> str:

@@ -53,7 +53,7 @@ def by_label(group: Group) -> list[Table]:
         head = ["label", *(f"{run}: {SHORT[metric]}" for run in part for metric in FIGURES), "in gold"]
         body = [[name, *_scores([rows[run] for run in part], name), _support(rows, name)] for name in names]
         which = f", {number} of {len(parts)}" if len(parts) > 1 else ""
-        legend = {name: ROWS[name] for name in names if name in ROWS}
+        legend = {name: ROWS[name] for name in names if name in ROWS and number == len(parts)}
         tables.append(Table(f"{group.title}: scores by label{which}", head, body, legend))
     if others:
         body = [[name, *(cell(one[name]) if name in one else NONE for one in alone.values())] for name in others]

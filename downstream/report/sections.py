@@ -14,6 +14,7 @@ READING = (
     "A 95% interval in brackets shows how much the score of these trained models could change on other test documents. "
     "It is a percentile bootstrap: documents are drawn with replacement, together with the answers of all seeds. "
     "Some tasks have no documents. Their intervals are over sentences, questions or pairs.",
+    "Baselines train no encoder. They show the score of a simple method.",
     "P is precision and R is recall. The main metric of a task is the one that selects epochs and settings on dev.",
     "Models are sorted by score, best first. In a table of several tasks, they are sorted by their mean distance from "
     "the best score of each task.",

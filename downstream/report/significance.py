@@ -74,8 +74,9 @@ def pairs(group: Group, found: Significance) -> list[Block]:
         "The difference is the first model minus the second. Its interval comes from a paired bootstrap, and p from a "
         f"two-sided approximate randomisation test ({first['draws']:,} draws, seed {first['seed']})."
     )
-    several = f" p (Holm) is corrected for {len(rows)} pairs, and the conclusion uses it." if len(rows) > 1 else ""
-    return [Table(caption, [*head, "conclusion"], rows), f"{how}{several}"]
+    several = f" p (Holm) is p corrected for {len(rows)} pairs." if len(rows) > 1 else ""
+    level = f" A difference is significant if p (Holm) is below {LEVEL}."
+    return [Table(caption, [*head, "conclusion"], rows), f"{how}{several}{level}"]
 
 
 def _trained(run: Run) -> str:
