@@ -60,7 +60,7 @@ class Cleaner:
 
     def reasons(self) -> list[tuple[str, str]]:
         """(name, reason) of every rule that these settings have, in the order in which they are applied."""
-        rules = [*CHARACTER_RULES, *self.first, *self.line_rules, *self.last]
+        rules: list[Rule | DocumentRule] = [*CHARACTER_RULES, *self.first, *self.line_rules, *self.last]
         whole = [(EMPTY, "nothing passed the rules above"), (self.too_short, "no context for a masked word")]
         return [(rule.name, rule.reason) for rule in rules] + whole
 
@@ -73,10 +73,12 @@ class Cleaner:
         for rule in self.last:
             lines = self._without(rule, lines, document.id)
         if not lines:
-            return self._count(EMPTY, document.id, document.id, "(no line is left)")
+            self._count(EMPTY, document.id, document.id, "(no line is left)")
+            return None
         cleaned = replace(document, lines=lines)
         if len(cleaned.text.split()) < self.settings.min_words:
-            return self._count(self.too_short, document.id, cleaned.text, " / ".join(lines))
+            self._count(self.too_short, document.id, cleaned.text, " / ".join(lines))
+            return None
         return cleaned
 
     def _repaired(self, document: Document) -> list[str]:

@@ -14,6 +14,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from alibert_common.arrays import save
 from alibert_common.cli import OptionParser, at_least, named_path, program
 from alibert_common.errors import exit_with_sentence, readable
@@ -128,7 +130,7 @@ def _find(
     corpus, decided = Keys.of(keys, len(shards)), keys / "fates.npy"
     if not decided.exists():
         same = find_same(corpus)
-        near, _ = find_near(corpus, same, settings.near, engine, logs) if settings.near else ([], [])
+        near = find_near(corpus, same, settings.near, engine, logs)[0] if settings.near else np.empty(0, np.int64)
         save(decided, fates(same, near))
     repeated = FindRepeated(settings.max_repeats, decided, corpus.starts)
     lines = share_out(keys, corpus.parts) if settings.max_repeats else []
@@ -143,7 +145,7 @@ def _reasons(settings: Settings, benchmarks: list[Benchmark]) -> list[tuple[str,
     return [*reasons(benchmarks), *whole, lines, (EMPTY, "nothing passed the rules above")]
 
 
-def _counts(benchmarks: list[Benchmark], found: set[tuple[str, int]]) -> dict[str, dict[str, int]]:
+def _counts(benchmarks: list[Benchmark], found: set[tuple[str, int]]) -> dict[str, dict]:
     counts = Counter(name for name, _ in found)
     return {
         benchmark.name: {

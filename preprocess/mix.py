@@ -69,7 +69,8 @@ class Split:
 
     def __call__(self, shard: tuple[int, Path]) -> None:
         number, source = shard
-        log, parts, name = InputLog(), {}, shard_name(number) + SHARD_SUFFIX
+        log, name = InputLog(), shard_name(number) + SHARD_SUFFIX
+        parts: dict[str, Part] = {}
         for older in [*self.directory.glob(f"{TRAIN}/*/{name}"), *self.directory.glob(f"{VALID}/{name}")]:
             older.unlink()  # of a division without the chosen texts
         with ExitStack() as stack:

@@ -67,11 +67,15 @@ def train_tokenizer(
         "text": asdict(options),
         "weights": {corpus.name: corpus.weight for corpus in corpora},
     }
-    asked = {"sample": {"limit": sample, "seed": seed}, "count_duplicates": count_duplicates}
-    with resumable_directory(output, STAGE, {"settings": settings | asked, "inputs": identity(paths)}) as work:
+    drawing = {"limit": sample, "seed": seed}
+    key = {
+        "settings": settings | {"sample": drawing, "count_duplicates": count_duplicates},
+        "inputs": identity(paths),
+    }
+    with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             drawn = draw_lines(corpora, sample, seed)
-            work.manifest = settings | _described(drawn) | {"sample": {"lines": len(drawn.lines)} | asked["sample"]}
+            work.manifest = settings | _described(drawn) | {"sample": {"lines": len(drawn.lines)} | drawing}
             work.manifest |= _train(work.directory, drawn, model, vocab_size, options, count_duplicates)
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 

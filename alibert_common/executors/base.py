@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from alibert_common.cli import at_least
 from alibert_common.errors import InputError
@@ -17,24 +17,25 @@ from alibert_common.executors.local import Item, run_here
 from alibert_common.executors.sbatch import add_slurm_options, slurm_options
 from alibert_common.executors.slurm import Job, run_on_slurm
 
+Taken = TypeVar("Taken", contravariant=True)  # an item, as a task takes it
 SLURM_HOURS = 24  # as in the launcher; after a longer job the same command resumes
 
 
-class Task(Protocol):
+class Task(Protocol[Taken]):
     """The work on one item. Tasks and items are pickled for other processes."""
 
-    def __call__(self, item: Item) -> None:
+    def __call__(self, item: Taken, /) -> None:
         """Write the files of the item."""
 
-    def done(self, item: Item) -> Path:
+    def done(self, item: Taken, /) -> Path:
         """The file that is written last. When it exists, the item is done."""
 
 
 @dataclass(frozen=True)
-class Missing:
+class Missing(Generic[Item]):
     """The task, without items that are done: Slurm restarts a job that it stopped."""
 
-    task: Task
+    task: Task[Item]
 
     def __call__(self, item: Item) -> None:
         """Write the files of the item, unless they are there."""
@@ -50,7 +51,7 @@ class Engine:
     jobs: int = 0
     slurm: dict[str, str | int | bool] = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
 
-    def run(self, name: str, task: Task, items: Sequence[Item], logs: Path) -> None:
+    def run(self, name: str, task: Task[Item], items: Sequence[Item], logs: Path) -> None:
         """Run the task on every item that is not done, in their order. A bar shows the remaining time.
 
         Slurm jobs write their logs to `logs`. Raises InputError with the sentence of an item that met bad input, and

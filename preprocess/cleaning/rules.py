@@ -35,8 +35,10 @@ class Rule:
 
     def change(self, line: str) -> tuple[str, int]:
         """The line after a rule that changes lines, and at how many places it changed."""
-        if self.rewrite is None:
+        if self.replacement is not None and isinstance(self.pattern, re.Pattern):
             return self.pattern.subn(self.replacement, line)
+        if self.rewrite is None:
+            return line, 0
         return (self.rewrite(line), 1) if self.pattern.search(line) else (line, 0)
 
 

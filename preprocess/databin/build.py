@@ -91,8 +91,9 @@ def make_data_bins(
     join = JoinParts(work.scratch / "parts", encoder.layout, encoder.dtype)
     engine.run("joining", join, targets, work.scratch / "jobs")
     _share_out(encoding.tokenizer, places, targets)
-    for place in places if weights else ():
-        write_mix(place, weights)
+    if weights:
+        for place in places:
+            write_mix(place, weights)
     return _told(targets, [join.held(target) for target in targets], reports, several=len(places) > 1)
 
 

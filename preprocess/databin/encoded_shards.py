@@ -101,7 +101,7 @@ class EncodeFile:
     def __call__(self, file: TextFile) -> None:
         log, report = InputLog(), PartReport()
         blocks = blocks_of(read_documents([file.path], log), report.dropped.cuts)
-        samples = self.encoding.sampling.samples if file.drawn else 1
+        samples = self.encoding.sampling.samples if self.encoding.sampling and file.drawn else 1
         with EncoderPool(self.encoding, file.workers) as pool, ExitStack() as stack, _bar(file) as bar:
             files = [
                 stack.enter_context(_written_part(part_path(self.parts, file.number, sample)))
@@ -131,7 +131,7 @@ def _count(report: PartReport, block: EncodedBlock, last: int | None) -> int | N
 
 @contextmanager
 def _written_part(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    with written_whole(f"{path}.ids", "wb") as ids, written_whole(f"{path}.lines", "wb") as lines:
+    with written_whole(Path(f"{path}.ids"), "wb") as ids, written_whole(Path(f"{path}.lines"), "wb") as lines:
         yield ids, lines
 
 

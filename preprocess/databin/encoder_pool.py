@@ -43,7 +43,9 @@ class Worker:
 
     def work(self, block: Block, drawn: bool, part: int, number: int) -> list[EncodedBlock]:
         """The block in its best segmentation, or in each of the samples; it is block `number` of part `part`."""
-        return sample_block(self.sampler, block, part, number) if drawn else [encode_block(self.encoder, block)]
+        if self.sampler and drawn:
+            return sample_block(self.sampler, block, part, number)
+        return [encode_block(self.encoder, block)]
 
     @property
     def spare_cache(self) -> int:
@@ -95,7 +97,7 @@ class EncoderPool:
         except BrokenProcessPool:
             # As later Pythons do; else the pool waits for ever for a process that takes the blocks on their way.
             if sys.version_info < (3, 11, 5):
-                self.executor._call_queue._reader.close()
+                self.executor._call_queue._reader.close()  # type: ignore[attr-defined]
             raise InputError("a worker was killed, mostly for lack of memory; give fewer --workers.") from None
 
 

@@ -136,7 +136,7 @@ def _packed(file: Path) -> float:
     """Bytes stored for each byte of content: of the first megabyte stored, as it is read."""
     log, stored, content = InputLog(), 0, 0
     with open_bytes(file, log) as handle:
-        while data := handle.read1(1 << 16):
+        while data := handle.read1(1 << 16):  # type: ignore[attr-defined]
             if stored and log.bytes_read > stored:
                 break
             stored, content = log.bytes_read, content + len(data)

@@ -20,8 +20,14 @@ from alibert_common.files import written_whole
 MAGIC = b"MMIDIDX\x00\x00"
 VERSION = 1
 HEADER = struct.Struct("<9sQBQ")  # magic, version, type code, number of items
-TYPE_CODES = {np.dtype(np.uint16): 8, np.dtype(np.uint32): 9}  # what fairseq-preprocess 0.12.2 writes
-OLDER_TYPE_CODES = {np.dtype(np.int32): 4, np.dtype(np.int64): 5}  # what older versions wrote, and fairseq still reads
+TYPE_CODES: dict[np.dtype, int] = {
+    np.dtype(np.uint16): 8,
+    np.dtype(np.uint32): 9,
+}  # what fairseq-preprocess 0.12.2 writes
+OLDER_TYPE_CODES: dict[np.dtype, int] = {
+    np.dtype(np.int32): 4,
+    np.dtype(np.int64): 5,
+}  # what older versions wrote, and fairseq still reads
 BYTES_PER_ITEM = 4 + 8  # in the .idx: size and offset
 REMEDY = "make the data-bin again with `python -m preprocess.binarize`"
 
@@ -42,7 +48,7 @@ class Writer:
         self._files = ExitStack()
 
     def __enter__(self) -> "Writer":
-        self._data = self._files.enter_context(written_whole(f"{self.prefix}.bin", "wb"))
+        self._data = self._files.enter_context(written_whole(Path(f"{self.prefix}.bin"), "wb"))
         self._sizes = self._files.enter_context(TemporaryFile(dir=self.prefix.parent))
         return self
 
@@ -60,7 +66,7 @@ class Writer:
             self._write_index()
 
     def _write_index(self) -> None:
-        with written_whole(f"{self.prefix}.idx", "wb") as index:
+        with written_whole(Path(f"{self.prefix}.idx"), "wb") as index:
             index.write(HEADER.pack(MAGIC, VERSION, TYPE_CODES[self.dtype], self.items))
             for sizes in self._stored_sizes():
                 index.write(sizes.tobytes())

@@ -115,9 +115,9 @@ class Decontaminator:
             for sentence, lines in hits:
                 struck.setdefault(sentence.benchmark, set()).update(lines)
                 self.samples.add(LINES.format(sentence.benchmark), place, sentence.text)
-            for name, lines in struck.items():
-                report.drop(LINES.format(name), len(lines))
-            gone = set().union(*struck.values())
+            for name, numbers in struck.items():
+                report.drop(LINES.format(name), len(numbers))
+            gone = set[int]().union(*struck.values())
             document.lines = [line for number, line in enumerate(document.lines) if number not in gone]
             hits, _ = self._find(document.lines)
         self.left += bool(document.lines)

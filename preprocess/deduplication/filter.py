@@ -48,7 +48,7 @@ class DropFound:
             else:
                 report.drop(EMPTY)
         self.examples.save(number, samples)
-        if decontaminator:
+        if self.again and decontaminator:
             self.again.save(number, decontaminator)
 
     def _found(self, shard: int) -> Iterator[tuple[int, set[int]]]:

@@ -131,21 +131,21 @@ class PartKeys:
         self.documents += text_key(text)
         self.lines.add(self.count, document.lines)
         self.count += 1
-        if self.settings.near:
+        if near := self.settings.near:
             self.waiting.append(text)
             self.characters += len(text)
             if self.characters >= SIGNED_CHARACTERS:
-                self._sign()
+                self._sign(near)
 
-    def _sign(self) -> None:
-        self.signed.append(signatures(self.waiting, self.settings.near))
+    def _sign(self, near: Settings) -> None:
+        self.signed.append(signatures(self.waiting, near))
         self.waiting, self.characters = [], 0
 
     def save(self, part: Path) -> None:
         """Write files whose names begin as `part`."""
         near = self.settings.near
         if near:
-            self._sign()
+            self._sign(near)
             signed = np.concatenate(self.signed)
             save(Path(f"{part}.signatures.npy"), signed)
             save(Path(f"{part}.bands.npy"), np.ascontiguousarray(band_keys(signed, near).T))

@@ -157,18 +157,14 @@ def keep_first(pairs: np.ndarray, alike: Callable[[np.ndarray], np.ndarray]) -> 
 
 
 def _first_of_group(ends: np.ndarray, count: int) -> np.ndarray:
-    """For each of `count` documents the lowest that the pairs `ends` (pairs, 2) connect it with, (count).
+    """For each of `count` documents the lowest that the pairs `ends` (pairs, 2) connect it with, (count)."""
+    from scipy.sparse import coo_matrix  # here, so that `--help` is quick
+    from scipy.sparse.csgraph import connected_components
 
-    Each round hangs every root on the lowest root it is paired with; two rounds at least halve the roots of a group.
-    scipy.sparse.csgraph would be a dependency for this one function.
-    """
-    root = np.arange(count)
-    while (root[ends[:, 0]] != root[ends[:, 1]]).any():
-        between = np.sort(root[ends], axis=1)
-        np.minimum.at(root, between[:, 1], between[:, 0])
-        while (root != root[root]).any():
-            root = root[root]
-    return root
+    graph = coo_matrix((np.ones(len(ends), bool), ends.T), (count, count))
+    _, groups = connected_components(graph, directed=False)
+    _, first = np.unique(groups, return_index=True)
+    return first[groups]
 
 
 def once(pairs: np.ndarray) -> np.ndarray:

@@ -3,10 +3,10 @@
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import zstandard
 
@@ -51,7 +51,7 @@ def _from_zstandard(handle: IO[bytes]) -> IO[bytes]:
     return io.BufferedReader(ZstandardFile(handle), CHUNK)
 
 
-FORMS = {".gz": gzip.open, ".zst": _from_zstandard}
+FORMS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".zst": _from_zstandard}
 
 
 def bare(path: Path) -> Path:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 from alibert_common.errors import InputError
 from alibert_common.input_log import InputLog
@@ -184,7 +184,7 @@ def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
             yield document
 
 
-def _document_of(record: dict) -> Document:
+def _document_of(record: Any) -> Document:
     text, name, source = record.pop("text"), record.pop("id"), record.pop("source")
     text.encode()  # half a surrogate pair ("\ud800"), which JSON can spell and UTF-8 cannot, is refused here
     lines = [part for part in text.replace("\r\n", "\n").split("\n") if part.strip()]

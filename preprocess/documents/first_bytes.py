@@ -98,5 +98,6 @@ class LinesEndedByCR:
 
 def ends_lines_with_cr(start: str | bytes) -> bool:
     """Whether CR alone ends the lines, as on old Macs: there is one, and no LF."""
-    cr, lf = ("\r", "\n") if isinstance(start, str) else (b"\r", b"\n")
-    return cr in start and lf not in start
+    if isinstance(start, str):
+        return "\r" in start and "\n" not in start
+    return b"\r" in start and b"\n" not in start

@@ -52,9 +52,9 @@ def cells_of(corpora: Sequence[Corpus], seed: int, epoch: int = 1) -> Cells:
     return Cells(together, np.arange(len(corpus)), order_of_use(counts, seed, epoch), corpus)
 
 
-def draw_mix(corpora: Sequence[tuple[str, int, float]], seed: int, file: Path, unit: str = "byte") -> None:
+def draw_mix(uses: Sequence[tuple[str, int, float]], seed: int, file: Path, unit: str = "byte") -> None:
     """Write a PNG of the first epoch of the mix of corpora, each given as (name, size, weight), sizes in a unit."""
-    corpora = [Corpus(name.replace("$", r"\$"), size, weight) for name, size, weight in corpora]  # no formula
+    corpora = [Corpus(name.replace("$", r"\$"), size, weight) for name, size, weight in uses]  # no formula
     cells = cells_of(corpora, seed)
     colours = matplotlib.colormaps["cividis"](np.linspace(0, 1, max(2, len(corpora))))
     rows = math.ceil(max(len(cells.unmixed), len(cells.mixed)) / COLUMNS)
@@ -91,7 +91,7 @@ def _draw_cells(axes, cells: np.ndarray, corpus: np.ndarray, colours: np.ndarray
     """Fill the rows from left to right, from the top down; the first cell is framed wherever it stands."""
     corners = np.stack([np.arange(len(cells)) % COLUMNS, np.arange(len(cells)) // COLUMNS], axis=1)
     squares = corners[:, None] + 0.9 * np.array([(0, 0), (1, 0), (1, 1), (0, 1)])  # (cells, corners, 2)
-    axes.add_collection(PolyCollection(squares, facecolors=colours[corpus[cells]], linewidths=0))
+    axes.add_collection(PolyCollection(list(squares), facecolors=colours[corpus[cells]], linewidths=0))
     frames = squares[cells == 0]
     axes.add_collection(PolyCollection(frames, facecolors="none", edgecolors="red", linewidths=2, zorder=2))
     axes.set(xlim=(-0.2, COLUMNS + 0.1), ylim=(rows + 0.1, -0.2), aspect="equal")

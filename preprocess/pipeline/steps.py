@@ -78,10 +78,10 @@ class Steps:
 
     def _step(self, stage: str, to: Path, *words: object, source: Source | None = None) -> Step:
         own = source.options[stage] if source else {}
-        place = f"sources, {source.name}, {stage}" if own else stage
+        place = f"sources, {source.name}, {stage}" if source and own else stage
         command = self.command_of(stage)
         parser = command.command_line()
-        parser.error = lambda message: self.file.refuse(place, message)
+        parser.error = lambda message: self.file.refuse(place, message)  # type: ignore[method-assign]
         spelled = [*map(str, words), "--output", str(to)]
         for name, value in (self.file.options[stage] | own).items():
             spelled += self._spelled(parser, stage, place, name, value)
@@ -106,8 +106,8 @@ class Steps:
             value = list(self._named(place, name, value))
         elif isinstance(value, dict):
             value = [f"{key}={one}" for key, one in value.items()]
-        values = value if isinstance(value, list) else [value]
-        values = [str(self.file.place(one) if known.kind is Path else one) for one in values]
+        several = value if isinstance(value, list) else [value]
+        values = [str(self.file.place(single) if known.kind is Path else single) for single in several]
         if known.many:
             return [option, *values]
         if not known.repeated:

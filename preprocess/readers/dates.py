@@ -36,7 +36,7 @@ def iso_date(text: str) -> str:
     return text
 
 
-def _written(parts: dict[str, str | None]) -> str | None:
+def _written(parts: dict[str, str]) -> str | None:
     year, day = int(parts["year"]), parts.get("day")
     month = MONTHS.get(parts["name"].lower()) if parts.get("name") else parts.get("month")
     if not month:

@@ -86,7 +86,7 @@ def _walk(folder: Path, how: How, log: ReadLog) -> list[Path]:
     """All files, sorted. Those that are there themselves come before links to them."""
     met: set[tuple[int, int]] = {_identity(folder)}
     files: list[Path] = []
-    waiting, links = [folder], []
+    waiting, links = [folder], list[Path]()
     while waiting or links:
         if not waiting:
             links.sort(reverse=True)

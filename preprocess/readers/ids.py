@@ -25,7 +25,7 @@ class UniqueIds:
     have the same with a probability of 3 in 10,000; then one of them gets a number too.
     """
 
-    def __init__(self, before: Sequence[Sequence[int]] = ((), ())):
+    def __init__(self, before: np.ndarray | Sequence[Sequence[int]] = ((), ())):
         self.before = dict(zip(*map(np.ndarray.tolist, map(np.asarray, before)), strict=True))
         self.counts: dict[int, int] = {}
 

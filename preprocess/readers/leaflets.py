@@ -60,7 +60,7 @@ def _parts(page: etree._Element) -> list[tuple[str, etree._Element]]:
             (kind, (panel.xpath(".//*[@id='contenu' or @id='textDocument']") or [panel])[0]) for kind, panel in panels
         ]
     counts = {kind: len(page.xpath(f"//a[starts-with(@name, '{start}')]")) for kind, start in ANCHORS.items()}
-    kind = max(counts, key=counts.get) if any(counts.values()) else ""
+    kind = max(counts, key=counts.__getitem__) if any(counts.values()) else ""
     return [(kind, (page.xpath("//*[@id='contenu' or @id='textDocument']") or [page])[0])]
 
 

@@ -4,6 +4,7 @@ import codecs
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from alibert_common.errors import InputError
 
@@ -66,7 +67,7 @@ class How:
         """The columns, fields or XPaths that the user named, each once."""
         return list(dict.fromkeys([*self.text, *filter(None, (self.id, self.date)), *self.metadata.values()]))
 
-    def but(self, **changes: object) -> "How":
+    def but(self, **changes: Any) -> "How":
         """The same with other values."""
         return replace(self, **changes)
 

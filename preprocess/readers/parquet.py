@@ -21,7 +21,7 @@ def read_parquet(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
         import pyarrow.parquet
     except ImportError:
         raise Misuse("Parquet files are read with pyarrow; install it with `pip install pyarrow`.") from None
-    damage = (pyarrow.ArrowException, OSError, UnicodeDecodeError)
+    damage: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, UnicodeDecodeError)
     with log.open(file) as handle:  # for its checksum: Parquet is not read from start to end
         while handle.read(CHUNK):
             pass
@@ -37,7 +37,7 @@ def read_parquet(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
         yield from _documents(file, table, how, log, damage)
 
 
-def _documents(file: Path, table, how: How, log: ReadLog, damage: tuple[type, ...]) -> Iterator[Document]:
+def _documents(file: Path, table, how: How, log: ReadLog, damage: tuple[type[Exception], ...]) -> Iterator[Document]:
     number = 0
     for group in range(table.num_row_groups):
         start, end = number, number + table.metadata.row_group(group).num_rows

@@ -43,7 +43,7 @@ class Rows:
             except StopIteration:
                 return
             except csv.Error as error:
-                fault = Fault("quotation marks that do not fit", "double those inside a quoted value", str(error))
+                fault: Fault | None = Fault("quotation marks that do not fit", "double those inside it", str(error))
                 fault = self.taken[0].fault or fault
                 self.again.extendleft(reversed(self.taken[1:]))
                 reader = self._reader()

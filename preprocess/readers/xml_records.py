@@ -50,8 +50,8 @@ def document_of_record(
 ) -> Document:
     """The document of a record whose text is known; metadata of the names in `lists` are lists even of one value."""
     name, date = (_only(texts(record, path, ANY)) for path in (how.id, how.date))
-    metadata = {key: found for key, path in how.metadata.items() if (found := texts(record, path, ANY))}
-    metadata = {key: found if key in lists or len(found) > 1 else found[0] for key, found in metadata.items()}
+    values = {key: found for key, path in how.metadata.items() if (found := texts(record, path, ANY))}
+    metadata = {key: found if key in lists or len(found) > 1 else found[0] for key, found in values.items()}
     return Document(name or f"{how.name}-{number}", how.origin, text, "", iso_date(date), metadata)
 
 

@@ -48,7 +48,7 @@ def _check_specials(file: Path, tokenizer: Tokenizer) -> None:
             )
 
 
-def check_dictionary(tokenizer: Tokenizer, path: os.PathLike, published: bool = False) -> None:
+def check_dictionary(tokenizer: Tokenizer, path: Path, published: bool = False) -> None:
     """Raise InputError unless line N of dict.txt is the piece of id N + 3 and the mask alone is missing from it.
 
     Of a published tokenizer, line N is the token of id N - 1, and none is missing.
@@ -56,7 +56,7 @@ def check_dictionary(tokenizer: Tokenizer, path: os.PathLike, published: bool = 
     pieces, remedy = read_symbols(path), READ_AGAIN if published else REMEDY
     if published:
         last = max(tokenizer.get_vocab().values())
-        expected = symbols_of(tokenizer, max(len(pieces), last + 1))
+        expected: list[str | None] = [*symbols_of(tokenizer, max(len(pieces), last + 1))]
     else:
         expected = [tokenizer.id_to_token(number) for number in range(len(SPECIALS), tokenizer.get_vocab_size() - 1)]
     for number, (piece, wanted) in enumerate(zip(pieces, expected, strict=False), 1):

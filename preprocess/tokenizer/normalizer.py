@@ -64,7 +64,7 @@ def rules_only(options: TextOptions) -> Tokenizer:
 def build_normalizer(options: TextOptions) -> normalizers.Normalizer:
     """The replacements, in order. Characters vanish first so that NFC sees true neighbours; lower-casing undoes NFC
     for a few letters (İ), and Moses' rules ask for capitals."""
-    steps = [_replace(INVISIBLE), normalizers.NFC()]
+    steps: list[normalizers.Normalizer] = [_replace(INVISIBLE), normalizers.NFC()]
     if options.mode == "clinical":
         steps.append(_replace(THOUSANDS))
     steps += map(_replace, NEEDED if options.mode == "none" else UNIFY)
@@ -78,7 +78,7 @@ def build_normalizer(options: TextOptions) -> normalizers.Normalizer:
 def build_pre_tokenizer(options: TextOptions, boundary: bool = True) -> pre_tokenizers.PreTokenizer:
     """The splits, in order: white space, then units and punctuation marks; `boundary` puts "▁" before every word."""
     units = [rule.pattern for rule in CLINICAL_UNITS] if options.mode == "clinical" else []
-    steps = [pre_tokenizers.WhitespaceSplit()]
+    steps: list[pre_tokenizers.PreTokenizer] = [pre_tokenizers.WhitespaceSplit()]
     if options.mode == "none":
         steps.append(pre_tokenizers.Split(Regex(BRACKETS), "isolated"))
     elif options.mode != "moses":
@@ -91,7 +91,7 @@ def build_pre_tokenizer(options: TextOptions, boundary: bool = True) -> pre_toke
 
 
 def _replace(rule: Rule) -> normalizers.Normalizer:
-    return normalizers.Replace(Regex(rule.pattern), rule.replacement)
+    return normalizers.Replace(Regex(rule.pattern), rule.replacement or "")
 
 
 class TextNormalizer:

@@ -41,7 +41,8 @@ class Layout:
 
 def our_layout(size: int) -> Layout:
     """`<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3, `<mask>` last."""
-    return Layout(*range(len(SPECIALS)), mask=size - 1, size=size, published=False)
+    begin, pad, end, unknown = range(len(SPECIALS))
+    return Layout(begin, pad, end, unknown, mask=size - 1, size=size, published=False)
 
 
 def read_layout(directory: Path) -> Layout:
