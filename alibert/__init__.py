@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from alibert_common.shipped import RECIPES
     from downstream.tag import Tagger
     from preprocess.clean import Cleaning
-    from preprocess.mixing.weights import Weighing
-    from preprocess.readers import How
+    from preprocess.mixing.weights import MixWeights
+    from preprocess.readers import ReadOptions
     from preprocess.tokenizer.normalizer import TextOptions
 
 __all__ = [
-    "RECIPES", "Cleaning", "Guess", "How", "InputError", "Tagger", "TextOptions", "Weighing", "Word", "binarize",
-    "clean", "deduplicate", "export", "fill_mask", "finetune", "ingest", "load", "mix", "normalize", "pretrain", "tag",
-    "train_tokenizer",
+    "RECIPES", "Cleaning", "Guess", "InputError", "MixWeights", "ReadOptions", "Tagger", "TextOptions", "Word",
+    "binarize", "clean", "deduplicate", "export", "fill_mask", "finetune", "ingest", "load", "mix", "normalize",
+    "pretrain", "tag", "train_tokenizer",
 ]  # fmt: skip
 # What is not a function of alibert.api; everything is imported at its first use.
 _ELSEWHERE = {
     "RECIPES": "alibert_common.shipped",
     "Cleaning": "preprocess.clean",
-    "How": "preprocess.readers",
+    "ReadOptions": "preprocess.readers",
     "InputError": "alibert_common.errors",
     "Tagger": "downstream.tag",
     "TextOptions": "preprocess.tokenizer.normalizer",
-    "Weighing": "preprocess.mixing.weights",
+    "MixWeights": "preprocess.mixing.weights",
 }
 
 fairseq_compat.activate()  # where no .pth file has

@@ -23,8 +23,8 @@ from preprocess import deduplicate as deduplicate_stage
 from preprocess import ingest as ingest_stage
 from preprocess import mix as mix_stage
 from preprocess import train_tokenizer as tokenizer_stage
-from preprocess.mixing.weights import Weighing
-from preprocess.readers import How
+from preprocess.mixing.weights import MixWeights
+from preprocess.readers import ReadOptions
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import BOUNDARY, TextOptions, rules_only
 
@@ -62,16 +62,18 @@ def ingest(
     *,
     source: str = "",
     licence: str = "",
-    settings: How | None = None,
+    settings: ReadOptions | None = None,
     workers: int = 1,
 ) -> dict[str, Any]:
     """Read files or folders of any format into documents.
 
     `settings` says how files are read (format, fields, encoding). Returns the manifest of the output.
     """
-    how = settings or How()
-    how = how.but(source=source or how.source, licence=licence or how.licence)
-    return ingest_stage.ingest(_paths(paths), Path(output), how, engine=Engine(workers))
+    read_options = settings or ReadOptions()
+    read_options = read_options.with_changes(
+        source=source or read_options.source, licence=licence or read_options.licence
+    )
+    return ingest_stage.ingest(_paths(paths), Path(output), read_options, engine=Engine(workers))
 
 
 def clean(
@@ -101,13 +103,13 @@ def mix(
     documents: AnyPath | Iterable[AnyPath],
     output: AnyPath,
     *,
-    weighing: Weighing | None = None,
+    mix_weights: MixWeights | None = None,
     valid: float = 0.02,
     seed: int = 1,
     workers: int = 1,
 ) -> dict[str, Any]:
     """Weight the sources and split training from validation. `valid` is the share of each source for validation."""
-    return mix_stage.mix(_paths(documents), Path(output), weighing or Weighing(), valid, seed, Engine(workers))
+    return mix_stage.mix(_paths(documents), Path(output), mix_weights or MixWeights(), valid, seed, Engine(workers))
 
 
 def train_tokenizer(

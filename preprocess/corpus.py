@@ -52,7 +52,7 @@ def run_steps(steps: list[Step]) -> int:
     return busy
 
 
-def left_over(file: CorpusFile, output: Path) -> list[Path]:
+def removed_sources(file: CorpusFile, output: Path) -> list[Path]:
     """What holds the text of sources that the file does not name any more."""
     names = {source.name for source in file.sources}
     names |= {f".{name}.work" for name in names}
@@ -96,7 +96,7 @@ def main() -> None:
         print("\n".join(map(str, steps)))
         return
     busy = run_steps(steps)
-    for path in left_over(file, options.output):
+    for path in removed_sources(file, options.output):
         print(f"{'left':>8}  {path}: of a source that {file.path} does not name any more; remove it by hand")
     if not options.until:
         print(write_report(file, options.output, steps))

@@ -29,7 +29,7 @@ from preprocess.deduplication.filter import DROPPED, REPEATED, DropFound
 from preprocess.deduplication.hashes import Keys, MakeKeys
 from preprocess.deduplication.minhash import Settings as Near
 from preprocess.deduplication.repeated_documents import NEAR, SAME, fates, find_near, find_same
-from preprocess.deduplication.repeated_lines import FindRepeated, share_out
+from preprocess.deduplication.repeated_lines import FindRepeated, divide_groups
 from preprocess.documents.document import SHARD_SUFFIX, document_files
 from preprocess.documents.map_shards import map_shards
 from preprocess.documents.samples import Samples, ShardSamples
@@ -133,7 +133,7 @@ def _find(
         near = find_near(corpus, same, settings.near, engine, logs)[0] if settings.near else np.empty(0, np.int64)
         save(decided, fates(same, near))
     repeated = FindRepeated(settings.max_repeats, decided, corpus.starts)
-    lines = share_out(keys, corpus.parts) if settings.max_repeats else []
+    lines = divide_groups(keys, corpus.parts) if settings.max_repeats else []
     engine.run("lines", repeated, lines, logs)
     return DropFound(corpus, decided, tuple(lines), REPEATED.format(settings.max_repeats), examples, again)
 

@@ -27,24 +27,24 @@ from alibert_common.files import written_whole
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import Stage, identity
 from preprocess.documents.document import Document
-from preprocess.documents.filters import Where
+from preprocess.documents.filters import MetadataFilter
 from preprocess.documents.names import check_source_name, is_source_name, unusable_source_name
 from preprocess.documents.shards import SHARD_BYTES, Shards, shard_name
 from preprocess.documents.stage_report import Report, total
 from preprocess.readers import (
     FORMATS,
-    Found,
-    How,
+    InputFile,
     ReadLog,
+    ReadOptions,
     Skipped,
     UniqueIds,
-    check_heeded,
+    check_settings,
     files_of,
-    lacking,
     read_file,
+    without_field,
 )
-from preprocess.readers.arguments import add_arguments, how_of
-from preprocess.readers.ids import met_before
+from preprocess.readers.arguments import add_arguments, read_options_of
+from preprocess.readers.ids import earlier_ids
 from preprocess.readers.read_log import WITHOUT_TEXT
 
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
@@ -59,7 +59,7 @@ class Group:
 
     number: int
     path: int  # of which of the paths that the user gave
-    files: tuple[Found, ...]
+    files: tuple[InputFile, ...]
 
 
 @dataclass
@@ -78,37 +78,43 @@ class Read:
 
 
 def ingest(
-    paths: Sequence[Path], output: Path, how: How | None = None, where: Sequence[Where] = (), engine: Engine = ALONE
+    paths: Sequence[Path],
+    output: Path,
+    read_options: ReadOptions | None = None,
+    where: Sequence[MetadataFilter] = (),
+    engine: Engine = ALONE,
 ) -> dict:
     """Write the documents of all `paths` for which every condition of `where` holds, in order; returns the manifest.
 
     Raises InputError for a missing or empty input, a format without a reader, a record that cannot be read; with
     `on_error` "skip" such records are listed in skipped.tsv.
     """
-    how, walked = how or How(), []
-    if how.source:
-        check_source_name(how.source)
+    read_options, walked = read_options or ReadOptions(), []
+    if read_options.source:
+        check_source_name(read_options.source)
     _refuse_inside(output, paths)
     log = ReadLog(lambda skipped: walked.append(list(skipped)))
-    files = [list(files_of(path, how, log)) for path in paths]
-    check_heeded(how, {found.how.format for some in files for found in some})
+    files = [list(files_of(path, read_options, log)) for path in paths]
+    check_settings(read_options, {found.options.format for some in files for found in some})
     groups = _groups(files)
-    settings = how.given() | {"where": [str(one) for one in where]}
+    settings = read_options.changed_settings() | {"where": [str(one) for one in where]}
     found = [one for group in groups for one in group.files]
-    beside = {path for one in found for path in FORMATS[one.how.format].also_reads(one.file, one.how)}
+    beside = {path for one in found for path in FORMATS[one.options.format].also_reads(one.file, one.options)}
     sources = identity([*(one.file for one in found), *sorted(beside)])
-    named = [[one.how.origin, one.how.name] for one in found]  # what documents without a source and an id are called by
+    named = [
+        [one.options.default_source, one.options.name] for one in found
+    ]  # what documents without a source and an id are called by
     key = {"settings": settings | {"mesh_descriptors": ""}, "inputs": [sources, named, walked]}  # the file is an input
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             parts = _read_groups(work, groups, tuple(where), engine)
-            _check(parts, groups, paths, how)
+            _check(parts, groups, paths, read_options)
             _write_skipped(work.directory / SKIPPED, walked + [row for part in parts for row in part.skipped])
             whole = Report(dropped=dict(log.counts))
             for part in parts:
                 whole.add(part.report)
             formats = sum((Counter(part.formats) for part in parts), Counter())
-            _check_whole(whole, formats, how, where)
+            _check_whole(whole, formats, read_options, where)
             work.manifest = {"settings": settings, "formats": dict(formats)} | asdict(whole)
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 
@@ -122,11 +128,11 @@ def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
             )
 
 
-def _groups(files: list[list[Found]]) -> list[Group]:
+def _groups(files: list[list[InputFile]]) -> list[Group]:
     """Neighbouring files of one path, of some SHARD_BYTES together."""
     groups: list[Group] = []
     for path, found in enumerate(files):
-        part: list[Found] = []
+        part: list[InputFile] = []
         size = 0
         for one in found:
             bytes_of = one.file.stat().st_size
@@ -140,20 +146,20 @@ def _groups(files: list[list[Found]]) -> list[Group]:
     return groups
 
 
-def _read_groups(work: Work, groups: list[Group], where: tuple[Where, ...], engine: Engine) -> list[Read]:
+def _read_groups(work: Work, groups: list[Group], where: tuple[MetadataFilter, ...], engine: Engine) -> list[Read]:
     """Read all groups; again those that have ids of an earlier one, and so on until no two documents share an id."""
     read = ReadGroup(work.directory, work.scratch / "reports", where)
     shared = True
     while shared:
         engine.run("reading", read, groups, work.scratch / "jobs")
-        shared = _tell_of_earlier_ids(read, groups)
+        shared = _note_earlier_ids(read, groups)
     return [Read.of(read.done(group)) for group in groups]
 
 
-def _tell_of_earlier_ids(read: "ReadGroup", groups: list[Group]) -> bool:
+def _note_earlier_ids(read: "ReadGroup", groups: list[Group]) -> bool:
     """Have those groups read again that did not know of ids in earlier ones; whether there are any."""
     shared = False
-    for group, before in zip(groups, met_before([read.ids(group) for group in groups]), strict=True):
+    for group, before in zip(groups, earlier_ids([read.ids(group) for group in groups]), strict=True):
         known = load(read.before(group)) if read.before(group).exists() else before[:, :0]
         if not np.array_equal(known, before):
             read.done(group).unlink()  # first: a kill in between has it read once more in vain
@@ -168,7 +174,7 @@ class ReadGroup:
 
     directory: Path
     reports: Path
-    where: tuple[Where, ...]
+    where: tuple[MetadataFilter, ...]
 
     def done(self, group: Group) -> Path:
         """What was read; written last."""
@@ -204,9 +210,9 @@ class ReadGroup:
 
     def _chosen(self, group: Group, log: ReadLog, report: Report, ids: UniqueIds) -> Iterator[Document]:
         for found in group.files:
-            for document in read_file(found.file, found.how, log):
+            for document in read_file(found.file, found.options, log):
                 report.count_read(document)
-                if ids.settle(document):
+                if ids.make_unique(document):
                     report.note("ids met before, to which a number was added")
                 if unmet := next((one for one in self.where if not one.holds(document)), None):
                     report.drop(f"documents not chosen ({unmet})")
@@ -214,30 +220,32 @@ class ReadGroup:
                     yield document
 
 
-def _check(parts: list[Read], groups: list[Group], paths: Sequence[Path], how: How) -> None:
+def _check(parts: list[Read], groups: list[Group], paths: Sequence[Path], read_options: ReadOptions) -> None:
     """Raise InputError when a path gave no document."""
     reports = [Report() for _ in paths]
     for part, group in zip(parts, groups, strict=True):
         reports[group.path].add(part.report)
     for report, path in zip(reports, paths, strict=True):
-        if how.on_error == "stop" and not total(report.read).documents:
-            raise InputError(f"{readable(path)}: {_why_nothing(report, how)}.")
+        if read_options.on_error == "stop" and not total(report.read).documents:
+            raise InputError(f"{readable(path)}: {_why_nothing(report, read_options)}.")
 
 
-def _why_nothing(report: Report, how: How) -> str:
+def _why_nothing(report: Report, read_options: ReadOptions) -> str:
     empty = sum(count for reason, count in report.dropped.items() if reason.startswith(WITHOUT_TEXT))
-    if empty and how.asked():
+    if empty and read_options.named_paths():
         return f"no text in its {empty:,} records; say where it is with --text-field or --text-path"
-    if how.record and not empty:
-        return f"no element '{how.record}' in it; name the one that is a record with --record-path"
+    if read_options.record and not empty:
+        return f"no element '{read_options.record}' in it; name the one that is a record with --record-path"
     return "no document in it; give one with at least one line of text"
 
 
-def _check_whole(whole: Report, formats: Counter[str], how: How, where: Sequence[Where]) -> None:
+def _check_whole(
+    whole: Report, formats: Counter[str], read_options: ReadOptions, where: Sequence[MetadataFilter]
+) -> None:
     """Raise InputError when a field that the user named is nowhere, and when nothing was chosen."""
     records = sum(formats[name] + whole.dropped.get(f"{WITHOUT_TEXT} ({name})", 0) for name in OF_FIELDS)
-    for path in how.asked() if records else ():
-        if whole.noted.get(lacking(path), 0) >= records:
+    for path in read_options.named_paths() if records else ():
+        if whole.noted.get(without_field(path), 0) >= records:
             raise InputError(
                 f"'{path}': no record has it; check --text-field, --id-field, --date-field and --metadata against one."
             )
@@ -282,8 +290,8 @@ def command_line() -> OptionParser:
 
 def run(options: argparse.Namespace) -> None:
     """As the options say."""
-    where = [Where.of(argument) for argument in options.where]
-    manifest = ingest(options.paths, options.output, how_of(options), where, engine_of(options))
+    where = [MetadataFilter.parse(argument) for argument in options.where]
+    manifest = ingest(options.paths, options.output, read_options_of(options), where, engine_of(options))
     for source in manifest["kept"]:
         if not is_source_name(source):
             print(f"warning: {unusable_source_name(source)}", file=sys.stderr)

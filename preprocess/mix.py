@@ -26,7 +26,7 @@ from preprocess.documents.names import check_source_name
 from preprocess.documents.shards import ShardFile, shard_name, written_shard
 from preprocess.mixing.mix_file import TRAIN, Use, describe, write_mix
 from preprocess.mixing.reader import VALID
-from preprocess.mixing.weights import Weighing, add_weighing_options, weighing_of
+from preprocess.mixing.weights import MixWeights, add_weight_options, mix_weights_of
 
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("mix", VERSION, ("zstandard",))
@@ -103,20 +103,20 @@ def draw(seed: int, document: Document) -> float:
     return (int.from_bytes(drawn, "big") >> 11) / 2**53  # 53 bits: what a float holds exactly
 
 
-def mix(inputs: list[Path], output: Path, weighing: Weighing, share: float, seed: int, engine: Engine) -> dict:
+def mix(inputs: list[Path], output: Path, mix_weights: MixWeights, share: float, seed: int, engine: Engine) -> dict:
     """Write train/SOURCE/, valid/, mix.json, mix.png and manifest.json under `output`; returns the manifest.
 
     Raises InputError for documents that cannot be read, and when nothing is left for training or for validation.
     """
     shards = list(enumerate(document_files(inputs)))
     if sources := _sources(inputs):
-        weighing.check(sources)  # else when all is read
-    settings = {"weighing": asdict(weighing), "valid": share, "seed": seed}
+        mix_weights.check(sources)  # else when all is read
+    settings = {"weighing": asdict(mix_weights), "valid": share, "seed": seed}
     with resumable_directory(output, STAGE, {"settings": settings, "inputs": identity(inputs)}) as work:
         if work is not None:
             parts, read = _split(work, shards, share, seed, engine)
             _check_parts(parts, share, inputs)
-            weights = weighing.of({name: part.train.bytes for name, part in parts.items() if part.train.documents})
+            weights = mix_weights.of({name: part.train.bytes for name, part in parts.items() if part.train.documents})
             write_mix(work.directory, weights)
             if len(weights) > 1:
                 _draw(work.directory / PICTURE, parts, weights, seed)
@@ -174,8 +174,8 @@ def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> No
 
 def run(options: argparse.Namespace) -> None:
     """As the options say."""
-    weighing = weighing_of(options)
-    manifest = mix(options.documents, options.output, weighing, options.valid, options.seed, engine_of(options))
+    mix_weights = mix_weights_of(options)
+    manifest = mix(options.documents, options.output, mix_weights, options.valid, options.seed, engine_of(options))
     uses = []
     for name, corpus in manifest["corpora"].items():
         train, valid = Size(**corpus["train"]), Size(**corpus["valid"])
@@ -194,7 +194,7 @@ def command_line() -> OptionParser:
     )
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of deduplicate, or files")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
-    add_weighing_options(parser)
+    add_weight_options(parser)
     parser.add_argument(
         "--valid", type=share, default=0.02,
         help="share of each corpus for validation (default: 0.02); the split depends on the text alone",

@@ -20,8 +20,8 @@ from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import Stage, identity
-from preprocess.mixing.reader import is_mix, read_corpora, weighed
-from preprocess.mixing.weights import NO_OPINION, Weighing, add_weighing_options, weighing_of
+from preprocess.mixing.reader import is_mix, read_corpora, with_weights
+from preprocess.mixing.weights import DEFAULT_WEIGHTS, MixWeights, add_weight_options, mix_weights_of
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
 from preprocess.tokenizer.piece_text import Convention, spelled_texts, twice
@@ -40,7 +40,7 @@ def train_tokenizer(
     paths: list[Path],
     output: Path,
     *,
-    weighing: Weighing = NO_OPINION,
+    mix_weights: MixWeights = DEFAULT_WEIGHTS,
     model: str = "unigram",
     vocab_size: int = 40_000,
     options: TextOptions = ALIBERT,
@@ -55,12 +55,12 @@ def train_tokenizer(
     """
     if model == "wordpiece" and options.punctuation == "after":
         raise InputError("--punctuation after says which marks start a word, which wordpiece cannot; leave it out.")
-    if weighing != NO_OPINION and not is_mix(paths):
+    if mix_weights != DEFAULT_WEIGHTS and not is_mix(paths):
         raise InputError(
             f"{paths[0]}: not a directory of preprocess.mix, so there are no corpora to weigh; mix them first, or "
             "leave the weights out."
         )
-    corpora = weighed(read_corpora(paths), weighing)
+    corpora = with_weights(read_corpora(paths), mix_weights)
     settings = {
         "model": model,
         "vocab_size": vocab_size,
@@ -173,7 +173,7 @@ def command_line() -> OptionParser:
     lines = f"largest number of lines, drawn at random, to train on (default: {SAMPLE_LINES:,}, which needs 3.5 GB)"
     add("--sample-lines", type=at_least(1), default=SAMPLE_LINES, help=lines)
     add("--seed", type=int, default=1, help="random seed of the lines (default: 1)")
-    add_weighing_options(parser, default="those of the mix")
+    add_weight_options(parser, default="those of the mix")
     twice = "no count of words that are in the vocabulary twice, which takes half of the time"
     add("--no-duplicates", action="store_true", help=twice)
     return parser
@@ -188,7 +188,7 @@ def run(arguments: argparse.Namespace) -> None:
         model=arguments.model,
         vocab_size=arguments.vocab_size,
         options=options,
-        weighing=weighing_of(arguments),
+        mix_weights=mix_weights_of(arguments),
         sample=arguments.sample_lines,
         seed=arguments.seed,
         count_duplicates=not arguments.no_duplicates,

@@ -15,7 +15,7 @@ from alibert_common.output_dir import Work
 from preprocess.databin.encoded_shards import EncodeFile, PartReport, TextFile, is_trained_on
 from preprocess.databin.encoder_pool import Encoding, worker_of
 from preprocess.databin.merge import JoinParts, Target
-from preprocess.databin.split_writer import Dropped, Held
+from preprocess.databin.split_writer import Dropped, SplitCounts
 from preprocess.databin.subword_regularization import Sampling
 from preprocess.documents.document import read_documents
 from preprocess.mixing.mix_file import write_mix
@@ -90,11 +90,11 @@ def make_data_bins(
     encoder = worker_of(encoding).encoder
     join = JoinParts(work.scratch / "parts", encoder.layout, encoder.dtype)
     engine.run("joining", join, targets, work.scratch / "jobs")
-    _share_out(encoding.tokenizer, places, targets)
+    _copy_shared_files(encoding.tokenizer, places, targets)
     if weights:
         for place in places:
             write_mix(place, weights)
-    return _told(targets, [join.held(target) for target in targets], reports, several=len(places) > 1)
+    return _manifest_part(targets, [join.held(target) for target in targets], reports, several=len(places) > 1)
 
 
 def _encode(
@@ -130,7 +130,7 @@ def _targets(files: list[TextFile], places: list[Path], data_bins: int) -> list[
     return targets
 
 
-def _share_out(tokenizer: Path, places: list[Path], targets: list[Target]) -> None:
+def _copy_shared_files(tokenizer: Path, places: list[Path], targets: list[Target]) -> None:
     """Copy the tokenizer to the first data-bin; it and what is not training text have a second name in the others."""
     names = [name for name in TOKENIZER_FILES if (tokenizer / name).is_file()]
     for name in names:
@@ -145,14 +145,18 @@ def _share_out(tokenizer: Path, places: list[Path], targets: list[Target]) -> No
             shutil.copyfile(places[0] / name, place / name)
 
 
-def _told(targets: list[Target], held: list[list[Held]], reports: dict[str, PartReport], several: bool) -> dict:
+def _manifest_part(
+    targets: list[Target], held: list[list[SplitCounts]], reports: dict[str, PartReport], several: bool
+) -> dict:
     """`splits`: each split, of the first sample; `data_bins`: the training text of each, where there are several."""
     splits: dict[str, dict] = {}
     data_bins: dict[str, dict] = {}
     for target, parts in zip(targets, held, strict=True):
         if target.sample == 1:
             report = reports[target.split]
-            splits[target.split] = asdict(sum(parts, Held())) | asdict(report.dropped) | {"inputs": report.inputs}
+            splits[target.split] = (
+                asdict(sum(parts, SplitCounts())) | asdict(report.dropped) | {"inputs": report.inputs}
+            )
         for place, part in zip(target.data_bins, parts, strict=True):
             if several and is_trained_on(target.split):
                 data_bins.setdefault(place.name, {})[target.split] = asdict(part)
@@ -168,5 +172,5 @@ def described(manifest: dict) -> Iterator[str]:
             yield f"{f'{name}/{split}':>8}  {_held(record)}"
 
 
-def _held(record: dict) -> Held:
-    return Held(**{field.name: record[field.name] for field in fields(Held)})
+def _held(record: dict) -> SplitCounts:
+    return SplitCounts(**{field.name: record[field.name] for field in fields(SplitCounts)})

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from alibert_common.errors import InputError
 from preprocess.databin.fairseq_writer import id_type
 from preprocess.tokenizer.special_tokens import Layout, never_from_text, our_layout
-from preprocess.tokenizer.word_independence import spaces_are_walls
+from preprocess.tokenizer.word_independence import is_word_independent
 
 # A cached part costs some 200 bytes beside its characters. 16 MB a worker hold 70,000 words: of 50 MB of leaflets,
 # cases and novels in two workers, 17 % more are encoded than without a limit, and 10 MB of text fill half of it.
@@ -30,7 +30,7 @@ class LineEncoder:
         self.layout = layout or our_layout(tokenizer.get_vocab_size())
         self.dtype = id_type(self.layout.listed)
         self.never = never_from_text(tokenizer, self.layout)
-        self.by_word = spaces_are_walls(tokenizer)
+        self.by_word = is_word_independent(tokenizer)
         self.cache: dict[str, bytes] = {}
         self._forget([])
 

@@ -15,7 +15,7 @@ from alibert_common.files import written_whole
 from preprocess.databin.batches import EncodedBlock
 from preprocess.databin.encoded_shards import part_path, read_part
 from preprocess.databin.fairseq_writer import Writer
-from preprocess.databin.split_writer import Held, SplitWriter
+from preprocess.databin.split_writer import SplitCounts, SplitWriter
 from preprocess.tokenizer.special_tokens import Layout
 
 
@@ -41,9 +41,9 @@ class JoinParts:
         """What the data-bins hold; written last."""
         return self.parts / f"{target.split}-{target.sample}.json"
 
-    def held(self, target: Target) -> list[Held]:
+    def held(self, target: Target) -> list[SplitCounts]:
         """What each of its data-bins holds."""
-        return [Held(**held) for held in json.loads(self.done(target).read_text(encoding="utf-8"))]
+        return [SplitCounts(**held) for held in json.loads(self.done(target).read_text(encoding="utf-8"))]
 
     def __call__(self, target: Target) -> None:
         with ExitStack() as stack:

@@ -11,7 +11,7 @@ from preprocess.tokenizer.special_tokens import Layout
 
 
 @dataclass
-class Held:
+class SplitCounts:
     """What a split of a data-bin holds. `tokens` are pieces, the ends of lines not among them."""
 
     documents: int = 0
@@ -19,8 +19,8 @@ class Held:
     tokens: int = 0
     unknowns: int = 0
 
-    def __add__(self, other: "Held") -> "Held":
-        return Held(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+    def __add__(self, other: "SplitCounts") -> "SplitCounts":
+        return SplitCounts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
     def __str__(self) -> str:
         return (
@@ -55,7 +55,7 @@ class SplitWriter:
     """One split of one data-bin on its way to the disk, documents apart by an empty line."""
 
     def __init__(self, writer: Writer, layout: Layout):
-        self.writer, self.layout, self.held = writer, layout, Held()
+        self.writer, self.layout, self.held = writer, layout, SplitCounts()
         self.last: int | None = None  # the document of the last line
 
     def add(self, block: EncodedBlock) -> None:
@@ -67,5 +67,5 @@ class SplitWriter:
         separators = len(sizes) - len(block.sizes)
         documents = separators + (self.last is None)
         tokens, unknowns = len(block.ids) - len(block.sizes), int(np.count_nonzero(block.ids == self.layout.unknown))
-        self.held += Held(documents, len(block.sizes), tokens, unknowns)
+        self.held += SplitCounts(documents, len(block.sizes), tokens, unknowns)
         self.last = block.documents[-1]

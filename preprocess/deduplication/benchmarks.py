@@ -20,7 +20,7 @@ from alibert_common.errors import InputError, readable
 from alibert_common.files import written_whole
 from alibert_common.provenance import is_output
 from preprocess.documents.document import Document
-from preprocess.readers import How, ReadLog, files_of, read_file
+from preprocess.readers import ReadLog, ReadOptions, files_of, read_file
 
 ABOUT = re.compile(r"(?:readme|licen[cs]e|copying|changelog|citation)\b", re.IGNORECASE)  # files that describe the data
 NEED_SETTINGS = ("jsonl", "json", "csv", "tsv", "xml")  # formats that cannot be read unless the text's field is `text`
@@ -77,24 +77,24 @@ def files_to_watch(path: Path) -> list[Path]:
     that are read, whatever else lies there."""
     if is_output(path) or not path.is_dir():
         return [path]
-    return [found.file for found in files_of(path, How(), ReadLog())]
+    return [found.file for found in files_of(path, ReadOptions(), ReadLog())]
 
 
 def _documents(path: Path, not_read: list[str]) -> Iterator[Document]:
     """The documents of a path. Files of a folder that are no data are added to `not_read`, each with the reason."""
     log, count, refusals = ReadLog(), 0, []
     try:
-        for found in files_of(path, How(), log):
+        for found in files_of(path, ReadOptions(), log):
             if found.inside and ABOUT.match(found.file.name):
                 not_read.append(f"{readable(found.file)}: describes the data")
                 continue
             before = count
             try:
-                for document in read_file(found.file, found.how, log):
+                for document in read_file(found.file, found.options, log):
                     count += 1
                     yield document
             except InputError as error:
-                if not found.inside or found.how.format not in NEED_SETTINGS or count > before:
+                if not found.inside or found.options.format not in NEED_SETTINGS or count > before:
                     raise
                 refusals.append(error)
         if refusals and not count:

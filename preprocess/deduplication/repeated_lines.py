@@ -69,7 +69,7 @@ class Groups:
         return np.array(lines[edges[self.first] : edges[self.last]])
 
 
-def share_out(directory: Path, parts: tuple[str, ...]) -> list[Groups]:
+def divide_groups(directory: Path, parts: tuple[str, ...]) -> list[Groups]:
     """Groups that lie together, of some LINES_AT_ONCE lines."""
     sizes = np.zeros(GROUPS, np.int64)
     for part in parts:

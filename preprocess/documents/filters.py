@@ -8,7 +8,7 @@ from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 
 
-class Where(NamedTuple):
+class MetadataFilter(NamedTuple):
     """A condition: some value of `field` matches `pattern`."""
 
     field: str
@@ -16,7 +16,7 @@ class Where(NamedTuple):
     said: str  # as the user wrote it
 
     @classmethod
-    def of(cls, argument: str) -> "Where":
+    def parse(cls, argument: str) -> "MetadataFilter":
         """From `FIELD=VALUE`, which is the whole value, or `FIELD~REGEX`, which is found anywhere in it."""
         found = re.fullmatch(r"([^=~]+)([=~])(.*)", argument, re.DOTALL)
         if not found:

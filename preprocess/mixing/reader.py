@@ -7,7 +7,7 @@ from alibert_common.directories import Marker
 from alibert_common.json_value import parse_json
 from preprocess.documents.document import Size
 from preprocess.mixing.mix_file import TRAIN, read_mix
-from preprocess.mixing.weights import Weighing
+from preprocess.mixing.weights import MixWeights
 
 VALID = "valid"
 MARKER = Marker.of_command("mix")  # a data-bin has a mix.json too
@@ -40,7 +40,7 @@ def is_mix(paths: list[Path]) -> bool:
     return len(paths) == 1 and MARKER.is_in(paths[0])
 
 
-def weighed(corpora: list[Corpus], weighing: Weighing) -> list[Corpus]:
+def with_weights(corpora: list[Corpus], mix_weights: MixWeights) -> list[Corpus]:
     """The corpora with the weights that are asked for, in place of their own."""
-    weights = weighing.of({corpus.name: corpus.bytes for corpus in corpora}, {c.name: c.weight for c in corpora})
+    weights = mix_weights.of({corpus.name: corpus.bytes for corpus in corpora}, {c.name: c.weight for c in corpora})
     return [replace(corpus, weight=weights[corpus.name]) for corpus in corpora]

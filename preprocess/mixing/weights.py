@@ -10,7 +10,7 @@ from preprocess.mixing.mix_file import equal_weights, parse_weights, temperature
 
 
 @dataclass(frozen=True)
-class Weighing:
+class MixWeights:
     """Where weights come from: `weights` as given, or the `core`, or `alpha`; nothing asked for is no opinion."""
 
     weights: str = ""  # name=weight,name=weight
@@ -43,7 +43,7 @@ class Weighing:
         return otherwise or dict.fromkeys(sizes, 1.0)
 
 
-NO_OPINION = Weighing()
+DEFAULT_WEIGHTS = MixWeights()
 
 
 def _check_names(given: Iterable[str], known: Collection[str], option: str) -> None:
@@ -52,8 +52,8 @@ def _check_names(given: Iterable[str], known: Collection[str], option: str) -> N
             raise InputError(f"{option} names {name}; the documents are of {', '.join(known)}.")
 
 
-def add_weighing_options(parser: argparse.ArgumentParser, default: str = "1 for all") -> None:
-    """The options that `weighing_of` reads. `default` describes the weights of a user who gives none."""
+def add_weight_options(parser: argparse.ArgumentParser, default: str = "1 for all") -> None:
+    """The options that `mix_weights_of` reads. `default` describes the weights of a user who gives none."""
     weights = parser.add_mutually_exclusive_group()
     weights.add_argument(
         "--weights",
@@ -71,6 +71,6 @@ def add_weighing_options(parser: argparse.ArgumentParser, default: str = "1 for 
     )  # fmt: skip
 
 
-def weighing_of(options: argparse.Namespace) -> Weighing:
+def mix_weights_of(options: argparse.Namespace) -> MixWeights:
     """What the user asked for."""
-    return Weighing(options.weights, options.core, options.alpha)
+    return MixWeights(options.weights, options.core, options.alpha)

@@ -6,13 +6,13 @@ from pathlib import Path
 from alibert_common.errors import InputError, readable
 from preprocess.databin.build import tokenizer_digests
 from preprocess.databin.subword_regularization import sampling_of
-from preprocess.documents.filters import Where
-from preprocess.mixing.weights import weighing_of
+from preprocess.documents.filters import MetadataFilter
+from preprocess.mixing.weights import mix_weights_of
 from preprocess.pipeline.config import CorpusFile
 from preprocess.pipeline.steps import Step
-from preprocess.readers import ReadLog, check_heeded, files_of
-from preprocess.readers.arguments import how_of
-from preprocess.readers.formats import FOR_ALL
+from preprocess.readers import ReadLog, check_settings, files_of
+from preprocess.readers.arguments import read_options_of
+from preprocess.readers.formats import COMMON_SETTINGS
 
 
 def check(file: CorpusFile, steps: list[Step]) -> None:
@@ -25,11 +25,11 @@ def check(file: CorpusFile, steps: list[Step]) -> None:
             _there(options.paths)
             _check_settings(file, step)
             for condition in options.where:
-                Where.of(condition)
+                MetadataFilter.parse(condition)
         elif step.stage == "deduplicate":
             _there(Path(path) for _, path in options.benchmark)
         elif step.stage in ("mix", "train_tokenizer"):
-            weighing_of(options).of(sizes)
+            mix_weights_of(options).of(sizes)
         elif step.stage == "binarize":
             sampling_of(options)
             if options.tokenizer not in made:
@@ -38,12 +38,12 @@ def check(file: CorpusFile, steps: list[Step]) -> None:
 
 def _check_settings(file: CorpusFile, step: Step) -> None:
     """Raise InputError for settings of ingest that mean nothing for the files of a source."""
-    how = how_of(step.options)
-    if how.given().keys() <= FOR_ALL:
+    read_options = read_options_of(step.options)
+    if read_options.changed_settings().keys() <= COMMON_SETTINGS:
         return  # and a walk through all files is spared
-    formats = {found.how.format for path in step.options.paths for found in files_of(path, how, ReadLog())}
+    formats = {found.options.format for path in step.options.paths for found in files_of(path, read_options, ReadLog())}
     try:
-        check_heeded(how, formats)
+        check_settings(read_options, formats)
     except InputError as error:
         raise InputError(
             f"{file.path}: sources, {step.source}, ingest: {str(error).removesuffix('.')}; what is for some sources "

@@ -10,46 +10,46 @@ from pathlib import Path
 from alibert_common.errors import InputError, describe_os_error
 from preprocess.documents.compression import CHUNK, FORMS, open_bytes
 from preprocess.documents.document import Document
-from preprocess.readers.folders import Found, files_of
-from preprocess.readers.formats import FORMATS, Format, Reader, check, check_heeded, format_of
+from preprocess.readers.folders import InputFile, files_of
+from preprocess.readers.formats import FORMATS, Format, Reader, check, check_settings, format_of
 from preprocess.readers.ids import UniqueIds
-from preprocess.readers.options import How
-from preprocess.readers.read_log import WITHOUT_TEXT, Misuse, ReadLog, Skipped, lacking
+from preprocess.readers.options import ReadOptions
+from preprocess.readers.read_log import WITHOUT_TEXT, CommandError, ReadLog, Skipped, without_field
 
 __all__ = [
-    "FORMATS", "Format", "Found", "How", "ReadLog", "Reader", "Skipped", "UniqueIds", "check", "check_heeded",
-    "files_of", "format_of", "lacking", "read_file",
+    "FORMATS", "Format", "InputFile", "ReadLog", "ReadOptions", "Reader", "Skipped", "UniqueIds", "check",
+    "check_settings", "files_of", "format_of", "read_file", "without_field",
 ]  # fmt: skip
 
 
-def read_file(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
-    """Stream the documents of one file, as `files_of` gives it. `source` and `licence` of `how` are those of all.
+def read_file(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
+    """Stream the documents of one file, as `files_of` gives it. `source` and `licence` of `options` are those of all.
 
     A record without text is counted. With on_error "skip", a file that cannot be read, or not to its end, is listed;
     without it, what was streamed before InputError is raised is not to be kept.
     """
     count = number = 0
     try:
-        if how.on_error == "skip":
+        if options.on_error == "skip":
             _check_whole(file)
-        for document in FORMATS[how.format].reader(file, how, log):
+        for document in FORMATS[options.format].reader(file, options, log):
             number += 1
             if not document.lines:
-                log.count(f"{WITHOUT_TEXT} ({how.format})")
+                log.count(f"{WITHOUT_TEXT} ({options.format})")
                 continue
             count += 1
-            document.source = how.source or document.source
-            document.licence = how.licence or document.licence
+            document.source = options.source or document.source
+            document.licence = options.licence or document.licence
             yield document
-    except Misuse:
+    except CommandError:
         raise
     except (InputError, OSError) as error:
-        if how.on_error == "stop":
+        if options.on_error == "stop":
             raise
         sentence = str(error) if isinstance(error, InputError) else describe_os_error(error)
         place = f"after record {number}" if number else "the file"
         log.skip(file, place, "the rest of a file" if number else "a whole file", f" ({sentence})")
-    log.documents[how.format] += count
+    log.documents[options.format] += count
     if not count:
         log.count("files without a document")
 

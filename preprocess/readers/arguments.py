@@ -6,11 +6,11 @@ from pathlib import Path
 from alibert_common.errors import InputError
 from alibert_common.yaml_config import read_yaml
 from preprocess.readers.formats import FORMATS, check
-from preprocess.readers.options import ENCODINGS, How, encoding_named
+from preprocess.readers.options import ENCODINGS, ReadOptions, encoding_named
 
 OPTIONS: dict[tuple[str, ...], dict] = {
     ("--read-options",): dict(
-        dest="how", type=Path, metavar="FILE", help="YAML file of these options; options of the command line win"
+        type=Path, metavar="FILE", help="YAML file of these options; options of the command line win"
     ),
     ("--format",): dict(
         choices=[*FORMATS],
@@ -61,7 +61,7 @@ OPTIONS: dict[tuple[str, ...], dict] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that `how_of` reads."""
+    """Add the options that `read_options_of` reads."""
     group = parser.add_argument_group(
         "how files are read",
         "Paths are columns (csv, tsv, parquet), fields with dots for nested ones (jsonl), or XPaths below a record "
@@ -69,19 +69,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for names, settings in OPTIONS.items():
         group.add_argument(*names, **settings)
-    group.add_argument("--how", type=Path, help=argparse.SUPPRESS)  # the older name of --read-options
+    group.add_argument(
+        "--how", dest="read_options", type=Path, help=argparse.SUPPRESS
+    )  # the older name of --read-options
 
 
-def how_of(options: argparse.Namespace) -> How:
+def read_options_of(options: argparse.Namespace) -> ReadOptions:
     """The options as given, on top of those of the YAML file. Raises InputError for one that is not known or unfit."""
-    settings = read_yaml(options.how) if options.how else {}
-    for name in How.__dataclass_fields__:
+    settings = read_yaml(options.read_options) if options.read_options else {}
+    for name in ReadOptions.__dataclass_fields__:
         value = getattr(options, name, None)
         if value is not None:
             settings[name] = _named(value) if name == "metadata" else str(value) if isinstance(value, Path) else value
-    how = How.of(settings)
-    check(how)
-    return how
+    read_options = ReadOptions.from_settings(settings)
+    check(read_options)
+    return read_options
 
 
 def _named(arguments: list[str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.html_pages import PAGE, parse_page
 from preprocess.readers.lines import Fault, read_lines
-from preprocess.readers.options import How
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog, readable
 from preprocess.readers.xml_text import lines_of
 
@@ -56,7 +56,7 @@ def table_name(file: Path) -> str:
     return next((name for name in (*TABLES, *WITHOUT_TEXT) if found and name.lower() == found[1].lower()), "")
 
 
-def read_bdpm(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+def read_bdpm(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A document for each row with text: id CIS-table-file, date, metadata of the row and of the drug."""
     name = table_name(file)
     if not name:
@@ -64,34 +64,39 @@ def read_bdpm(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
             f"{readable(file)}: no table of the drug database; keep the names of its files ({', '.join(TABLES)})."
         )
     if name in WITHOUT_TEXT:
-        for _ in read_lines(file, how, log, "auto"):
+        for _ in read_lines(file, options, log, "auto"):
             pass  # for its checksum: the other tables take their metadata from it
         log.note("tables of the drug database without sentences, read for metadata only")
         return
     table = TABLES[name]
     drugs = _drugs(file.parent)
-    for start, end, text, fault in _records(file, how, log):
+    for start, end, text, fault in _records(file, options, log):
         values = text.split("\t", len(table.columns) - 1)
         values += [""] * (len(values) == len(table.columns) - 1)  # an empty text may lack its tab
         if not fault and len(values) != len(table.columns):
             fault = Fault("another number of values than the table's", "get the file again", f"{len(values)}")
         if fault:
             place = f"line {start}" if start == end else f"lines {start} to {end}"
-            log.refuse(how, file, place, fault.reason, fault.remedy, fault.detail)
+            log.refuse(options, file, place, fault.reason, fault.remedy, fault.detail)
             continue
         row = dict(zip(table.columns, (value.strip() for value in values), strict=True))
         metadata = {"kind": table.kind} | row | drugs.get(row["cis"], {})
         lines, date = _lines(metadata.pop("text")), iso_date(metadata.pop("date", ""))
         metadata = {key: value for key, value in metadata.items() if key and value}
         yield Document(
-            "-".join((row["cis"], table.kind, *(row[key] for key in table.id))), how.origin, lines, "", date, metadata
+            "-".join((row["cis"], table.kind, *(row[key] for key in table.id))),
+            options.default_source,
+            lines,
+            "",
+            date,
+            metadata,
         )
 
 
-def _records(file: Path, how: How, log: ReadLog) -> Iterator[tuple[int, int, str, Fault | None]]:
+def _records(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[tuple[int, int, str, Fault | None]]:
     """The rows, of which some have line breaks in their text: a line that begins with no code goes on the one above."""
     start, end, text, fault = 0, 0, None, None
-    for line in read_lines(file, how, log, "auto"):
+    for line in read_lines(file, options, log, "auto"):
         if RECORD.match(line.text) or text is None:
             if text is not None:
                 yield start, end, text, fault
@@ -112,7 +117,7 @@ def _lines(text: str) -> list[str]:
     return [] if page is None else lines_of(page, PAGE)
 
 
-def tables_of_drugs(file: Path, how: How) -> list[Path]:
+def tables_of_drugs(file: Path, options: ReadOptions) -> list[Path]:
     """The tables beside it that its metadata are from."""
     return [file.with_name(name) for name in DRUGS if file.with_name(name).is_file()]
 
@@ -123,7 +128,7 @@ def _drugs(folder: Path) -> dict[str, dict]:
     drugs: dict[str, dict] = {}
     for name, columns in DRUGS.items():
         path = folder / name
-        for line in read_lines(path, How(), ReadLog(), "auto") if path.is_file() else ():
+        for line in read_lines(path, ReadOptions(), ReadLog(), "auto") if path.is_file() else ():
             values = [value.strip() for value in line.text.split("\t")] if not line.fault else [""]
             drug = drugs.setdefault(values[0], {})
             for key, column in columns.items():

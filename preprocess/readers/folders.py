@@ -13,19 +13,19 @@ from preprocess.documents.document import SHARD_SUFFIX, document_files
 from preprocess.documents.first_bytes import check_regular
 from preprocess.documents.names import as_source_name
 from preprocess.readers.formats import FORMATS, format_of
-from preprocess.readers.options import How
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog, readable
 
 
-class Found(NamedTuple):
+class InputFile(NamedTuple):
     """A file and how it is read; `inside` says that a folder was named, in which a file may lack text."""
 
     file: Path
-    how: How
+    options: ReadOptions
     inside: bool
 
 
-def files_of(path: Path, how: How, log: ReadLog) -> Iterator[Found]:
+def files_of(path: Path, options: ReadOptions, log: ReadLog) -> Iterator[InputFile]:
     """The file itself, or all files of a folder that have a reader, those of its sub-folders too.
 
     In a folder, a .txt file is one document, as in brat; of an output of ingest, clean or deduplicate the shards are
@@ -34,46 +34,50 @@ def files_of(path: Path, how: How, log: ReadLog) -> Iterator[Found]:
     nothing, a file without a reader, a folder without one that has any, an output that holds no documents.
     """
     if path.is_dir():
-        yield from _of_folder(path, how, log)
+        yield from _of_folder(path, options, log)
         return
     if not path.exists():
         raise InputError(f"{readable(path)}: no such file; check the path of the corpus.")
     check_regular(path)
-    how = how.but(format=how.format or format_of(path))
-    if not how.format:
+    options = options.with_changes(format=options.format or format_of(path))
+    if not options.format:
         raise InputError(
             f"{readable(path)}: no reader for '{bare(path).suffix}' files; say what it holds with --format "
             f"({', '.join(FORMATS)})."
         )
     stem = readable(bare(path).stem)
-    yield Found(path, how.but(name=how.name or stem, origin=how.origin or as_source_name(stem)), inside=False)
+    yield InputFile(
+        path,
+        options.with_changes(name=options.name or stem, default_source=options.default_source or as_source_name(stem)),
+        inside=False,
+    )
 
 
-def _of_folder(folder: Path, how: How, log: ReadLog) -> Iterator[Found]:
+def _of_folder(folder: Path, options: ReadOptions, log: ReadLog) -> Iterator[InputFile]:
     if is_output(folder):
         document_files([folder])  # refuses that of a stage that writes none
     written = cache(_written_by_a_stage)
     origin = as_source_name(readable(folder.resolve().name))
-    known = FORMATS[how.format].suffixes if how.format else ()
+    known = FORMATS[options.format].suffixes if options.format else ()
     count = 0
-    for file in _walk(folder, how, log):
+    for file in _walk(folder, options, log):
         made = written(file.parent)
         if made and not file.name.endswith(SHARD_SUFFIX):
             if file.name not in made:
                 log.count("files beside the documents of a stage")
             continue
         suffix = bare(file).suffix
-        format = how.format if suffix.lower() in known else "" if known else format_of(file)
+        format = options.format if suffix.lower() in known else "" if known else format_of(file)
         if not format:
             log.count(f"files of {'another' if known else 'no known'} format ({suffix or 'no suffix'})")
             continue
         count += 1
         name = readable(bare(file).relative_to(folder).with_suffix("").as_posix())
-        single = how.one_document_per_file or format == "text"
-        read = how.but(format=format, name=name, origin=origin, one_document_per_file=single)
-        yield Found(file, read.but(encoding="") if made else read, inside=True)
+        single = options.one_document_per_file or format == "text"
+        read = options.with_changes(format=format, name=name, default_source=origin, one_document_per_file=single)
+        yield InputFile(file, read.with_changes(encoding="") if made else read, inside=True)
     if not count:
-        wanted = f"{how.format} file ({', '.join(known)})" if known else "file of a known format"
+        wanted = f"{options.format} file ({', '.join(known)})" if known else "file of a known format"
         raise InputError(f"{readable(folder)}: no {wanted} in this directory; give the one that holds the texts.")
 
 
@@ -82,7 +86,7 @@ def _written_by_a_stage(folder: Path) -> set[str]:
     return {MANIFEST, *read_manifest(folder / MANIFEST).get("files", ())} if is_output(folder) else set()
 
 
-def _walk(folder: Path, how: How, log: ReadLog) -> list[Path]:
+def _walk(folder: Path, options: ReadOptions, log: ReadLog) -> list[Path]:
     """All files, sorted. Those that are there themselves come before links to them."""
     met: set[tuple[int, int]] = {_identity(folder)}
     files: list[Path] = []
@@ -90,9 +94,9 @@ def _walk(folder: Path, how: How, log: ReadLog) -> list[Path]:
     while waiting or links:
         if not waiting:
             links.sort(reverse=True)
-            _follow(links.pop(), met, waiting, files, how, log)
+            _follow(links.pop(), met, waiting, files, options, log)
             continue
-        for entry in _entries(waiting.pop(), how, log):
+        for entry in _entries(waiting.pop(), options, log):
             path = Path(entry.path)
             if entry.is_symlink():
                 links.append(path)
@@ -107,22 +111,22 @@ def _walk(folder: Path, how: How, log: ReadLog) -> list[Path]:
     return sorted(files)
 
 
-def _entries(folder: Path, how: How, log: ReadLog) -> list[os.DirEntry]:
+def _entries(folder: Path, options: ReadOptions, log: ReadLog) -> list[os.DirEntry]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
     except OSError as error:
-        if how.on_error == "stop":
+        if options.on_error == "stop":
             raise
         log.skip(folder, "the folder", "a folder that cannot be read", f" ({error.strerror})")
         return []
 
 
-def _follow(link: Path, met: set, waiting: list[Path], files: list[Path], how: How, log: ReadLog) -> None:
+def _follow(link: Path, met: set, waiting: list[Path], files: list[Path], options: ReadOptions, log: ReadLog) -> None:
     try:
         identity = _identity(link)
     except OSError as error:  # to nothing, or to itself
-        log.refuse(how, link, "the link", "a link to nothing", "mend or remove it", error.strerror or "")
+        log.refuse(options, link, "the link", "a link to nothing", "mend or remove it", error.strerror or "")
         return
     if identity in met:
         log.count("links to what is read without them")

@@ -12,7 +12,7 @@ from preprocess.readers.html_pages import read_html
 from preprocess.readers.jats import read_jats
 from preprocess.readers.json_lines import read_json, read_json_lines
 from preprocess.readers.leaflets import read_leaflets
-from preprocess.readers.options import How
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.parquet import read_parquet
 from preprocess.readers.pubmed import file_of_descriptors, read_pubmed
 from preprocess.readers.read_log import ReadLog
@@ -26,7 +26,7 @@ class Reader(Protocol):
     """Streams the documents of one file. A record that cannot be read goes to `log.refuse`; InputError says that the
     rest of the file cannot be read, or none of it."""
 
-    def __call__(self, file: Path, how: How, log: ReadLog) -> Iterator[Document]: ...
+    def __call__(self, file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]: ...
 
 
 class Format(NamedTuple):
@@ -34,35 +34,37 @@ class Format(NamedTuple):
 
     reader: Reader
     suffixes: tuple[str, ...]
-    heeds: frozenset[str]
-    also_reads: Callable[[Path, How], list[Path]] = lambda file, how: []  # other files that documents depend on
+    settings: frozenset[str]
+    also_reads: Callable[[Path, ReadOptions], list[Path]] = (
+        lambda file, options: []
+    )  # other files that documents depend on
 
 
-def _heeds(names: str) -> frozenset[str]:
+def _settings(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
 FORMATS = {
-    "text": Format(read_text, (".txt",), _heeds("encoding one_document_per_file join_wrapped_lines")),
-    "jsonl": Format(read_json_lines, (".jsonl", ".ndjson"), _heeds("encoding text id date metadata")),
-    "json": Format(read_json, (".json",), _heeds("encoding text id date metadata")),
-    "csv": Format(read_table, (".csv",), _heeds("encoding delimiter text id date metadata")),
-    "tsv": Format(read_table, (".tsv",), _heeds("encoding delimiter text id date metadata")),
-    "parquet": Format(read_parquet, (".parquet",), _heeds("text id date metadata")),
-    "xml": Format(read_xml, (".xml",), _heeds("encoding record text id date metadata")),
-    "jats": Format(read_jats, (".nxml", ".xml"), _heeds("encoding language metadata")),
+    "text": Format(read_text, (".txt",), _settings("encoding one_document_per_file join_wrapped_lines")),
+    "jsonl": Format(read_json_lines, (".jsonl", ".ndjson"), _settings("encoding text id date metadata")),
+    "json": Format(read_json, (".json",), _settings("encoding text id date metadata")),
+    "csv": Format(read_table, (".csv",), _settings("encoding delimiter text id date metadata")),
+    "tsv": Format(read_table, (".tsv",), _settings("encoding delimiter text id date metadata")),
+    "parquet": Format(read_parquet, (".parquet",), _settings("text id date metadata")),
+    "xml": Format(read_xml, (".xml",), _settings("encoding record text id date metadata")),
+    "jats": Format(read_jats, (".nxml", ".xml"), _settings("encoding language metadata")),
     "pubmed": Format(
-        read_pubmed, (".xml",), _heeds("encoding language metadata mesh_descriptors"), file_of_descriptors
+        read_pubmed, (".xml",), _settings("encoding language metadata mesh_descriptors"), file_of_descriptors
     ),
-    "theses": Format(read_theses, (".xml",), _heeds("encoding language metadata id date")),
-    "html": Format(read_html, (".html", ".htm"), _heeds("encoding text id date metadata")),
-    "leaflet": Format(read_leaflets, (".html", ".htm"), _heeds("encoding")),
-    "bdpm": Format(read_bdpm, (".txt",), _heeds("encoding"), tables_of_drugs),
+    "theses": Format(read_theses, (".xml",), _settings("encoding language metadata id date")),
+    "html": Format(read_html, (".html", ".htm"), _settings("encoding text id date metadata")),
+    "leaflet": Format(read_leaflets, (".html", ".htm"), _settings("encoding")),
+    "bdpm": Format(read_bdpm, (".txt",), _settings("encoding"), tables_of_drugs),
 }
 # What an ending says for certain: .xml says nothing, and of a page or a text it does not say which of the special ones.
 OF_SUFFIX = {suffix: name for name, one in reversed(FORMATS.items()) for suffix in one.suffixes if suffix != ".xml"}
 COMPRESSED = ("text", "jsonl", "json", "csv", "tsv", "xml", "jats", "pubmed", "theses", "html", "leaflet", "bdpm")
-FOR_ALL = _heeds("format name source licence on_error")
+COMMON_SETTINGS = _settings("format name source licence on_error")
 
 
 def format_of(file: Path) -> str:
@@ -73,18 +75,18 @@ def format_of(file: Path) -> str:
     return name if name in COMPRESSED or file.suffix not in FORMS else ""
 
 
-def check(how: How) -> None:
+def check(options: ReadOptions) -> None:
     """Raise InputError for a format that is none, or a setting that it would not heed."""
-    if how.format and how.format not in FORMATS:
-        raise InputError(f"format '{how.format}': not known; choose one of {', '.join(FORMATS)}.")
-    if how.format:
-        check_heeded(how, {how.format})
+    if options.format and options.format not in FORMATS:
+        raise InputError(f"format '{options.format}': not known; choose one of {', '.join(FORMATS)}.")
+    if options.format:
+        check_settings(options, {options.format})
 
 
-def check_heeded(how: How, formats: Collection[str]) -> None:
+def check_settings(options: ReadOptions, formats: Collection[str]) -> None:
     """Raise InputError for a setting that none of these formats uses; without a format there is nothing to check."""
-    heeded = FOR_ALL.union(*(FORMATS[name].heeds for name in formats))
-    for name in how.given() if formats else ():
+    heeded = COMMON_SETTINGS.union(*(FORMATS[name].settings for name in formats))
+    for name in options.changed_settings() if formats else ():
         if name not in heeded:
             raise InputError(
                 f"setting '{name}': means nothing for the format '{', '.join(sorted(formats))}'; leave it out, or say "

@@ -17,9 +17,9 @@ from preprocess.documents.document import Document
 from preprocess.documents.first_bytes import LOOKED_AT, check_text, wide_encoding
 from preprocess.readers.dates import iso_date
 from preprocess.readers.lines import LONGEST, NAMES, Fault
-from preprocess.readers.options import How
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
-from preprocess.readers.xml_records import count_lacking, texts
+from preprocess.readers.xml_records import count_without_field, texts
 from preprocess.readers.xml_text import Shape, line_of, lines_of
 
 HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
@@ -47,48 +47,53 @@ CHARSET = re.compile(
 AS_BROWSERS_DO = {"iso8859-1": "cp1252", "ascii": "cp1252"}
 
 
-def read_html(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
-    """A page is a document: its <main> if it has one, else its body, or what the XPaths of `how` find."""
-    page = read_page(file, how, log)
+def read_html(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
+    """A page is a document: its <main> if it has one, else its body, or what the XPaths of `options` find."""
+    page = read_page(file, options, log)
     if page is None:
         return
-    count_lacking(page, how, log)
+    count_without_field(page, options, log)
     main = page.findall(".//main")
     text = lines_of(main[0] if len(main) == 1 else page, PAGE)
-    if how.text:
-        text = [line for path in how.text for line in texts(page, path, PAGE)]
+    if options.text:
+        text = [line for path in options.text for line in texts(page, path, PAGE)]
     title = page.find(".//title")
     metadata = {"title": "" if title is None else line_of(title, PAGE), "language": page.get("lang", "")}
-    metadata |= {name: " ".join(texts(page, path, PAGE)) for name, path in how.metadata.items()}
-    name, date = ((texts(page, path, PAGE) or [""])[0] for path in (how.id, how.date or DATES))
+    metadata |= {name: " ".join(texts(page, path, PAGE)) for name, path in options.metadata.items()}
+    name, date = ((texts(page, path, PAGE) or [""])[0] for path in (options.id, options.date or DATES))
     yield Document(
-        name or how.name, how.origin, text, "", iso_date(date), {key: value for key, value in metadata.items() if value}
+        name or options.name,
+        options.default_source,
+        text,
+        "",
+        iso_date(date),
+        {key: value for key, value in metadata.items() if value},
     )
 
 
-def read_page(file: Path, how: How, log: ReadLog) -> etree._Element | None:
+def read_page(file: Path, options: ReadOptions, log: ReadLog) -> etree._Element | None:
     """The tree of a page; None when it is empty, or refused."""
     with open_bytes(file, log) as handle:
         data = handle.read(LONGEST)
     check_text(file, data[:LOOKED_AT])
-    text, fault = decode_page(data, how)
+    text, fault = decode_page(data, options)
     if fault is None:
         if nuls := text.count("\0"):
             log.note("NUL characters removed from HTML", nuls)
         page, fault = parse_page(text)
     if fault:
-        log.refuse(how, file, "the page", fault.reason, fault.remedy, fault.detail)
+        log.refuse(options, file, "the page", fault.reason, fault.remedy, fault.detail)
         return None
     return page
 
 
-def decode_page(data: bytes, how: How) -> tuple[str, Fault | None]:
+def decode_page(data: bytes, options: ReadOptions) -> tuple[str, Fault | None]:
     """The characters of a page. The first that speaks decides: byte order mark, --encoding, what the page says of
     itself; a page that says nothing is UTF-8, or else Windows-1252."""
     if len(data) == LONGEST:
         return "", Fault(f"a page of more than {LONGEST // 1_000_000} MB", "divide it")
     mark = "utf-8" if data.startswith(codecs.BOM_UTF8) else wide_encoding(data[:LOOKED_AT])
-    said = mark or (how.encoding and how.decoded_as("auto")) or _charset(data) or "auto"
+    said = mark or (options.encoding and options.decoded_as("auto")) or _charset(data) or "auto"
     for encoding in ("utf-8", "cp1252") if said == "auto" else (said,):
         try:
             return data.decode(encoding).removeprefix("\ufeff"), None

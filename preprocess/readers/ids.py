@@ -1,8 +1,7 @@
 """Ids that are unique in their source: the second document of an id gets a number.
 
-Groups of files are read apart from each other; each counts its ids and writes down their keys. A group that has ids of
-earlier ones is then read once more and counts on from where they ended: `met_before` tells it. So the ids do not depend
-on how files are put together.
+Groups of files are read in parallel. Each counts its ids and writes down their keys. A group that has ids of earlier
+groups is then read again and continues their numbers (`earlier_ids`). So the ids do not depend on the grouping.
 """
 
 from collections.abc import Sequence
@@ -29,7 +28,7 @@ class UniqueIds:
         self.before = dict(zip(*map(np.ndarray.tolist, map(np.asarray, before)), strict=True))
         self.counts: dict[int, int] = {}
 
-    def settle(self, document: Document) -> bool:
+    def make_unique(self, document: Document) -> bool:
         """Make the id unique in the document's source: "7" met again is "7-2". Returns whether it had to be changed."""
         given = document.id
         while met := self._count(document.source, document.id):
@@ -50,7 +49,7 @@ class UniqueIds:
         save(path, table[:, np.argsort(table[0])])
 
 
-def met_before(groups: Sequence[Path]) -> list[np.ndarray]:
+def earlier_ids(groups: Sequence[Path]) -> list[np.ndarray]:
     """For each group, of which `UniqueIds.save` wrote a file: its keys that groups before it have, and how often these
     met them: (2, keys) uint64. No more than KEYS_AT_ONCE keys are in memory, besides those that are found.
     """

@@ -13,8 +13,8 @@ from lxml import etree
 
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.languages import XML_NAMESPACE, speaks
-from preprocess.readers.options import How
+from preprocess.readers.languages import XML_NAMESPACE, is_in_language
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
 from preprocess.readers.xml_records import document_of_record, find, records_of
 from preprocess.readers.xml_text import Shape, line_of, lines_of
@@ -57,17 +57,17 @@ LISTS = ("subjects", "keywords", "mesh_terms")
 LICENCE = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/([a-z-]+)/(\d\.\d)", re.IGNORECASE)
 
 
-def read_jats(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+def read_jats(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """An article is a document: id PMC number or DOI, licence, date of publication, journal, subjects, keywords."""
-    paths = how.but(metadata=METADATA | {**how.metadata})
-    for number, article in enumerate(records_of(file, how, log, ("article",)), 1):
+    paths = options.with_changes(metadata=METADATA | {**options.metadata})
+    for number, article in enumerate(records_of(file, options, log, ("article",)), 1):
         for mark in find(article, CITES):
             mark.tag = MARK
         text = [
             line
             for path in PARTS
             for part in find(article, path)
-            if speaks(part, how.language)
+            if is_in_language(part, options.language)
             for line in lines_of(part, ARTICLE)
         ]
         document = document_of_record(article, paths, number, text, LISTS)

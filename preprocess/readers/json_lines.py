@@ -9,32 +9,32 @@ from alibert_common.errors import InputError
 from alibert_common.json_value import TooDeepError, parse_json
 from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Fault, read_lines
-from preprocess.readers.options import How
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog, readable
-from preprocess.readers.record import Unfit, document_of
+from preprocess.readers.record import InvalidRecord, document_of
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]")
 TOO_MUCH = Fault(f"a file of more than {LONGEST // 1_000_000} MB", "write an object a line, as `jq -c '.[]'` does")
 
 
-def read_json_lines(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+def read_json_lines(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A document a line; fields that are neither text, id, source, licence nor date are its metadata."""
-    for line in read_lines(file, how, log):
+    for line in read_lines(file, options, log):
         if line.fault:
-            _refuse(file, how, log, f"line {line.number}", line.fault)
+            _refuse(file, options, log, f"line {line.number}", line.fault)
         elif line.text.strip():
             try:
                 record = _value(line.text)
-            except Unfit as unfit:
-                _refuse(file, how, log, f"line {line.number}", unfit.fault)
+            except InvalidRecord as unfit:
+                _refuse(file, options, log, f"line {line.number}", unfit.fault)
                 continue
-            yield from _document(file, how, log, f"line {line.number}", record, line.number)
+            yield from _document(file, options, log, f"line {line.number}", record, line.number)
 
 
-def read_json(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+def read_json(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """The same of a whole file: one document, or one for each item of an array. Raises InputError for no JSON."""
     lines, size = [], 0
-    for line in read_lines(file, how, log):
+    for line in read_lines(file, options, log):
         size += len(line.text)
         fault = line.fault or (TOO_MUCH if size > LONGEST else None)
         if fault:
@@ -44,23 +44,25 @@ def read_json(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
         return
     try:
         value = _value("\n".join(lines))
-    except Unfit as unfit:
+    except InvalidRecord as unfit:
         raise InputError(f"{readable(file)}: {unfit.fault}; {unfit.fault.remedy}.") from None
     for number, record in enumerate(value if isinstance(value, list) else [value], 1):
-        yield from _document(file, how, log, f"record {number}", record, number)
+        yield from _document(file, options, log, f"record {number}", record, number)
 
 
-def _document(file: Path, how: How, log: ReadLog, place: str, record: object, number: int) -> Iterator[Document]:
+def _document(
+    file: Path, options: ReadOptions, log: ReadLog, place: str, record: object, number: int
+) -> Iterator[Document]:
     try:
         if not isinstance(record, dict):
-            raise Unfit("not a JSON object", 'every record must be one, such as {"text": "..."}')
-        yield document_of(record, how, number, keep_rest=True, log=log)
-    except Unfit as unfit:
-        _refuse(file, how, log, place, unfit.fault)
+            raise InvalidRecord("not a JSON object", 'every record must be one, such as {"text": "..."}')
+        yield document_of(record, options, number, keep_rest=True, log=log)
+    except InvalidRecord as unfit:
+        _refuse(file, options, log, place, unfit.fault)
 
 
-def _refuse(file: Path, how: How, log: ReadLog, place: str, fault: Fault) -> None:
-    log.refuse(how, file, place, fault.reason, fault.remedy, fault.detail)
+def _refuse(file: Path, options: ReadOptions, log: ReadLog, place: str, fault: Fault) -> None:
+    log.refuse(options, file, place, fault.reason, fault.remedy, fault.detail)
 
 
 def _value(text: str) -> object:
@@ -69,9 +71,9 @@ def _value(text: str) -> object:
         if HALF.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Unfit("half a character", "write \\ud800 to \\udfff in pairs only") from None
+        raise InvalidRecord("half a character", "write \\ud800 to \\udfff in pairs only") from None
     except TooDeepError as error:
-        raise Unfit(str(error), "put the text in a field nearer to the top") from None
+        raise InvalidRecord(str(error), "put the text in a field nearer to the top") from None
     except ValueError as error:
-        raise Unfit("not JSON", "every record must be a JSON object", str(error)) from None
+        raise InvalidRecord("not JSON", "every record must be a JSON object", str(error)) from None
     return value

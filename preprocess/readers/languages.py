@@ -8,9 +8,11 @@ XML_NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"
 LANGUAGES = {"fr": {"fr", "fre", "fra"}, "en": {"en", "eng"}}  # ISO 639: two letters, three in libraries, three
 
 
-def speaks(element: etree._Element, language: str) -> bool:
+def is_in_language(element: etree._Element, language: str) -> bool:
     """Whether the language that the element says, or else what holds it, is the one asked for; silence is consent."""
-    said = next((one.get(f"{XML_NAMESPACE}lang") for one in _outwards(element) if one.get(f"{XML_NAMESPACE}lang")), "")
+    said = next(
+        (one.get(f"{XML_NAMESPACE}lang") for one in _with_ancestors(element) if one.get(f"{XML_NAMESPACE}lang")), ""
+    )
     return is_language(said, language)
 
 
@@ -20,6 +22,6 @@ def is_language(code: str, language: str) -> bool:
     return language == "any" or not code or code in LANGUAGES.get(language, {language})
 
 
-def _outwards(element: etree._Element) -> Iterator[etree._Element]:
+def _with_ancestors(element: etree._Element) -> Iterator[etree._Element]:
     yield element
     yield from element.iterancestors()

@@ -15,7 +15,7 @@ from lxml import etree
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.html_pages import PAGE, read_page
-from preprocess.readers.options import How
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
 from preprocess.readers.xml_text import line_of, lines_of
 
@@ -32,10 +32,10 @@ CIS = re.compile(r"(?:specid=|/medicament/)(\d{8})\b")
 DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{4}")
 
 
-def read_leaflets(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+def read_leaflets(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """The leaflet and the RCP of a page, each a document: id CIS-notice or CIS-rcp (the name of the file if the page
     does not tell the drug's CIS code), date of the text, metadata kind, cis, drug."""
-    page = read_page(file, how, log)
+    page = read_page(file, options, log)
     if page is None:
         return
     cis = _cis(file, page)
@@ -44,8 +44,8 @@ def read_leaflets(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
         drug = next((line for node in [*part.xpath(NAME), *page.xpath(NAME)] if (line := line_of(node, PAGE))), "")
         metadata = {"kind": kind, "cis": cis, "drug": drug}
         yield Document(
-            "-".join(filter(None, (cis or how.name, kind))),
-            how.origin,
+            "-".join(filter(None, (cis or options.name, kind))),
+            options.default_source,
             _text(part),
             "",
             iso_date(found[0]) if (found := DATE.search(date)) else "",

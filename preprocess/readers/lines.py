@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 from alibert_common.errors import InputError
 from preprocess.documents.compression import open_bytes
 from preprocess.documents.first_bytes import LinesEndedByCR, check_text, ends_lines_with_cr, peek, wide_encoding
-from preprocess.readers.options import How
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog, readable
 
 LONGEST = 256_000_000  # bytes of a line, characters of a document, bytes of an XML record: a bound on memory
@@ -40,13 +40,13 @@ class Line(NamedTuple):
     fault: Fault | None = None
 
 
-def read_lines(file: Path, how: How, log: ReadLog, default: str = "utf-8") -> Iterator[Line]:
-    """Stream the lines of a file, decompressed, decoded as `how` says; a byte order mark is dropped.
+def read_lines(file: Path, options: ReadOptions, log: ReadLog, default: str = "utf-8") -> Iterator[Line]:
+    """Stream the lines of a file, decompressed, decoded as `options` says; a byte order mark is dropped.
 
     Raises InputError for a binary or damaged file, and for UTF-16 or UTF-32 that is named otherwise or is broken: after
     that no line can be found.
     """
-    encoding = encoding_of(file, how, log, default)
+    encoding = encoding_of(file, options, log, default)
     with open_bytes(file, log) as handle:
         start = peek(handle)
         check_text(file, start)
@@ -77,10 +77,10 @@ def encoding_name(encoding: str) -> str:
     return NAMES[encoding[: len("utf-16")] if is_wide(encoding) else encoding]
 
 
-def encoding_of(file: Path, how: How, log: ReadLog, default: str) -> str:
+def encoding_of(file: Path, options: ReadOptions, log: ReadLog, default: str) -> str:
     """Python's name of the encoding. "auto" reads the whole file: UTF-16 or UTF-32 if its start is, UTF-8 if all of it
     is, else Windows-1252."""
-    encoding = how.decoded_as(default)
+    encoding = options.decoded_as(default)
     if encoding != "auto":
         return encoding
     decoder = codecs.getincrementaldecoder("utf-8")()

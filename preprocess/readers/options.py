@@ -13,7 +13,7 @@ RESERVED = frozenset({"id", "source", "licence", "date", "text"})  # what a docu
 
 
 @dataclass(frozen=True)
-class How:
+class ReadOptions:
     """What a reader has to know besides the file. Empty: what the format, or the name of the file, says.
 
     `text`, `id`, `date` and the values of `metadata` name columns (csv, tsv, parquet), fields (jsonl, json; dots lead
@@ -36,7 +36,7 @@ class How:
     source: str = ""  # of all documents, whatever the files say; so for the licence
     licence: str = ""
     on_error: str = "stop"  # or "skip": list what cannot be read, and go on
-    origin: str = ""  # the source of documents that name none; files_of says it, the name of the file or folder
+    default_source: str = ""  # the source of documents that name none; files_of says it, the name of the file or folder
     name: str = ""  # what the ids of records without one begin with; files_of says it, from the name of the file
 
     def __post_init__(self):
@@ -52,7 +52,7 @@ class How:
             raise InputError(f"metadata '{min(taken)}': a document has a field of that name; choose another name.")
 
     @classmethod
-    def of(cls, settings: Mapping) -> "How":
+    def from_settings(cls, settings: Mapping) -> "ReadOptions":
         """From a mapping, as a YAML file holds it. Raises InputError for a name that is no setting."""
         known = {one.name: one for one in fields(cls)}
         for name in settings:
@@ -63,15 +63,15 @@ class How:
         texts = (text,) if isinstance(text, str) else tuple(text)
         return cls(**{**settings, "text": texts, "encoding": encoding_named(encoding)})
 
-    def asked(self) -> list[str]:
+    def named_paths(self) -> list[str]:
         """The columns, fields or XPaths that the user named, each once."""
         return list(dict.fromkeys([*self.text, *filter(None, (self.id, self.date)), *self.metadata.values()]))
 
-    def but(self, **changes: Any) -> "How":
+    def with_changes(self, **changes: Any) -> "ReadOptions":
         """The same with other values."""
         return replace(self, **changes)
 
-    def given(self) -> dict:
+    def changed_settings(self) -> dict:
         """The settings that are not the defaults."""
         return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != _default(one)}
 

@@ -13,8 +13,8 @@ from lxml import etree
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.languages import is_language
-from preprocess.readers.options import How
-from preprocess.readers.read_log import Misuse, ReadLog
+from preprocess.readers.options import ReadOptions
+from preprocess.readers.read_log import CommandError, ReadLog
 from preprocess.readers.xml_records import document_of_record, find, records_of
 from preprocess.readers.xml_text import Shape, line_of
 
@@ -33,20 +33,20 @@ METADATA = {
 LISTS = ("mesh", "mesh_terms", "keywords", "types")
 
 
-def file_of_descriptors(file: Path, how: How) -> list[Path]:
+def file_of_descriptors(file: Path, options: ReadOptions) -> list[Path]:
     """NLM's, when it is given."""
-    return [Path(how.mesh_descriptors)] if how.mesh_descriptors else []
+    return [Path(options.mesh_descriptors)] if options.mesh_descriptors else []
 
 
-def read_pubmed(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+def read_pubmed(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A record is a document: id PMID, date of the issue, MeSH descriptors, keywords, types, journal, language.
 
     With NLM's file of descriptors, `mesh_tree` holds their tree numbers: C04 is neoplasms, and so on.
     """
-    trees = tree_numbers(how.mesh_descriptors) if how.mesh_descriptors else {}
-    paths = how.but(id=CITATION + "PMID", metadata=METADATA | {**how.metadata})
-    for number, record in enumerate(records_of(file, how, log, ("PubmedArticle",)), 1):
-        document = document_of_record(record, paths, number, list(_text(record, how.language)), LISTS)
+    trees = tree_numbers(options.mesh_descriptors) if options.mesh_descriptors else {}
+    paths = options.with_changes(id=CITATION + "PMID", metadata=METADATA | {**options.metadata})
+    for number, record in enumerate(records_of(file, options, log, ("PubmedArticle",)), 1):
+        document = document_of_record(record, paths, number, list(_text(record, options.language)), LISTS)
         document.date = iso_date(" ".join(node.text or "" for node in find(record, DATE)))
         if tree := [place for one in document.metadata.get("mesh", ()) for place in trees.get(one, ())]:
             document.metadata["mesh_tree"] = tree
@@ -77,14 +77,14 @@ def _lines(node: etree._Element, path: str) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def tree_numbers(path: str) -> dict[str, list[str]]:
     """Descriptor: tree numbers, as D009369: [C04], from NLM's desc2026.xml, which may be compressed."""
-    file, how = Path(path), How()
+    file, options = Path(path), ReadOptions()
     if not file.is_file():
-        raise Misuse(f"{file}: no such file; get desc2026.xml, NLM's MeSH descriptors, for --mesh-descriptors.")
-    records = records_of(file, how, ReadLog(), ("DescriptorRecord",))
+        raise CommandError(f"{file}: no such file; get desc2026.xml, NLM's MeSH descriptors, for --mesh-descriptors.")
+    records = records_of(file, options, ReadLog(), ("DescriptorRecord",))
     trees = {
         record.findtext("DescriptorUI"): [node.text for node in record.iterfind("TreeNumberList/TreeNumber")]
         for record in records
     }
     if not trees:
-        raise Misuse(f"{file}: no MeSH descriptor in it; get desc2026.xml from NLM.")
+        raise CommandError(f"{file}: no MeSH descriptor in it; get desc2026.xml from NLM.")
     return trees

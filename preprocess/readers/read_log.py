@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from alibert_common.errors import InputError, readable
 from alibert_common.input_log import InputLog
-from preprocess.readers.options import How
+from preprocess.readers.options import ReadOptions
 
 WITHOUT_TEXT = "records without text"  # what such counts begin with
 
 
-class Misuse(InputError):
+class CommandError(InputError):
     """The command, not the file, has to change: never skipped."""
 
 
@@ -24,7 +24,7 @@ class Skipped(NamedTuple):
     reason: str
 
 
-def lacking(path: str) -> str:
+def without_field(path: str) -> str:
     """What is counted for a record without a field that the user named."""
     return f"records that lack '{path}'"
 
@@ -51,11 +51,11 @@ class ReadLog(InputLog):
         self.notes[what] += number
 
     def refuse(
-        self, how: How, file: Path, place: str, reason: str, remedy: str, detail: str = "", records: int = 1
+        self, options: ReadOptions, file: Path, place: str, reason: str, remedy: str, detail: str = "", records: int = 1
     ) -> None:
         """Meet a record (or `records` of them) that cannot be read: stop with a sentence, or list it and go on."""
         detail = f" ({detail})" if detail else ""
-        if how.on_error == "stop":
+        if options.on_error == "stop":
             raise InputError(f"{readable(file)}, {place}: {reason}{detail}; {remedy}, or skip it with --on-error skip.")
         self.skip(file, place, reason, detail, records)
 

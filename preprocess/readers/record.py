@@ -3,13 +3,13 @@
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.lines import Fault
-from preprocess.readers.options import RESERVED, How
-from preprocess.readers.read_log import ReadLog, lacking
+from preprocess.readers.options import RESERVED, ReadOptions
+from preprocess.readers.read_log import ReadLog, without_field
 
 SCALARS = (str, int, float, bool)
 
 
-class Unfit(Exception):
+class InvalidRecord(Exception):
     """A record that is no document; `fault` says why."""
 
     def __init__(self, reason: str, remedy: str, detail: str = ""):
@@ -17,29 +17,29 @@ class Unfit(Exception):
         self.fault = Fault(reason, remedy, detail)
 
 
-def document_of(record: dict, how: How, number: int, keep_rest: bool, log: ReadLog) -> Document:
+def document_of(record: dict, options: ReadOptions, number: int, keep_rest: bool, log: ReadLog) -> Document:
     """The document of a record, of which `number` is told in its id if it has none; `keep_rest` keeps as metadata what
     was not asked for. What was asked for and is not there is counted. Raises Unfit for a record without any text
     field, and for text that is none."""
-    texts = how.text or ("text",)
+    texts = options.text or ("text",)
     if not any(_has(record, path) for path in texts):
         names = "' and no field '".join(texts)
         remedy = f"name the field that holds the text with --text-field (of {_names(record)})"
-        raise Unfit(f"no field '{names}'", remedy)
-    paths = {"id": how.id or "id", "source": "source", "licence": "licence", "date": how.date or "date"}
+        raise InvalidRecord(f"no field '{names}'", remedy)
+    paths = {"id": options.id or "id", "source": "source", "licence": "licence", "date": options.date or "date"}
     text = [line for path in texts for line in _lines(record, path)]
     known = {name: _first(record, path) for name, path in paths.items()}
-    if how.metadata:
-        metadata = {name: plain(_value(record, path)) for name, path in how.metadata.items()}
+    if options.metadata:
+        metadata = {name: plain(_value(record, path)) for name, path in options.metadata.items()}
     else:
         asked = {path if path in record else path.partition(".")[0] for path in (*texts, *paths.values())}
         metadata = {_free(name): plain(value) for name, value in record.items() if keep_rest and name not in asked}
-    for path in how.asked():
+    for path in options.named_paths():
         if not _has(record, path):
-            log.note(lacking(path))
+            log.note(without_field(path))
     return Document(
-        known["id"] or f"{how.name}-{number}",
-        known["source"] or how.origin,
+        known["id"] or f"{options.name}-{number}",
+        known["source"] or options.default_source,
         text,
         known["licence"],
         iso_date(known["date"]),
@@ -78,7 +78,7 @@ def _lines(record: dict, path: str) -> list[str]:
     for part in _items(found(record, path)):
         text = _decoded(part) if isinstance(part, bytes) else part
         if text is not None and not isinstance(text, str):
-            raise Unfit(f"field '{path}' is not text", "name the field that holds the text with --text-field")
+            raise InvalidRecord(f"field '{path}' is not text", "name the field that holds the text with --text-field")
         lines += lines_of_text(text or "")
     return lines
 
@@ -111,7 +111,7 @@ def _decoded(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise Unfit("not UTF-8", "convert the text of this record to UTF-8", str(error)) from None
+        raise InvalidRecord("not UTF-8", "convert the text of this record to UTF-8", str(error)) from None
 
 
 def _free(name: str) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Fault, Line, read_lines
-from preprocess.readers.options import How
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog, readable
-from preprocess.readers.record import Unfit, document_of
+from preprocess.readers.record import InvalidRecord, document_of
 
 DELIMITERS = (",", ";", "\t", "|")
 SEPARATOR = re.compile(r"sep=(.)\s*")  # Excel's own first line, for other Excels
@@ -66,30 +66,30 @@ class Rows:
             yield line.text.replace("\0", NUL) + "\n"
 
 
-def read_table(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
-    """A document a row, its text and the rest from the columns that `how` names."""
-    lines = read_lines(file, how, log)
+def read_table(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
+    """A document a row, its text and the rest from the columns that `options` names."""
+    lines = read_lines(file, options, log)
     first, said = _next_filled(lines), ""
     if first and (excel := SEPARATOR.fullmatch(first.text)):
         first, said = _next_filled(lines), excel[1]
     if first is None:
         return
-    rows = Rows(lines, how.delimiter or said or delimiter_of(file, first.text))
+    rows = Rows(lines, options.delimiter or said or delimiter_of(file, first.text))
     rows.again.append(first)
     records = iter(rows)
-    header = _header(file, how, *next(records))
+    header = _header(file, options, *next(records))
     for number, (start, end, row, fault) in enumerate(records, 1):
         if not fault and len(row) != len(header):
             fault = Fault("another number of values than the header", "quote values that hold the delimiter")
             fault = fault._replace(detail=f"{len(row)}, not {len(header)}")
         try:
             if not fault:
-                yield document_of(dict(zip(header, row, strict=True)), how, number, keep_rest=False, log=log)
-        except Unfit as unfit:
+                yield document_of(dict(zip(header, row, strict=True)), options, number, keep_rest=False, log=log)
+        except InvalidRecord as unfit:
             fault = unfit.fault
         if fault:
             place = f"line {start}" if start == end else f"lines {start} to {end}"
-            log.refuse(how, file, place, fault.reason, fault.remedy, fault.detail)
+            log.refuse(options, file, place, fault.reason, fault.remedy, fault.detail)
 
 
 def _next_filled(lines: Iterator[Line]) -> Line | None:
@@ -108,20 +108,22 @@ def delimiter_of(file: Path, header: str) -> str:
     return there[0] if there else ","
 
 
-def _header(file: Path, how: How, start: int, end: int, header: list[str], fault: Fault | None) -> list[str]:
+def _header(
+    file: Path, options: ReadOptions, start: int, end: int, header: list[str], fault: Fault | None
+) -> list[str]:
     place = f"{readable(file)}, line {start}"
     if fault:
         raise InputError(f"{place}: {fault}; {fault.remedy}.")
     header = [name.strip() for name in header]
     if twice := [name for name in header if header.count(name) > 1]:
         raise InputError(f"{place}: two columns named '{twice[0]}'; give each a name of its own.")
-    check_columns(place, how, header)
+    check_columns(place, options, header)
     return header
 
 
-def check_columns(place: str, how: How, columns: list[str]) -> None:
-    """Raise InputError when a column that `how` names is not there."""
-    for name in (*(how.text or ("text",)), *filter(None, (how.id, how.date)), *how.metadata.values()):
+def check_columns(place: str, options: ReadOptions, columns: list[str]) -> None:
+    """Raise InputError when a column that `options` names is not there."""
+    for name in (*(options.text or ("text",)), *filter(None, (options.id, options.date)), *options.metadata.values()):
         if name not in columns and name.partition(".")[0] not in columns:
             raise InputError(
                 f"{place}: no column '{name}'; the columns are {', '.join(columns)}: name the one that holds the text "

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preprocess.documents.document import Document
-from preprocess.readers.languages import speaks
-from preprocess.readers.options import How
+from preprocess.readers.languages import is_in_language
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
 from preprocess.readers.xml_records import ANY, document_of_record, find, records_of
 from preprocess.readers.xml_text import lines_of
@@ -30,15 +30,17 @@ METADATA = {
 LISTS = ("subjects", "rameau")
 
 
-def read_theses(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
+def read_theses(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A thesis is a document: id the national number (NNT), date of the defence, subjects, discipline."""
-    paths = how.but(id=how.id or ID, date=how.date or DATE, metadata=METADATA | {**how.metadata})
-    for number, thesis in enumerate(records_of(file, how, log, ("mets", "dc")), 1):
+    paths = options.with_changes(
+        id=options.id or ID, date=options.date or DATE, metadata=METADATA | {**options.metadata}
+    )
+    for number, thesis in enumerate(records_of(file, options, log, ("mets", "dc")), 1):
         text = [
             line
             for path in PARTS
             for part in find(thesis, path)
-            if speaks(part, how.language)
+            if is_in_language(part, options.language)
             for line in lines_of(part, ANY)
         ]
         yield document_of_record(thesis, paths, number, text, LISTS)

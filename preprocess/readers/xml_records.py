@@ -16,8 +16,8 @@ from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.languages import XML_NAMESPACE
 from preprocess.readers.lines import LONGEST, encoding_of
-from preprocess.readers.options import How
-from preprocess.readers.read_log import Misuse, ReadLog, lacking, readable
+from preprocess.readers.options import ReadOptions
+from preprocess.readers.read_log import CommandError, ReadLog, readable, without_field
 from preprocess.readers.record import lines_of_text
 from preprocess.readers.xml_entities import resolve_entities
 from preprocess.readers.xml_text import Shape, lines_of
@@ -32,35 +32,35 @@ ENCODINGS = {
 ANY = Shape(blocks=frozenset({"p", "head", "title", "item", "l", "lb", "div", "list-item"}))
 
 
-def read_xml(file: Path, how: How, log: ReadLog) -> Iterator[Document]:
-    """A document a record: its text is what the XPaths of `how` find in it, an element a line or more."""
-    if not how.record or not how.text:
-        raise Misuse(
+def read_xml(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
+    """A document a record: its text is what the XPaths of `options` find in it, an element a line or more."""
+    if not options.record or not options.text:
+        raise CommandError(
             f"{readable(file)}: say which elements are records and which hold the text with --record-path and "
             f"--text-path, or give --format jats, pubmed or theses."
         )
-    for number, record in enumerate(records_of(file, how, log, (how.record,)), 1):
-        count_lacking(record, how, log)
-        text = [line for path in how.text for line in texts(record, path, ANY)]
-        yield document_of_record(record, how, number, text)
+    for number, record in enumerate(records_of(file, options, log, (options.record,)), 1):
+        count_without_field(record, options, log)
+        text = [line for path in options.text for line in texts(record, path, ANY)]
+        yield document_of_record(record, options, number, text)
 
 
 def document_of_record(
-    record: etree._Element, how: How, number: int, text: list[str], lists: Collection[str] = ()
+    record: etree._Element, options: ReadOptions, number: int, text: list[str], lists: Collection[str] = ()
 ) -> Document:
     """The document of a record whose text is known; metadata of the names in `lists` are lists even of one value."""
-    name, date = (_only(texts(record, path, ANY)) for path in (how.id, how.date))
-    values = {key: found for key, path in how.metadata.items() if (found := texts(record, path, ANY))}
+    name, date = (_only(texts(record, path, ANY)) for path in (options.id, options.date))
+    values = {key: found for key, path in options.metadata.items() if (found := texts(record, path, ANY))}
     metadata = {key: found if key in lists or len(found) > 1 else found[0] for key, found in values.items()}
-    return Document(name or f"{how.name}-{number}", how.origin, text, "", iso_date(date), metadata)
+    return Document(name or f"{options.name}-{number}", options.default_source, text, "", iso_date(date), metadata)
 
 
-def records_of(file: Path, how: How, log: ReadLog, names: tuple[str, ...]) -> Iterator[etree._Element]:
+def records_of(file: Path, options: ReadOptions, log: ReadLog, names: tuple[str, ...]) -> Iterator[etree._Element]:
     """Stream the elements of these names; each is emptied when the next is asked for.
 
     Raises InputError where the XML is broken: what follows cannot be told apart any more.
     """
-    encoding = encoding_of(file, how, log, "utf-8") if how.encoding else ""
+    encoding = encoding_of(file, options, log, "utf-8") if options.encoding else ""
     parser = etree.XMLPullParser(
         events=("end",), tag=[f"{{*}}{name}" for name in names], encoding=ENCODINGS.get(encoding),
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True,
@@ -87,11 +87,11 @@ def records_of(file: Path, how: How, log: ReadLog, names: tuple[str, ...]) -> It
                 return
 
 
-def count_lacking(record: etree._Element, how: How, log: ReadLog) -> None:
+def count_without_field(record: etree._Element, options: ReadOptions, log: ReadLog) -> None:
     """Count the XPaths of the user that find nothing in a record."""
-    for path in how.asked():
+    for path in options.named_paths():
         if not find(record, path):
-            log.note(lacking(path))
+            log.note(without_field(path))
 
 
 def texts(record: etree._Element, path: str, shape: Shape) -> list[str]:
@@ -108,7 +108,7 @@ def find(record: etree._Element, path: str) -> list:
     try:
         results = _compiled(path)(record) if path else []
     except etree.XPathError as error:
-        raise Misuse(f"path '{path}': {error}; see XPath 1.0, names without their prefix.") from None
+        raise CommandError(f"path '{path}': {error}; see XPath 1.0, names without their prefix.") from None
     return results if isinstance(results, list) else [results]
 
 

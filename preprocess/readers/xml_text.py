@@ -29,7 +29,7 @@ def lines_of(root: etree._Element, shape: Shape) -> list[str]:
         lines = "".join(_parts(root, shape)).split("\n")
     else:  # most elements of a record: an id, a name, a year
         lines = [root.text or ""]
-    return [line for line in (one_space(line).strip(" ") for line in lines) if line.strip()]
+    return [line for line in (single_spaces(line).strip(" ") for line in lines) if line.strip()]
 
 
 def line_of(root: etree._Element, shape: Shape) -> str:
@@ -37,7 +37,7 @@ def line_of(root: etree._Element, shape: Shape) -> str:
     return " ".join(lines_of(root, shape))
 
 
-def one_space(text: str) -> str:
+def single_spaces(text: str) -> str:
     """Every run of white space as one space; the no-break spaces that stand before : and % are none. Ten times as fast
     as a regular expression, which would take most of the time of reading."""
     for sign in "\t\r\n\f":
@@ -67,7 +67,7 @@ def _parts(root: etree._Element, shape: Shape) -> Iterator[str]:
             stack.append((node, True))
             stack.extend((child, False) for child in reversed(node))
         if tail:
-            yield tail if verbatim else one_space(tail)
+            yield tail if verbatim else single_spaces(tail)
 
 
 def _is_row(node: etree._Element, shape: Shape) -> bool:
@@ -78,7 +78,7 @@ def _whole(node: etree._Element, shape: Shape) -> Iterator[str]:
     """What stands for a node that is not walked through."""
     if node.tag == shape.row:
         pieces = [node.text, *(piece for cell in node for piece in (line_of(cell, shape), cell.tail))]
-        cells = [one_space(piece).strip(" ") for piece in pieces if piece]
+        cells = [single_spaces(piece).strip(" ") for piece in pieces if piece]
         yield "\n" + " | ".join(cell for cell in cells if cell) + "\n"
     elif node.tag is etree.Entity:  # one that xml_entities.py left as it is
         yield node.text

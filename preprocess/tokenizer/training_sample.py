@@ -12,7 +12,7 @@ from preprocess.documents.document import Size, document_files, read_documents, 
 from preprocess.documents.long_lines import Cuts, cut_line
 from preprocess.mixing.reader import Corpus
 from preprocess.tokenizer.normalizer import TextNormalizer
-from preprocess.tokenizer.word_independence import spaces_are_walls
+from preprocess.tokenizer.word_independence import is_word_independent
 
 
 @dataclass
@@ -56,7 +56,7 @@ def _times(weight: float, draw: random.Random) -> int:
 def split_words(lines: Iterable[str], tokenizer: Tokenizer) -> Iterator[str]:
     """Each line as its words between single spaces; a line without words is left out."""
     words_of = TextNormalizer(tokenizer).bare_words
-    if not spaces_are_walls(tokenizer):
+    if not is_word_independent(tokenizer):
         yield from filter(None, (" ".join(words_of(line)) for line in lines))
         return
     parts = _Parts(lambda part: " ".join(words_of(part)))

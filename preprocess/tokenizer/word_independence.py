@@ -26,7 +26,7 @@ ATOM = re.compile(
 SYNTAX = {"(", ")", "|", "*", "+", "?", "{", "}", ",", r"\b", r"\B", "(?=", "(?!", "(?<=", "(?<!", "(?:", "(?>"}
 
 
-def spaces_are_walls(tokenizer: Tokenizer) -> bool:
+def is_word_independent(tokenizer: Tokenizer) -> bool:
     """Whether `encode(a + " " + b) == encode(a) + encode(b)` holds for all texts, special tokens not added."""
     rules = json.loads(tokenizer.to_str())
     if any(not token["special"] for token in rules["added_tokens"]):

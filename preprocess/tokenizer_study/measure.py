@@ -13,7 +13,7 @@ from alibert_common.input_log import InputLog
 from preprocess.documents.document import Document, Size, read_documents
 from preprocess.documents.long_lines import Cuts, cut_line
 from preprocess.tokenizer.piece_text import DIFFERENCES, spelled_texts, text_pieces, twice
-from preprocess.tokenizer.word_independence import spaces_are_walls
+from preprocess.tokenizer.word_independence import is_word_independent
 from preprocess.tokenizer_study.candidates import Candidate
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")  # a word of two or more letters, without the signs around it
@@ -58,7 +58,7 @@ class Meter:
 
     def __init__(self, candidate: Candidate):
         self.candidate = candidate
-        self.by_word = spaces_are_walls(candidate.tokenizer)  # otherwise the parts are lines
+        self.by_word = is_word_independent(candidate.tokenizer)  # otherwise the parts are lines
         self.rows: dict[str, int] = {}  # part -> its row of `known`
         self.known = np.zeros((CACHE_PARTS, len(Counts._fields)), dtype=np.int64)
         self.used = np.zeros(max(candidate.tokenizer.get_vocab().values()) + 1, dtype=bool)

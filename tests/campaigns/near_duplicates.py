@@ -36,7 +36,7 @@ RANGES = (0.0, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 1.01)
 THRESHOLDS = (0.55, 0.58, 0.6, 0.62, 0.64, 0.66, 0.7, 0.75, 0.8, 0.9)
 
 
-class Found(NamedTuple):
+class InputFile(NamedTuple):
     """The pairs found, (pairs, 2), the documents dropped, and for each the one kept."""
 
     pairs: np.ndarray
@@ -58,7 +58,7 @@ class Stage:
         self.same = find_same(self.corpus)
         self.seconds = {"keys": time.process_time() - start}
 
-    def search(self, threshold: float | None = None) -> Found:
+    def search(self, threshold: float | None = None) -> InputFile:
         """The near-duplicates; copies of the same words are not among them."""
         for file in self.directory.glob("near-*"):
             file.unlink()
@@ -67,7 +67,7 @@ class Stage:
         dropped, kept = find_near(self.corpus, self.same, settings, ALONE, self.directory)
         self.seconds["search"] = time.process_time() - start
         pairs = np.concatenate([np.load(file) for file in self.directory.glob("near-*")])
-        return Found(np.unique(pairs, axis=0), dropped, kept)
+        return InputFile(np.unique(pairs, axis=0), dropped, kept)
 
     def true(self, pairs: np.ndarray) -> np.ndarray:
         """The Jaccard similarity of the words themselves, (pairs)."""
@@ -96,7 +96,7 @@ def report_thresholds(stage: Stage, planted: list) -> None:
         row(threshold, *(float(gone[[copy for _, copy, kind, _ in planted if kind == name]].mean()) for name in COPIES))
 
 
-def report_planted(stage: Stage, planted: list, found: Found) -> None:
+def report_planted(stage: Stage, planted: list, found: InputFile) -> None:
     """True similarity and recall of the copies, by edit rate and by length."""
     gone = stage.same.copy()
     gone[found.dropped] = True
@@ -117,7 +117,7 @@ def report_planted(stage: Stage, planted: list, found: Found) -> None:
         row(name, *(f"{np.mean(part):.3f} of {len(part)}" if part else "-" for part in parts))
 
 
-def report_found(kinds: dict[str, tuple[Stage, Found]]) -> None:
+def report_found(kinds: dict[str, tuple[Stage, InputFile]]) -> None:
     """The pairs found, and the dropped against the kept, by their true similarity."""
     counts = {}
     for kind, (stage, found) in kinds.items():
@@ -151,7 +151,7 @@ def substances(leaflets: list[str]) -> list[set[str]]:
     return [{word for word in words if len(beside[word]) <= 15} for words in heads]
 
 
-def report_leaflets(stage: Stage, found: Found) -> None:
+def report_leaflets(stage: Stage, found: InputFile) -> None:
     """What is left of the leaflets at several thresholds, and which pairs the bands do not bring together."""
     megabytes = sum(len(text.encode()) for text in stage.texts) / 1e6
     taken = ", ".join(f"{stage} {second:.2f} s" for stage, second in stage.seconds.items())

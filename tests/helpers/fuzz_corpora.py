@@ -24,7 +24,7 @@ from alibert_common.errors import InputError
 from preprocess.documents.document import read_documents
 from preprocess.documents.shards import SHARD_BYTES
 from preprocess.ingest import ingest
-from preprocess.readers import How, ReadLog, Skipped, files_of, read_file
+from preprocess.readers import ReadLog, ReadOptions, Skipped, files_of, read_file
 
 WORDS = "fièvre œdème toux 38,5°C patient(e) l’hôpital ≥2 naïf « oui » 10⁹/L <br> &amp; ; , \t | \" ' \\n".split(" ")
 NAMES = ("notes", "deux mots", "été à l’hôpital", "a;b|c", "point.virgule", "-tiret", "ligne\nnouvelle", b"caf\xe9")
@@ -318,8 +318,8 @@ def read_skipping(folder: Path, truths: dict[str, Truth], outcome: Outcome) -> N
     skipped: list[Skipped] = []
     log = ReadLog(skipped.append)
     texts: dict[str, list[str]] = {name: [] for name in truths}
-    for found in files_of(folder, How(on_error="skip"), log):
-        texts[str(found.file)] = [document.text for document in read_file(found.file, found.how, log)]
+    for found in files_of(folder, ReadOptions(on_error="skip"), log):
+        texts[str(found.file)] = [document.text for document in read_file(found.file, found.options, log)]
     outcome.read, outcome.listed = sum(map(len, texts.values())), len(skipped)
     in_silence = 0
     for name, truth in truths.items():
@@ -358,7 +358,7 @@ def compare(texts: list[str], listed: list[Skipped], truth: Truth) -> list[str]:
 
 
 def ingest_skipping(folder: Path, output: Path, outcome: Outcome) -> None:
-    report = ingest([folder], output, How(on_error="skip"))
+    report = ingest([folder], output, ReadOptions(on_error="skip"))
     rows = output / "skipped.tsv"
     listed = len(list(csv.reader(rows.open(encoding="utf-8", newline=""), delimiter="\t"))) - 1 if rows.exists() else 0
     kept = sum(size["documents"] for size in report["kept"].values())

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from preprocess.documents.document import Document
-from preprocess.readers import How, ReadLog, Skipped, files_of, read_file
+from preprocess.readers import ReadLog, ReadOptions, Skipped, files_of, read_file
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "readers"
 
@@ -43,7 +43,7 @@ def read(path: Path, **settings: object) -> Read:
     log = ReadLog(skipped.append)
     documents = [
         document
-        for found in files_of(Path(path), How.of(settings), log)
-        for document in read_file(found.file, found.how, log)
+        for found in files_of(Path(path), ReadOptions.from_settings(settings), log)
+        for document in read_file(found.file, found.options, log)
     ]
     return Read(documents, skipped, log)

@@ -12,9 +12,9 @@ from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from preprocess.clean import Cleaning, clean
 from preprocess.documents.document import document_files, read_documents
-from preprocess.documents.filters import Where
+from preprocess.documents.filters import MetadataFilter
 from preprocess.ingest import ingest
-from preprocess.readers import How
+from preprocess.readers import ReadOptions
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def brat(tmp_path):
 
 
 def test_in_a_directory_every_file_is_one_document(brat, tmp_path):
-    report = ingest([brat], tmp_path / "out", How(licence="CC0"))
+    report = ingest([brat], tmp_path / "out", ReadOptions(licence="CC0"))
     documents = {document.id: document.lines for document in read_documents([tmp_path / "out"])}
     assert documents == {"a": ["Toux."], "b": ["Motif :", "fièvre"], "dev/a": ["Œdème."]}
     assert report["kept"]["cas"]["documents"] == 3 and report["kept"]["cas"]["lines"] == 4
@@ -42,7 +42,7 @@ def test_what_the_user_says_replaces_what_the_files_say(tmp_path):
     (tmp_path / "in.jsonl").write_text(json.dumps(record) + "\n")
     (tmp_path / "in.txt").write_text("b\n\nc\n")
     ingest([tmp_path / "in.jsonl", tmp_path / "in.txt"], tmp_path / "kept")
-    ingest([tmp_path / "in.jsonl"], tmp_path / "said", How(source="hôpital", licence="privée"))
+    ingest([tmp_path / "in.jsonl"], tmp_path / "said", ReadOptions(source="hôpital", licence="privée"))
     kept, said = list(read_documents([tmp_path / "kept"])), list(read_documents([tmp_path / "said"]))
     assert [(d.id, d.source, d.licence) for d in kept] == [("1", "ici", "CC0"), ("in-1", "in", ""), ("in-2", "in", "")]
     assert [(d.source, d.licence, d.date, d.metadata) for d in said] == [("hôpital", "privée", "2020", {"n": 1})]
@@ -53,13 +53,13 @@ def test_what_is_written_is_read_again_as_it_was(tmp_path):
     ingest([FIXTURES / "article.nxml", FIXTURES / "bdpm", FIXTURES / "page.html"], tmp_path / "a")
     ingest([*document_files([tmp_path / "a"])], tmp_path / "files")
     ingest([tmp_path / "a"], tmp_path / "directory")
-    ingest([tmp_path / "a"], tmp_path / "in UTF-8", How(encoding="windows-1252"))
+    ingest([tmp_path / "a"], tmp_path / "in UTF-8", ReadOptions(encoding="windows-1252"))
     once = list(read_documents([tmp_path / "a"]))
     assert once == list(read_documents([tmp_path / "files"])) == list(read_documents([tmp_path / "directory"]))
     assert once == list(read_documents([tmp_path / "in UTF-8"])) and len(once) == 6
-    assert ingest([tmp_path / "a"], tmp_path / "said", How(source="autre"))["kept"].keys() == {"autre"}
+    assert ingest([tmp_path / "a"], tmp_path / "said", ReadOptions(source="autre"))["kept"].keys() == {"autre"}
     with pytest.raises(InputError, match="a: no text file"):
-        ingest([tmp_path / "a"], tmp_path / "b", How(format="text"))
+        ingest([tmp_path / "a"], tmp_path / "b", ReadOptions(format="text"))
 
 
 def test_outputs_in_a_folder_are_their_documents(tmp_path):
@@ -78,7 +78,7 @@ def test_documents_without_an_id_and_a_source_are_named_by_their_folder(tmp_path
     records = ({"id": "1", "source": "", "text": "Un texte de mots."} | one for one in ({}, {"pmid": "7"}))
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, records)))
     clean([tmp_path / "in.jsonl"], tmp_path / "sans nom", Cleaning())
-    ingest([tmp_path / "sans nom"], tmp_path / "out", How(id="pmid"))
+    ingest([tmp_path / "sans nom"], tmp_path / "out", ReadOptions(id="pmid"))
     found = [(document.id, document.source) for document in read_documents([tmp_path / "out"])]
     assert found == [("00000-1", "sans_nom"), ("7", "sans_nom")]
 
@@ -88,7 +88,7 @@ def test_an_output_is_not_written_over_what_is_read(tmp_path):
     ingest([tmp_path / "in.txt"], tmp_path / "out")
     before = shards(tmp_path / "out")
     with pytest.raises(InputError, match="out: lies in .*out, which is to be read as text"):
-        ingest([tmp_path / "out"], tmp_path / "out", How(source="autre"))
+        ingest([tmp_path / "out"], tmp_path / "out", ReadOptions(source="autre"))
     assert shards(tmp_path / "out") == before
 
 
@@ -178,7 +178,9 @@ def test_a_document_that_its_new_id_leaves_out_is_gone(tmp_path, monkeypatch):
     monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 1)
     for name in "ab":
         (tmp_path / f"{name}.jsonl").write_text('{"id": "7", "source": "s", "text": "Un texte."}\n')
-    manifest = ingest([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out", where=[Where.of("id=7")])
+    manifest = ingest(
+        [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out", where=[MetadataFilter.parse("id=7")]
+    )
     assert [document.id for document in read_documents([tmp_path / "out"])] == ["7"]
     assert manifest["kept"]["s"]["documents"] == 1
 
@@ -214,9 +216,9 @@ def test_the_same_again_is_not_read_again_and_a_changed_file_is(tmp_path):
 
 
 def test_a_core_is_chosen_by_metadata_and_the_others_are_counted(tmp_path):
-    how = How("csv", text=("résumé",), id="pmid", metadata={"specialty": "spécialité"})
-    conditions = [Where.of("specialty=cardiologie"), Where.of("date~^2021")]
-    report = ingest([FIXTURES / "resumes.csv"], tmp_path / "out", how, conditions)
+    read_options = ReadOptions("csv", text=("résumé",), id="pmid", metadata={"specialty": "spécialité"})
+    conditions = [MetadataFilter.parse("specialty=cardiologie"), MetadataFilter.parse("date~^2021")]
+    report = ingest([FIXTURES / "resumes.csv"], tmp_path / "out", read_options, conditions)
     assert [document.id for document in read_documents([tmp_path / "out"])] == ["102"]
     assert report["read"]["resumes"]["documents"] == 3 and report["kept"]["resumes"]["documents"] == 1
     assert report["dropped"] == {
@@ -227,12 +229,12 @@ def test_a_core_is_chosen_by_metadata_and_the_others_are_counted(tmp_path):
 
 
 def test_oubioberts_way_to_choose_a_core_by_mesh_tree_numbers(tmp_path):
-    how = How("pubmed", language="en", mesh_descriptors=str(FIXTURES / "desc.xml"))
+    read_options = ReadOptions("pubmed", language="en", mesh_descriptors=str(FIXTURES / "desc.xml"))
     for field, ids in (("mesh_tree~^C04", ["90000001"]), ("mesh_tree~^C0[18]", ["90000001", "90000002"])):
-        ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", how, [Where.of(field)])
+        ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", read_options, [MetadataFilter.parse(field)])
         assert [document.id for document in read_documents([tmp_path / "out"])] == ids
     with pytest.raises(InputError, match="no document of 2 is chosen by --where"):
-        ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", how, [Where.of("mesh_tree~^E")])
+        ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", read_options, [MetadataFilter.parse("mesh_tree~^E")])
 
 
 def test_descriptors_are_known_by_their_file_however_its_path_is_spelled(tmp_path, monkeypatch):
@@ -240,20 +242,20 @@ def test_descriptors_are_known_by_their_file_however_its_path_is_spelled(tmp_pat
     monkeypatch.chdir(tmp_path)
     made = []
     for path in ("desc.xml", str(tmp_path / "desc.xml")):
-        ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", How("pubmed", language="en", mesh_descriptors=path))
+        ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", ReadOptions("pubmed", language="en", mesh_descriptors=path))
         made.append((tmp_path / "out" / "manifest.json").stat().st_mtime_ns)
     assert made[0] == made[1]
     (tmp_path / "desc.xml").write_bytes((FIXTURES / "desc.xml").read_bytes() + b"\n")
-    ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", How("pubmed", language="en", mesh_descriptors=path))
+    ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", ReadOptions("pubmed", language="en", mesh_descriptors=path))
     assert (tmp_path / "out" / "manifest.json").stat().st_mtime_ns != made[1]
-    ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", How("pubmed", language="en"))
+    ingest([FIXTURES / "pubmed.xml"], tmp_path / "out", ReadOptions("pubmed", language="en"))
     assert all("mesh_tree" not in document.metadata for document in read_documents([tmp_path / "out"]))
 
 
 def test_an_id_met_again_in_a_source_gets_a_number_whatever_is_chosen(tmp_path):
-    how = How("csv", text=("résumé",), id="pmid", metadata={"specialty": "spécialité"})
-    for conditions in ([], [Where.of("specialty=cardiologie")]):
-        ingest([FIXTURES / "resumes.csv"], tmp_path / "out", how, conditions)
+    read_options = ReadOptions("csv", text=("résumé",), id="pmid", metadata={"specialty": "spécialité"})
+    for conditions in ([], [MetadataFilter.parse("specialty=cardiologie")]):
+        ingest([FIXTURES / "resumes.csv"], tmp_path / "out", read_options, conditions)
         assert [document.id for document in read_documents([tmp_path / "out"])][-2:] == ["102", "101-2"]
 
 
@@ -261,14 +263,14 @@ def test_what_is_skipped_is_listed_beside_the_output(tmp_path):
     (tmp_path / "in.jsonl").write_bytes(b'{"text": "a"}\nnon\n{"text": "d\xe9j\xe0"}\n')
     (tmp_path / "vide.txt").touch()
     output = tmp_path / "out"
-    report = ingest([tmp_path / "in.jsonl", tmp_path / "vide.txt"], output, How(on_error="skip"))
+    report = ingest([tmp_path / "in.jsonl", tmp_path / "vide.txt"], output, ReadOptions(on_error="skip"))
     listed = (output / "skipped.tsv").read_text(encoding="utf-8").splitlines()
     assert listed[0].split("\t") == ["file", "place", "reason"] and len(listed) == 3
     assert [line.split("\t")[1] for line in listed[1:]] == ["line 2", "line 3"]
     assert report["kept"]["in"]["documents"] == 1
     assert report["dropped"] == {"skipped: not JSON": 1, "skipped: not UTF-8": 1, "files without a document": 1}
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n')
-    ingest([tmp_path / "in.jsonl"], output, How(on_error="skip"))
+    ingest([tmp_path / "in.jsonl"], output, ReadOptions(on_error="skip"))
     assert not (output / "skipped.tsv").exists()  # the older list is none of this output
 
 
@@ -279,7 +281,7 @@ def test_names_and_reasons_with_tabs_and_line_breaks_stay_one_row(tmp_path):
     folder.mkdir()
     (folder / "a\tb\nc.jsonl").write_text("non\n")
     (folder / "d.txt").write_text("texte")
-    ingest([folder], tmp_path / "out", How(on_error="skip"))
+    ingest([folder], tmp_path / "out", ReadOptions(on_error="skip"))
     with open(tmp_path / "out" / "skipped.tsv", encoding="utf-8", newline="") as handle:
         rows = list(csv.reader(handle, delimiter="\t"))
     assert rows[1][:2] == [str(folder / "a\tb\nc.jsonl"), "line 1"] and len(rows) == 2
@@ -303,9 +305,9 @@ def test_the_command_prints_and_writes_what_it_read_and_kept(brat, tmp_path):
     assert report["formats"] == {"text": 3}
 
 
-def refused(*paths, how=None, where=()):
+def refused(*paths, read_options=None, where=()):
     with pytest.raises(InputError) as refusal:
-        ingest(list(paths), paths[0].parent / "out", how, where)
+        ingest(list(paths), paths[0].parent / "out", read_options, where)
     assert not (paths[0].parent / "out").exists()
     return str(refusal.value)
 
@@ -313,10 +315,10 @@ def refused(*paths, how=None, where=()):
 def test_a_setting_that_means_nothing_for_what_is_read_is_refused(tmp_path):
     for name in ("a.txt", "b.csv"):
         (tmp_path / name).write_text("text\nUne toux.\n")
-    how = How(text=("text",), encoding="windows-1252")
-    sentence = refused(tmp_path / "a.txt", how=how)
+    read_options = ReadOptions(text=("text",), encoding="windows-1252")
+    sentence = refused(tmp_path / "a.txt", read_options=read_options)
     assert sentence.startswith("setting 'text': means nothing for the format 'text'; leave it out, or say with")
-    ingest([tmp_path / "a.txt", tmp_path / "b.csv"], tmp_path / "both", how)  # for one of them it does
+    ingest([tmp_path / "a.txt", tmp_path / "b.csv"], tmp_path / "both", read_options)  # for one of them it does
 
 
 @pytest.mark.parametrize(
@@ -332,10 +334,10 @@ def test_a_field_that_no_record_has_is_refused(tmp_path, field, named, wrong, la
     named, wrong = ({"id": one, "metadata": {"n": one}} if field == "both" else {field: one} for one in (named, wrong))
     records = '{"text": "a", "pmid": 1, "jour": "2020"}', '{"text": "b"}', '{"pmid": 2, "text": ""}'
     (tmp_path / "in.jsonl").write_text("\n".join(records))
-    found = ingest([tmp_path / "in.jsonl"], tmp_path / "out", How(**named))
+    found = ingest([tmp_path / "in.jsonl"], tmp_path / "out", ReadOptions(**named))
     assert [count for rule, count in found["noted"].items() if "lack" in rule] == [lack]
     shutil.rmtree(tmp_path / "out")
-    sentence = refused(tmp_path / "in.jsonl", how=How(**wrong))
+    sentence = refused(tmp_path / "in.jsonl", read_options=ReadOptions(**wrong))
     assert sentence.startswith("'jou'" if field == "date" else "'pmdi'") and "no record has it; check" in sentence
 
 
@@ -343,7 +345,7 @@ def test_a_field_that_only_a_table_beside_has_is_no_mistake(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("pmid,text\n7,Une toux.\n")
     (tmp_path / "in" / "b.jsonl").write_text('{"text": "Le foie."}\n')
-    found = ingest([tmp_path / "in"], tmp_path / "out", How(id="pmid"))
+    found = ingest([tmp_path / "in"], tmp_path / "out", ReadOptions(id="pmid"))
     assert found["noted"]["records that lack 'pmid'"] == 1
 
 
@@ -356,12 +358,12 @@ def test_a_field_that_only_a_table_beside_has_is_no_mistake(tmp_path):
 )
 def test_a_path_that_finds_nothing_is_named(tmp_path, record, text, sentence):
     (tmp_path / "in.xml").write_text("<x><r><t>a</t></r><r><t>b</t></r></x>")
-    assert refused(tmp_path / "in.xml", how=How("xml", record=record, text=(text,))).endswith(sentence)
+    assert refused(tmp_path / "in.xml", read_options=ReadOptions("xml", record=record, text=(text,))).endswith(sentence)
 
 
 def test_a_condition_that_chooses_nothing_is_told_with_what_to_look_at(tmp_path):
     (tmp_path / "in.csv").write_text("text,Service\na,ORL\n")
-    sentence = refused(tmp_path / "in.csv", where=[Where.of("Service=ORL")])
+    sentence = refused(tmp_path / "in.csv", where=[MetadataFilter.parse("Service=ORL")])
     assert "no document of 1 is chosen by --where; " in sentence and "--metadata NAME=PATH keeps it" in sentence
 
 
@@ -373,7 +375,7 @@ def test_a_source_is_called_so_that_mix_can_name_it(tmp_path):
     texts = [tmp_path / "Lettres de sortie, 2023.txt", tmp_path / "mes données"]
     assert list(ingest(texts, tmp_path / "out")["kept"]) == ["Lettres_de_sortie_2023", "mes_données"]
     shutil.rmtree(tmp_path / "out")
-    assert "the source 'a b' cannot name a corpus" in refused(texts[0], how=How(source="a b"))
+    assert "the source 'a b' cannot name a corpus" in refused(texts[0], read_options=ReadOptions(source="a b"))
     told = run("preprocess.ingest", tmp_path / "in.jsonl", "--output", tmp_path / "out")
     assert told.returncode == 0 and "warning: the source 'les lettres' cannot name a corpus" in told.stderr
     told = run("preprocess.ingest", tmp_path / "in.jsonl", "--source", "lettres", "--output", tmp_path / "out")

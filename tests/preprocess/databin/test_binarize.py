@@ -19,7 +19,7 @@ from preprocess.binarize import binarize
 from preprocess.databin import batches, merge
 from preprocess.databin.build import described
 from preprocess.databin.fairseq_writer import check_split
-from preprocess.databin.split_writer import Dropped, Held
+from preprocess.databin.split_writer import Dropped, SplitCounts
 from preprocess.documents.long_lines import Cuts
 
 TEXT = "Le patient a de la fièvre.\nDort mal.\n\nPas de toux.\n\n\nParacétamol 1 g.\nFin.\n"
@@ -238,7 +238,7 @@ def test_an_output_that_cannot_be_or_must_not_be_replaced(tmp_path, tokenizer):
 
 
 def test_counts_are_shown_with_what_was_dropped_and_cut():
-    record = asdict(Held(2, 30, 400, 5)) | asdict(Dropped(1, Cuts(1, 2, 3, 4)))
+    record = asdict(SplitCounts(2, 30, 400, 5)) | asdict(Dropped(1, Cuts(1, 2, 3, 4)))
     shown = "\n".join(described({"splits": {"train": record}}))
     assert "2 documents, 30 lines, 400 tokens, 5 of them unknown" in shown and "1 lines without a token" in shown
     assert "1 lines, 2 at sentence ends, 3 at word ends, 4 inside words" in shown

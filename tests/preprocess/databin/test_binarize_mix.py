@@ -9,7 +9,7 @@ from alibert_fairseq.data.dictionary import load_dictionary
 from preprocess.documents.document import Document, write_document
 from preprocess.mix import mix
 from preprocess.mixing.mix_file import read_mix
-from preprocess.mixing.weights import Weighing
+from preprocess.mixing.weights import MixWeights
 from preprocess.tokenizer.load import load_tokenizer
 
 WORDS = {"coeur": "fièvre", "roman": "médecin"}
@@ -20,12 +20,12 @@ def tokenizer(tmp_path_factory):
     return write_tokenizer(tmp_path_factory.mktemp("tokenizer"))
 
 
-def make_mix(tmp_path, weighing):
+def make_mix(tmp_path, mix_weights):
     for name, count in (("coeur", 10), ("roman", 40)):
         with open(tmp_path / f"{name}.jsonl", "w", encoding="utf-8") as handle:
             for number in range(count):
                 write_document(handle, Document(str(number), name, [f"La {WORDS[name]} de {number}."]))
-    mix([tmp_path / "coeur.jsonl", tmp_path / "roman.jsonl"], tmp_path / "mixed", weighing, 0.1, 1, Engine())
+    mix([tmp_path / "coeur.jsonl", tmp_path / "roman.jsonl"], tmp_path / "mixed", mix_weights, 0.1, 1, Engine())
     return tmp_path / "mixed"
 
 
@@ -46,7 +46,7 @@ def texts(tokenizer, data_bin, split, **options):
 
 
 def test_a_split_a_corpus_and_one_to_validate(tmp_path, tokenizer):
-    data_bin = binarized(tmp_path, tokenizer, make_mix(tmp_path, Weighing(core="coeur")))
+    data_bin = binarized(tmp_path, tokenizer, make_mix(tmp_path, MixWeights(core="coeur")))
     weights = read_mix(data_bin)
     assert list(weights) == ["coeur", "roman"] and weights["coeur"] > 2 and weights["roman"] == 1
     valid = texts(tokenizer, data_bin, "valid", combine=False)
@@ -57,7 +57,9 @@ def test_a_split_a_corpus_and_one_to_validate(tmp_path, tokenizer):
 
 
 def test_every_sample_of_a_mix_is_one(tmp_path, tokenizer):
-    data_bin = binarized(tmp_path, tokenizer, make_mix(tmp_path, Weighing(weights="coeur=2,roman=1")), "--samples", "2")
+    data_bin = binarized(
+        tmp_path, tokenizer, make_mix(tmp_path, MixWeights(weights="coeur=2,roman=1")), "--samples", "2"
+    )
     for number in ("1", "2"):
         assert read_mix(data_bin / number) == {"coeur": 2.0, "roman": 1.0}
         assert (data_bin / number / "train1.bin").is_file()
@@ -68,13 +70,13 @@ def test_one_corpus_as_it_is_needs_no_mix(tmp_path, tokenizer):
     with open(tmp_path / "a.jsonl", "w", encoding="utf-8") as handle:
         for number in range(20):
             write_document(handle, Document(str(number), "a", [f"La fièvre de {number}."]))
-    mix([tmp_path / "a.jsonl"], tmp_path / "mixed", Weighing(), 0.1, 1, Engine())
+    mix([tmp_path / "a.jsonl"], tmp_path / "mixed", MixWeights(), 0.1, 1, Engine())
     data_bin = binarized(tmp_path, tokenizer, tmp_path / "mixed")
     assert read_mix(data_bin) is None and not (data_bin / "train1.bin").exists()
 
 
 def test_what_is_no_mix_is_refused(tmp_path, tokenizer):
-    data_bin = binarized(tmp_path, tokenizer, make_mix(tmp_path, Weighing(core="coeur")))
+    data_bin = binarized(tmp_path, tokenizer, make_mix(tmp_path, MixWeights(core="coeur")))
     words = ("--tokenizer", tokenizer, "--output", tmp_path / "other")
     assert "no output of preprocess.mix" in one_sentence(run("preprocess.binarize", "--mix", data_bin, *words))
     assert "no output of preprocess.mix" in one_sentence(run("preprocess.binarize", "--mix", tmp_path, *words))

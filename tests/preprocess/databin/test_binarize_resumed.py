@@ -81,9 +81,9 @@ def test_a_tokenizer_that_is_replaced_meanwhile_is_the_older_one_to_the_end(tmp_
     def replace(*arguments):
         for name in ("tokenizer.json", "dict.txt"):
             (own / name).write_text("of another training")
-        return share_out(*arguments)
+        return divide_groups(*arguments)
 
-    share_out = build._share_out
+    divide_groups = build._copy_shared_files
     monkeypatch.setattr(build, "_share_out", replace)
     binarize(own, splits, tmp_path / "out")
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
@@ -136,7 +136,7 @@ def test_what_was_joined_before_a_failure_is_not_joined_again(tmp_path, tokenize
     files = texts(tmp_path / "texts", 2)
     splits = {"train": files, "valid": files[:1]}
     with monkeypatch.context() as patch:
-        patch.setattr(build, "_share_out", fails_at(1, build._share_out))
+        patch.setattr(build, "_share_out", fails_at(1, build._copy_shared_files))
         with pytest.raises(InputError, match="no more"):
             binarize(tokenizer, splits, tmp_path / "out")
     before = (work(tmp_path) / "train.bin").stat().st_ino

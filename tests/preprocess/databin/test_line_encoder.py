@@ -17,7 +17,7 @@ from preprocess.databin.line_encoder import LineEncoder
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import MODES, TextOptions
 from preprocess.tokenizer.special_tokens import our_layout, read_layout, symbols_of, write_symbols
-from preprocess.tokenizer.word_independence import spaces_are_walls
+from preprocess.tokenizer.word_independence import is_word_independent
 
 ALL_OPTIONS = [TextOptions(mode, cased=cased) for mode in MODES for cased in (False, True)]
 ALL_OPTIONS += [TextOptions("paper", punctuation="after")]
@@ -114,7 +114,7 @@ def test_rules_that_look_over_a_space_are_seen_and_stay_exact(name):
     tokenizer = tiny_tokenizer()
     layout = our_layout(tokenizer.get_vocab_size())  # an added word has an id behind the mask
     change(tokenizer)
-    assert not spaces_are_walls(tokenizer)
+    assert not is_word_independent(tokenizer)
     encoder = LineEncoder(tokenizer, layout)
     assert fast(encoder, [line, line]) == plain(tokenizer, [line, line])
 
@@ -126,7 +126,7 @@ BLIND = [r"(?<=\d)[\u2009\u202f](?=\d{3}(?!\d))", r"[\p{P}\p{S}]", r"(?<!\w)x(?!
 def test_rules_that_stop_at_a_space_are_seen(pattern):
     tokenizer = tiny_tokenizer()
     replaced(Regex(pattern))(tokenizer)
-    assert spaces_are_walls(tokenizer)
+    assert is_word_independent(tokenizer)
 
 
 def test_a_length_limit_of_the_tokenizer_cuts_nothing():

@@ -14,7 +14,7 @@ from preprocess.deduplication import hashes, repeated_documents
 from preprocess.deduplication.hashes import Keys, MakeKeys
 from preprocess.deduplication.minhash import Settings, band_keys, signatures, similar
 from preprocess.deduplication.repeated_documents import find_near, find_same
-from preprocess.deduplication.repeated_lines import share_out
+from preprocess.deduplication.repeated_lines import divide_groups
 from preprocess.documents.document import Document
 from preprocess.documents.shards import written_shard
 
@@ -61,7 +61,7 @@ def test_there_may_be_more_shards_than_a_process_may_open_files(tmp_path):
         assert same.tolist() == [False] * 40 + [True] * 40
         assert len(corpus.signatures(np.arange(80))) == len(corpus.band(3)) == 80
         find_near(corpus, same, settings, ALONE, tmp_path)
-        (groups,) = share_out(tmp_path, corpus.parts)
+        (groups,) = divide_groups(tmp_path, corpus.parts)
         assert len(np.concatenate([groups.read(part) for part in range(80)])) == 80
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

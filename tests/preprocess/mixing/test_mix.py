@@ -9,11 +9,11 @@ from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from preprocess.clean import Cleaning, clean
 from preprocess.documents.document import Document, read_documents, write_document
-from preprocess.mix import Weighing, mix
+from preprocess.mix import MixWeights, mix
 from preprocess.mixing.mix_file import read_mix
 from preprocess.mixing.plot import draw_mix
 
-PLAIN = Weighing()
+PLAIN = MixWeights()
 
 
 def write(path, count, source):
@@ -23,10 +23,10 @@ def write(path, count, source):
     return path
 
 
-def mixed(tmp_path, counts, weighing=PLAIN, share=0.1, seed=1, output="out"):
+def mixed(tmp_path, counts, mix_weights=PLAIN, share=0.1, seed=1, output="out"):
     """({source: training texts}, validation texts, manifest)"""
     files = [write(tmp_path / f"{source}.jsonl", count, source) for source, count in counts.items()]
-    manifest = mix(files, tmp_path / output, weighing, share, seed, Engine())
+    manifest = mix(files, tmp_path / output, mix_weights, share, seed, Engine())
     train = {path.name: texts(path) for path in (tmp_path / output / "train").iterdir()}
     valid = tmp_path / output / "valid"
     return train, texts(valid) if valid.exists() else [], manifest
@@ -47,49 +47,49 @@ def test_every_document_is_written_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("weighing", "weights"),
+    ("mix_weights", "weights"),
     [
         (PLAIN, {"noyau": 1, "reste": 1, "roman": 1}),
-        (Weighing(weights="roman=0.5,noyau=10,reste=1"), {"noyau": 10, "reste": 1, "roman": 0.5}),
-        (Weighing(core="noyau"), {"noyau": 6, "reste": 1, "roman": 1}),
-        (Weighing(core="reste,roman"), {"noyau": 6, "reste": 1, "roman": 1}),
-        (Weighing(alpha=0.0), {"noyau": 4, "reste": 1, "roman": 2}),
-        (Weighing(alpha=0.5), {"noyau": 2, "reste": 1, "roman": 2**0.5}),
+        (MixWeights(weights="roman=0.5,noyau=10,reste=1"), {"noyau": 10, "reste": 1, "roman": 0.5}),
+        (MixWeights(core="noyau"), {"noyau": 6, "reste": 1, "roman": 1}),
+        (MixWeights(core="reste,roman"), {"noyau": 6, "reste": 1, "roman": 1}),
+        (MixWeights(alpha=0.0), {"noyau": 4, "reste": 1, "roman": 2}),
+        (MixWeights(alpha=0.5), {"noyau": 2, "reste": 1, "roman": 2**0.5}),
     ],
 )
-def test_the_weights_that_are_asked_for_are_written(tmp_path, weighing, weights):
+def test_the_weights_that_are_asked_for_are_written(tmp_path, mix_weights, weights):
     """Sizes 1, 4 and 2."""
     counts = {"noyau": 100, "reste": 400, "roman": 200}
-    _, _, manifest = mixed(tmp_path, counts, weighing, share=0.0)
+    _, _, manifest = mixed(tmp_path, counts, mix_weights, share=0.0)
     written = read_mix(tmp_path / "out")
     assert list(written) == list(counts)
     assert written == pytest.approx(weights, rel=0.05)  # by bytes: some numbers have a digit more
     sizes = {name: corpus["train"]["bytes"] for name, corpus in manifest["corpora"].items()}
-    if weighing.core == "noyau":
+    if mix_weights.core == "noyau":
         assert written["noyau"] * sizes["noyau"] == pytest.approx(sizes["reste"] + sizes["roman"])
 
 
 @pytest.mark.parametrize(
-    ("weighing", "sentence"),
+    ("mix_weights", "sentence"),
     [
-        (Weighing(core="coeur"), "--core names coeur; the documents are of noyau, roman"),
-        (Weighing(weights="noyau=2"), "--weights leaves out roman"),
-        (Weighing(weights="noyau=2,romans=1"), "--weights names romans"),
+        (MixWeights(core="coeur"), "--core names coeur; the documents are of noyau, roman"),
+        (MixWeights(weights="noyau=2"), "--weights leaves out roman"),
+        (MixWeights(weights="noyau=2,romans=1"), "--weights names romans"),
     ],
 )
-def test_a_name_that_is_no_corpus_is_refused(tmp_path, weighing, sentence):
+def test_a_name_that_is_no_corpus_is_refused(tmp_path, mix_weights, sentence):
     with pytest.raises(InputError, match=sentence):
-        mixed(tmp_path, {"noyau": 10, "roman": 10}, weighing, share=0.0)
+        mixed(tmp_path, {"noyau": 10, "roman": 10}, mix_weights, share=0.0)
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("weighing", [Weighing(core="coeur"), Weighing(weights="noyau=2,romans=1")])
-def test_a_name_that_the_manifests_tell_is_none_is_refused_before_anything_is_read(tmp_path, weighing, monkeypatch):
+@pytest.mark.parametrize("mix_weights", [MixWeights(core="coeur"), MixWeights(weights="noyau=2,romans=1")])
+def test_a_name_that_the_manifests_tell_is_none_is_refused_before_anything_is_read(tmp_path, mix_weights, monkeypatch):
     write(tmp_path / "noyau.jsonl", 5, "noyau")
     clean([tmp_path / "noyau.jsonl"], tmp_path / "clean", Cleaning(min_words=0))
     monkeypatch.setattr("preprocess.mix.read_documents", None)
     with pytest.raises(InputError, match="the documents are of noyau."):
-        mix([tmp_path / "clean"], tmp_path / "out", weighing, 0.0, 1, Engine())
+        mix([tmp_path / "clean"], tmp_path / "out", mix_weights, 0.0, 1, Engine())
 
 
 def test_no_text_is_on_both_sides_even_under_another_source(tmp_path):
@@ -136,7 +136,7 @@ def test_shards_change_nothing_but_where_the_documents_lie(tmp_path, workers):
 
 def test_the_picture_shows_each_corpus_by_its_bytes_and_weight(tmp_path):
     corpora = {"cœur": 20, "roman": 300}
-    _, _, manifest = mixed(tmp_path, corpora, Weighing(core="cœur"), seed=4)
+    _, _, manifest = mixed(tmp_path, corpora, MixWeights(core="cœur"), seed=4)
     sizes = [(name, one["train"]["bytes"], one["weight"]) for name, one in manifest["corpora"].items()]
     draw_mix(sizes, 4, tmp_path / "expected.png")
     assert (tmp_path / "out" / "mix.png").read_bytes() == (tmp_path / "expected.png").read_bytes()

@@ -11,7 +11,7 @@ import pytest
 from corpus_helpers import REPOSITORY, one_sentence, run, write_tokenizer
 
 from alibert_common.errors import InputError
-from preprocess.corpus import command_of, left_over
+from preprocess.corpus import command_of, removed_sources
 from preprocess.pipeline.checks import check
 from preprocess.pipeline.config import STAGES, CorpusFile
 from preprocess.pipeline.steps import Steps
@@ -84,7 +84,7 @@ def test_options_of_every_kind_are_spelled_as_the_command_has_them(tmp_path):
     )
     assert ingest.options.metadata == ["year=Date", "place=Ward"] and ingest.options.where == ["year~^20", "place=-A"]
     assert ingest.options.text == ["one", "two"] and ingest.options.one_document_per_file is None
-    assert ingest.options.how == tmp_path / "how.yaml" and ingest.options.paths == [tmp_path / "x.csv"]
+    assert ingest.options.read_options == tmp_path / "how.yaml" and ingest.options.paths == [tmp_path / "x.csv"]
     paths = [("quaero", f"{tmp_path}/brat"), ("mine", f"{tmp_path}/a"), ("mine", "/b")]
     assert deduplicate.options.benchmark == paths and mix.options.weights == "a=2.5"
     assert binarize.options.tokenizer == tmp_path / "mine"  # and none is trained
@@ -226,7 +226,7 @@ def test_a_second_run_does_nothing_and_a_change_remakes_what_it_touches(made):
 def test_text_of_a_source_that_is_not_named_any_more_is_told(tmp_path):
     for place in ("documents/cases", "documents/gone", "clean/.gone.work", "clean/notes"):
         (tmp_path / "out" / place).mkdir(parents=True)
-    left = left_over(CorpusFile(write(tmp_path)), tmp_path / "out")
+    left = removed_sources(CorpusFile(write(tmp_path)), tmp_path / "out")
     assert left == [tmp_path / "out/documents/gone", tmp_path / "out/clean/.gone.work"]
 
 

@@ -3,10 +3,10 @@
 import re
 import shlex
 
-from preprocess.documents.filters import Where
+from preprocess.documents.filters import MetadataFilter
 from preprocess.ingest import command_line
 from preprocess.readers import FORMATS
-from preprocess.readers.arguments import how_of
+from preprocess.readers.arguments import read_options_of
 
 
 def test_every_command_of_the_page_is_taken(repository):
@@ -15,10 +15,10 @@ def test_every_command_of_the_page_is_taken(repository):
     assert len(commands) > 15
     for command in commands:
         options = command_line().parse_args([*command[1:], "--output", "x.jsonl.zst"])
-        how_of(options)
-        assert all(Where.of(condition) for condition in options.where)
+        read_options_of(options)
+        assert all(MetadataFilter.parse(condition) for condition in options.where)
     conditions = re.findall(r"`--where \"?([^`\"]+)\"?`", page)
-    assert len(conditions) >= 3 and all(map(Where.of, conditions))
+    assert len(conditions) >= 3 and all(map(MetadataFilter.parse, conditions))
 
 
 def test_every_format_has_its_row(repository):

@@ -7,7 +7,7 @@ import pytest
 from reader_helpers import read
 
 from alibert_common.errors import InputError
-from preprocess.readers import How, ReadLog, files_of, folders
+from preprocess.readers import ReadLog, ReadOptions, files_of, folders
 
 
 @pytest.fixture
@@ -178,8 +178,8 @@ def test_paths_that_cannot_be_read_are_named(tmp_path, name, settings, words):
 def test_the_list_of_files_can_be_sent_to_other_processes(corpus):
     import pickle
 
-    found = list(files_of(corpus, How(licence="CC0"), ReadLog()))
+    found = list(files_of(corpus, ReadOptions(licence="CC0"), ReadLog()))
     assert pickle.loads(pickle.dumps(found)) == found
-    assert [(one.file.name, one.how.name, one.how.origin, one.how.format) for one in found] == [
+    assert [(one.file.name, one.options.name, one.options.default_source, one.options.format) for one in found] == [
         ("a.txt", "a", "corpus", "text"), ("note.txt", "b/note", "corpus", "text"),
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 from reader_helpers import read
 
-from preprocess.documents.filters import Where
+from preprocess.documents.filters import MetadataFilter
 
 
 @pytest.mark.parametrize("part, emea, medline", [("train", 11, 833), ("dev", 12, 832), ("test", 15, 833)])
@@ -20,7 +20,7 @@ def test_morfitt_is_a_table_of_abstracts_with_specialties(shared_data):
         metadata={"specialties": "specialities"},
     )  # fmt: skip
     assert len(got.documents) == 1514 and len(set(got.ids)) == 1514 and not got.counts
-    chosen = [document for document in got.documents if Where.of("specialties~surgery").holds(document)]
+    chosen = [document for document in got.documents if MetadataFilter.parse("specialties~surgery").holds(document)]
     assert 0 < len(chosen) < 1514
 
 

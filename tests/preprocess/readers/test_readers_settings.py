@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from alibert_common.errors import InputError
 from preprocess.documents.document import Document
-from preprocess.documents.filters import Where
-from preprocess.readers import How, UniqueIds, check
-from preprocess.readers.arguments import add_arguments, how_of
+from preprocess.documents.filters import MetadataFilter
+from preprocess.readers import ReadOptions, UniqueIds, check
+from preprocess.readers.arguments import add_arguments, read_options_of
 from preprocess.readers.dates import iso_date
-from preprocess.readers.ids import met_before
+from preprocess.readers.ids import earlier_ids
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_no_text_is_too_odd_for_a_date(text):
 def settled(*names, source="s"):
     ids = UniqueIds()
     documents = [Document(name, source, ["a"]) for name in names]
-    changed = sum(ids.settle(document) for document in documents)
+    changed = sum(ids.make_unique(document) for document in documents)
     return [document.id for document in documents], changed
 
 
 def test_an_id_met_before_gets_a_number_that_no_other_has():
     assert settled("7", "7", "7-2", "7", "8") == (["7", "7-2", "7-2-2", "7-3", "8"], 3)
     ids = UniqueIds()
-    assert not ids.settle(Document("7", "a", [])) and not ids.settle(Document("7", "b", []))
+    assert not ids.make_unique(Document("7", "a", [])) and not ids.make_unique(Document("7", "b", []))
 
 
 @given(st.lists(st.sampled_from(["a", "a-2", "a-2-2", "b", "\ud800"])))
@@ -101,10 +101,10 @@ def test_ids_do_not_depend_on_how_files_are_grouped(tmp_path_factory, groups, at
                 ids = UniqueIds(met)
                 documents = [Document(name, "s", ["a"]) for name in group]
                 for document in documents:
-                    ids.settle(document)
+                    ids.make_unique(document)
                 ids.save(file)
                 names += [document.id for document in documents]
-            known, before = before, met_before(files)
+            known, before = before, earlier_ids(files)
     assert names == settled(*(name for group in groups for name in group))[0]
 
 
@@ -126,7 +126,7 @@ DOCUMENT = Document(
     ],
 )  # fmt: skip
 def test_conditions(condition, holds):
-    assert Where.of(condition).holds(DOCUMENT) is holds
+    assert MetadataFilter.parse(condition).holds(DOCUMENT) is holds
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_conditions(condition, holds):
 )
 def test_conditions_that_are_none(condition, words):
     with pytest.raises(InputError, match=words):
-        Where.of(condition)
+        MetadataFilter.parse(condition)
 
 
 @pytest.mark.parametrize(
@@ -162,32 +162,44 @@ def test_conditions_that_are_none(condition, words):
 )
 def test_settings_that_no_reader_knows_are_refused(settings, words):
     with pytest.raises(InputError, match=words):
-        check(How.of(settings))
+        check(ReadOptions.from_settings(settings))
 
 
 @pytest.mark.parametrize("name", ["cp1252", "windows-1252", "CP1252", "1252"])
 def test_an_encoding_has_several_names(name):
-    assert How.of({"encoding": name}).encoding == parsed("--encoding", name).encoding == "windows-1252"
-    assert How.of({"encoding": "iso-8859-1"}).encoding == "latin-1" and How.of({"encoding": "auto"}).encoding == "auto"
+    assert (
+        ReadOptions.from_settings({"encoding": name}).encoding == parsed("--encoding", name).encoding == "windows-1252"
+    )
+    assert (
+        ReadOptions.from_settings({"encoding": "iso-8859-1"}).encoding == "latin-1"
+        and ReadOptions.from_settings({"encoding": "auto"}).encoding == "auto"
+    )
 
 
 def parsed(*arguments):
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    return how_of(parser.parse_args(list(arguments)))
+    return read_options_of(parser.parse_args(list(arguments)))
 
 
 def test_settings_come_from_the_command_line_and_from_yaml(tmp_path):
     (tmp_path / "how.yaml").write_text(
         "format: csv\ntext: résumé\nid: pmid\nmetadata: {specialty: spécialité}\non_error: skip\n", encoding="utf-8"
     )
-    how = parsed("--how", str(tmp_path / "how.yaml"))
-    assert how == How("csv", text=("résumé",), id="pmid", metadata={"specialty": "spécialité"}, on_error="skip")
+    read_options = parsed("--how", str(tmp_path / "how.yaml"))
+    assert read_options == ReadOptions(
+        "csv", text=("résumé",), id="pmid", metadata={"specialty": "spécialité"}, on_error="skip"
+    )
     given = "--text-field titre --text-path corps --id-field n --metadata a=b=c --on-error stop"
-    how = parsed("--how", str(tmp_path / "how.yaml"), *given.split())
-    assert how == How("csv", text=("titre", "corps"), id="n", metadata={"a": "b=c"})
-    assert parsed() == How() and parsed("--one-document-per-file").one_document_per_file is True
-    assert how.given() == {"format": "csv", "text": ("titre", "corps"), "id": "n", "metadata": {"a": "b=c"}}
+    read_options = parsed("--how", str(tmp_path / "how.yaml"), *given.split())
+    assert read_options == ReadOptions("csv", text=("titre", "corps"), id="n", metadata={"a": "b=c"})
+    assert parsed() == ReadOptions() and parsed("--one-document-per-file").one_document_per_file is True
+    assert read_options.changed_settings() == {
+        "format": "csv",
+        "text": ("titre", "corps"),
+        "id": "n",
+        "metadata": {"a": "b=c"},
+    }
 
 
 @pytest.mark.parametrize(

@@ -268,9 +268,9 @@ def peak_of(path):
     script = """if True:
         import sys
         from pathlib import Path
-        from preprocess.readers import FORMATS, How, ReadLog
-        how = How(format="xml", record="r", text=("t",), name="a")
-        for _ in FORMATS["xml"].reader(Path(sys.argv[1]), how, ReadLog()):
+        from preprocess.readers import FORMATS, ReadOptions, ReadLog
+        options = ReadOptions(format="xml", record="r", text=("t",), name="a")
+        for _ in FORMATS["xml"].reader(Path(sys.argv[1]), options, ReadLog()):
             pass
         print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
     """

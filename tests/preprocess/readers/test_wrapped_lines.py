@@ -6,7 +6,7 @@ import pytest
 from reader_helpers import read
 
 from alibert_common.errors import InputError
-from preprocess.readers import How, check
+from preprocess.readers import ReadOptions, check
 from preprocess.readers.wrapped_lines import joined, margin_of
 
 PARAGRAPH = (
@@ -60,4 +60,4 @@ def test_items_begin_a_line_and_hyphens_stay():
 
 def test_the_setting_belongs_to_text():
     with pytest.raises(InputError, match="'join_wrapped_lines': means nothing for the format 'jsonl'"):
-        check(How(format="jsonl", join_wrapped_lines=True))
+        check(ReadOptions(format="jsonl", join_wrapped_lines=True))

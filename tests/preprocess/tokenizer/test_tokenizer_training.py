@@ -16,8 +16,8 @@ from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from preprocess.documents.document import read_documents
 from preprocess.mix import mix
-from preprocess.mixing.reader import Corpus, read_corpora, weighed
-from preprocess.mixing.weights import Weighing
+from preprocess.mixing.reader import Corpus, read_corpora, with_weights
+from preprocess.mixing.weights import MixWeights
 from preprocess.tokenizer import trainers
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
@@ -88,7 +88,7 @@ def test_the_same_words_give_the_same_pieces_and_fewer_are_the_first_of_more(mod
 def test_weights_without_corpora_are_refused(tmp_path):
     text = small_text(tmp_path)
     with pytest.raises(InputError, match="text.txt: not a directory of preprocess.mix, so there are no corpora"):
-        train_tokenizer([text], tmp_path / "out", weighing=Weighing(core="text"))
+        train_tokenizer([text], tmp_path / "out", mix_weights=MixWeights(core="text"))
 
 
 @pytest.mark.parametrize("model", KINDS)
@@ -281,15 +281,17 @@ def test_a_mix_amplifies_its_core_and_another_weighing_takes_its_place(tmp_path)
     for name, words in (("core", "hépatite virale"), ("satellite", "chapitre suivant")):
         lines = [f"{words} {name} numéro {n}" for n in range(40 if name == "core" else 400)]
         (tmp_path / f"{name}.txt").write_text("\n\n".join(lines))
-    mix([tmp_path / "core.txt", tmp_path / "satellite.txt"], tmp_path / "mix", Weighing(core="core"), 0.1, 1, Engine())
+    mix(
+        [tmp_path / "core.txt", tmp_path / "satellite.txt"], tmp_path / "mix", MixWeights(core="core"), 0.1, 1, Engine()
+    )
     [core, satellite] = read_corpora([tmp_path / "mix"])
     assert satellite.weight == 1 and core.weight * core.bytes == pytest.approx(satellite.bytes)
     lines = draw_lines([core, satellite], 10**6, 1).lines
     assert abs(sum("core" in line for line in lines) / len(lines) - 0.5) < 0.1
     assert not {line for line in lines} & {d.text for d in read_documents([tmp_path / "mix" / "valid"])}
-    plain = weighed([core, satellite], Weighing(alpha=1.0))
+    plain = with_weights([core, satellite], MixWeights(alpha=1.0))
     assert plain[0].weight == 1
-    assert weighed([core, satellite], Weighing()) == [core, satellite]
+    assert with_weights([core, satellite], MixWeights()) == [core, satellite]
 
 
 def test_a_whole_export_in_one_line_is_cut_and_counted(tmp_path):

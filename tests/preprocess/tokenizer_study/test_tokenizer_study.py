@@ -19,7 +19,7 @@ from preprocess import compare_tokenizers
 from preprocess.compare_tokenizers import study_of, write_study
 from preprocess.documents.document import Document, read_documents
 from preprocess.mix import mix
-from preprocess.mixing.weights import Weighing
+from preprocess.mixing.weights import MixWeights
 from preprocess.tokenizer.vocabulary import Subwords, build_tokenizer
 from preprocess.tokenizer_study import tables
 from preprocess.tokenizer_study.candidates import Candidate
@@ -213,7 +213,7 @@ def test_documents_and_lines_of_the_training_text_are_counted(tmp_path):
     training = [["Une toux.", "Deux  jours."], ["Le foie."], ["La rate.", "Fin."], ["Un.", "Fin."]]
     held_out = [["Le  foie."], ["Un.", "Fin."], ["Fin.", "Fin.", "Toux."], ["Une toux."], ["Le foie"]]
     documents = [Document(str(number), "s", lines) for number, lines in enumerate(training)]
-    mix([write_shards(tmp_path / "in", documents, 2)], tmp_path / "mixed", Weighing(), 0.0, 1, Engine())
+    mix([write_shards(tmp_path / "in", documents, 2)], tmp_path / "mixed", MixWeights(), 0.0, 1, Engine())
     (tmp_path / "text.txt").write_text("\n\n".join("\n".join(lines) for lines in held_out) + "\n", encoding="utf-8")
     for paths in ([tmp_path / "mixed"], [tmp_path / "in"], sorted((tmp_path / "in").iterdir())):
         seen = seen_in_training(tmp_path / "text.txt", paths)
