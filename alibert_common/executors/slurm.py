@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from alibert_common.errors import InputError, describe_os_error
 from alibert_common.executors import sbatch
@@ -24,7 +24,7 @@ SHOWN_SECONDS = 60  # until a shared file system shows what a job wrote, or Slur
 
 
 @dataclass
-class Job:
+class Job(Generic[Item]):
     """The work of one node: some of the items, in `workers` processes."""
 
     function: Callable[[Item], None]
@@ -49,7 +49,13 @@ class Job:
 
 
 def run_on_slurm(
-    name: str, job: Job, items: Sequence[Item], jobs: int, logs: Path, options: dict[str, str | int | bool], bar: "tqdm"
+    name: str,
+    job: Job[Item],
+    items: Sequence[Item],
+    jobs: int,
+    logs: Path,
+    options: dict[str, str | int | bool],
+    bar: "tqdm",
 ) -> None:
     """Run the items in at most `jobs` jobs. All nodes must see the folder `logs`.
 
@@ -99,7 +105,7 @@ def end_left(folder: Path) -> None:
         record.unlink()
 
 
-def _submit(name: str, job: Job, shares: list, progress: list[Path], logs: Path, options: dict) -> list:
+def _submit(name: str, job: Job[Item], shares: list, progress: list[Path], logs: Path, options: dict) -> list:
     from submitit import SlurmExecutor
     from submitit.core.utils import FailedJobError
 
