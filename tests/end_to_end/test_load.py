@@ -21,6 +21,7 @@ from forked import finish
 from forked import run as run_forked
 from omegaconf import OmegaConf
 from published_models import FAMILIES, made, sentencepiece_model, write_model, write_tokenizer
+from recipe_helpers import arguments_of
 from safetensors.torch import load_file, save_file
 from test_pretraining import ENVIRONMENT, losses
 from text_helpers import CASED, sample_lines, trained
@@ -260,10 +261,10 @@ def test_the_recipe_goes_on_from_it(family, loaded, data_bins, repository, tmp_p
     places = {"FROM": loaded / family, "DATA_BIN": data_bins / family, "SAVE_DIR": tmp_path / "save"}
     smaller = ["--tokens-per-sample", "64", "--batch-size", "8", "--update-freq", "1", "--num-workers", "0"]
     smaller = ["--toy"] if family == "electra" else smaller
-    log = run(
-        "bash", repository / "recipes" / "pretrain" / "continue.sh", "--cpu", *smaller, "--max-update", "2",
-        "--log-interval", "1", cwd=tmp_path, env=ENVIRONMENT | {name: str(place) for name, place in places.items()},
-    )  # fmt: skip
+    options = ["--cpu", *smaller, "--max-update", "2", "--log-interval", "1"]
+    recipe = repository / "recipes" / "pretrain" / "continue.sh"
+    arguments = arguments_of(recipe, tmp_path, *options, **{name: str(place) for name, place in places.items()})
+    log = run_forked("fairseq-train", *arguments, cwd=tmp_path, env=ENVIRONMENT)
     assert f"loading pretrained model from {loaded / family / 'checkpoint.pt'}" in log and len(losses(log)) == 2
     assert ("generator_loss_nats" in log) == (family == "electra")
     assert ("sentence head is left out" in log) == (family == "bert")

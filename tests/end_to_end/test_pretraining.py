@@ -235,8 +235,7 @@ if __name__ == "__main__":
     "ask",
     [
         lambda process: os.killpg(process.pid, signal.SIGTERM),  # as a cluster does
-        lambda process: os.killpg(process.pid, signal.SIGINT),  # as a terminal does
-        lambda process: os.kill(process.pid, signal.SIGINT),
+        lambda process: os.kill(process.pid, signal.SIGINT),  # to the parent alone
     ],
 )
 def test_processes_that_fairseq_starts_itself_stop_with_a_checkpoint(ask, data_bin, repository, tmp_path):
