@@ -165,7 +165,7 @@ model random_init frozen bf16 device vectors_text selection seeds train_document
 
 def limited(recipe: "Recipe", choice: "Choice | None") -> "Recipe":
     """The recipe, with the protocol's longest sequence where the protocol fixes one."""
-    limit = choice and choice.protocol.max_tokens
+    limit = choice.protocol.max_tokens if choice else None
     return recipe if limit is None else dataclasses.replace(recipe, max_tokens=limit)
 
 

@@ -9,7 +9,7 @@ import argparse
 import shlex
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import write_json, written_whole
@@ -20,6 +20,7 @@ from downstream.training.model_folder import refuse_no_model
 
 if TYPE_CHECKING:
     from downstream.training.protocol import Protocol
+    from downstream.training.selection import Choice
     from downstream.tuning.optuna_study import SearchPlan
 
 SAMPLER_SEED = 1  # of the order of the grid and of tpe; any serves, it is in the result
@@ -53,9 +54,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> None:
     """The command; `argv` in place of the process's arguments."""
     args = build_parser().parse_args(argv)
-    config = search_config(args)
-    protocol = config.choice.protocol
-    plan = plan_of(args, protocol, config.choice.name)
+    config, choice = search_config(args)
+    protocol = choice.protocol
+    plan = plan_of(args, protocol, choice.name)
 
     from downstream.data.splits import read_folds  # here: torch takes seconds, and bad options need none
     from downstream.experiment.set_up import conditions_of, learner_of
@@ -66,12 +67,12 @@ def main(argv: list[str] | None = None) -> None:
     task = task_from(config.recipe)
     learner = learner_of(config, task)
     folds = read_folds(task, config.data, dev_only=True)
-    conditions = conditions_of(task, learner, folds) | config.choice.conditions()
+    conditions = conditions_of(task, learner, folds) | choice.conditions()
     conditions["versions"]["optuna"] = metadata.version("optuna")
     conditions |= {"grid": protocol.grid, "sampler": plan.sampler, "sampler_seed": plan.seed, "seeds": args.seeds}
     trainer = TrialTrainer(task, learner, folds, protocol, args.seeds)
     record = search(plan, trainer, as_json(conditions), config.output, anew=config.overwrite)
-    record |= Choice(config.choice.name, protocol.settled(record["settings"])).conditions()
+    record |= Choice(choice.name, protocol.settled(record["settings"])).conditions()
     write_json(config.output / "selection.json", record)
     text = table(record)
     with written_whole(config.output / "selection.md") as handle:
@@ -79,8 +80,8 @@ def main(argv: list[str] | None = None) -> None:
     print(f"{text}\nnext: {next_command(args, config.output)}")
 
 
-def search_config(args: argparse.Namespace) -> RunConfig:
-    """The run whose settings are searched. Raises InputError for a bad option, recipe, path or model."""
+def search_config(args: argparse.Namespace) -> "tuple[RunConfig, Choice]":
+    """The run whose settings are searched, and its protocol. Raises InputError for bad input."""
     from downstream.data.data_folder import data_folder  # here: --help needs none of these
     from downstream.tasks import load_task
     from downstream.training.protocol import load_protocol
@@ -90,7 +91,7 @@ def search_config(args: argparse.Namespace) -> RunConfig:
     choice = Choice(name, load_protocol(args.recipe, name, [], recipe.names, grid_of(args.grid)))
     refuse_no_model(args.model)
     parts = [recipe.task, name, args.model.resolve().name, *["random"] * args.random_init, *["frozen"] * args.frozen]
-    return RunConfig(
+    config = RunConfig(
         recipe_file=args.recipe,
         recipe=limited(recipe, choice),
         data=data_folder(recipe, args.recipe, args.data, dev_only=True),
@@ -100,11 +101,12 @@ def search_config(args: argparse.Namespace) -> RunConfig:
         dev_only=True,
         **{one: getattr(args, one) for one in ("model", "random_init", "frozen", "bf16", "device", "overwrite")},
     )
+    return config, choice
 
 
 def grid_of(options: list[str]) -> dict[str, list]:
     """`KEY=V1,V2` by key. Raises InputError for one that is not of this form, and for a key that is there twice."""
-    found = {}
+    found: dict[str, Any] = {}
     for option in options:
         key, equals, values = option.partition("=")
         if not equals or not values:

@@ -1,6 +1,7 @@
 """Curves with their bands, readable without colour: a mark, a line style and a hatch each."""
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -19,7 +20,7 @@ def draw(curves: dict, log: bool, file: Path) -> None:
     for number, (name, points) in enumerate(curves["lines"].items()):
         xs, means = [point["x"] for point in points], [point["mean"] for point in points]
         deviations = [point["deviation"] or 0 for point in points]
-        style = {"color": "black", "markersize": 5, "linewidth": 1, "capsize": 3}
+        style: dict[str, Any] = {"color": "black", "markersize": 5, "linewidth": 1, "capsize": 3}
         axes.errorbar(xs, means, deviations, fmt=MARKS[number % len(MARKS)], label=name, **style)
         low, high = ([point["interval"][bound] for point in points] for bound in ("low", "high"))
         hatch = HATCHES[number % len(HATCHES)]

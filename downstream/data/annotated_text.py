@@ -56,8 +56,8 @@ class Labels:
         if label in self.ignore:
             counts[f"{what} of an ignored type"] += 1
         else:
-            count, *first = self.unknown.get(label, (0, place, what))
-            self.unknown[label] = count + 1, *first
+            count, first, things = self.unknown.get(label, (0, place, what))
+            self.unknown[label] = count + 1, first, things
         return None
 
     def refuse_unknown(self) -> None:

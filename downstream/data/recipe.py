@@ -44,7 +44,7 @@ class Recipe:
     max_tokens: int = 256  # longest sequence with specials (the model's own limit if lower): few sentences are longer,
     # and attention costs the square
 
-    readers: ClassVar[dict[str, Callable]] = {}  # by format
+    readers: ClassVar[dict[str, Callable[..., list]]] = {}  # by format
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}  # the values that a key may have
 
     def settings(self, format: str) -> dict:

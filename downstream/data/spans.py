@@ -154,7 +154,8 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     The way back from `concatenated` but for two entities of one type that touch or lie in each other.
     """
     found: list[Span] = []
-    before, still_open = None, {}  # the stretch before, and which of `found` each of its types ends
+    before: Span | None = None
+    still_open: dict[str, int] = {}  # the stretch before, and which of `found` each of its types ends
     for span in sorted(spans):
         goes_on = before is not None and before.end == span.start and before.label != span.label
         opened = {}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from alibert_common.errors import InputError
 from downstream.data.examples import RowId
-from downstream.data.recipe import FOLD, Recipe
+from downstream.data.recipe import FOLD
 from downstream.data.split_lists import in_part, parse
 from downstream.data.task_items import TaskItems
 
@@ -85,7 +85,8 @@ def _refuse_twice(task: TaskItems, items: list, place: str) -> None:
 
 def _with_common(task: TaskItems, splits: Splits) -> Splits:
     """Documents that official splits share are counted; they stay, or scores could not be compared with others'."""
-    found, earlier = {}, set()
+    found: Splits = {}
+    earlier: set[str] = set()
     for name, part in splits.items():
         documents = {one for one in documents_in(task, part) if not isinstance(one, RowId)}
         common = Counter({"documents whose id an earlier split has": len(documents & earlier)})
@@ -125,7 +126,7 @@ def _shares_of(task: TaskItems, whole: Split) -> Splits:
     return _divided(task, whole, {"test": recipe.test_share, "dev": recipe.dev_share}, "train")
 
 
-def _divided(task: TaskItems, whole: Split, shares: dict[str, float], rest: str) -> Splits:
+def _divided(task: TaskItems, whole: Split, shares: dict[str, float | None], rest: str) -> Splits:
     """Shares of the groups under their names, what is left as `rest`.
 
     Raises InputError where a split would be empty.
@@ -133,7 +134,7 @@ def _divided(task: TaskItems, whole: Split, shares: dict[str, float], rest: str)
     order = drawn_order(documents_in(task, whole), task.recipe.split_seed)
     found, begin = {}, 0
     for name, share in shares.items():
-        size = round(share * len(order))
+        size = round((share or 0) * len(order))
         found[name] = set(order[begin : begin + size])
         begin += size
     found[rest] = set(order[begin:])
@@ -188,12 +189,12 @@ def _folds_of(task: TaskItems, whole: Split) -> list[Splits]:
 def _stratified(task: TaskItems, items: list) -> Iterator[set[int]]:
     from sklearn.model_selection import StratifiedGroupKFold  # here: it takes a second, and few recipes have folds
 
-    recipe: Recipe = task.recipe
+    recipe, number = task.recipe, task.recipe.folds or 0
     strata, groups = [task.stratum(item) for item in items], [task.group(item) for item in items]
-    if len(set(groups)) < recipe.folds:
-        raise InputError(f"{recipe.task}: {len(set(groups))} documents are too few for {recipe.folds} folds.")
-    frequent = {stratum for stratum, count in Counter(strata).items() if count >= recipe.folds}
+    if len(set(groups)) < number:
+        raise InputError(f"{recipe.task}: {len(set(groups))} documents are too few for {number} folds.")
+    frequent = {stratum for stratum, count in Counter(strata).items() if count >= number}
     strata = [stratum if stratum in frequent else RARE for stratum in strata]
-    folds = StratifiedGroupKFold(recipe.folds, shuffle=True, random_state=recipe.split_seed)
+    folds = StratifiedGroupKFold(number, shuffle=True, random_state=recipe.split_seed)
     for _, test in folds.split(items, strata, groups):
         yield set(test.tolist())

@@ -24,14 +24,17 @@ class Worker:
     def __init__(self) -> None:
         read, write = os.pipe()
         command = [sys.executable, "-m", __name__, str(write)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, pass_fds=(write,))
+        own, theirs = os.pipe()
+        self.process = subprocess.Popen(command, stdin=own, pass_fds=(write,))
         os.close(write)
+        os.close(own)
+        self.requests = os.fdopen(theirs, "w", buffering=1)
         self.asked = 0
         self.answers = os.fdopen(read)
 
     def start(self, command: list[str], log: Path | None, threads: int | None) -> int:
         """The process number of a module and its words; log: of what it prints, None: this process's output."""
-        return self._ask({"command": command, "log": log and str(log), "threads": threads})
+        return self._ask({"command": command, "log": log and str(log), "threads": threads}) or 0
 
     def poll(self, number: int) -> int | None:
         """The exit code; None while it runs."""
@@ -41,14 +44,13 @@ class Worker:
         """End all forks that run, and the process."""
         with suppress(RuntimeError, BrokenPipeError):
             self._ask({"end": True})
-        self.process.stdin.close()
+        self.requests.close()
         self.process.wait()
         self.answers.close()
 
     def _ask(self, request: dict) -> int | None:
         self.asked += 1
-        self.process.stdin.write(json.dumps(request | {"number": self.asked}) + "\n")
-        self.process.stdin.flush()
+        self.requests.write(json.dumps(request | {"number": self.asked}) + "\n")
         for line in self.answers:
             number, answer = json.loads(line)
             if number == self.asked:  # an answer to an earlier one is left where a signal came before it was read
@@ -69,7 +71,8 @@ def serve(answers: int) -> None:
             if "poll" in request:
                 answer = _code(codes, request["poll"])
             elif "end" in request:
-                answer = _end(codes)
+                _end(codes)
+                answer = None
             else:
                 answer = os.fork()
                 if not answer:
@@ -109,7 +112,7 @@ def _run_and_exit(command: list[str], log: str | None, threads: int | None) -> N
             opened = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
             os.dup2(opened, 1)
             os.dup2(opened, 2)
-        sys.stdout.reconfigure(line_buffering=True)
+        sys.stdout = open(1, "w", buffering=1, encoding="utf-8", closefd=False)
         if threads:
             torch.set_num_threads(threads)
         exit_with_sentence(lambda: import_module(command[0]).main(command[1:]))

@@ -117,7 +117,7 @@ def _relations(task: Relations, item: Any, longest: int) -> Usage:
     return Usage("text-classification", "relation extraction", _of_texts(task, False, example[how]), limits)
 
 
-def _of_texts(task: TextClassification | Relations, paired: bool, example: str = SENTENCE) -> str:
+def _of_texts(task: Any, paired: bool, example: str = SENTENCE) -> str:
     """Code for a text or a pair, with one label or several."""
     names, read = ("text", "text") if not paired else ("first, second", '{"text": first, "text_pair": second}')
     several = getattr(task.recipe, "multi_label", False)

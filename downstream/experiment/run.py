@@ -144,7 +144,7 @@ class Experiment:
 
     def _kept(self) -> Unit:
         """Whose model is in the output."""
-        notes = self._notes()
+        notes = self._notes() or {}
         return Unit(notes["seed"], notes["fold"])
 
     def _write_card(self, summary: dict, kept: Unit) -> None:
@@ -253,8 +253,8 @@ class Experiment:
 
     def _holds(self, on_dev: float) -> bool:
         """Whether the output has a model of these conditions that did at least as well on dev."""
-        other = self._notes()
-        return bool(other) and other["conditions"] == as_json(self.conditions) and other["dev"] >= on_dev
+        other = self._notes() or {"conditions": None}
+        return other["conditions"] == as_json(self.conditions) and other["dev"] >= on_dev
 
     def refuse_foreign(self) -> None:
         """Raise InputError if a folder that would be replaced is not one that was written from here."""

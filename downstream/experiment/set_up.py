@@ -1,5 +1,7 @@
 """From a RunConfig to an Experiment: task, data and learner, all read and checked before the first update."""
 
+from pathlib import Path
+
 from downstream.data.splits import Splits, read_folds, with_fewer
 from downstream.experiment.results import versions
 from downstream.experiment.run import Experiment
@@ -44,14 +46,14 @@ def experiment_of(config: RunConfig) -> Experiment:
 
 def learner_of(config: RunConfig, task: Task) -> Learner:
     """The learner that the options name."""
-    kind = config.kind
+    kind, protocol = config.kind, config.choice.protocol if config.choice else None
     made, machine = kind.load(), Machine(device_of(config.device), config.bf16)
     if kind == COSINE:
         return made(task, config.model, machine)
     if kind == ENCODER:
-        start = Start(config.model, config.random_init, config.frozen)
-        return made(task, start, config.choice.protocol, machine)
-    return made(task, config.choice.protocol, machine, config.vectors_text) if kind.has_protocol else made(task)
+        start = Start(config.model or Path(), config.random_init, config.frozen)
+        return made(task, start, protocol, machine)
+    return made(task, protocol, machine, config.vectors_text) if kind.has_protocol else made(task)
 
 
 def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:

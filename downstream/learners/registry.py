@@ -1,5 +1,6 @@
 """The learners by name: which families each serves and which options it uses. Their classes are imported when used."""
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +27,7 @@ class Kind(NamedTuple):
         """Whether a protocol says how it is trained."""
         return "--protocol" in self.options
 
-    def load(self) -> "type[Learner]":
+    def load(self) -> "Callable[..., Learner]":
         """Its class."""
         module, name = self.place.split(":")
         return getattr(import_module(f"downstream.learners.{module}"), name)

@@ -2,6 +2,7 @@
 
 import random
 from abc import abstractmethod
+from typing import Any
 
 import torch
 
@@ -19,8 +20,9 @@ DEV_SEED = 1  # of a protocol's dev_items: the same for all trainings, or their 
 class Trained(Learner):
     """Reads items as tokenizer and frame say, and learns as the protocol says."""
 
-    tokenizer: object  # called as those of transformers
+    tokenizer: Any  # called as those of transformers
     frame: Frame
+    model: Any  # a network
     protocol: Protocol
     machine: Machine
 

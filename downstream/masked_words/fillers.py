@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from transformers import AutoModelForMaskedLM
@@ -21,8 +21,8 @@ class Filler(NamedTuple):
 
     name: str
     note: str
-    tokenizer: object
-    model: object
+    tokenizer: Any
+    model: Any
     frame: Frame
 
     @property
@@ -38,7 +38,7 @@ class Spelling(NamedTuple):
     the pieces of its shortest form. never: why forms cannot be predicted -> how many.
     """
 
-    by_size: dict[int, tuple[torch.Tensor, torch.Tensor]]
+    by_size: dict[int, tuple[torch.Tensor, ...]]
     sizes: dict[int, int]
     never: Counter
 

@@ -36,8 +36,10 @@ def ask(fillers: list[Filler], sources: list[QuestionSource], top: int, seed: in
     """
     candidates, origin = choose_candidates(sources, fillers)
     questions, cut = cut_to_fit([one for source in sources for one in source.questions], fillers)
-    rows = [{"source": one.source, "sentence": one.sentence, "expected": one.word, "answers": {}} for one in questions]
-    models = {}
+    rows: list[dict] = [
+        {"source": one.source, "sentence": one.sentence, "expected": one.word, "answers": {}} for one in questions
+    ]
+    models: dict[str, dict] = {}
     every = 0.5 if sys.stderr.isatty() else 60  # seconds; a log file gets a line a minute
     with tqdm(total=len(fillers) * len(questions), unit="word", mininterval=every) as bar:
         for filler in fillers:

@@ -37,7 +37,7 @@ class Question(NamedTuple):
         return self._replace(before="".join([*before, glued_before]), after="".join([glued_after, *after]))
 
     def _sides(self) -> tuple[str, list[str], list[str], str]:
-        glued_before, glued_after = re.search(r"\S*$", self.before)[0], re.match(r"\S*", self.after)[0]
+        glued_before, glued_after = re.findall(r"\S*$", self.before)[0], re.findall(r"^\S*", self.after)[0]
         before = re.findall(r"\S+\s+", self.before[: len(self.before) - len(glued_before)])
         return glued_before, before, re.findall(r"\s+\S+", self.after[len(glued_after) :]), glued_after
 
@@ -95,7 +95,7 @@ def draw(name: str, file: Path, count: int, seed: int) -> QuestionSource:
     random_of = random.Random(seed)
     chosen = random_of.sample(list(places), min(count, len(places)))
     questions = []
-    for line in sorted(chosen, key=lines.get):
+    for line in sorted(chosen, key=lines.__getitem__):
         start, end = random_of.choice(places[line])
         questions.append(Question(name, line[:start], line[start:end], line[end:], f"{file}, line {lines[line]}"))
     words = Counter(line[start:end] for line, found in places.items() for start, end in found)

@@ -46,7 +46,8 @@ def of_one_piece(rows: list[dict]) -> list[dict]:
 
 def by_pieces(rows: list[dict], name: str) -> dict[str, dict]:
     """Of the expected words of 1, 2, 3, MANY or more pieces, or that cannot be predicted: how many, how many right."""
-    words, right = Counter(), Counter()
+    words: Counter = Counter()
+    right: Counter = Counter()
     for row in rows:
         answer = row["answers"][name]
         size = answer["expected_pieces"]

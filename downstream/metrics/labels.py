@@ -1,9 +1,10 @@
 """Classification: one label an item (relations, inference, yes/no questions), or any number of labels an item."""
 
 import statistics
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import eq
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def multi_label(gold: Sequence[Collection[str]], predicted: Sequence[Collection[
     used = {name for name in classes if any(side[:, columns[name]].any() for side in sides)}
     precision, recall, f1, jaccard = map(statistics.fmean, zip(*map(agreement, gold, predicted), strict=True))
     return {
-        **_figures(*sides, columns, used),
+        **_figures(sides[0], sides[1], columns, used),
         "example_based": {"precision": precision, "recall": recall, "f1": harmonic_mean(precision, recall)},
         "mean_example_f1": f1,
         "exact_match": _accuracy(list(map(set, gold)), list(map(set, predicted))),
@@ -118,7 +119,7 @@ def _indicators(items: Sequence[Collection[str]], classes: Sequence[str]) -> np.
     return np.array([[name in item for name in classes] for item in items], dtype=int)
 
 
-def _figures(gold, predicted, keys: dict[str, str | int], used: Collection[str]) -> dict:
+def _figures(gold: Any, predicted: Any, keys: Mapping[str, str | int], used: Collection[str]) -> dict:
     """Rows by class, micro, macro, weighted. keys: scikit-learn's names of the classes; used: those that occur."""
     from sklearn.metrics import precision_recall_fscore_support  # here: it takes a second, and --help needs none
 
@@ -128,7 +129,7 @@ def _figures(gold, predicted, keys: dict[str, str | int], used: Collection[str])
     in_gold = [keys[name] for name, row in rows.items() if row["support"]]
     support = sum(row["support"] for row in rows.values())
     averages = {
-        average: plain_row(*rates(labels=labels, average=average)[:3], support) if in_gold else plain_row(0, 0, 0, 0)
+        average: plain_row(*((*rates(labels=labels, average=average)[:3], support) if in_gold else (0, 0, 0, 0)))
         for average, labels in [("micro", list(keys.values())), ("macro", in_gold), ("weighted", in_gold)]
     }
     return {"classes": rows, **averages}

@@ -1,9 +1,10 @@
 """The same figures of several seeds, taken together."""
 
 import statistics
+from typing import Any
 
 
-def over_folds(results: list[dict]) -> dict:
+def over_folds(results: list[Any]) -> Any:
     """The same nested dictionary with the mean of each figure over the folds, and the sum of each support.
 
     A type that does not occur in some of the folds counts in the others.
@@ -19,7 +20,7 @@ def over_folds(results: list[dict]) -> dict:
     return statistics.fmean(values) if values else None
 
 
-def over_seeds(results: list[dict]) -> dict:
+def over_seeds(results: list[Any]) -> dict:
     """The same nested dictionary with each figure as {"mean", "deviation", "values"}; support is kept once.
 
     The deviation of a single seed, and the figures of a type without any, are None.

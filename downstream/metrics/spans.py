@@ -13,7 +13,9 @@ def span_scores(gold: Sequence[Iterable[Entity]], predicted: Sequence[Iterable[E
     Found: the same document, type and fragments. Sets: an entity annotated or predicted twice is one.
     Laid out as `entities.scores`. Raises ValueError if the two sides differ in their number of documents.
     """
-    found, in_predicted, in_gold = Counter(), Counter(), Counter()
+    found: Counter = Counter()
+    in_predicted: Counter = Counter()
+    in_gold: Counter = Counter()
     for theirs, mine in zip(map(set, gold), map(set, predicted), strict=True):
         found.update(entity.label for entity in theirs & mine)
         in_predicted.update(entity.label for entity in mine)

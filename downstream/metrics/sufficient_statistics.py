@@ -49,7 +49,7 @@ def grouped(tallies: np.ndarray, groups: Sequence[Hashable]) -> np.ndarray:
     numbers: dict[Hashable, int] = {}
     belongs = [numbers.setdefault(group, len(numbers)) for group in groups]
     sums = np.zeros((*tallies.shape[:-2], len(numbers), tallies.shape[-1]), tallies.dtype)
-    np.add.at(sums, (..., belongs, slice(None)), tallies)
+    np.add.at(sums, (..., np.array(belongs, dtype=int), slice(None)), tallies)  # type: ignore[arg-type]
     return sums
 
 

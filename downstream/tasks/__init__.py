@@ -1,6 +1,8 @@
 """The families of tasks, one file each: how data become sequences, outputs become answers, answers become figures."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from alibert_common.errors import InputError
 from downstream.data.recipe import Recipe, load_recipe
@@ -12,7 +14,7 @@ from downstream.tasks.ner import NamedEntities, NerRecipe
 from downstream.tasks.relations import RelationRecipe, Relations
 from downstream.tasks.similarity import Similarity, SimilarityRecipe
 
-FAMILIES: dict[str, tuple[type[Recipe], type[Task]]] = {
+FAMILIES: dict[str, tuple[type[Recipe], Callable[[Any], Task]]] = {
     "ner": (NerRecipe, NamedEntities),
     "relations": (RelationRecipe, Relations),
     "classification": (TextRecipe, TextClassification),  # inference, and yes or no, too: texts in pairs with one label

@@ -46,6 +46,8 @@ class CandidatesRecipe(Recipe):
 class OfCandidates(OfTexts):
     """A number for each candidate, above 0 where it is more likely right than not."""
 
+    recipe: CandidatesRecipe
+
     def __init__(self, recipe: CandidatesRecipe):
         self.recipe = recipe
         self.names = ("right",)

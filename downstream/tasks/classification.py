@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -79,6 +79,8 @@ class TextRecipe(LabelRecipe):
 class TextClassification(OfTexts):
     """A label, or labels, for each text or pair."""
 
+    recipe: TextRecipe
+
     def __init__(self, recipe: TextRecipe):
         self.recipe = recipe
         self.names = self.counted = tuple(recipe.labels)
@@ -87,14 +89,14 @@ class TextClassification(OfTexts):
         self.yes_no = not self.multi_label and answers <= set(recipe.labels) <= answers | {metrics.MAYBE}
 
     @property
-    def chiefs(self) -> dict[str, Chief]:
+    def chiefs(self) -> dict[str, Chief]:  # type: ignore[override]
         """Micro F1 of any number of labels; accuracy of one, which its micro F1 is, too."""
         if self.yes_no:
             return YES_NO
         return SEVERAL if self.multi_label else ONE
 
     @property
-    def evaluation(self) -> dict[str, str]:
+    def evaluation(self) -> dict[str, str]:  # type: ignore[override]
         """Which labels the averages are over."""
         in_gold = "over the labels that occur in the split's gold"
         if self.yes_no:
@@ -156,7 +158,7 @@ class TextClassification(OfTexts):
             gold, mine = zip(*self._by_group(items, answers).values(), strict=True)
         return metrics.multi_label(gold, mine, self.names)
 
-    def _by_group(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict[str, tuple[set, set]]:
+    def _by_group(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict[Hashable, tuple[set, set]]:
         """Gold and predicted labels of each document: those of its texts."""
         groups = [self.group(item) for item in items]
         gold, mine = metrics.by_group(groups, [item.labels for item in items]), metrics.by_group(groups, answers)

@@ -75,6 +75,7 @@ class Answer(NamedTuple):
 class ExtractiveAnswers(Task):
     """The span that answers a question, or none; of a list question, all that are likely enough."""
 
+    recipe: ReadingRecipe
     chiefs: ClassVar = {
         "f1": Chief(("f1",), "token_f1"),
         "exact_match": Chief(("exact_match",), "exact_match"),

@@ -92,6 +92,7 @@ class Example:
 class NamedEntities(Task):
     """Flat tags, in as many layers as the recipe's `nested` needs: one, or one a type."""
 
+    recipe: NerRecipe
     chiefs: ClassVar = {"micro_f1": Chief(("micro", "f1"), "entity_micro_f1")}
 
     def __init__(self, recipe: NerRecipe):
@@ -105,7 +106,7 @@ class NamedEntities(Task):
         self.num_layers = len(recipe.types) if self.per_type else 1  # of flat tags
 
     @property
-    def evaluation(self) -> dict[str, str]:
+    def evaluation(self) -> dict[str, str]:  # type: ignore[override]
         """With the policies."""
         return EVALUATION | asdict(self.policy)
 
@@ -255,10 +256,11 @@ class NamedEntities(Task):
 
     def sides(self, item: Example, answer: list) -> tuple[list, list]:
         """Spans, each with the layer that it is in."""
-        return tuple(
+        gold, mine = (
             [(number, *span) for number, layer in enumerate(layers) for span in layer]
             for layers in (item.layers, answer)
         )
+        return gold, mine
 
     def record(self, item: Example, answer: list) -> dict:
         """The raw text; gold (as the policies left it) and predicted entities, offsets into it."""

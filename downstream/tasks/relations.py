@@ -38,6 +38,7 @@ class RelationRecipe(LabelRecipe):
 class Relations(OfTexts):
     """A label for each pair of mentions."""
 
+    recipe: RelationRecipe
     chiefs: ClassVar = {**F1S, "accuracy": ONE["accuracy"]}
 
     def __init__(self, recipe: RelationRecipe):
@@ -46,7 +47,7 @@ class Relations(OfTexts):
         self.counted = tuple(name for name in recipe.labels if name != recipe.negative)
 
     @property
-    def evaluation(self) -> dict[str, str]:
+    def evaluation(self) -> dict[str, str]:  # type: ignore[override]
         """With the labels that count."""
         return {"show": self.recipe.show, "labels that count": ", ".join(self.counted)}
 

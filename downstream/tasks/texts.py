@@ -35,7 +35,7 @@ class OfTexts(Task):
         ids = _tokens({text for item in items for pair in self.pairs(item) for text in pair if text}, tokenizer)
         for number, item in enumerate(items):
             for place, (pair, target) in enumerate(zip(self.pairs(item), self.targets(item), strict=True)):
-                first, second = (None if text is None else ids.get(text, []) for text in pair)
+                first, second = ids.get(pair[0], []), None if pair[1] is None else ids.get(pair[1], [])
                 windows = windows_of(first, second, frame, longest)
                 found.pieces += [Piece(read, target, number, place, types) for read, types in windows]
                 found.counts["texts in several windows"] += len(windows) > 1

@@ -23,7 +23,7 @@ class Head(NamedTuple):
     of each piece, one row a piece (cut to its tokens if per_token).
     """
 
-    auto: type
+    auto: Any
     names: tuple[str, ...]
     problem: str | None
     targets: Callable[[list, int], torch.Tensor]
@@ -118,8 +118,8 @@ def a_span() -> Head:
 
     def loss(output, targets: torch.Tensor) -> torch.Tensor:
         first, last = targets.unbind(-1)
-        found = (output.start_logits.float(), first), (output.end_logits.float(), last)
-        return sum(functional.cross_entropy(logits, where) for logits, where in found) / 2
+        begins = functional.cross_entropy(output.start_logits.float(), first)
+        return (begins + functional.cross_entropy(output.end_logits.float(), last)) / 2
 
     return Head(
         AutoModelForQuestionAnswering,

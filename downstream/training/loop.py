@@ -129,7 +129,7 @@ def num_updates(pieces: list[Piece], protocol: Protocol, epoch: int | None = Non
 
     epoch: how many pieces make one; None: each piece once.
     """
-    planned = protocol.updates or protocol.epochs * _batches_of(epoch or len(pieces), protocol)
+    planned = protocol.updates or (protocol.epochs or 0) * _batches_of(epoch or len(pieces), protocol)
     if protocol.training_tokens is None:
         return planned
     tokens_an_update = sum(len(one.ids) for one in pieces) / _batches_of(len(pieces), protocol)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import optuna
-from optuna.distributions import CategoricalDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState, create_trial
@@ -144,13 +144,16 @@ def _proposed(before: list[FrozenTrial], plan: SearchPlan) -> Iterator[dict]:
 
     It is asked for places in the lists of values: those beside a good one may be good.
     """
-    places = {key: IntDistribution(0, len(values) - 1) for key, values in plan.values.items()}
+    places: dict[str, BaseDistribution] = {
+        key: IntDistribution(0, len(values) - 1) for key, values in plan.values.items()
+    }
     sampler = optuna.samplers.TPESampler(n_startup_trials=FIRST, seed=plan.seed + len(before))
     estimate = optuna.create_study(direction="maximize", sampler=sampler)
     for trial in before:
         at = {key: values.index(trial.params[key]) for key, values in plan.values.items()}
-        seen = {"state": trial.state, "value": trial.value, "intermediate_values": trial.intermediate_values}
-        estimate.add_trial(create_trial(params=at, distributions=places, **seen))
+        seen, value = trial.intermediate_values, trial.value
+        again = create_trial(params=at, distributions=places, state=trial.state, value=value, intermediate_values=seen)
+        estimate.add_trial(again)
     for _ in range(PROPOSALS):  # each is taken for one that is being tried, which the next keeps away from
         proposed = estimate.ask(places).params
         yield {key: values[proposed[key]] for key, values in plan.values.items()}

@@ -6,12 +6,12 @@ import statistics
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from optuna import Study
 from optuna.trial import FrozenTrial
 
 from downstream.data.splits import Splits
-from downstream.learners.encoder import Encoder
 from downstream.tasks.base import Encoded, Task
 from downstream.training.epochs import Epoch, Watch
 from downstream.training.loop import Diverged, num_epochs
@@ -42,7 +42,7 @@ class TrialTrainer:
     """Trains with the settings of a trial, on train, and scores on dev."""
 
     task: Task
-    learner: Encoder
+    learner: Any  # an Encoder
     folds: list[Splits]
     protocol: Protocol
     num_seeds: int

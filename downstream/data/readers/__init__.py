@@ -30,10 +30,11 @@ from downstream.data.readers import (
     tables,
 )
 
-ENTITIES = {"brat": brat.read, "ddi": ddi.read, "iob": iob.read, "jsonl": jsonl.read}
+Readers = dict[str, Callable[..., list]]  # by format
+ENTITIES: Readers = {"brat": brat.read, "ddi": ddi.read, "iob": iob.read, "jsonl": jsonl.read}
 
-TEXTS = {"table": tables.read_texts, "hoc": hoc.read, "pubmedqa": pubmedqa.read, "bioasq": bioasq.read_texts}
-RELATIONS = {
+TEXTS: Readers = {"table": tables.read_texts, "hoc": hoc.read, "pubmedqa": pubmedqa.read, "bioasq": bioasq.read_texts}
+RELATIONS: Readers = {
     "table": tables.read_relations,
     "biobert": biobert.read,
     "brat": brat_relations.read,
@@ -41,14 +42,14 @@ RELATIONS = {
     "ddi": ddi_relations.read,
     "euadr": euadr.read,
 }
-PAIRS = {"table": tables.read_pairs}
-CANDIDATES = {
+PAIRS: Readers = {"table": tables.read_pairs}
+CANDIDATES: Readers = {
     "options": tables.read_options,
     "ranking": tables.read_ranking,
     "frenchmedmcqa": frenchmedmcqa.read,
     "refomed": refomed.read,
 }
-READING = {"squad": squad.read, "bioasq": bioasq.read_questions}
+READING: Readers = {"squad": squad.read, "bioasq": bioasq.read_questions}
 
 
 def check_settings(read: Callable[..., list], settings: dict, place: str) -> None:

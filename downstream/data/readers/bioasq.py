@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from alibert_common.errors import InputError
 from alibert_common.files import files_of
@@ -92,7 +93,9 @@ def _answers(record: dict, place: str) -> tuple[tuple[str, ...], ...]:
     text or a list of forms.
     """
     exact = record.get("exact_answer")
-    groups = [[one] if isinstance(one, str) else one for one in (exact if isinstance(exact, list) else [exact])]
+    groups: list[Any] = [
+        [one] if isinstance(one, str) else one for one in (exact if isinstance(exact, list) else [exact])
+    ]
     if record["type"] == "factoid" and all(isinstance(group, list) for group in groups):
         groups = [[form for group in groups for form in group]]
     if not all(isinstance(group, list) and all(isinstance(form, str) for form in group) for group in groups):

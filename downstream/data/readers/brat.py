@@ -10,7 +10,7 @@ from alibert_common.errors import InputError
 from alibert_common.files import files_of, read_text
 from downstream.data.annotated_text import Document, Entity, Labels
 
-WHERE = re.compile(r"(\S.*?) +(-?\d+ +-?\d+(?:;-?\d+ +-?\d+)*) *")  # a type, which may have spaces, and offsets
+WHERE = re.compile(r"^(\S.*?) +(-?\d+ +-?\d+(?:;-?\d+ +-?\d+)*) *$")  # a type, which may have spaces, and offsets
 # What brat needs to open a folder: the types, the four sections, and that entities may overlap.
 CONFIGURATION = """[entities]
 
@@ -65,9 +65,9 @@ def _entities(file: Path, text: str, labels: Labels, counts: Counter) -> list[En
             counts["annotation lines that are not entities"] += bool(line)
             continue
         label, fragments = parse_entity(line, text, f"{file}, line {number}")
-        label = labels.keep(label, f"{file}, line {number}", counts)
-        if label is not None:
-            entities.append(Entity(label, fragments))
+        kept = labels.keep(label, f"{file}, line {number}", counts)
+        if kept is not None:
+            entities.append(Entity(kept, fragments))
     return entities
 
 
@@ -75,9 +75,9 @@ def parse_entity(line: str, text: str, place: str) -> tuple[str, tuple[tuple[int
     """Type and fragments of a line `T1<tab>TYPE 3 8;12 15<tab>text`, whose text must stand at these offsets."""
     try:
         _, where, quoted = line.split("\t", 2)
-        label, offsets = WHERE.fullmatch(where).groups()
+        [(label, offsets)] = WHERE.findall(where)
         fragments = [(int(start), int(end)) for start, end in map(str.split, offsets.split(";"))]
-    except (ValueError, AttributeError):
+    except ValueError:
         raise InputError(f"{place}: not an entity line of brat (T1<tab>TYPE 3 8<tab>text); mend the line.") from None
     for start, end in fragments:
         if not 0 <= start < end <= len(text):
@@ -109,7 +109,7 @@ def write(documents: Iterable[Document], folder: Path) -> None:
     """
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(f"{folder}: there is something already; give a new folder.")
-    types = set()
+    types: set[str] = set()
     with directory_written_whole(folder) as aside:
         for document in documents:
             parts = document.id.split("/")

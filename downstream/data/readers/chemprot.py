@@ -36,10 +36,10 @@ def _items(path: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, R
 
 
 def _without_signs(marked: str, place: str) -> tuple[str, tuple[Mention, Mention]]:
-    found = FIRST.search(marked), SECOND.search(marked)
-    if None in found or marked.count("<< ") != 1 or marked.count("[[ ") != 1:
+    first, second = FIRST.search(marked), SECOND.search(marked)
+    if first is None or second is None or marked.count("<< ") != 1 or marked.count("[[ ") != 1:
         raise InputError(f"{place}: one << mention >> and one [[ mention ]] are needed; mend the sentence.")
-    earlier, later = sorted(found, key=lambda match: match.start())
+    earlier, later = sorted((first, second), key=lambda match: match.start())
     if later.start() < earlier.end():
         raise InputError(f"{place}: the two mentions overlap, which these signs cannot say; mend the sentence.")
     between = marked[earlier.end() : later.start()]
@@ -49,4 +49,4 @@ def _without_signs(marked: str, place: str) -> tuple[str, tuple[Mention, Mention
         earlier: Mention(earlier.start(), earlier.start() + len(earlier[1]), "ENTITY"),
         later: Mention(start, start + len(later[1]), "ENTITY"),
     }
-    return text, (places[found[0]], places[found[1]])
+    return text, (places[first], places[second])

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from alibert_common.errors import InputError
 from alibert_common.files import files_of, read_text
@@ -27,7 +28,7 @@ class Row:
 
     place: str
     name: RowId
-    cells: dict[str, object]
+    cells: dict[str, Any]
 
     def text(self, key: str) -> str:
         """A cell that must be text."""
@@ -90,17 +91,17 @@ def rows(
     Raises InputError naming file and line for a row with more or fewer cells than the first, a broken quotation, and
     for a column that is not there.
     """
-    wanted = {key: column for key, column in wanted.items() if column is not None}
-    kinds = {type(column) for column in wanted.values()}
+    columns = {key: column for key, column in wanted.items() if column is not None}
+    kinds = {type(column) for column in columns.values()}
     if kinds not in ({str}, {int}):
-        raise InputError(f"{path}: columns are given {wanted}; give all by name, or all by number (from 1).")
+        raise InputError(f"{path}: columns are given {columns}; give all by name, or all by number (from 1).")
     for file in files_of(path, ".tsv", ".csv", ".jsonl"):
         if file.suffix == ".jsonl":
-            records = _keyed(file, wanted)
+            records = _keyed(file, columns)
         else:
             in_quotes = file.suffix == ".csv" if quoted is None else quoted
             lines = _lines(file, delimiter or ("," if file.suffix == ".csv" else "\t"), in_quotes)
-            records = _named(file, lines, wanted) if kinds == {str} else _numbered(file, lines, wanted)
+            records = _named(file, lines, columns) if kinds == {str} else _numbered(file, lines, columns)
         for number, cells in records:
             counts["cells that keep their quotes"] += sum(map(_in_quotes, cells.values()))
             yield Row(f"{file}, line {number}", RowId(f"{file.stem}-{number}"), cells)
@@ -118,7 +119,7 @@ def _keyed(file: Path, wanted: dict[str, Column]) -> Iterator[tuple[int, dict[st
         yield number, {key: record[column] for key, column in wanted.items()}
 
 
-def _named(file: Path, lines: Iterator, wanted: dict[str, Column]) -> Iterator[tuple[int, dict[str, object]]]:
+def _named(file: Path, lines: Iterator, wanted: dict[str, Any]) -> Iterator[tuple[int, dict[str, object]]]:
     number, names = next(lines, (1, []))
     for column in wanted.values():
         if names.count(column) != 1:
@@ -130,7 +131,7 @@ def _named(file: Path, lines: Iterator, wanted: dict[str, Column]) -> Iterator[t
         yield number, {key: cells[names.index(column)] for key, column in wanted.items()}
 
 
-def _numbered(file: Path, lines: Iterator, wanted: dict[str, Column]) -> Iterator[tuple[int, dict[str, object]]]:
+def _numbered(file: Path, lines: Iterator, wanted: dict[str, Any]) -> Iterator[tuple[int, dict[str, object]]]:
     for number, cells in lines:
         for column in wanted.values():
             if not 1 <= column <= len(cells):

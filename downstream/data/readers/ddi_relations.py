@@ -43,12 +43,13 @@ def _pairs(file: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, R
         for pair in sentence.iter("pair"):
             place, name = place_of(pair, file), attribute(pair, "id", file)
             label = labels.keep(_label(pair, file), place, counts, "relations")
-            if not {pair.get("e1"), pair.get("e2")} <= mentions.keys():
+            first, second = (mentions.get(pair.get(end, "")) for end in ("e1", "e2"))
+            if first is None or second is None:
                 raise InputError(
                     f"{place}: the pair {name!r} has an entity that is not in the sentence; mend the pair."
                 )
             if label is not None:
-                yield place, Relation(name, text, label, (mentions[pair.get("e1")], mentions[pair.get("e2")]), group)
+                yield place, Relation(name, text, label, (first, second), group)
 
 
 def _label(pair: etree._Element, file: Path) -> str:

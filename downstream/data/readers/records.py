@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from alibert_common.errors import InputError
 from alibert_common.files import read_text
@@ -20,7 +20,7 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 KINDS = {str: "a text", list: "a list", dict: "an object", int: "a whole number"}
 
 
-def json_of(file: Path) -> object:
+def json_of(file: Path) -> Any:
     """The content of a JSON file. Raises InputError naming the line where it is broken, or a key that stands twice."""
     return _parse(read_text(file).removeprefix("\ufeff"), file, f"{file}")
 
@@ -38,7 +38,7 @@ def json_lines(file: Path) -> Iterator[tuple[int, dict]]:
 
 def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
     def as_dict(pairs: list[tuple[str, object]]) -> dict:
-        [(key, times), *_] = Counter(key for key, _ in pairs).most_common(1) or [(None, 0)]
+        [(key, times), *_] = Counter(key for key, _ in pairs).most_common(1) or [("", 0)]
         if times > 1:
             raise InputError(f"{place}: the key {key!r} stands {times} times in one object; keep one of them.")
         return dict(pairs)

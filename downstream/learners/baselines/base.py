@@ -9,7 +9,7 @@ import numpy as np
 
 from downstream.learners.base import Learner
 from downstream.tasks.base import Encoded, Piece, Task
-from downstream.tasks.texts import Pair
+from downstream.tasks.texts import OfTexts, Pair
 from downstream.training.epochs import Epoch, Watch, unwatched
 
 
@@ -56,6 +56,8 @@ class Baseline(Learner):
 class TextBaseline(Baseline):
     """Reads every text, or pair of texts, of an item whole, and gives for it what the head of an encoder would."""
 
+    task: OfTexts
+
     def encode(self, items: list, training: bool) -> Encoded:
         """A piece a pair, without token ids."""
         found = Encoded(items, [], Counter())
@@ -67,7 +69,7 @@ class TextBaseline(Baseline):
 
     def answer(self, encoded: Encoded) -> list:
         """The task's own, of the outputs."""
-        return self.task.decode(encoded, self.outputs(self.pairs(encoded)))
+        return self.task.decode(encoded, list(self.outputs(self.pairs(encoded))))
 
     def pairs(self, encoded: Encoded) -> list[Pair]:
         """One a piece."""

@@ -62,8 +62,8 @@ class EncoderCosine(TextBaseline):
 
     def outputs(self, pairs: list[Pair]) -> np.ndarray:
         """A cosine a pair."""
-        vectors = self.vectors({text for pair in pairs for text in pair})
-        return np.array([[float(vectors[first] @ vectors[second])] for first, second in pairs])
+        vectors = self.vectors({text or "" for pair in pairs for text in pair})
+        return np.array([[float(vectors[first] @ vectors[second or ""])] for first, second in pairs])
 
     def vectors(self, texts: Iterable[str]) -> dict[str, np.ndarray]:
         """Of length 1."""

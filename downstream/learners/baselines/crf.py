@@ -9,7 +9,7 @@ from typing import ClassVar
 from downstream.data.spans import Span, spans_of
 from downstream.learners.baselines.base import Baseline
 from downstream.tasks.base import Encoded
-from downstream.tasks.ner import Example
+from downstream.tasks.ner import Example, NamedEntities
 
 AFFIXES = (1, 2, 3, 4)  # letters at either end of a word: medical stems and suffixes are that long (-ite, -ose, -émie)
 NEIGHBOURS = (-2, -1, 1, 2)
@@ -25,6 +25,8 @@ class Crf(Baseline):
     settings: ClassVar = {"affixes": AFFIXES, "neighbours": NEIGHBOURS, **TRAINING}
     libraries: ClassVar = ("python-crfsuite",)
 
+    task: NamedEntities
+
     def encode(self, items: list[Example], training: bool) -> Encoded:
         """Notes are, of each item, its sentences as ranges of words. Features are made when they are needed: those of
         all words at once would take a hundred times the memory of the texts."""
@@ -34,7 +36,8 @@ class Crf(Baseline):
         return found
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
-        self.models, self.num_weights = [], 0  # files as bytes
+        self.models: list[bytes] = []  # files
+        self.num_weights = 0
         for layer in range(self.task.num_layers):
             tags = [example.tags(layer) for example in train.items]
             self._train((some, tags[number][begin:end]) for number, begin, end, some in _sentences(train))

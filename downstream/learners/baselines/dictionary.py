@@ -7,7 +7,7 @@ from typing import ClassVar
 from downstream.data.spans import Span
 from downstream.learners.baselines.base import Baseline
 from downstream.tasks.base import Encoded
-from downstream.tasks.ner import Example
+from downstream.tasks.ner import Example, NamedEntities
 
 Form = tuple[str, ...]  # words, letters' case apart
 
@@ -21,6 +21,8 @@ class Dictionary(Baseline):
 
     name = "dictionary"
     settings: ClassVar = {"share": SHARE}
+
+    task: NamedEntities
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
         """A dictionary for each layer of tags."""

@@ -48,7 +48,7 @@ class OverWords(Trained):
         self.known: dict[str, Vectors] = {}  # by what they were learned from; some 40 MB each, of each fold one
         self.conditions = {
             **conditions_of(self.name, dataclasses.asdict(protocol), ("gensim",)),
-            "vectors": SETTINGS | {"text": text and {"name": text.name, "sha256": _digest(self.lines)}},
+            "vectors": SETTINGS | {"text": text and {"name": text.name, "sha256": _digest(self.lines or [])}},
             "max_tokens": task.recipe.max_tokens,
             "precision": machine.precision,
             "device": machine.device.type,

@@ -1,7 +1,7 @@
 """TF-IDF with a linear support vector machine (003, Table 6); a ridge regression where the answer is a number."""
 
 from itertools import product
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -60,7 +60,7 @@ class TfidfSvm(TextBaseline):
         models, figures = {}, {}
         for setting in self.choices():
             models[setting] = [self._machine(features, column, setting) for column in targets.T]
-            answers = self.task.decode(dev, self._read(models[setting], on_dev))
+            answers = self.task.decode(dev, list(self._read(models[setting], on_dev)))
             figures[setting] = self.task.chosen(self.task.score(dev.items, answers))
         best = max(figures, key=figures.__getitem__)
         self.models = models[best]
@@ -97,7 +97,7 @@ class TfidfSvm(TextBaseline):
             return Ridge(alpha=1 / setting.strength).fit(features, column)
         if len(set(column)) == 1:
             return 2 * float(column[0]) - 1
-        weights = "balanced" if setting.balanced else None
+        weights: Any = "balanced" if setting.balanced else None
         if isinstance(self.task, OfCandidates):
             weights = {1: self.task.weight}
         machine = LinearSVC(C=setting.strength, class_weight=weights, max_iter=ITERATIONS, random_state=1)
