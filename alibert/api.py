@@ -23,6 +23,9 @@ from preprocess import deduplicate as deduplicate_stage
 from preprocess import ingest as ingest_stage
 from preprocess import mix as mix_stage
 from preprocess import train_tokenizer as tokenizer_stage
+from preprocess.clean import Cleaning
+from preprocess.deduplicate import Settings as Deduplication
+from preprocess.documents.stage_report import Report
 from preprocess.mixing.weights import MixWeights
 from preprocess.readers import ReadOptions
 from preprocess.tokenizer.load import load_tokenizer
@@ -79,23 +82,23 @@ def ingest(
 def clean(
     documents: AnyPath | Iterable[AnyPath],
     output: AnyPath,
-    settings: clean_stage.Cleaning | None = None,
+    settings: Cleaning | None = None,
     *,
     workers: int = 1,
-) -> clean_stage.Report:
+) -> Report:
     """Repair text and drop what is not French. Returns the counts; dropped.txt has samples of what was dropped."""
-    return clean_stage.clean(_paths(documents), Path(output), settings or clean_stage.Cleaning(), Engine(workers))
+    return clean_stage.clean(_paths(documents), Path(output), settings or Cleaning(), Engine(workers))
 
 
 def deduplicate(
     documents: AnyPath | Iterable[AnyPath],
     output: AnyPath,
-    settings: deduplicate_stage.Settings | None = None,
+    settings: Deduplication | None = None,
     *,
     workers: int = 1,
-) -> deduplicate_stage.Report:
+) -> Report:
     """Drop repeated documents, repeated lines, and sentences of benchmarks. Returns the counts."""
-    settings = settings or deduplicate_stage.Settings()
+    settings = settings or Deduplication()
     return deduplicate_stage.deduplicate(_paths(documents), Path(output), settings, Engine(workers))
 
 
@@ -236,7 +239,7 @@ def fill_mask(model: AnyPath, texts: str | Sequence[str], top_k: int = 5) -> lis
     for text in texts:
         if text.count(MASK) != 1:
             raise InputError(f"{text!r}: has {text.count(MASK)} times {MASK}; each text needs exactly one.")
-    pipeline = FillMaskPipeline(model=network, tokenizer=tokenizer)
+    pipeline: Any = FillMaskPipeline(model=network, tokenizer=tokenizer)  # type: ignore[arg-type]
     found = [pipeline(text.replace(MASK, tokenizer.mask_token), top_k=top_k) for text in texts]
     return [[Guess(one["token_str"], one["score"], one["sequence"]) for one in guesses] for guesses in found]
 

@@ -116,9 +116,9 @@ def option_groups(choices: argparse.Namespace) -> Iterator[tuple[str, Any, dict[
     models, tasks, registry = (import_module(f"fairseq.{name}") for name in ("models", "tasks", "registry"))
     from_dataclass = import_module("fairseq.dataclass.utils").gen_parser_from_dataclass
     yield f"--task {choices.task}", tasks.TASK_REGISTRY[choices.task].add_args, {}
-    found = {name: getattr(choices, name, None) for name in registry.REGISTRIES}
+    found = {name: str(getattr(choices, name, None) or "") for name in registry.REGISTRIES}
     if found["criterion"]:
-        yield _registered(registry, from_dataclass, "criterion", found.pop("criterion"))
+        yield _registered(registry, from_dataclass, "criterion", found["criterion"])
     if choices.arch:
         sizes = argparse.Namespace()
         if choices.arch in models.ARCH_CONFIG_REGISTRY:

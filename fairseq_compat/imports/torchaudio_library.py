@@ -3,11 +3,11 @@
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from typing import Any
 
 
 @contextmanager
-def absent_if_it_cannot_be_loaded(module: ModuleType) -> Iterator[None]:
+def absent_if_it_cannot_be_loaded(module: Any) -> Iterator[None]:
     """After `torchaudio._extension.utils` ran: a library that torch cannot load counts as not built."""
     yield
     original = module._load_lib
