@@ -8,6 +8,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from alibert_common.cli import program
 from alibert_common.errors import InputError
 from downstream.learners.registry import BASELINES, COSINE, ENCODER, Kind
 from downstream.training.model_folder import refuse_no_model
@@ -50,7 +51,8 @@ class RunConfig:
 def build_parser() -> argparse.ArgumentParser:
     """The options of downstream.finetune."""
     parser = argparse.ArgumentParser(
-        prog="python -m downstream.finetune", description="Fine-tune a Hugging Face encoder on a task and score it."
+        prog=program("python -m downstream.finetune"),
+        description="Fine-tune a Hugging Face encoder on a task and score it.",
     )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", type=Path, help="local Hugging Face folder with a fast tokenizer")

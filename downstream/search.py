@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from alibert_common.cli import program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import write_json, written_whole
 from alibert_common.yaml_config import yaml_value
@@ -28,7 +29,7 @@ SAMPLER_SEED = 1  # of the order of the grid and of tpe; any serves, it is in th
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of this command."""
-    parser = argparse.ArgumentParser(prog="python -m downstream.search", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(prog=program("python -m downstream.search"), description=__doc__.split("\n\n")[0])
     parser.add_argument("--model", type=Path, required=True, help="local Hugging Face folder with a fast tokenizer")
     add_options(parser)
     parser.add_argument(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tqdm import tqdm
 
+from alibert_common.cli import program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import files_of, read_text, written_whole
 from alibert_common.json_value import parse_json
@@ -151,7 +152,7 @@ WRITERS = {"jsonl": write_jsonl, "brat": write_brat}
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of this command."""
-    parser = argparse.ArgumentParser(prog="python -m downstream.tag", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(prog=program("python -m downstream.tag"), description=__doc__.split("\n\n")[0])
     parser.add_argument("texts", nargs="+", type=Path, metavar="PATH", help=".txt files, one document each, or folders")
     parser.add_argument("--model", required=True, type=Path, help="folder `model` of a downstream.finetune run")
     parser.add_argument("--output", required=True, type=Path, help="the .jsonl file, or the new folder for brat")

@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alibert_common.cli import named
+from alibert_common.cli import named, program
 from alibert_common.errors import exit_with_sentence
 from alibert_common.files import write_json, written_whole
 from downstream import run_config
@@ -32,7 +32,7 @@ SPLITS = {
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of this command."""
-    parser = argparse.ArgumentParser(prog="python -m downstream.curves", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(prog=program("python -m downstream.curves"), description=__doc__.split("\n\n")[0])
     kinds = parser.add_subparsers(dest="kind", required=True)
     steps, documents = (kinds.add_parser(name, help=f"scores against the {axis}") for name, axis in AXES.items())
     steps.add_argument(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alibert_common import shipped
+from alibert_common.cli import program
 from alibert_common.errors import InputError
 from downstream.learners import registry
 from downstream.run_config import add_device
@@ -19,7 +20,7 @@ RECIPES = shipped.RECIPES / "finetune"
 def build_parser() -> argparse.ArgumentParser:
     """The options of this command."""
     parser = argparse.ArgumentParser(
-        prog="python -m downstream.evaluate",
+        prog=program("python -m downstream.evaluate"),
         description="Train and score models on every task whose data are there, then write the report of all.",
     )
     add = parser.add_argument

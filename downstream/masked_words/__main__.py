@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alibert_common.cli import at_least, named
+from alibert_common.cli import at_least, named, program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import write_json, written_whole
 from downstream.masked_words.questions import MASK, draw, read_sentences
@@ -38,7 +38,7 @@ def sources_of(args: argparse.Namespace) -> "list[QuestionSource]":
 def build_parser() -> argparse.ArgumentParser:
     """The options of this command."""
     first, _, rest = __doc__.partition("\n\n")
-    parser = argparse.ArgumentParser(prog="python -m downstream.masked_words", description=first, epilog=rest)
+    parser = argparse.ArgumentParser(prog=program("python -m downstream.masked_words"), description=first, epilog=rest)
     add, positive = parser.add_argument, at_least(1)
     add("--model", required=True, action="append", metavar="[NAME=]DIR", help="local Hugging Face folder (repeatable)")
     add("--text", action="append", default=[], metavar="NAME=FILE", help="text with one sentence a line (repeatable)")

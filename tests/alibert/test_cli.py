@@ -26,7 +26,6 @@ with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
 print(json.dumps([shown.getvalue(), sorted({name.partition(".")[0] for name in sys.modules})]))
 """
 IN_ORDER = ["ingest", "clean", "deduplicate", "mix", "tokenizer", "binarize", "train", "export", "finetune", "report"]
-SLOW = {"masked-words", "search", "finetune", "curves", "evaluate", "report", "tag"}  # of downstream
 
 
 def shown(*arguments: str) -> tuple[str, set[str]]:
@@ -43,7 +42,7 @@ def test_help_lists_the_verbs_in_the_order_of_the_data_flow():
     assert not modules & (HEAVY | {"numpy", "tokenizers"})
 
 
-@pytest.mark.parametrize("verb", sorted(set(cli.VERBS) - SLOW - {"quickstart"}))
+@pytest.mark.parametrize("verb", sorted(set(cli.VERBS) - {"quickstart"}))
 def test_help_of_a_verb_names_it_and_imports_nothing_heavy(verb):
     text, modules = shown(verb, "--help")
     assert text.startswith(f"usage: alibert {verb} ")
