@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
 EXPORTED = [
     "RECIPES", "Cleaning", "Deduplication", "Guess", "InputError", "MixWeights", "ReadOptions", "Tagger", "TextOptions",
-    "Word",
-    "binarize", "clean", "deduplicate", "export", "fill_mask", "finetune", "ingest", "load", "mix", "normalize", "pretrain",
-    "tag", "train_tokenizer",
+    "Word", "binarize", "clean", "deduplicate", "export", "fill_mask", "finetune", "ingest", "load", "mix", "normalize",
+    "pretrain", "tag", "train_tokenizer",
 ]  # fmt: skip
 
 fairseq_compat.activate()  # where no .pth file has
