@@ -55,12 +55,14 @@ class Tagger:
 
         Each has a `score` from 0 to 1: the mean probability that the model gives to the tags of its words.
         """
-        from downstream.data.annotated_text import Document
+        from downstream.data.annotated_text import AnnotatedText
         from downstream.training.loop import predict
 
         if not texts:
             return []
-        examples = [self.task.example(Document(str(number), text, []), Counter()) for number, text in enumerate(texts)]
+        examples = [
+            self.task.example(AnnotatedText(str(number), text, []), Counter()) for number, text in enumerate(texts)
+        ]
         encoded = self.task.encode(examples, self.tokenizer, self.frame, training=False)
         outputs = predict(self.learned, encoded.pieces)  # (tokens, layers, label id and probability) of each piece
         ids, probabilities = ([one[..., at] for one in outputs] for at in (0, 1))
@@ -140,11 +142,11 @@ def write_jsonl(documents: Iterable[TaggedText], file: Path) -> None:
 
 def write_brat(documents: Iterable[TaggedText], folder: Path) -> None:
     """A .txt and a .ann a document, without the scores."""
-    from downstream.data.annotated_text import Document
+    from downstream.data.annotated_text import AnnotatedText
     from downstream.data.readers import brat
     from downstream.tasks.ner import as_entities
 
-    brat.write((Document(one.id, one.text, as_entities(one.spans)) for one in documents), folder)
+    brat.write((AnnotatedText(one.id, one.text, as_entities(one.spans)) for one in documents), folder)
 
 
 WRITERS = {"jsonl": write_jsonl, "brat": write_brat}

@@ -24,13 +24,17 @@ class Entity:
         return self.fragments[-1][1]
 
 
-@dataclass
-class Document:
+@dataclass(repr=False)
+class AnnotatedText:
     """One text with its entities, in the order of the file."""
 
     id: str
     text: str
     entities: list[Entity]
+
+    def __repr__(self) -> str:
+        """Digests of data in earlier results are of this form (Split.sha256)."""
+        return f"Document(id={self.id!r}, text={self.text!r}, entities={self.entities!r})"
 
 
 @dataclass(frozen=True)

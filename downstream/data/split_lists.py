@@ -17,7 +17,7 @@ from alibert_common.files import read_text
 LISTED = re.compile(r"(\S.*?) +@ +(\S.*?) += +(\S.*)")
 
 
-class Source(NamedTuple):
+class SplitSource(NamedTuple):
     """The path of a split below the folder of the data; and the list there, and the part in it, that it is."""
 
     path: str
@@ -25,14 +25,14 @@ class Source(NamedTuple):
     part: str = ""
 
 
-def parse(split: str, place: str) -> Source:
+def parse(split: str, place: str) -> SplitSource:
     """The source that a recipe's split names; `place` names file and key for an error."""
     if " @ " not in split:
-        return Source(split)
+        return SplitSource(split)
     listed = LISTED.fullmatch(split)
     if not listed or " @ " in listed[3]:
         raise InputError(f"{place}: {split!r} is no split; write PATH, or PATH @ LIST.tsv = PART.")
-    return Source(*listed.groups())
+    return SplitSource(*listed.groups())
 
 
 def refuse_overlap(splits: Mapping[str, str], place: str) -> None:
@@ -52,7 +52,7 @@ def _holds(folder: str, path: str) -> bool:
     return PurePath(os.path.normpath(path)).is_relative_to(os.path.normpath(folder))
 
 
-def in_part(items: list, source: Source, root: Path, document_of: Callable[..., str], counts: Counter) -> list:
+def in_part(items: list, source: SplitSource, root: Path, document_of: Callable[..., str], counts: Counter) -> list:
     """The items of a split among those read from its path; the list is looked up below `root`.
 
     Documents that the list names but the folder lacks are counted. Raises InputError as read_list does, for a document

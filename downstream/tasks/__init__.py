@@ -10,7 +10,8 @@ from downstream.tasks.base import Task
 from downstream.tasks.candidates import CandidatesRecipe, MultipleChoice, Ranking
 from downstream.tasks.classification import TextClassification, TextRecipe
 from downstream.tasks.extractive_qa import ExtractiveAnswers, ReadingRecipe
-from downstream.tasks.ner import NamedEntities, NerRecipe
+from downstream.tasks.ner import NamedEntities
+from downstream.tasks.ner_recipe import NerRecipe
 from downstream.tasks.relations import RelationRecipe, Relations
 from downstream.tasks.similarity import Similarity, SimilarityRecipe
 

@@ -48,7 +48,7 @@ class ReadingRecipe(Recipe):
             raise InputError(f"{file}: list_threshold is {self.list_threshold}; it is a probability, 0 to 1.")
 
 
-class Window(NamedTuple):
+class QuestionWindow(NamedTuple):
     """Where a piece reads: number of the context, tokens begin to end (excluded) of it; and where these begin in it."""
 
     context: int
@@ -109,7 +109,7 @@ class ExtractiveAnswers(Task):
         return HeadSpec("span")
 
     def encode(self, items: list[ReadingQuestion], tokenizer, frame, training: bool) -> Encoded:
-        """Pieces whose place is a Window; notes are, of each item, the characters of every token of each context.
+        """Pieces placed by a QuestionWindow; notes are, of each item, the characters of every token of each context.
 
         In training a window has a piece for each answer that stands whole in it, or one that has none.
         """
@@ -129,7 +129,7 @@ class ExtractiveAnswers(Task):
                 answers = _on_tokens(spans, read["offset_mapping"])
                 for begin, end in slices(len(read["input_ids"]), size, size // 2):
                     ids, types = frame.around(question, read["input_ids"][begin:end])
-                    window = Window(place, begin, end, len(frame.pair[0]) + len(question) + len(frame.pair[1]))
+                    window = QuestionWindow(place, begin, end, len(frame.pair[0]) + len(question) + len(frame.pair[1]))
                     targets = _targets(answers, window)
                     for target in targets if training else targets[:1]:
                         found.pieces.append(Piece(ids, target, number, window, types))
@@ -151,7 +151,9 @@ class ExtractiveAnswers(Task):
             for found, nothing in zip(spans, none, strict=True)
         ]
 
-    def _best(self, logits: np.ndarray, window: Window, text: str, offsets: list[tuple[int, int]]) -> list[Found]:
+    def _best(
+        self, logits: np.ndarray, window: QuestionWindow, text: str, offsets: list[tuple[int, int]]
+    ) -> list[Found]:
         """The likeliest spans of a window, none of them longer than the recipe says."""
         own = logits[window.place : window.place + window.end - window.begin]
         firsts, lasts = (np.argsort(-own[:, side], kind="stable")[:BEST].tolist() for side in (0, 1))
@@ -244,7 +246,7 @@ def _on_tokens(spans: Iterable[tuple[int, int]], offsets: list[tuple[int, int]])
     return found
 
 
-def _targets(answers: list[tuple[int, int]], window: Window) -> list[tuple[int, int]]:
+def _targets(answers: list[tuple[int, int]], window: QuestionWindow) -> list[tuple[int, int]]:
     """First and last token, in the piece, of each answer that stands whole in the window; (0, 0) if none does."""
     shift = window.place - window.begin
     whole = [(first, last) for first, last in answers if window.begin <= first and last < window.end]

@@ -8,7 +8,7 @@ import statistics
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,11 +16,8 @@ import numpy as np
 
 from alibert_common.errors import InputError
 from downstream.data.alignment import deciding_tokens, token_ranges, token_tags, trimmed, word_tags, words_covered
-from downstream.data.annotated_text import Document, Entity, Labels
-from downstream.data.readers import ENTITIES
-from downstream.data.recipe import Recipe, refuse_twice
+from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 from downstream.data.spans import (
-    Policy,
     ScoredSpan,
     Span,
     layers_of,
@@ -34,54 +31,16 @@ from downstream.data.windows import Window, cut_ranks, keep_whole, windows
 from downstream.metrics.entities import EVALUATION, scores
 from downstream.metrics.spans import span_scores
 from downstream.tasks.base import IGNORED, Chief, Encoded, HeadSpec, Piece, Task
+from downstream.tasks.ner_recipe import NerRecipe
 
 CONTEXT_SHARE = 8  # context on each side of a cut inside a line: one eighth of a sequence, a sentence or so
-
-
-@dataclass(frozen=True, kw_only=True)
-class NerRecipe(Recipe):
-    """Which entities a task keeps, how they become sequences that are flat."""
-
-    types: list[str]  # the entity types, in the order of the tables
-    rename: dict[str, str] = field(default_factory=dict)  # type in the files -> type of the task
-    ignore: list[str] = field(default_factory=list)  # types that are dropped, and counted
-    # Of entities that overlap keep the longest; innermost: the shortest; concatenated: a word's types make one label
-    # (DrBenchmark's QUAERO); per_type: a head for each type, of which each keeps its longest.
-    nested: str = "outermost"
-    discontinuous: str = "split"  # each fragment an entity; hull: first to last character; drop
-    partial_words: str = "expand"  # an entity that begins or ends inside a word takes the whole word; drop
-    sequence: str = "line"  # a sequence a line, where a line is a sentence; window: as many lines as fit
-
-    readers: ClassVar = ENTITIES
-    choices: ClassVar = {
-        "nested": ("outermost", "innermost", "concatenated", "per_type"),
-        "discontinuous": ("split", "hull", "drop"),
-        "partial_words": ("expand", "drop"),
-        "sequence": ("line", "window"),
-    }
-
-    def check(self, file: Path) -> None:
-        super().check(file)
-        for name in self.types:
-            if not name or " ".join(name.split()) != name or name.strip("-") != name or "+" in name or "/" in name:
-                raise InputError(
-                    f"{file}: type {name!r} has an outer or double space, an outer hyphen, a + or a /, which would be "
-                    "lost in labels; give it another name under rename."
-                )
-        refuse_twice(self.types, f"{file}: types")
-        strangers = set(self.rename.values()) - set(self.types) - set(self.ignore)
-        if strangers:
-            raise InputError(f"{file}: rename leads to {', '.join(sorted(strangers))}, which is no type of the recipe.")
-
-    def policy(self) -> Policy:
-        return Policy(self.nested, self.discontinuous, self.partial_words)
 
 
 @dataclass
 class Example:
     """One document with its words, as characters, and its gold in words: a list of flat spans for each layer."""
 
-    document: Document
+    document: AnnotatedText
     words: list[tuple[int, int]]
     layers: list[list[Span]]
 
@@ -116,7 +75,7 @@ class NamedEntities(Task):
         self.labels.refuse_unknown()
         return [self.example(one, counts) for one in documents]
 
-    def example(self, document: Document, counts: Counter) -> Example:
+    def example(self, document: AnnotatedText, counts: Counter) -> Example:
         """A document with what of its gold can be held."""
         words = words_of(document.text)
         return Example(document, words, layers_of(document.entities, words, self.policy, self.recipe.types, counts))

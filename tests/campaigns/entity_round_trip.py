@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 from downstream.data.readers import brat, ddi, iob
 from downstream.data.spans import Policy, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
 
@@ -38,7 +38,7 @@ class Corpus(NamedTuple):
     read: Callable = brat.read
     texts: str | None = None
 
-    def documents(self, root: Path) -> list[Document]:
+    def documents(self, root: Path) -> list[AnnotatedText]:
         apart = {"texts": root / self.texts} if self.texts else {}
         return self.read(root / self.path, Labels(self.types), Counter(), **apart)
 
@@ -71,7 +71,7 @@ COLUMNS = [
 ]
 
 
-def through_tags(document: Document, nested: str, types: tuple[str, ...]) -> list[Entity]:
+def through_tags(document: AnnotatedText, nested: str, types: tuple[str, ...]) -> list[Entity]:
     """The entities that the tags of a document's words hold: what a model that makes no error would give back."""
     words = words_of(document.text)
     layers = layers_of(document.entities, words, Policy(nested, "split", "expand"), types, Counter())
@@ -82,7 +82,7 @@ def through_tags(document: Document, nested: str, types: tuple[str, ...]) -> lis
     return [Entity(label, ((start, end),)) for start, end, label in sorted(spans)]
 
 
-def causes(document: Document, held: list[Entity], nested: str) -> Counter:
+def causes(document: AnnotatedText, held: list[Entity], nested: str) -> Counter:
     """How many entities are held as they were (under ""), and how many are not, by cause."""
     words = words_of(document.text)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
@@ -102,7 +102,7 @@ def causes(document: Document, held: list[Entity], nested: str) -> Counter:
     return found
 
 
-def _conflict(entity: Entity, document: Document, held: list[Entity], nested: str) -> str:
+def _conflict(entity: Entity, document: AnnotatedText, held: list[Entity], nested: str) -> str:
     rivals = [other for other in held if other.start < entity.end and entity.start < other.end]
     if nested in ("concatenated", "per_type"):
         rivals = [other for other in rivals if other.label == entity.label]
@@ -136,7 +136,7 @@ def overlapping(entities: list[Entity]) -> int:
     )
 
 
-def check_files(documents: list[Document], types: tuple[str, ...]) -> None:
+def check_files(documents: list[AnnotatedText], types: tuple[str, ...]) -> None:
     """What is written as brat is read back as it was."""
     with tempfile.TemporaryDirectory() as folder:
         brat.write(documents, Path(folder, "brat"))
@@ -145,7 +145,7 @@ def check_files(documents: list[Document], types: tuple[str, ...]) -> None:
     assert len(by_id) == len(documents) and all(by_id[document.id] == document for document in documents)
 
 
-def count_row(name: str, documents: list[Document]) -> list:
+def count_row(name: str, documents: list[AnnotatedText]) -> list:
     entities = [document.entities for document in documents]
     return [
         name,
@@ -158,14 +158,14 @@ def count_row(name: str, documents: list[Document]) -> list:
     ]
 
 
-def trip_row(corpus: Corpus, documents: list[Document], nested: str) -> list:
+def trip_row(corpus: Corpus, documents: list[AnnotatedText], nested: str) -> list:
     """How many entities come back by this policy, and why the others do not."""
     total: Counter = Counter()
     backs = []
     for document in documents:
         held = through_tags(document, nested, corpus.types)
         total += causes(document, held, nested)
-        backs.append(Document(document.id, document.text, held))
+        backs.append(AnnotatedText(document.id, document.text, held))
     check_files(backs, corpus.types)
     assert total.total() == sum(len(document.entities) for document in documents)
     share = f"{total['']} ({100 * total[''] / total.total():.1f} %)"

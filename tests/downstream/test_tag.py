@@ -9,7 +9,7 @@ from tiny_models import write_roberta
 
 from alibert_common.errors import InputError
 from downstream import tag
-from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 from downstream.data.readers import ENTITIES
 from downstream.data.spans import ScoredSpan, Span
 
@@ -81,6 +81,6 @@ def test_entities_are_written_for_brat_or_a_line_a_document_and_read_back_the_sa
     assert '"score": 0.25' in (tmp_path / "out.jsonl").read_text()
     organs = [Entity("organ", ((3, 7),)), Entity("organ", ((15, 19),))]
     assert read["brat"] == read["jsonl"] == [
-        Document("may/one", "le foie\r\net le foie", organs), Document("two", "rien", [])
+        AnnotatedText("may/one", "le foie\r\net le foie", organs), AnnotatedText("two", "rien", [])
     ]  # fmt: skip
     assert (tmp_path / "corrected" / "may" / "one.ann").read_text().startswith("T1\torgan 3 7\tfoie\n")

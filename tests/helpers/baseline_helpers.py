@@ -5,7 +5,7 @@ from collections import Counter
 
 from task_helpers import OFFICIAL
 
-from downstream.data.annotated_text import Document, Entity
+from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.examples import Candidates, LabelledText, Relation, ScoredPair
 from downstream.learners.base import Learner
 from downstream.tasks import FAMILIES
@@ -85,7 +85,7 @@ def _document(task, name: str, draw: random.Random):
         text += f"{' '.join(_filler(draw, 3))} {before} "
         entities.append(Entity(kind, ((len(text), len(text) + len(word)),)))
         text += f"{word} {' '.join(_filler(draw, 2))}\n"
-    return task.example(Document(name, text, entities), Counter())
+    return task.example(AnnotatedText(name, text, entities), Counter())
 
 
 MAKERS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from downstream.data.annotated_text import Document, Entity
+from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
 from downstream.data.spans import Span
 from downstream.data.splits import Split
@@ -16,7 +16,8 @@ from downstream.tasks.base import Encoded, Task
 from downstream.tasks.candidates import CandidatesRecipe, MultipleChoice, Ranking
 from downstream.tasks.classification import TextClassification, TextRecipe
 from downstream.tasks.extractive_qa import Answer, ExtractiveAnswers, ReadingRecipe
-from downstream.tasks.ner import NamedEntities, NerRecipe
+from downstream.tasks.ner import NamedEntities
+from downstream.tasks.ner_recipe import NerRecipe
 from downstream.tasks.relations import RelationRecipe, Relations
 from downstream.tasks.similarity import Similarity, SimilarityRecipe
 
@@ -96,9 +97,9 @@ def entities(name: str = "tiny_ner", types=("anatomy", "symptom")) -> tuple[Name
     task = NamedEntities(NerRecipe(task=name, format="brat", types=[*types], **OFFICIAL))
     anatomy, symptom = types
     documents = [
-        Document("d1", "le foie\ndouleur du rein", [Entity(anatomy, ((3, 7),)), Entity(symptom, ((8, 15),)),
+        AnnotatedText("d1", "le foie\ndouleur du rein", [Entity(anatomy, ((3, 7),)), Entity(symptom, ((8, 15),)),
                                                     Entity(anatomy, ((19, 23),))]),
-        Document("d2", "toux et fièvre le soir", [Entity(symptom, ((0, 4),)), Entity(symptom, ((8, 14),))]),
+        AnnotatedText("d2", "toux et fièvre le soir", [Entity(symptom, ((0, 4),)), Entity(symptom, ((8, 14),))]),
     ]  # fmt: skip
     items = [task.example(document, Counter()) for document in documents]
     first = [Span(1, 2, anatomy), Span(2, 3, anatomy), Span(3, 5, anatomy)]

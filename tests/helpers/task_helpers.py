@@ -4,9 +4,10 @@ from collections import Counter
 
 import numpy as np
 
-from downstream.data.annotated_text import Document
+from downstream.data.annotated_text import AnnotatedText
 from downstream.tasks.base import Encoded
-from downstream.tasks.ner import NamedEntities, NerRecipe
+from downstream.tasks.ner import NamedEntities
+from downstream.tasks.ner_recipe import NerRecipe
 from downstream.training.models import Frame
 
 OFFICIAL = {"train": "train", "dev": "dev", "test": "test"}
@@ -18,7 +19,7 @@ def ner_task(*types: str, **keys) -> NamedEntities:
     return NamedEntities(NerRecipe(**{"task": "tiny", "format": "brat", "splits": OFFICIAL, "types": [*types], **keys}))
 
 
-def encoded_by(task: NamedEntities, tokenizer, *documents: Document, frame=FRAME, training=False) -> Encoded:
+def encoded_by(task: NamedEntities, tokenizer, *documents: AnnotatedText, frame=FRAME, training=False) -> Encoded:
     """The documents as a model reads them; what reading dropped is counted too."""
     read: Counter = Counter()
     items = [task.example(document, read) for document in documents]

@@ -8,7 +8,7 @@ from pathlib import Path
 from alibert_common.directories import directory_written_whole
 from alibert_common.errors import InputError
 from alibert_common.files import files_of, read_text
-from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 
 WHERE = re.compile(r"^(\S.*?) +(-?\d+ +-?\d+(?:;-?\d+ +-?\d+)*) *$")  # a type, which may have spaces, and offsets
 # What brat needs to open a folder: the types, the four sections, and that entities may overlap.
@@ -26,7 +26,7 @@ CONFIGURATION = """[entities]
 """
 
 
-def read(path: Path, labels: Labels, counts: Counter, texts: Path | None = None) -> list[Document]:
+def read(path: Path, labels: Labels, counts: Counter, texts: Path | None = None) -> list[AnnotatedText]:
     """One document a .txt file, at any depth of the folder; `path` may also be one .txt file.
 
     texts: the folder of the .txt files where `path` has only the .ann. A .txt without .ann was never annotated: it is
@@ -48,7 +48,7 @@ def read(path: Path, labels: Labels, counts: Counter, texts: Path | None = None)
             continue
         text = read_text(file)
         name = file.stem if file == home else file.relative_to(home).with_suffix("").as_posix()
-        documents.append(Document(name, text, _entities(annotation, text, labels, counts)))
+        documents.append(AnnotatedText(name, text, _entities(annotation, text, labels, counts)))
     return documents
 
 
@@ -101,7 +101,7 @@ def _one_line(text: str) -> str:
     return text.replace("\n", " ").replace("\r", " ")
 
 
-def write(documents: Iterable[Document], folder: Path) -> None:
+def write(documents: Iterable[AnnotatedText], folder: Path) -> None:
     """Write ID.txt and ID.ann for each document, and an annotation.conf, so that brat opens the folder as it is.
 
     `read` gives the same documents back. Raises InputError for a folder that holds something, for an id that cannot
@@ -127,7 +127,7 @@ def write(documents: Iterable[Document], folder: Path) -> None:
         (aside / "annotation.conf").write_text(configuration, encoding="utf-8")
 
 
-def _line(number: int, entity: Entity, document: Document) -> str:
+def _line(number: int, entity: Entity, document: AnnotatedText) -> str:
     if entity.label.split() != [entity.label]:
         raise InputError(f"{document.id}: type {entity.label!r} has a space, which ends a type in brat; write jsonl.")
     offsets = ";".join(f"{start} {end}" for start, end in entity.fragments)

@@ -6,11 +6,11 @@ from pathlib import Path
 from lxml import etree
 
 from alibert_common.files import files_of
-from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 from downstream.data.readers.ddi_xml import attribute, document_of, fragments_of, is_there, place_of, text_of
 
 
-def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:
+def read(path: Path, labels: Labels, counts: Counter) -> list[AnnotatedText]:
     """One document an .xml file, at any depth of the folder; each sentence is a line of its text.
 
     A drug whose text is not at its offsets is left out and counted (there is one in the corpus of 2013). Interactions
@@ -24,7 +24,7 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[Document]:
             for element in sentence.iter("entity"):
                 entities += _entity(element, own, len(text), file, labels, counts)
             text += own + "\n"
-        documents.append(Document(attribute(root, "id", file), text, entities))
+        documents.append(AnnotatedText(attribute(root, "id", file), text, entities))
     return documents
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from alibert_common.errors import InputError
 from alibert_common.files import files_of, read_text
-from downstream.data.annotated_text import Document, Labels
+from downstream.data.annotated_text import AnnotatedText, Labels
 from downstream.data.examples import RowId
 from downstream.data.readers.tags import FRENCH, Token, rebuild
 
@@ -22,7 +22,7 @@ def read(
     *,
     documents: str | int = MARKS,
     spacing: str = FRENCH,
-) -> list[Document]:
+) -> list[AnnotatedText]:
     """The documents of a file, or of the files of a folder.
 
     documents: `docstart`: one for each -DOCSTART- or ###MEDLINE: line; in a file without any, each sentence is one, and

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from alibert_common.errors import InputError
 from alibert_common.files import files_of
-from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 from downstream.data.examples import RowId
 from downstream.data.readers.records import json_lines, json_of
 from downstream.data.readers.tags import FRENCH, Token, rebuild
@@ -17,7 +17,7 @@ from downstream.data.readers.tags import FRENCH, Token, rebuild
 INFO = "dataset_info.json"  # `datasets` writes it: Dataset.info.write_to_directory(folder)
 
 
-def read(path: Path, labels: Labels, counts: Counter, *, spacing: str = FRENCH) -> list[Document]:
+def read(path: Path, labels: Labels, counts: Counter, *, spacing: str = FRENCH) -> list[AnnotatedText]:
     """One document a line; blank lines are passed over. Offsets count characters, the end is excluded.
 
     spacing: how tokens are joined (see tags.py). Tags are names (B-ANAT), or numbers whose names are in a
@@ -33,7 +33,7 @@ def read(path: Path, labels: Labels, counts: Counter, *, spacing: str = FRENCH) 
             if "ner_tags" in record:
                 documents.append(rebuild(name, [_tagged(record, names, place)], labels, counts, spacing))
             else:
-                documents.append(Document(name, *_annotated(record, labels, counts, place)))
+                documents.append(AnnotatedText(name, *_annotated(record, labels, counts, place)))
     return documents
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from alibert_common.errors import InputError
-from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 
 BEGINS = "BSU"  # B (IOB2, IOBES, BILOU), S (IOBES) and U (BILOU) open an entity
 CONTINUES = "IEL"  # I, E (IOE2, IOBES) and L (BILOU) go on with one, or open one after anything else (IOB1, IO)
@@ -35,7 +35,7 @@ class Token(NamedTuple):
 
 def rebuild(
     name: str, sentences: list[list[Token]], labels: Labels, counts: Counter, spacing: str = FRENCH
-) -> Document:
+) -> AnnotatedText:
     """The document of these sentences. An I that continues nothing opens an entity, as conlleval has it; counted.
 
     Raises InputError for a spacing that there is not, and for a tag that means nothing.
@@ -52,7 +52,7 @@ def rebuild(
             text += word
         text += "\n"
         entities += _entities(sentence, offsets, labels, counts)
-    return Document(name, text, entities)
+    return AnnotatedText(name, text, entities)
 
 
 def is_spaced(before: list[str], word: str) -> bool:

@@ -12,7 +12,7 @@ from torch import nn
 from alibert_common.errors import InputError
 from alibert_common.files import read_text
 from downstream.learners.baselines.base import conditions_of
-from downstream.learners.baselines.word_vectors import SETTINGS, Vectors, Words
+from downstream.learners.baselines.word_vectors import SETTINGS, Vectors, WordIds
 from downstream.learners.networks import Convolutions, Recurrence
 from downstream.learners.trained import Trained
 from downstream.tasks.base import Encoded, Task
@@ -23,7 +23,7 @@ from downstream.training.models import Frame
 from downstream.training.protocol import Protocol
 
 # One edge before a text, and one after the second of two, so that none is empty.
-FRAME = Frame([Words.EDGE], [], Words.PADDING, 1_000_000, ([Words.EDGE], [], [Words.EDGE]), True)
+FRAME = Frame([WordIds.EDGE], [], WordIds.PADDING, 1_000_000, ([WordIds.EDGE], [], [WordIds.EDGE]), True)
 
 
 class OverWords(Trained):
@@ -43,7 +43,7 @@ class OverWords(Trained):
                 "protocol without them, as vectors."
             )
         self.task, self.protocol, self.machine = task, protocol, machine
-        self.tokenizer = Words()
+        self.tokenizer = WordIds()
         self.lines = read_text(text).splitlines() if text else None
         self.known: dict[str, Vectors] = {}  # by what they were learned from; some 40 MB each, of each fold one
         self.conditions = {
@@ -92,10 +92,10 @@ class OverWords(Trained):
         return torch.from_numpy(self.vectors.rows(self.tokenizer))
 
     def answer(self, encoded: Encoded) -> list:
-        """Words that were met since training have vectors, too."""
+        """WordIds that were met since training have vectors, too."""
         if len(self.tokenizer) > self.model.words.num_embeddings:
             rows = self._rows().to(self.machine.device)
-            self.model.words = nn.Embedding.from_pretrained(rows, freeze=True, padding_idx=Words.PADDING)
+            self.model.words = nn.Embedding.from_pretrained(rows, freeze=True, padding_idx=WordIds.PADDING)
         return super().answer(self._paired(encoded))
 
     @property

@@ -30,7 +30,7 @@ SETTINGS = {
 SMALLEST = 1e-8  # deviation: there may be a single word
 
 
-class Words:
+class WordIds:
     """Tells words by numbers, letters' case apart, in the manner of a tokenizer of transformers.
 
     Numbers are given in the order in which words are met, in training or later: they say nothing of a word.
@@ -66,7 +66,7 @@ class Vectors:
         known = self.vectors.vectors  # (words met in training, SIZE)
         self.mean, self.deviation = known.mean(axis=0), known.std(axis=0) + SMALLEST
 
-    def rows(self, words: Words) -> np.ndarray:
+    def rows(self, words: WordIds) -> np.ndarray:
         """(words, SIZE), float32; zeros beside and between texts.
 
         Every coordinate has mean 0 and deviation 1 over the words of training: what few texts teach leaves vectors

@@ -14,7 +14,7 @@ from downstream.curves.__main__ import build_parser, command, main
 from downstream.curves.figures import gathered, table
 from downstream.curves.picture import draw
 from downstream.curves.points import Point, over_documents, over_steps, sizes_of, step_of
-from downstream.data.annotated_text import Document
+from downstream.data.annotated_text import AnnotatedText
 from downstream.data.resampling_unit import WITHOUT_DOCUMENTS
 from downstream.data.splits import Split
 from downstream.metrics.bootstrap import interval
@@ -106,7 +106,9 @@ def test_sizes():
 
 def folds_of(task, *numbers):
     """A training split of so many documents each."""
-    ids = [[task.example(Document(str(one), "foie", []), Counter()) for one in range(number)] for number in numbers]
+    ids = [
+        [task.example(AnnotatedText(str(one), "foie", []), Counter()) for one in range(number)] for number in numbers
+    ]
     return [{"train": Split(items, Counter())} for items in ids]
 
 

@@ -7,7 +7,7 @@ import pytest
 from task_helpers import ner_task
 
 from alibert_common.errors import InputError
-from downstream.data.annotated_text import Document
+from downstream.data.annotated_text import AnnotatedText
 from downstream.data.contamination import SHORTEST, Sought, in_files, in_training, sentences_of, text_files
 from downstream.data.splits import Split
 
@@ -18,7 +18,7 @@ TASK = ner_task("anatomy")
 
 
 def items_of(*texts):
-    return [TASK.example(Document(f"d{number}", text, []), Counter()) for number, text in enumerate(texts)]
+    return [TASK.example(AnnotatedText(f"d{number}", text, []), Counter()) for number, text in enumerate(texts)]
 
 
 def part(*texts):

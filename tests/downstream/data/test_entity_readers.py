@@ -7,7 +7,7 @@ import pytest
 from task_helpers import ner_task
 
 from alibert_common.errors import InputError
-from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 from downstream.data.readers import brat, ddi, iob, jsonl
 from downstream.data.spans import spans_of, words_of
 
@@ -307,7 +307,7 @@ def test_brat_with_its_texts_in_another_folder(tmp_path):
     (tmp_path / "raw" / "x" / "a.ann").write_text("T1\tsymptom 0 4\tfoie\n")
     (tmp_path / "flat" / "x" / "a.ann").write_text("T1\tanatomy 0 4\tfoie\n")
     [document] = brat.read(tmp_path / "flat", TYPES, Counter(), texts=tmp_path / "raw")
-    assert document == Document("x/a", "foie", [Entity("anatomy", ((0, 4),))])
+    assert document == AnnotatedText("x/a", "foie", [Entity("anatomy", ((0, 4),))])
     (tmp_path / "flat" / "b.ann").write_text("")
     assert f"there is no b.txt in {tmp_path / 'raw'}" in refused(brat.read, tmp_path / "flat", texts=tmp_path / "raw")
 
@@ -346,7 +346,7 @@ def test_a_byte_order_mark_hides_no_entity_of_brat(tmp_path):
 def test_an_empty_text_is_a_document_without_entities(tmp_path):
     (tmp_path / "a.txt").write_text("")
     (tmp_path / "a.ann").write_text("")
-    assert brat.read(tmp_path, TYPES, Counter()) == [Document("a", "", [])]
+    assert brat.read(tmp_path, TYPES, Counter()) == [AnnotatedText("a", "", [])]
 
 
 def test_written_as_brat_and_read_again(tmp_path):
@@ -356,7 +356,7 @@ def test_written_as_brat_and_read_again(tmp_path):
         Entity("anatomy", ((4, 8), (19, 25))),
         Entity("anatomy", ((16, 25),)),
     ]
-    documents = [Document("b", "rien", []), Document("x/a.1", text, entities)]
+    documents = [AnnotatedText("b", "rien", []), AnnotatedText("x/a.1", text, entities)]
     folder = tmp_path / "brat"
     folder.mkdir()
     brat.write(documents, folder)
@@ -370,11 +370,11 @@ def test_written_as_brat_and_read_again(tmp_path):
 @pytest.mark.parametrize(
     "documents, complaint",
     [
-        ([Document("a", "", []), Document("a", "", [])], "the id 'a'"),
-        ([Document("../a", "", [])], "the id '../a'"),
-        ([Document("/a", "", [])], "the id '/a'"),
-        ([Document("", "", [])], "the id ''"),
-        ([Document("a", "foie", [Entity("two words", ((0, 4),))])], "type 'two words' has a space"),
+        ([AnnotatedText("a", "", []), AnnotatedText("a", "", [])], "the id 'a'"),
+        ([AnnotatedText("../a", "", [])], "the id '../a'"),
+        ([AnnotatedText("/a", "", [])], "the id '/a'"),
+        ([AnnotatedText("", "", [])], "the id ''"),
+        ([AnnotatedText("a", "foie", [Entity("two words", ((0, 4),))])], "type 'two words' has a space"),
     ],
 )
 def test_what_cannot_be_written_as_brat_leaves_no_folder(tmp_path, documents, complaint):
@@ -387,5 +387,5 @@ def test_brat_is_not_written_over_anything(tmp_path):
     (tmp_path / "a.txt").write_text("foie")
     for target in (tmp_path, tmp_path / "a.txt"):
         with pytest.raises(InputError, match="there is something already"):
-            brat.write([Document("b", "", [])], target)
+            brat.write([AnnotatedText("b", "", [])], target)
     assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from downstream.data.annotated_text import Document, Entity, Labels
+from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 from downstream.data.readers import brat
 from downstream.data.spans import Policy, flatten, on_words, spans_of, tags_of, to_characters, words_of
 
@@ -24,7 +24,7 @@ def there_and_back(documents, nested):
         words = words_of(document.text)
         spans = on_words(flatten(document.entities, policy, counts), words, policy, counts)
         back = to_characters(spans_of(tags_of(spans, len(words))), words)
-        held.append(Document(document.id, document.text, [Entity(one.label, (one[:2],)) for one in back]))
+        held.append(AnnotatedText(document.id, document.text, [Entity(one.label, (one[:2],)) for one in back]))
     with tempfile.TemporaryDirectory() as folder:
         brat.write(held, Path(folder, "brat"))
         return brat.read(Path(folder, "brat"), Labels(TYPES), Counter()), counts
@@ -42,7 +42,7 @@ def whole_words(draw):
 @ON_DISK
 @given(st.lists(whole_words(), max_size=8), st.sampled_from(["outermost", "innermost"]))
 def test_whole_words_come_back_as_they_were_or_are_counted(entities, nested):
-    [back], counts = there_and_back([Document("a", TEXT, entities)], nested)
+    [back], counts = there_and_back([AnnotatedText("a", TEXT, entities)], nested)
     assert back.text == TEXT
     assert set(back.entities) <= set(entities)
     assert len(back.entities) + counts.total() == len(entities)
@@ -61,7 +61,7 @@ def any_entities(draw):
 @ON_DISK
 @given(st.lists(any_entities(), max_size=6), st.sampled_from(["outermost", "innermost"]))
 def test_an_entity_that_does_not_come_back_has_a_cause(entities, nested):
-    [back], counts = there_and_back([Document("a", TEXT, entities)], nested)
+    [back], counts = there_and_back([AnnotatedText("a", TEXT, entities)], nested)
     lost = Counter(entities) - Counter(back.entities)
     assert bool(lost) == bool(+counts)
 
@@ -69,13 +69,13 @@ def test_an_entity_that_does_not_come_back_has_a_cause(entities, nested):
 def test_entities_without_conflict_all_come_back():
     words = words_of(TEXT)
     entities = [Entity(TYPES[number % 2], (word,)) for number, word in enumerate(words)]
-    [back], counts = there_and_back([Document("a", TEXT, entities)], "outermost")
+    [back], counts = there_and_back([AnnotatedText("a", TEXT, entities)], "outermost")
     assert back.entities == entities and not +counts
 
 
 @pytest.mark.parametrize("nested, kept", [("outermost", "symptom"), ("innermost", "anatomy")])
 def test_of_nested_entities_one_comes_back(nested, kept):
     entities = [Entity("symptom", ((0, 7),)), Entity("anatomy", ((3, 7),))]
-    [back], counts = there_and_back([Document("a", TEXT, entities)], nested)
+    [back], counts = there_and_back([AnnotatedText("a", TEXT, entities)], nested)
     assert [one.label for one in back.entities] == [kept]
     assert +counts == {"nested entities dropped": 1}

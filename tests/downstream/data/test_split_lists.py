@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from alibert_common.errors import InputError
-from downstream.data.annotated_text import Document
-from downstream.data.split_lists import Source, in_part, parse, read_list, refuse_overlap
+from downstream.data.annotated_text import AnnotatedText
+from downstream.data.split_lists import SplitSource, in_part, parse, read_list, refuse_overlap
 
 
 def refused(call, *given):
@@ -20,7 +20,7 @@ def refused(call, *given):
 
 
 def ids(documents, split, root=Path(), counts=None):
-    made = [Document(name, "", []) for name in documents]
+    made = [AnnotatedText(name, "", []) for name in documents]
     found = in_part(made, parse(split, "here"), root, lambda one: one.id, Counter() if counts is None else counts)
     return [one.id for one in found]
 
@@ -28,9 +28,9 @@ def ids(documents, split, root=Path(), counts=None):
 @pytest.mark.parametrize(
     "split, source",
     [
-        ("train/EMEA", Source("train/EMEA")),
-        ("Test/Test for DrugNER task", Source("Test/Test for DrugNER task")),
-        ("a b @ l.tsv = train 2021", Source("a b", "l.tsv", "train 2021")),
+        ("train/EMEA", SplitSource("train/EMEA")),
+        ("Test/Test for DrugNER task", SplitSource("Test/Test for DrugNER task")),
+        ("a b @ l.tsv = train 2021", SplitSource("a b", "l.tsv", "train 2021")),
     ],
 )
 def test_a_split_names_a_path_and_rules(split, source):

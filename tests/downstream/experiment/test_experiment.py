@@ -10,7 +10,7 @@ from task_helpers import ner_task
 from alibert_common.directories import directory_written_whole
 from alibert_common.errors import InputError
 from alibert_common.files import write_json
-from downstream.data.annotated_text import Document, Entity
+from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.splits import Split
 from downstream.experiment.run import Experiment
 from downstream.learners.base import Learner
@@ -71,7 +71,9 @@ def experiment(output, folds=1, task=None, **learner):
     """Twelve documents; fold K of several tests those from 4(K-1) on, and the next four are dev."""
     task = task or ner_task("anatomy", **({"splits": {"all": "x"}, "folds": folds} if folds > 1 else {}))
     entities = [Entity("anatomy", ((0, 4),))]
-    items = [task.example(Document(str(number), "foie", entities * (number != 4)), Counter()) for number in range(12)]
+    items = [
+        task.example(AnnotatedText(str(number), "foie", entities * (number != 4)), Counter()) for number in range(12)
+    ]
     parts = [Split(items[start : start + 4], Counter(read=4)) for start in (0, 4, 8)]
     turned = [[*parts[number:], *parts[:number]] for number in range(folds)]
     splits = [dict(zip(("test", "dev", "train"), three, strict=True)) for three in turned]
@@ -376,7 +378,7 @@ UNSEEN = "1 of 5 entities have a label that training has not, and count as misse
 def with_two_types(output, split, **how):
     """An experiment with concatenated labels, and in this split of the first fold a word of two types, document 12."""
     run = experiment(output, task=ner_task("anatomy", "symptom", nested="concatenated", **how.pop("recipe", {})), **how)
-    twice = Document("12", "foie", [Entity("anatomy", ((0, 4),)), Entity("symptom", ((0, 4),))])
+    twice = AnnotatedText("12", "foie", [Entity("anatomy", ((0, 4),)), Entity("symptom", ((0, 4),))])
     run.folds[0][split].items.append(run.task.example(twice, Counter()))
     return run
 

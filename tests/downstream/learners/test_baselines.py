@@ -16,7 +16,7 @@ from task_helpers import ner_task
 from tiny_models import write_roberta
 
 from alibert_common.errors import InputError
-from downstream.data.annotated_text import Document, Entity
+from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
 from downstream.data.spans import Span
 from downstream.learners.baselines.cosine import EncoderCosine, TfidfCosine
@@ -54,7 +54,7 @@ def example(task, words: str, *entities: tuple[str, str]):
         start = words.index(form, place)
         place = start + len(form)
         found.append(Entity(label, ((start, place),)))
-    return task.example(Document(words, words, found), Counter())
+    return task.example(AnnotatedText(words, words, found), Counter())
 
 
 @pytest.mark.parametrize("kind, family, keys, least", LEARNERS)
@@ -163,7 +163,7 @@ def test_words_inside_a_longer_form_say_nothing_against_a_shorter_one():
 def test_dictionary_has_one_a_layer():
     task = ner_task("CHEM", "DISO", nested="per_type")
     train = [example(task, "intoxication au plomb", ("DISO", "intoxication au plomb"))]
-    train += [task.example(Document("1", "le plomb", [Entity("CHEM", ((3, 8),))]), Counter())]
+    train += [task.example(AnnotatedText("1", "le plomb", [Entity("CHEM", ((3, 8),))]), Counter())]
     assert found_by_dictionary(task, train, "intoxication au plomb") == [[Span(2, 3, "CHEM")], [Span(0, 3, "DISO")]]
     learner = learned(Dictionary(task), train, train)
     assert learner.num_parameters == 2

@@ -13,7 +13,7 @@ from downstream.data.examples import LabelledText
 from downstream.learners.baselines import word_vectors
 from downstream.learners.baselines.majority import Majority
 from downstream.learners.baselines.neural import FRAME, Cnn, Rnn
-from downstream.learners.baselines.word_vectors import SIZE, Vectors, Words
+from downstream.learners.baselines.word_vectors import SIZE, Vectors, WordIds
 from downstream.learners.networks import Convolutions, Recurrence
 from downstream.tasks.base import Piece
 from downstream.training.heads import a_label
@@ -124,7 +124,7 @@ def test_what_is_counted_is_the_network_and_the_vectors_of_training():
 
 
 def test_words_are_numbered_as_they_are_met_whatever_their_case():
-    words = Words()
+    words = WordIds()
     first = words(["Le foie, le rein", ""], add_special_tokens=False, verbose=False)
     assert first == {
         "input_ids": [[2, 3, 4, 2, 5], []],
@@ -134,7 +134,7 @@ def test_words_are_numbered_as_they_are_met_whatever_their_case():
 
 
 def test_vectors_are_those_of_letters_and_the_same_every_time():
-    words = Words()
+    words = WordIds()
     words(["hépatite hépatites zzz"])
     lines = ["une hépatite", "la gastrite", "une hépatite , la gastrite"] * 20
     rows = Vectors(lines).rows(words)

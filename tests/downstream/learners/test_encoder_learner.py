@@ -8,7 +8,7 @@ from baseline_helpers import items_of, task_of
 from task_helpers import ner_task
 from tiny_models import write_electra, write_roberta
 
-from downstream.data.annotated_text import Document, Entity
+from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.learners.encoder import Encoder, Start
 from downstream.tasks.classification import TextClassification, TextRecipe
 from downstream.training.epochs import Epoch
@@ -21,7 +21,7 @@ OVERFIT = Protocol(batch=4, learning_rate=1e-2, epochs=12, source="a test", drop
 ORGANS = ("foie", "rein", "cuisse")
 
 
-def nested_documents(number: int = 8) -> list[Document]:
+def nested_documents(number: int = 8) -> list[AnnotatedText]:
     """Lines such as "la douleur du foie": a symptom with an anatomy in it, and anatomies alone."""
     documents = []
     for index in range(number):
@@ -30,7 +30,7 @@ def nested_documents(number: int = 8) -> list[Document]:
         begin, alone = text.index("douleur"), text.index(other, text.index("\n"))
         end = text.index("\n")
         documents.append(
-            Document(str(index), text, [
+            AnnotatedText(str(index), text, [
                 Entity("symptom", ((begin, end),)),
                 Entity("anatomy", ((end - len(organ), end),)),
                 Entity("anatomy", ((alone, alone + len(other)),)),

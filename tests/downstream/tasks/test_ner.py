@@ -13,7 +13,7 @@ from tokenizers.pre_tokenizers import Metaspace
 from transformers import ElectraConfig, PreTrainedTokenizerFast
 
 from alibert_common.errors import InputError
-from downstream.data.annotated_text import Document, Entity
+from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.spans import Span, tags_of
 from downstream.tasks import task_of
 from downstream.tasks.base import Encoded, Piece
@@ -54,7 +54,7 @@ def predicted(task, encoded):
 
 
 def test_every_sub_token_is_labelled_b_first_then_i(tokenizer):
-    document = Document("a", "le foie, hépatite", [Entity("anatomy", ((3, 7),)), Entity("symptom", ((9, 17),))])
+    document = AnnotatedText("a", "le foie, hépatite", [Entity("anatomy", ((3, 7),)), Entity("symptom", ((9, 17),))])
     task = ner_task(*TYPES)
     [piece] = encoded_by(task, tokenizer, document).pieces
     tokens = tokenizer.convert_ids_to_tokens(piece.ids)
@@ -75,7 +75,7 @@ def test_gold_survives_tokens_windows_and_back(tokenizer, text, data, sequence, 
     drawn = data.draw(st.lists(pairs, max_size=4)) if text else []
     entities = [Entity(kind, ((start, min(start + size, len(text))),)) for start, size, kind in drawn]
     task = ner_task(*TYPES, nested=nested, sequence=sequence, max_tokens=14)
-    example = task.example(Document("a", text, entities), Counter())
+    example = task.example(AnnotatedText("a", text, entities), Counter())
     if nested == "concatenated" and example.layers[0]:
         task.begin([example])
     encoded = task.encode([example], tokenizer, frame_of(tokenizer, LIMITS), training)
@@ -87,7 +87,7 @@ def test_gold_survives_tokens_windows_and_back(tokenizer, text, data, sequence, 
 
 def test_predicted_entities_have_raw_offsets(tokenizer):
     text = "  Le\u00a0 FOIE  droit :\n toux…"
-    document = Document("a", text, [Entity("anatomy", ((6, 17),)), Entity("symptom", ((21, 25),))])
+    document = AnnotatedText("a", text, [Entity("anatomy", ((6, 17),)), Entity("symptom", ((21, 25),))])
     task = ner_task(*TYPES)
     encoded = encoded_by(task, tokenizer, document)
     [found] = predicted(task, encoded)
@@ -97,7 +97,7 @@ def test_predicted_entities_have_raw_offsets(tokenizer):
 
 def test_a_token_over_several_words_lends_them_its_tag(coarse):
     text = "l'hépatite, toux"
-    document = Document("a", text, [Entity("symptom", ((0, 10),)), Entity("symptom", ((12, 16),))])
+    document = AnnotatedText("a", text, [Entity("symptom", ((0, 10),)), Entity("symptom", ((12, 16),))])
     task = ner_task(*TYPES)
     encoded = encoded_by(task, coarse, document, frame=NO_SPECIALS)
     assert only(encoded) == ["B-symptom", "I-symptom", "I-symptom", "O", "B-symptom"]
@@ -114,7 +114,7 @@ def test_a_token_over_several_words_lends_them_its_tag(coarse):
 
 def test_an_entity_across_a_cut_is_counted_and_still_found(tokenizer):
     text = "le foie\ndu patient"
-    document = Document("a", text, [Entity("anatomy", ((3, 18),))])
+    document = AnnotatedText("a", text, [Entity("anatomy", ((3, 18),))])
     task = ner_task(*TYPES)
     encoded = encoded_by(task, tokenizer, document)
     assert len(encoded.pieces) == 2 and encoded.counts["entities across a sequence border"] == 1
@@ -125,9 +125,9 @@ def test_an_entity_across_a_cut_is_counted_and_still_found(tokenizer):
 
 def test_empty_blank_and_very_long_documents(tokenizer):
     words = ["foie", "patient"] * 5000
-    long = Document("c", " ".join(words), [Entity("anatomy", ((0, 4),))])
+    long = AnnotatedText("c", " ".join(words), [Entity("anatomy", ((0, 4),))])
     task = ner_task(*TYPES)
-    encoded = encoded_by(task, tokenizer, Document("a", "", []), Document("b", " \n ", []), long)
+    encoded = encoded_by(task, tokenizer, AnnotatedText("a", "", []), AnnotatedText("b", " \n ", []), long)
     assert encoded.counts["empty documents"] == 2
     assert [len(example.tags()) for example in encoded.items] == [0, 0, 10000]
     assert perfect(task, encoded) == [[[]], [[]], [[Span(0, 1, "anatomy")]]]
@@ -136,12 +136,12 @@ def test_empty_blank_and_very_long_documents(tokenizer):
 
 def test_a_blank_text_that_a_tokenizer_makes_tokens_of_has_no_words(coarse):
     assert coarse(" \n ", add_special_tokens=False)["input_ids"]
-    encoded = encoded_by(ner_task(*TYPES), coarse, Document("a", " \n ", []), frame=NO_SPECIALS)
+    encoded = encoded_by(ner_task(*TYPES), coarse, AnnotatedText("a", " \n ", []), frame=NO_SPECIALS)
     assert encoded.pieces == [] and encoded.counts["empty documents"] == 1
 
 
 def test_discontinuous_gold_can_never_be_found(tokenizer):
-    document = Document("a", "foie et rate", [Entity("anatomy", ((0, 4), (8, 12)))])
+    document = AnnotatedText("a", "foie et rate", [Entity("anatomy", ((0, 4), (8, 12)))])
     for policy, found in (("split", 2), ("hull", 1)):
         task = ner_task(*TYPES, discontinuous=policy)
         figures = task.score(items := encoded_by(task, tokenizer, document).items, [items[0].layers])
@@ -151,7 +151,7 @@ def test_discontinuous_gold_can_never_be_found(tokenizer):
 
 def test_an_entity_that_is_annotated_twice_is_one_of_all_that_was_annotated(tokenizer):
     """Once with the space behind it."""
-    document = Document("a", "foie rate", [Entity("anatomy", ((0, 4),)), Entity("anatomy", ((0, 5),))])
+    document = AnnotatedText("a", "foie rate", [Entity("anatomy", ((0, 4),)), Entity("anatomy", ((0, 5),))])
     task = ner_task(*TYPES)
     figures = task.score(items := encoded_by(task, tokenizer, document).items, [items[0].layers])
     assert figures["every_gold_span"] == figures["ceiling"]
@@ -165,15 +165,15 @@ def test_frame_of_the_models_own_limits(tmp_path):
 
 
 def test_counts_are_of_this_split(tokenizer):
-    task, document = ner_task(*TYPES), Document("a", "le foie", [Entity("anatomy", ((3, 7),))])
+    task, document = ner_task(*TYPES), AnnotatedText("a", "le foie", [Entity("anatomy", ((3, 7),))])
     wanted = {"documents": 1, "sequences": 1, "words": 2, "tokens": 2, "entities read": 1, "entities kept": 1}
     assert +encoded_by(task, tokenizer, document).counts == Counter(wanted)
     whole = Counter()
-    items = [task.example(one, whole) for one in (document, Document("b", "le", []))]
+    items = [task.example(one, whole) for one in (document, AnnotatedText("b", "le", []))]
     assert +task.encode(items[:1], tokenizer, frame_of(tokenizer, LIMITS), False).counts == Counter(wanted)
 
 
-NESTED = Document("a", "foie du patient et rein", [
+NESTED = AnnotatedText("a", "foie du patient et rein", [
     Entity("symptom", ((0, 15),)), Entity("anatomy", ((0, 4),)), Entity("anatomy", ((19, 23),)),
 ])  # fmt: skip
 
@@ -201,7 +201,7 @@ def test_what_each_way_with_nested_entities_holds(tokenizer, nested, layers, fou
 
 def test_concatenated_labels_are_those_of_training_and_others_are_counted_and_not_learned(tokenizer):
     task = ner_task(*TYPES, nested="concatenated")
-    train = Document("t", "foie rein", [Entity("anatomy", ((0, 4),)), Entity("symptom", ((5, 9),))])
+    train = AnnotatedText("t", "foie rein", [Entity("anatomy", ((0, 4),)), Entity("symptom", ((5, 9),))])
     task.begin([task.example(train, Counter())])
     assert task.names == ("O", "B-anatomy", "I-anatomy", "B-symptom", "I-symptom")
     encoded = encoded_by(task, tokenizer, NESTED)
@@ -224,7 +224,7 @@ def test_the_table_of_concatenated_labels_has_the_same_rows_whatever_is_predicte
 
 def test_one_head_a_type_of_a_single_type(tokenizer):
     task = ner_task("anatomy", nested="per_type")
-    document = Document("a", "foie du rein", [Entity("anatomy", ((0, 12),)), Entity("anatomy", ((8, 12),))])
+    document = AnnotatedText("a", "foie du rein", [Entity("anatomy", ((0, 12),)), Entity("anatomy", ((8, 12),))])
     encoded = encoded_by(task, tokenizer, document)
     assert task.head().names == ("anatomy/O", "anatomy/B", "anatomy/I")
     assert predicted(task, encoded) == [[Span(0, 12, "anatomy")]]
@@ -234,7 +234,10 @@ def test_one_head_a_type_of_a_single_type(tokenizer):
 @pytest.mark.parametrize("nested", MODES)
 def test_a_training_split_without_an_entity_that_is_left_is_refused(nested):
     task = ner_task(*TYPES, nested=nested, discontinuous="drop")
-    documents = [Document("a", "foie et rate", [Entity("anatomy", ((0, 4), (8, 12)))]), Document("b", "foie", [])]
+    documents = [
+        AnnotatedText("a", "foie et rate", [Entity("anatomy", ((0, 4), (8, 12)))]),
+        AnnotatedText("b", "foie", []),
+    ]
     with pytest.raises(InputError, match="tiny: no entity to learn from is left"):
         task.begin([task.example(one, Counter()) for one in documents])
 
@@ -249,7 +252,7 @@ def test_a_task_comes_back_from_the_notes_of_its_model():
 
 def test_what_a_line_of_predictions_and_of_the_description_hold():
     task = ner_task(*TYPES, discontinuous="hull")
-    document = Document(
+    document = AnnotatedText(
         "d1", "foie et rate\ntoux", [Entity("anatomy", ((0, 4), (8, 12))), Entity("symptom", ((13, 17),))]
     )
     item = task.example(document, Counter())
@@ -270,7 +273,7 @@ def test_what_a_line_of_predictions_and_of_the_description_hold():
 def test_the_score_of_an_entity_is_the_mean_probability_of_its_words_tags(nested):
     """ "foie droit" has a word of two tokens, whose first one counts; "rein" is of another type."""
     task = ner_task("anatomy", "symptom", nested=nested)
-    text = Document("d", "foie droit rein", [Entity("anatomy", ((0, 10),)), Entity("symptom", ((11, 15),))])
+    text = AnnotatedText("d", "foie droit rein", [Entity("anatomy", ((0, 10),)), Entity("symptom", ((11, 15),))])
     item = task.example(text, Counter())
     encoded = Encoded([item], [Piece([0] * 4, None, 0, (0, 4))], Counter(), [[(0, 1), (1, 2), (1, 2), (2, 3)]])
     probabilities = np.array([0.5, 0.9, 0.1, 0.25])

@@ -6,10 +6,11 @@ import pytest
 import torch
 from tiny_models import write_roberta
 
-from downstream.data.annotated_text import Document, Entity
+from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.learners.encoder import Encoder, Start
 from downstream.tasks.base import Piece
-from downstream.tasks.ner import NamedEntities, NerRecipe
+from downstream.tasks.ner import NamedEntities
+from downstream.tasks.ner_recipe import NerRecipe
 from downstream.training.loop import Machine, num_epochs, num_updates
 from downstream.training.protocol import Protocol
 
@@ -58,7 +59,7 @@ def items(task) -> list:
     counts: Counter = Counter()
     texts = [f"{word} foie {number}" for number, word in enumerate(["le", "la", "du", "de", "et", "une"])]
     documents = [
-        Document(str(number), text, [Entity("organ", ((text.index("foie"), text.index("foie") + 4),))])
+        AnnotatedText(str(number), text, [Entity("organ", ((text.index("foie"), text.index("foie") + 4),))])
         for number, text in enumerate(texts)
     ]
     return [task.example(document, counts) for document in documents]

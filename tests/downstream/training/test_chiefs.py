@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from baseline_helpers import task_of
 
-from downstream.data.annotated_text import Document, Entity
+from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
 from downstream.data.spans import Span
 from downstream.metrics.sufficient_statistics import figure
@@ -21,7 +21,7 @@ SET_ANSWERS = [(), ("x",), *(tuple("xyz"[number % 2 :]) for number in NUMBERS[2:
 
 def entities(task):
     documents = [
-        Document(name, "foie rein toux", [Entity("CHEM", ((0, 4),)), Entity("DISO", ((5, 9),))]) for name in "ab"
+        AnnotatedText(name, "foie rein toux", [Entity("CHEM", ((0, 4),)), Entity("DISO", ((5, 9),))]) for name in "ab"
     ]
     answers = [[[Span(0, 1, "CHEM")]], [[Span(0, 1, "CHEM"), Span(1, 2, "CHEM"), Span(2, 3, "DISO")]]]
     return [task.example(one, Counter()) for one in documents], answers
