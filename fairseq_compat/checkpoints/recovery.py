@@ -116,7 +116,7 @@ def _others(last: Path, suffix: str, finetune_from: str | None) -> list[Path]:
     found = []
     for path in sorted(last.parent.glob(f"checkpoint*{suffix}.pt")):
         with suppress(OSError):
-            is_start = finetune_from is not None and os.path.samefile(path, finetune_from)
+            is_start = finetune_from is not None and os.path.exists(finetune_from) and path.samefile(finetune_from)
             if path.is_file() and path.name not in (last.name, DAMAGED) and not is_start:
                 found.append(path)
     return found
@@ -131,6 +131,10 @@ def _problem(path: Path) -> str | None:
     try:
         with open(path, "rb") as file:
             found = damage(file)
+    except PermissionError:  # perhaps of a colleague, and whole
+        raise Refusal(
+            f"{path}: cannot be read (permission denied); check its rights, or give another --save-dir."
+        ) from None
     except OSError as error:  # a disk that does not read
         found = error.strerror or str(error)
     return found and f"damaged ({found})"

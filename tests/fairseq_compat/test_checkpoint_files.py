@@ -195,6 +195,30 @@ def test_a_file_that_cannot_be_read_is_damaged(tmp_path, monkeypatch):
     assert update_of(tmp_path / "checkpoint_last.pt") == 1
 
 
+def test_a_file_that_this_user_may_not_read_is_refused_and_not_set_aside(tmp_path, monkeypatch):
+    """It may be whole, and a colleague's."""
+    save(tmp_path / "checkpoint_1_1.pt", 1)
+    save(tmp_path / "checkpoint_last.pt", 2)
+
+    def opened(path, *mode):
+        if path.name == "checkpoint_last.pt":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return open(path, *mode)
+
+    monkeypatch.setattr(recovery, "open", opened, raising=False)
+    with pytest.raises(Refusal, match="checkpoint_last.pt: cannot be read"):
+        mend(tmp_path)
+    assert update_of(tmp_path / "checkpoint_last.pt") == 2 and len(names(tmp_path)) == 2
+
+
+def test_a_run_is_resumed_though_the_model_that_it_began_with_is_gone(tmp_path):
+    save(tmp_path / "checkpoint_1_9.pt", 9)
+    save(tmp_path / "checkpoint_last.pt", 10)
+    truncate(tmp_path / "checkpoint_last.pt")
+    gone = str(tmp_path / "gone.pt")
+    assert mend(tmp_path, finetune_from_model=gone) == str(tmp_path / "checkpoint_1_9.pt")
+
+
 def test_an_error_that_is_not_the_systems_is_none_of_writing(tmp_path):
     with pytest.raises(RuntimeError, match="CUDA error"), saving.in_one_sentence(str(tmp_path / "c.pt")):
         raise RuntimeError("CUDA error: uncorrectable ECC error encountered")
