@@ -30,7 +30,7 @@ class RunInfo:
         if self.trainer.data_parallel_rank or not path:
             return
         try:
-            write_json(Path(path), self._content())
+            write_json(Path(path), self._content(), shared=True)
         except OSError as error:  # the training is worth more than what the launcher knows of it
             logger.warning(f"{path}: not written ({error.strerror}); `launch status` will show no progress")
 

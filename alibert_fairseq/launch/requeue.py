@@ -128,7 +128,7 @@ def settle(folder: os.PathLike | str, job_id: str, world_size: int, start: int) 
         return before
     endings = [ending for ending in read_endings(folder, job_id, world_size) if ending["start"] == start]
     decision = decide(endings, world_size, furthest_update(folder, job_id), before) | {"start": start}
-    write_json(_decision_path(folder, job_id), decision)
+    write_json(_decision_path(folder, job_id), decision, shared=True)
     return decision
 
 

@@ -33,7 +33,7 @@ def write_plan(plan, job_id: str) -> None:
     record = {"job": job_id, "recipe": plan.recipe.name, "world_size": plan.world_size, "on_slurm": plan.on_slurm}
     record |= {"host": socket.gethostname(), "submitted": time.time()}
     record |= {"save_dir": save_dir(plan), "launcher": os.getpid()}
-    write_json(plan.logs / f"{job_id}_plan.json", record)
+    write_json(plan.logs / f"{job_id}_plan.json", record, shared=True)
 
 
 def save_dir(plan) -> str | None:

@@ -61,7 +61,7 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     record = {"rank": job.global_rank, "host": host, "code": code, "stopped": stopped, "ended": time.time()}
     if job.global_rank == 0:
         record["update"] = reached(Path(os.environ["ALIBERT_TRAINING_NOTE"]))
-    write_json(ending, record | {"start": start})
+    write_json(ending, record | {"start": start}, shared=True)
     if code and not stopped and local and not orphaned():
         os.kill(int(job.job_id), signal.SIGTERM)  # the controller passes it on; on Slurm srun ends the others
     if code:

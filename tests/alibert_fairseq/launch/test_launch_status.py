@@ -262,3 +262,13 @@ def test_no_job_is_said(tmp_path, capsys):
 )
 def test_durations(seconds, words):
     assert status.duration(seconds) == words
+
+
+def test_colleagues_with_the_same_logs_can_read_the_plans(job):
+    """Else they could not even start jobs of their own: a launch looks through the plans of all."""
+    before = os.umask(0o022)
+    try:
+        (plan,) = job("12").glob("*_plan.json")
+    finally:
+        os.umask(before)
+    assert plan.stat().st_mode & 0o777 == 0o644
