@@ -200,6 +200,7 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> None:
                 lines = [*lines, line][-ENDING:]
         except BaseException:
             training.terminate()
+            training.communicate()  # it saves a checkpoint, and needs a reader of its output until then
             raise
     if training.returncode:
         raise InputError(f"the training ended with exit code {training.returncode}; its last lines:\n{''.join(lines)}")

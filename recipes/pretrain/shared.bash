@@ -19,6 +19,7 @@ for argument in "$@"; do  # the launcher puts its own arguments first: --toy may
     if [ "$argument" = --toy ]; then toy=yes; else set -- "$@" "$argument"; fi
 done
 
+fairseq-train() { exec "$(type -P fairseq-train)" "$@"; }  # in place of this shell: a signal to it reaches the training
 refuse() { echo "error: $1" >&2; exit 2; }
 
 checkpoint_of() {  # PATH WHAT: a checkpoint, or the last one of a --save-dir, or the only one of a folder
@@ -43,7 +44,7 @@ complete_options() {  # [UPDATES of --toy]: what does not depend on the paper, b
     for name in DATA_BIN SAVE_DIR; do
         [ -n "${!name:-}" ] || refuse "$name is not set; DATA_BIN is the data-bin to read, SAVE_DIR where to write."
     done
-    command -v fairseq-train >/dev/null || refuse "no fairseq-train on PATH; enter the environment (in a checkout: source recipes/environment.sh)."
+    type -P fairseq-train >/dev/null || refuse "no fairseq-train on PATH; enter the environment (in a checkout: source recipes/environment.sh)."
     for i in "${!options[@]}"; do
         [ "${options[i]}" != --arch ] || arch=${options[i + 1]}
         [ "${options[i]}" != --finetune-from-model ] || rate=5e-4

@@ -1,7 +1,11 @@
 """The Python API: every step on a part of the sample, as a notebook would run it."""
 
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -94,6 +98,31 @@ def test_a_recipe_that_is_not_there_is_named_with_those_that_are(tmp_path):
 def test_a_failed_training_quotes_its_last_lines(tmp_path):
     with pytest.raises(alibert.InputError, match="(?s)exit code .*error: --arch: missing"):
         alibert.pretrain(tmp_path / "none", tmp_path / "save", task="alibert_mlm")
+
+
+LONG = """#!/bin/bash
+trap 'sleep 1; echo it says so; touch "$SAVE_DIR/saved"; exit 75' TERM
+touch "$SAVE_DIR/begun"
+for i in {1..200}; do sleep 0.1; done
+"""
+
+
+def test_who_interrupts_a_recipe_waits_for_the_checkpoint_of_its_training(tmp_path, monkeypatch):
+    """A training that went on would write to a --save-dir that its user takes for free."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "fairseq-train").write_text(LONG)
+    (tmp_path / "bin" / "fairseq-train").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+
+    def interrupt():
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        alibert.pretrain(tmp_path, tmp_path, recipe="tiny_mlm")
+    assert (tmp_path / "saved").exists()
 
 
 def test_importing_alibert_imports_nothing_slow_and_its_names_exist():
