@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import alibert
 import alibert_common.cli
+from alibert.train import fairseq
 from alibert_common.errors import InputError
+from fairseq_compat.errors import Refusal
 
 EPILOG = "`alibert VERB --help` shows the options of a verb. `alibert --version` prints the version."
 
@@ -102,15 +104,18 @@ def run(name: str, arguments: list[str]) -> None:
     module, _, function = verb.runs.partition(":")
     if verb.options and arguments[:1] in (["-h"], ["--help"]):
         print_options(verb.options)
-    elif function:
-        try:  # and no handlers of signals: a training has its own
+        return
+    sys.argv = [f"alibert {name}", *arguments]
+    try:  # and no handlers of signals: a training has its own
+        if module.startswith("alibert_fairseq."):
+            fairseq("fairseq")
+        if function:
             getattr(import_module(module), function)(arguments)
-        except InputError as error:
-            print(f"error: {error}", file=sys.stderr)
-            sys.exit(2)
-    else:
-        sys.argv = [f"alibert {name}", *arguments]
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except (InputError, Refusal) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def print_options(options: str) -> None:

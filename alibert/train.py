@@ -22,7 +22,9 @@ TASKS = {
 }
 OPTIMIZERS = ("alibert_adam", "lamb")
 SCHEDULES = ("bert", "electra", "nvidia")
-CHOICES = ("--task", "--criterion", "--arch", "--optimizer", "--lr-scheduler")
+CHOICES = ("--task", "--criterion", "--arch", "-a", "--optimizer", "--lr-scheduler")
+BATCH_SIZES = ("--batch-size", "--max-sentences", "--max-tokens")  # fairseq asserts that one of them is given
+OF_THE_MODEL = "default: that of --arch"  # in the help of options, where no model is chosen
 USAGE = """usage: {program} DATA_BIN --save-dir DIR --task TASK [options]
 
 Pretrain on a data-bin: fairseq-train with the tasks, models and optimizers of this plugin.
@@ -44,11 +46,13 @@ The recipes of pretraining (`alibert recipes`, folder pretrain) are complete exa
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Adds the default of an option where its help does not name one."""
+    """Adds the default of an option where its help does not name one, or names the model instead."""
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = (action.help or "").replace("%", "%%") if "%(" not in (action.help or "") else action.help or ""
         empty = action.default in (None, False, "", argparse.SUPPRESS) or str(action.default).startswith("${")
+        if not empty and OF_THE_MODEL in text:
+            return text.replace(OF_THE_MODEL, "default %(default)s")
         return text if empty or "default" in text else f"{text} (default %(default)s)"
 
 
@@ -57,8 +61,10 @@ def main(arguments: list[str]) -> None:
     if {"-h", "--help"} & set(arguments):
         print(chosen_help(arguments) if given(arguments, *CHOICES, "--user-dir") else short_help())
         return
-    if not given(arguments, "--arch"):
+    if not given(arguments, "--arch", "-a"):
         raise InputError("--arch: missing; `alibert train --help` lists the models.")
+    if not given(arguments, *BATCH_SIZES):
+        raise InputError("--batch-size: missing; give the sequences of a batch, or --max-tokens.")
     sys.argv = [program("alibert train"), *with_user_dir(arguments)]
     fairseq("fairseq_cli.train").cli_main()
 

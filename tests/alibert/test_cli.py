@@ -132,6 +132,33 @@ def test_train_asks_for_a_model(capsys):
     assert ended.value.code == 2 and capsys.readouterr().err.startswith("error: --arch: missing;")
 
 
+def test_train_asks_for_the_size_of_a_batch(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["train", "data-bin", "--task", "electra", "--arch", "electra_tiny"])
+    assert ended.value.code == 2 and capsys.readouterr().err.startswith("error: --batch-size: missing;")
+
+
+def test_train_takes_the_short_option_of_the_model(tmp_path):
+    command = [sys.executable, "-m", "alibert", "train", "none", "-a", "alibert_tiny", "--batch-size", "8"]
+    done = subprocess.run([*command, "--task", "alibert_mlm", "--cpu"], capture_output=True, text=True, cwd=tmp_path)
+    assert "--arch: missing" not in done.stderr and "none" in done.stderr
+
+
+def test_help_of_train_refuses_a_missing_user_dir_in_one_sentence(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["train", "--task", "electra", "--user-dir", "/nowhere/plugin", "--help"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("error: --user-dir /nowhere/plugin: no such folder")
+
+
+@pytest.mark.parametrize("verb", ["launch", "export", "load"])
+def test_verbs_of_the_plugin_without_fairseq_name_the_extra_in_one_sentence(verb):
+    code = "import sys; sys.modules['fairseq'] = None; from alibert.cli import main; main(sys.argv[1:])"
+    done = subprocess.run([sys.executable, "-c", code, verb, "x"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert "uv pip install 'alibert_fairseq[fairseq]'" in done.stderr
+
+
 def test_train_without_fairseq_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "fairseq_cli", None)
     monkeypatch.delitem(sys.modules, "fairseq_cli.train", raising=False)
