@@ -5,8 +5,10 @@ update 0 there, and deletes the other checkpoints as it saves new ones.
 """
 
 import functools
+import glob
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 LAST = "checkpoint_last.pt"  # what a run resumes from, unless --restore-file names another one
 DAMAGED = "checkpoint_last.damaged.pt"
+# What fairseq calls the checkpoints of a run, before its suffix: shards, runs of another suffix and copies differ.
+OWN = r"checkpoint(\d+|_\d+_\d+|_best|_last|_previous|\.best_.+_-?\d+\.\d+)"
 MISSING = "missing"
 
 
@@ -112,12 +116,13 @@ def updates_of(path: Path) -> int | None:
 
 
 def _others(last: Path, suffix: str, finetune_from: str | None) -> list[Path]:
-    """The other checkpoints of the folder, by name."""
+    """The other checkpoints of the run, by name."""
     found = []
-    for path in sorted(last.parent.glob(f"checkpoint*{suffix}.pt")):
+    for path in sorted(last.parent.glob(f"checkpoint*{glob.escape(suffix)}.pt")):
         with suppress(OSError):
             is_start = finetune_from is not None and os.path.exists(finetune_from) and path.samefile(finetune_from)
-            if path.is_file() and path.name not in (last.name, DAMAGED) and not is_start:
+            is_own = re.fullmatch(OWN + re.escape(f"{suffix}.pt"), path.name) and path.name != last.name
+            if is_own and path.is_file() and not is_start:
                 found.append(path)
     return found
 

@@ -399,6 +399,17 @@ def test_sharded_checkpoints_are_looked_at_by_each_rank_and_not_renamed(tmp_path
     assert len(names(tmp_path)) == 2
 
 
+def test_checkpoints_of_another_run_are_not_taken_for_its_own(tmp_path):
+    """A run whose state is sharded, one with another --checkpoint-suffix, and a copy under a name of the user's."""
+    for name in ("checkpoint_last-shard0.pt", "checkpoint_1_50-shard0.pt", "checkpoint_best-b.pt", "checkpoint_old.pt"):
+        save(tmp_path / name, 50)
+    assert mend(tmp_path) is None and len(names(tmp_path)) == 4
+    best = tmp_path / "checkpoint.best_loss_-2.3450.pt"
+    save(best, 5)
+    assert mend(tmp_path) == str(best) and update_of(tmp_path / "checkpoint_last.pt") == 5
+    assert recovery.checkpoint_to_resume(run_in(tmp_path), "-c") is None
+
+
 def test_a_new_run_is_left_to_begin(tmp_path):
     assert mend(tmp_path / "not yet") is None
     torch.save(STATE, tmp_path / "checkpoint.pt")  # what it begins with
