@@ -15,7 +15,7 @@ SIGNATURES = (
     (b"{\\rtf", "an RTF file", WORD),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an older Microsoft Office file (.doc, .xls)", WORD),
     (b"PK\x03\x04", "a zip archive or an office file (.docx, .odt, .xlsx)", f"unpack it, or {WORD}"),
-    (b"PAR1", "a Parquet file", "name it .parquet, or say --format parquet"),
+    (b"PAR1\x15", "a Parquet file", "name it .parquet, or say --format parquet"),
     (b"\x1f\x8b", "a gzip file", "name it .gz"),
     (b"\x28\xb5\x2f\xfd", "a zstandard file", "name it .zst"),
     (b"BZh", "a bzip2 file", "unpack it with `bunzip2`"),

@@ -13,7 +13,7 @@ from preprocess.readers.read_log import ReadLog
 
 LONGEST = 10_000  # characters of one entity
 MOST_ADDED = 1_000_000  # characters that references add to a record
-REFERENCE = re.compile(r"&([^&;#\s]+);")
+REFERENCE = re.compile(r"&([^&;\s]+);")  # to an entity, or by number to a character
 
 
 def resolve_entities(record: etree._Element, log: ReadLog) -> None:
@@ -36,9 +36,11 @@ def resolve_entities(record: etree._Element, log: ReadLog) -> None:
 
 def _text_of(name: str, declared: dict[str, str | None], texts: dict[str, str | None]) -> str | None:
     """The text of an entity, references in it resolved; None for markup, other files and what is too long."""
+    if name not in declared:
+        return _html_text(name)
     if name not in texts:
         texts[name] = None  # of an entity that refers to itself
-        content = declared.get(name, _html_text(name))
+        content = declared[name]
         if content is not None and "<" not in content:
             parts = REFERENCE.split(content)  # text, name, text, name, ...
             parts[1::2] = [_text_of(inner, declared, texts) for inner in parts[1::2]]

@@ -417,8 +417,9 @@ def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
         device_of("cuda")
 
 
-def test_code_in_the_folder_is_neither_run_nor_asked_for(folder):
+def test_code_in_the_folder_is_neither_run_nor_asked_for(folder, monkeypatch):
     """transformers asks on the terminal whether to run it, unless it is told not to."""
+    monkeypatch.setattr("builtins.input", lambda *question: "y")
     config = json.loads((folder / "config.json").read_text())
     names = {"AutoConfig": "evil.Config", "AutoModelForTokenClassification": "evil.Model"}
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "evil", "auto_map": names}))

@@ -51,6 +51,12 @@ def test_utf16_is_read_in_either_order_of_bytes(tmp_path, encoding):
     assert read(tmp_path / "note.txt", encoding="utf-16").lines == LINES
 
 
+def test_a_text_about_the_receptor_par1_is_no_parquet_file(tmp_path):
+    """Parquet begins with the same letters; it was refused."""
+    (tmp_path / "note.txt").write_text("PAR1 est un récepteur de la thrombine.\n", encoding="utf-8")
+    assert read(tmp_path / "note.txt").lines == [["PAR1 est un récepteur de la thrombine."]]
+
+
 @pytest.mark.parametrize("given", ["", "windows-1252", "latin-1"])
 def test_utf16_that_is_named_otherwise_is_refused(tmp_path, given):
     (tmp_path / "note.txt").write_bytes("Le patient tousse beaucoup.\n".encode("utf-16-le"))

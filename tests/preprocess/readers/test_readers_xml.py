@@ -230,6 +230,13 @@ def test_entities_that_the_file_declares_become_text_and_nothing_is_fetched(tmp_
     assert got.lines == [["le médicament &bold; fin &inconnu;"]] and got.notes == {left: 2}
 
 
+def test_numbers_of_characters_in_a_declared_text_become_characters(tmp_path):
+    """`&#60;` stood in the text, and a text with `&lt;` was left as its reference."""
+    head = '<!DOCTYPE x [<!ENTITY less "p &#38;#60; 0,05 &#38;#xB1; 1"><!ENTITY also "p &lt; 0,1">]>'
+    got = read_records(tmp_path / "a.xml", records("&less; &also;", head=head))
+    assert got.lines == [["p < 0,05 ± 1 p < 0,1"]] and not got.notes
+
+
 def test_entities_of_one_record_add_a_bounded_amount_of_text(tmp_path, monkeypatch):
     """libxml2 has bounds of its own since 2.11; these hold for every version."""
     monkeypatch.setattr(xml_entities, "LONGEST", 40)
