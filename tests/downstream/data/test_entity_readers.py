@@ -80,6 +80,7 @@ def test_all_types_that_the_recipe_lacks_are_named_with_their_counts(tmp_path):
 def test_a_type_with_a_space_goes_to_tags_and_back(tmp_path):
     """It was refused."""
     task = ner_task("body part")
+    task.recipe.check(tmp_path / "recipe.yaml")
     (tmp_path / "a.tsv").write_text("foie\tB-body part\ndroit\tI-body part\n")
     (tmp_path / "b.txt").write_text("foie droit")
     (tmp_path / "b.ann").write_text("T1\tbody part 0 4;5 10\tfoie droit\n")

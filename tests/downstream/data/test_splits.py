@@ -119,6 +119,7 @@ def test_ids_that_two_training_sets_share_are_refused(tmp_path):
         read(joint(dev_share=0.25), tmp_path)
 
 
+TAGGED = {"tokens": ["foie"], "ner_tags": ["B-anatomy"]}
 COMMON = "documents whose id an earlier split has"
 
 
@@ -145,6 +146,17 @@ def test_row_numbers_of_files_without_ids_are_no_documents_in_common(tmp_path):
     assert [item.id for item in splits["dev"].items] == [item.id for item in splits["test"].items]
     assert not any(COMMON in part.own for part in splits.values())
     assert splits["dev"].counts["items with HTML character references (&lt;), read as they stand"] == 1
+
+
+@pytest.mark.parametrize("format, line", [("iob", "foie\tB-anatomy"), ("jsonl", json.dumps(TAGGED))])
+def test_numbers_of_sentences_without_ids_are_no_documents_in_common(tmp_path, format, line):
+    splits = {name: name for name in ("train", "dev", "test")}
+    for name in splits:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / {"iob": "data.tsv", "jsonl": "data.jsonl"}[format]).write_text(f"{line}\n")
+    [found] = read_folds(ner_task("anatomy", format=format, splits=splits), tmp_path, False)
+    assert ids_in(found) == {name: ["data-1"] for name in splits}
+    assert not any(COMMON in part.own for part in found.values())
 
 
 def bioasq(folder, **kinds):

@@ -1,6 +1,7 @@
 """`finetune --check`: counts of a path once, labels as the policies leave them, without importing torch."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -40,6 +41,15 @@ def test_counts_of_a_path_are_printed_once_and_labels_after_the_policies(recipe,
         "test: 2 items (2 anatomy)",
     ]
     assert digest.startswith("sha256 of recipe, protocol and documents: ")
+
+
+def test_documents_that_splits_share_are_printed(recipe, capsys):
+    for name in ("dev", "test"):
+        shutil.copy(recipe.with_name("all.jsonl"), recipe.with_name(f"{name}.jsonl"))
+    splits = "splits: {train: all.jsonl, dev: dev.jsonl, test: test.jsonl}\n"
+    recipe.write_text(RECIPE.partition("splits")[0] + splits + "types: [anatomy]\n")
+    finetune.main([str(recipe), "--check"])
+    assert "test: 10 items (10 anatomy); 10 documents whose id an earlier split has\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
