@@ -4,6 +4,7 @@ Outputs hold the text of patients, so files get mode 0600 and folders 0700. Mode
 gets the rights that the umask leaves. With the environment variable ALIBERT_SHARED set, everything is shared.
 """
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +28,9 @@ def opener(shared: bool = False) -> Callable[[str, int], int]:
 
 
 def make_folder(path: Path, shared: bool = False) -> None:
-    """Make a folder, and the folders above it that are missing."""
+    """Make a folder, and the folders above it that are missing. Raises NotADirectoryError where a file has its name."""
+    if path.exists() and not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     if not path.is_dir():
         make_folder(path.parent, shared)
         path.mkdir(mode=folder_mode(shared), exist_ok=True)

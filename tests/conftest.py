@@ -1,5 +1,6 @@
 """Fixtures every test may use."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def repository() -> Path:
     """The root of the checkout."""
     return REPOSITORY
+
+
+@pytest.fixture(autouse=True)
+def signal_handlers():
+    """A trainer in the process of the tests takes the signals; the next test has the handlers of before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

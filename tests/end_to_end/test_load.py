@@ -756,7 +756,8 @@ def test_the_remedy_for_a_folder_given_to_binarize(published, tmp_path):
 )
 def test_loading_works_with_the_other_major_of_transformers(published, loaded, repository, tmp_path):
     """One process for all of them: importing transformers takes longest."""
-    environment = ENVIRONMENT | {"PYTHONPATH": f"{os.environ['ALIBERT_TRANSFORMERS_4']}{os.pathsep}{repository}"}
+    paths = [os.environ["ALIBERT_TRANSFORMERS_4"], repository, repository / "tests" / "helpers"]
+    environment = ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
     places = [published, loaded, tmp_path, *FOUR]
     run(sys.executable, "-m", "other_transformers", *places, cwd=repository, env=environment)

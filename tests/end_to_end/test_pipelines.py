@@ -197,7 +197,7 @@ def test_the_page_of_the_docs_shows_the_same_code(runs, repository):
     not os.environ.get("ALIBERT_TRANSFORMERS_4"), reason="no folder with transformers 4 (recipes/test.sh)"
 )
 def test_so_it_does_with_the_other_major_of_transformers(runs, repository):
-    paths = [os.environ["ALIBERT_TRANSFORMERS_4"], str(repository)]
+    paths = [os.environ["ALIBERT_TRANSFORMERS_4"], str(repository), str(repository / "tests" / "helpers")]
     command = [sys.executable, "-m", "card_code", "4", *map(str, runs.values())]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(command, cwd=repository, env=environment, text=True, capture_output=True)

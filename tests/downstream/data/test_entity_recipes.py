@@ -47,7 +47,7 @@ def test_counts_are_those_of_the_authors(repository, shared_data, task):
     if len(entities) == 1:  # known of the whole only
         found_entities = [sum(found_entities)]
     assert (tuple(found_documents), tuple(found_entities)) == (documents, entities)
-    shared = [splits[name].counts["documents whose id an earlier split has"] for name in ("train", "dev", "test")]
+    shared = [splits[name].own["documents whose id an earlier split has"] for name in ("train", "dev", "test")]
     assert shared == [0, 0, 10 if task == "jnlpba" else 0]
 
 

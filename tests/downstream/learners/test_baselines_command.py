@@ -136,7 +136,7 @@ def test_in_the_report_cosines_stand_beside_the_encoder_that_is_trained(root, tm
     run(root, "pairs", tmp_path / "cosine", *of_model, "--cosine")
     run(root, "pairs", tmp_path / "trained", *of_model, "--protocol", "once", "--seeds", 1)
     (one,) = group(load_all([tmp_path / "cosine", tmp_path / "trained"]).runs)
-    assert [run.name for run in one.runs] == ["roberta", "roberta, cosine"]
+    assert [run.name for run in one.runs] == ["roberta, cosine", "roberta"]  # by score
     assert one.trained == "protocol once, 1 seed"
 
 

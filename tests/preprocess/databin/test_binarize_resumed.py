@@ -81,10 +81,10 @@ def test_a_tokenizer_that_is_replaced_meanwhile_is_the_older_one_to_the_end(tmp_
     def replace(*arguments):
         for name in ("tokenizer.json", "dict.txt"):
             (own / name).write_text("of another training")
-        return divide_groups(*arguments)
+        return copy_shared_files(*arguments)
 
-    divide_groups = build._copy_shared_files
-    monkeypatch.setattr(build, "_share_out", replace)
+    copy_shared_files = build._copy_shared_files
+    monkeypatch.setattr(build, "_copy_shared_files", replace)
     binarize(own, splits, tmp_path / "out")
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
     assert "another" in (own / "dict.txt").read_text()
@@ -136,7 +136,7 @@ def test_what_was_joined_before_a_failure_is_not_joined_again(tmp_path, tokenize
     files = texts(tmp_path / "texts", 2)
     splits = {"train": files, "valid": files[:1]}
     with monkeypatch.context() as patch:
-        patch.setattr(build, "_share_out", fails_at(1, build._copy_shared_files))
+        patch.setattr(build, "_copy_shared_files", fails_at(1, build._copy_shared_files))
         with pytest.raises(InputError, match="no more"):
             binarize(tokenizer, splits, tmp_path / "out")
     before = (work(tmp_path) / "train.bin").stat().st_ino

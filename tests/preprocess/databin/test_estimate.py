@@ -99,7 +99,7 @@ def test_what_is_meanwhile_on_the_disk(tmp_path, monkeypatch):
         kept = [file for file in (tmp_path / ".out.work").rglob("*.*") if file.suffix in made]
         sizes.extend(file.stat().st_size for file in kept)
 
-    monkeypatch.setattr("preprocess.databin.build._share_out", look)
+    monkeypatch.setattr("preprocess.databin.build._copy_shared_files", look)
     binarize(trained(PAPER), splits, tmp_path / "out")
     assert found.meanwhile == pytest.approx(sum(sizes), rel=0.01)
 
