@@ -140,9 +140,11 @@ def pretraining() -> Iterator[Line]:
     yield from repairs()
     hook = [Path(folder) / HOOK for folder in sys.path if folder and (Path(folder) / HOOK).is_file()]
     if hook:
-        yield Line("ok", f"the import hook starts with Python: {hook[0]} (the repairs for `fairseq-train`; removable)")
+        yield Line("ok", f"the import hook starts with Python: {hook[0]} (the repairs for `fairseq-train` and recipes)")
     else:
-        yield Line("info", f"no {HOOK} in this Python: use `alibert train`, because `fairseq-train` has no repairs")
+        yield Line(
+            "info", f"no {HOOK} in this Python: `fairseq-train` and recipes lack the repairs; try `alibert train`"
+        )
 
 
 def repairs() -> Iterator[Line]:

@@ -58,7 +58,7 @@ def test_the_requirements_are_those_of_the_metadata(monkeypatch):
 def test_the_import_hook_is_said_to_be_there_or_not(report, monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "HOOK", "of_this_test.pth")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert "use `alibert train`, because `fairseq-train` has no repairs" in report()[1]
+    assert "`fairseq-train` and recipes lack the repairs; try `alibert train`" in report()[1]
     (tmp_path / doctor.HOOK).touch()
     assert f"the import hook starts with Python: {tmp_path / doctor.HOOK}" in report()[1]
 
