@@ -17,6 +17,7 @@ import alibert
 import alibert_common.cli
 from alibert.train import fairseq
 from alibert_common.errors import InputError
+from alibert_common.streams import readers_may_leave
 from fairseq_compat.errors import Refusal
 
 EPILOG = "`alibert VERB --help` shows the options of a verb. `alibert --version` prints the version."
@@ -83,6 +84,11 @@ def overview() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line; `arguments` replace those of the process."""
+    with readers_may_leave():
+        _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> None:
     name, *rest = arguments if arguments is not None else sys.argv[1:] or ["--help"]
     if name in ("-h", "--help"):
         print(overview())

@@ -8,15 +8,21 @@ from typing import Any
 
 @contextmanager
 def absent_if_it_cannot_be_loaded(module: Any) -> Iterator[None]:
-    """After `torchaudio._extension.utils` ran: a library that torch cannot load counts as not built."""
+    """After `torchaudio._extension.utils` ran: a library of another torch or another CUDA counts as not built.
+
+    torchaudio loads `_torchaudio`, then `libtorchaudio`, and then compares the versions of CUDA.
+    """
     yield
     original = module._load_lib
 
     @functools.wraps(original)
     def _load_lib(lib: str) -> bool:
         try:
-            return original(lib)
-        except OSError:
+            loaded = original(lib)
+            if lib == "_torchaudio" and loaded and original("libtorchaudio"):
+                module._check_cuda_version()
+            return loaded
+        except (OSError, RuntimeError):
             return False
 
     module._load_lib = _load_lib  # type: ignore[attr-defined]

@@ -63,6 +63,14 @@ def test_an_unknown_verb_is_one_sentence(capsys):
     assert capsys.readouterr().err == "error: fintune: no verb of alibert; did you mean finetune?\n"
 
 
+def test_a_reader_of_the_help_may_leave():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-m", "alibert", "--help"], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_verb_runs_its_module_with_the_arguments(tmp_path):
     text = tmp_path / "corpus.txt"
     text.write_text("Le patient présente une fièvre.\n", encoding="utf-8")

@@ -91,13 +91,27 @@ print(sys.meta_path.index(Greedy))
     assert fresh(started_with(hook) + code) == "1"
 
 
-def test_a_torchaudio_of_another_torch_is_imported_without_its_library(hook, tmp_path):
+OTHER_TORCH = "def _load_lib(lib):\n    raise OSError('Could not load this library')\n"
+OTHER_CUDA = """
+def _load_lib(lib):
+    return True
+
+def _check_cuda_version():
+    raise RuntimeError("compiled with different CUDA versions")
+"""
+
+
+@pytest.mark.parametrize("utils", [OTHER_TORCH, OTHER_CUDA], ids=["torch", "CUDA"])
+def test_a_torchaudio_of_another_torch_is_imported_without_its_library(utils, hook, tmp_path):
     """As the newest one beside a newer torch: `import transformers` imports it, and failed with it."""
     extension = tmp_path / "torchaudio" / "_extension"
     extension.mkdir(parents=True)
     (tmp_path / "torchaudio" / "__init__.py").write_text("from torchaudio._extension import LOADED\n")
-    (extension / "__init__.py").write_text("from .utils import _load_lib\nLOADED = _load_lib('_torchaudio')\n")
-    (extension / "utils.py").write_text("def _load_lib(lib):\n    raise OSError('Could not load this library')\n")
+    (extension / "__init__.py").write_text(
+        "from .utils import _load_lib\nLOADED = _load_lib('_torchaudio')\n"
+        "if LOADED:\n    from .utils import _check_cuda_version\n    _check_cuda_version()\n"
+    )
+    (extension / "utils.py").write_text(utils)
     (tmp_path / "torchaudio-9.0.dist-info").mkdir()
     (tmp_path / "torchaudio-9.0.dist-info" / "METADATA").write_text("Name: torchaudio\nVersion: 9.0\n")
     code = f"sys.path.insert(0, {str(tmp_path)!r})\nimport torchaudio\nprint(torchaudio.LOADED)"
