@@ -118,7 +118,8 @@ setup(
     package_dir={"": "."},
     package_data={
         "": ["py.typed"],
-        "downstream": ["protocols/*.yaml", "report/*.yaml"],
+        "downstream": ["experiment/templates/*.md", "protocols/*.yaml", "report/*.yaml"],
+        "alibert_fairseq": ["hf/*.md"],
         "alibert_common": ["report/*.html"],
     },
     entry_points={"console_scripts": ["alibert = alibert.cli:main"]},

@@ -3,17 +3,9 @@
 from pathlib import Path
 
 from alibert_common.report.document import Section
+from alibert_common.report.templates import filled
 
 
 def render(report: Section) -> str:
     """The whole page."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # here, because it makes `--help` slow
-
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    return templates.get_template("page.html").render(report=report) + "\n"
+    return filled(Path(__file__).with_name("page.html"), report=report) + "\n"

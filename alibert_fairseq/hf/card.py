@@ -6,6 +6,8 @@ from typing import Any
 
 from huggingface_hub import ModelCardData
 
+from alibert_common.report.templates import filled
+
 MADE_BY = "with alibert_fairseq by"  # export recognises its own folders by this text
 TO_COMPLETE = "To be completed by whoever publishes this folder"  # and a card that nobody has edited by this one
 
@@ -26,24 +28,19 @@ LOSSES = {
 
 
 def write_card(folder: Path, checkpoint, part, difference: float, licence: str) -> None:
-    """Write README.md with the metadata block of the Hugging Face hub."""
+    """Write README.md with the metadata block of the Hugging Face hub. Its text is card.md."""
     _, objective, auto_class = USES[part.cls]
-    rows = "\n".join(f"| {name} | {value} |" for name, value in _facts(checkpoint, part).items())
-    (folder / "README.md").write_text(
-        f"---\n{_metadata(folder, checkpoint, part, licence).to_yaml()}\n---\n"
-        f"# {_title(checkpoint)}, {part.cls}\n\n"
-        f"{_origin(checkpoint, objective)}\n\n"
-        f"| | |\n|---|---|\n{rows}\n\n"
-        "## Use\n```python\n"
-        f"from transformers import AutoTokenizer, {auto_class}\n\n"
-        f'tokenizer = AutoTokenizer.from_pretrained("PATH")\nmodel = {auto_class}.from_pretrained("PATH")\n```\n\n'
-        "## Training data, licence and limits\n"
-        f"{TO_COMPLETE}: the corpora, their licences, and whether they may hold "
-        "personal data; of a continued model also the terms of the one it began as. "
-        "The model repeats the biases of its corpus; it is no medical device.\n\n"
-        f"Largest difference of logits to the training checkpoint: {difference:.1e} (float32).\n",
-        encoding="utf-8",
+    text = filled(
+        Path(__file__).with_name("card.md"),
+        title=f"{checkpoint.converted_from or 'French biomedical encoder'}, {part.cls}",
+        origin=_origin(checkpoint, objective),
+        facts=_facts(checkpoint, part),
+        auto_class=auto_class,
+        to_complete=TO_COMPLETE,
+        difference=difference,
     )
+    metadata = _metadata(folder, checkpoint, part, licence).to_yaml()
+    (folder / "README.md").write_text(f"---\n{metadata}\n---\n{text}\n", encoding="utf-8")
 
 
 def _metadata(folder: Path, checkpoint, part, licence: str) -> ModelCardData:
@@ -54,10 +51,6 @@ def _metadata(folder: Path, checkpoint, part, licence: str) -> ModelCardData:
         mask = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["mask_token"]
         data |= {"mask_token": mask, "widget": [{"text": f"Le patient présente une {mask} à 38,5 °C."}]}
     return ModelCardData(**data)
-
-
-def _title(checkpoint) -> str:
-    return checkpoint.converted_from or "French biomedical encoder"
 
 
 def _origin(checkpoint, objective: str) -> str:

@@ -23,8 +23,7 @@ from alibert_common.files import read_json, write_json
 from alibert_common.locks import locked
 from downstream.data.contamination import in_training
 from downstream.data.splits import Split, Splits, with_fewer
-from downstream.experiment.card import write_card
-from downstream.experiment.card_examples import usage_of
+from downstream.experiment.card import usage_of, write_card
 from downstream.experiment.peak_memory import peak, reset_peak
 from downstream.experiment.results import summarise, write_results
 from downstream.learners.base import Learner

@@ -113,6 +113,7 @@ def test_who_interrupts_a_recipe_waits_for_the_checkpoint_of_its_training(tmp_pa
     (tmp_path / "bin" / "fairseq-train").write_text(LONG)
     (tmp_path / "bin" / "fairseq-train").chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has it ignored
 
     def interrupt():
         while not (tmp_path / "begun").exists():

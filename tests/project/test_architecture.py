@@ -56,7 +56,7 @@ ROOMS = {
         "launch",
         "*",  # __init__.py, which --user-dir loads
     ),
-    "alibert_common/report": ("document", "markdown", "html", "plots", "*"),
+    "alibert_common/report": ("document", "templates", "markdown", "html", "plots", "*"),
     "preprocess/tokenizer_study": (
         "candidates",
         "held_out",

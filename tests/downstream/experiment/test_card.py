@@ -8,8 +8,7 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 from task_helpers import OFFICIAL, ner_task
 
 from downstream.data.examples import LabelledText
-from downstream.experiment.card import figures, write_card
-from downstream.experiment.card_examples import usage_of
+from downstream.experiment.card import figures, usage_of, write_card
 from downstream.tasks.candidates import CandidatesRecipe, MultipleChoice
 from downstream.tasks.classification import TextClassification, TextRecipe
 
@@ -161,12 +160,12 @@ def test_names_with_signs_of_yaml_are_read_back(tmp_path):
 @pytest.mark.parametrize("nested, said", [("per_type", "a tag for each type"), ("concatenated", "joined by +")])
 def test_where_no_pipeline_finds_entities_the_card_shows_the_tagger(nested, said):
     usage = usage_of(ner_task("a", "b", nested=nested), None, 32)
-    assert "pipeline(" not in usage.code and "Tagger" in usage.code and said in usage.limits
+    assert "pipeline(" not in usage.text and "Tagger" in usage.text and said in usage.text
 
 
 def test_the_code_has_the_recipes_threshold():
     keys = {"task": "t", "format": "table", "splits": OFFICIAL, "labels": ["a", "b"]}
     task = TextClassification(TextRecipe(**keys, multi_label=True, threshold=0.25))
-    assert "> 0.25" in usage_of(task, LabelledText("1", "x", ("a",)), 32).code
+    assert "> 0.25" in usage_of(task, LabelledText("1", "x", ("a",)), 32).text
     choice = MultipleChoice(CandidatesRecipe(task="t", kind="choice", format="options", splits=OFFICIAL))
     assert usage_of(choice, None, 32).name == "multiple choice"
