@@ -11,7 +11,7 @@ source recipes/environment.sh
 ruff check .
 ruff format --check .
 python -m mypy
-# One process more than cores, because many tests wait, with one thread each. The tests of a file share what they train,
+# Two processes a core, because many tests wait, with one thread each. The tests of a file share what they train,
 # so a file runs in one process. tests/conftest.py puts the long files first.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
-python -m pytest -q --numprocesses "$(($(nproc) + 1))" --dist loadfile --no-loadscope-reorder tests --ignore=tests/campaigns "$@"
+python -m pytest -q --numprocesses "$((2 * $(nproc)))" --dist loadfile --no-loadscope-reorder tests --ignore=tests/campaigns "$@"
