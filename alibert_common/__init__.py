@@ -1,3 +1,3 @@
 """What all packages share: files, provenance, output folders, executors, reports. Imports neither torch nor fairseq."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

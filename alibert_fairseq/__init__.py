@@ -13,6 +13,7 @@ except ModuleNotFoundError as error:
         "`uv pip install 'alibert-fairseq[fairseq]'`."
     ) from None
 
+from alibert_common import __version__ as __version__
 from alibert_fairseq.criterions import electra as electra_criterion  # noqa: F401
 from alibert_fairseq.criterions import masked_lm as masked_lm_criterion  # noqa: F401
 from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion  # noqa: F401

@@ -6,6 +6,8 @@ starts, and the hook loads the rest when fairseq, or the hydra it needs, is firs
 
 import sys
 
+__version__ = "0.2.0.dev0"  # that of alibert_common, which this package may not import
+
 
 def activate() -> None:
     """Start the hook where no .pth file has. Modules of fairseq that are imported already stay as they are."""

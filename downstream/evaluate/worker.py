@@ -15,6 +15,8 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+from alibert_common.errors import InputError, exit_with_sentence
+
 PRELOADED = ("downstream.experiment.set_up", "downstream.tuning.trials", "seqeval.metrics", "sklearn.metrics")
 
 
@@ -42,20 +44,24 @@ class Worker:
 
     def close(self) -> None:
         """End all forks that run, and the process."""
-        with suppress(RuntimeError, BrokenPipeError):
+        with suppress(InputError):
             self._ask({"end": True})
-        self.requests.close()
+        with suppress(BrokenPipeError):  # of a request that a killed process did not read
+            self.requests.close()
         self.process.wait()
         self.answers.close()
 
     def _ask(self, request: dict) -> int | None:
         self.asked += 1
-        self.requests.write(json.dumps(request | {"number": self.asked}) + "\n")
-        for line in self.answers:
-            number, answer = json.loads(line)
-            if number == self.asked:  # an answer to an earlier one is left where a signal came before it was read
-                return answer
-        raise RuntimeError(f"the worker ended with status {self.process.wait()}")
+        with suppress(BrokenPipeError):
+            self.requests.write(json.dumps(request | {"number": self.asked}) + "\n")
+            for line in self.answers:
+                number, answer = json.loads(line)
+                if number == self.asked:  # an answer to an earlier one is left where a signal came before it was read
+                    return answer
+        status = self.process.wait()
+        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
+        raise InputError(f"the process that runs the commands {how}; start the evaluation again, which resumes.")
 
 
 def serve(answers: int) -> None:
@@ -76,6 +82,7 @@ def serve(answers: int) -> None:
             else:
                 answer = os.fork()
                 if not answer:
+                    os.close(answers)  # else the evaluation would not learn of the end of this process
                     _run_and_exit(**request)
                 codes[answer] = None
             out.write(json.dumps([number, answer]) + "\n")
@@ -102,8 +109,6 @@ def _run_and_exit(command: list[str], log: str | None, threads: int | None) -> N
     """In the fork: the module's `main`, as `python -m` would run it."""
     import torch
 
-    from alibert_common.errors import exit_with_sentence
-
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -118,7 +123,9 @@ def _run_and_exit(command: list[str], log: str | None, threads: int | None) -> N
         exit_with_sentence(lambda: import_module(command[0]).main(command[1:]))
         code = 0
     except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

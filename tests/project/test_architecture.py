@@ -5,6 +5,7 @@ import re
 import sys
 from collections import Counter
 from dataclasses import fields
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 
@@ -257,3 +258,9 @@ def test_no_two_files_of_tests_have_one_name(repository):
     """pytest imports them by their name alone, and ends with the second of a name."""
     names = Counter(path.name for path in (repository / "tests").rglob("*.py") if path.name != "conftest.py")
     assert [name for name, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_has_the_version_of_the_changelog(package, repository):
+    top = re.search(r"^## (?:Unreleased \()?([\d.]+)(\)?)", (repository / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert import_module(package).__version__ == top[1] + ".dev0" * bool(top[2])
