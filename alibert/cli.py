@@ -24,14 +24,10 @@ EPILOG = "`alibert VERB --help` shows the options of a verb. `alibert --version`
 
 
 class Verb(NamedTuple):
-    """A verb. `runs` is a module to run as a command, or MODULE:FUNCTION that takes the arguments.
-
-    `options` names the MODULE:FUNCTION that returns the parser, where importing the command itself is slow.
-    """
+    """A verb. `runs` is a module to run as a command, or MODULE:FUNCTION that takes the arguments."""
 
     runs: str
     help: str
-    options: str = ""
 
 
 VERBS = {
@@ -45,20 +41,10 @@ VERBS = {
     "corpus": Verb("preprocess.corpus", "run all the steps above from one YAML file"),
     "train": Verb("alibert.train:main", "pretrain: fairseq-train with this plugin"),
     "launch": Verb(
-        "alibert_fairseq.launch",
-        "run a pretraining recipe on this machine or on Slurm; `launch status` lists the jobs",
-        "alibert_fairseq.launch.options:parser",
+        "alibert_fairseq.launch", "run a pretraining recipe on this machine or on Slurm; `launch status` lists the jobs"
     ),
-    "export": Verb(
-        "alibert_fairseq.hf.export",
-        "convert a checkpoint to a Hugging Face folder",
-        "alibert_fairseq.hf.options:export_parser",
-    ),
-    "load": Verb(
-        "alibert_fairseq.hf.load",
-        "convert a Hugging Face folder to a checkpoint, for continual pretraining",
-        "alibert_fairseq.hf.options:load_parser",
-    ),
+    "export": Verb("alibert_fairseq.hf.export", "convert a checkpoint to a Hugging Face folder"),
+    "load": Verb("alibert_fairseq.hf.load", "convert a Hugging Face folder to a checkpoint, for continual pretraining"),
     "masked-words": Verb("downstream.masked_words", "predict masked words of given sentences"),
     "search": Verb("downstream.search", "search fine-tuning settings on the dev split"),
     "finetune": Verb("downstream.finetune", "fine-tune a model on a task and score it"),
@@ -71,6 +57,13 @@ VERBS = {
     "user-dir": Verb("alibert.paths:print_user_dir", "print the path for fairseq's option --user-dir"),
     "completion": Verb("alibert.completion:main", "print a script that completes verbs and options in a shell"),
     "doctor": Verb("alibert.doctor:main", "check the installation, with a remedy for each problem"),
+}
+# The MODULE:FUNCTION of each parser whose command is slow to import.
+PARSERS = {
+    "launch": "alibert_fairseq.launch.options:parser",
+    "launch status": "alibert_fairseq.launch.status:parser",
+    "export": "alibert_fairseq.hf.options:export_parser",
+    "load": "alibert_fairseq.hf.options:load_parser",
 }
 
 
@@ -108,8 +101,9 @@ def run(name: str, arguments: list[str]) -> None:
     verb = VERBS[name]
     alibert_common.cli.started_as = f"alibert {name}"
     module, _, function = verb.runs.partition(":")
-    if verb.options and arguments[:1] in (["-h"], ["--help"]):
-        print_options(verb.options)
+    typed = " ".join([name, *arguments[:-1]])
+    if typed in PARSERS and arguments[-1:] in (["-h"], ["--help"]):
+        print_options(PARSERS[typed])
         return
     sys.argv = [f"alibert {name}", *arguments]
     try:  # and no handlers of signals: a training has its own

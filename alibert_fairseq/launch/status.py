@@ -38,9 +38,9 @@ def write_plan(plan, job_id: str) -> None:
 
 def save_dir(plan) -> str | None:
     """The folder of a job's checkpoints: its last --save-dir, or else SAVE_DIR; None where only the recipe knows."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--save-dir", default=os.environ.get("SAVE_DIR"))
-    found = parser.parse_known_args(plan.arguments)[0].save_dir
+    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    own.add_argument("--save-dir", default=os.environ.get("SAVE_DIR"))
+    found = own.parse_known_args(plan.arguments)[0].save_dir
     return os.path.realpath(found) if found else None
 
 
@@ -145,11 +145,16 @@ def table(rows: list[dict[str, str]]) -> str:
     return "\n".join([*shown, *(f"job {row['job']}: {row['why']}" for row in rows if "why" in row)])
 
 
+def parser() -> argparse.ArgumentParser:
+    """The options of `status`."""
+    command, raw = f"{program('python -m alibert_fairseq.launch')} status", argparse.RawDescriptionHelpFormatter
+    found = argparse.ArgumentParser(command, description=__doc__, formatter_class=raw)
+    found.add_argument("--logs", type=Path, default=Path("runs/launch"), help="folder of logs (default: runs/launch)")
+    return found
+
+
 def main(arguments: list[str]) -> None:
     """The command line behind `status`."""
-    command, raw = f"{program('python -m alibert_fairseq.launch')} status", argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(command, description=__doc__, formatter_class=raw)
-    parser.add_argument("--logs", type=Path, default=Path("runs/launch"), help="folder of logs (default: runs/launch)")
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     rows = jobs(options.logs)
     print(table(rows) if rows else f"no job in {options.logs}{os.sep}; --logs is that of the launches")
