@@ -11,8 +11,8 @@ source recipes/environment.sh
 ruff check .
 ruff format --check .
 python -m mypy
-# Two processes a core, because many tests wait, with one thread each. The tests of a file share what they train,
+# A process for each core, with one thread. The tests of a file share what they train,
 # so a file runs in one process. tests/conftest.py puts the long files first.
 cores=$(env -u OMP_NUM_THREADS nproc)  # nproc is 1 with one thread
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
-python -m pytest -q --numprocesses "$((2 * cores))" --dist loadfile --no-loadscope-reorder tests --ignore=tests/campaigns "$@"
+python -m pytest -q --numprocesses "$cores" --dist loadfile --no-loadscope-reorder tests --ignore=tests/campaigns "$@"
