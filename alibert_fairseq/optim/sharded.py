@@ -9,7 +9,6 @@ docs/objectives/optimizers.md says what it saves and costs.
 import logging
 
 import torch
-from torch.distributed.optim import ZeroRedundancyOptimizer
 
 from alibert_fairseq.optim.adam_lamb_step import AdamLamb
 
@@ -24,6 +23,8 @@ def sharded(groups: list[dict], **settings) -> torch.optim.Optimizer:
     if not torch.distributed.is_initialized() or torch.distributed.get_world_size() == 1:
         logger.info("one process keeps the moments of all parameters")
         return AdamLamb(groups, **settings)
+    from torch.distributed.optim import ZeroRedundancyOptimizer  # here: it takes a second to import
+
     every = [p for group in groups for p in group["params"]]
     optimizer = ZeroRedundancyOptimizer(groups, optimizer_class=AdamLamb, **settings)
     optimizer.optim.clipped_over = every
