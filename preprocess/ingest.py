@@ -10,7 +10,6 @@ the command for each corpus.
 
 import argparse
 import csv
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,24 +19,24 @@ from pathlib import Path
 import numpy as np
 
 from alibert_common.arrays import load, save
-from alibert_common.cli import OptionParser, program
+from alibert_common.cli import OptionParser, command_parser
 from alibert_common.errors import InputError, exit_with_sentence, readable
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
-from alibert_common.files import written_whole
+from alibert_common.files import read_json, write_json, written_whole
 from alibert_common.output_dir import Work, resumable_directory
-from alibert_common.provenance import Stage, identity
+from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
 from preprocess.documents.document import Document
 from preprocess.documents.filters import MetadataFilter
-from preprocess.documents.names import check_source_name, is_source_name, unusable_source_name
-from preprocess.documents.shards import SHARD_BYTES, Shards, shard_name
+from preprocess.documents.names import check_source_name
+from preprocess.documents.shards import SHARD_BYTES, divided, shard_name, write_shards
 from preprocess.documents.stage_report import Report, total
 from preprocess.readers import (
-    FORMATS,
     InputFile,
     ReadLog,
     ReadOptions,
     Skipped,
     UniqueIds,
+    also_reads,
     check_settings,
     files_of,
     read_file,
@@ -58,23 +57,8 @@ class Group:
     """Files that one process reads, one after the other: small ones together, a large one alone."""
 
     number: int
-    path: int  # of which of the paths that the user gave
+    path: int  # the number of the user's path that holds them
     files: tuple[InputFile, ...]
-
-
-@dataclass
-class Read:
-    """What became of a group."""
-
-    report: Report
-    formats: dict[str, int]
-    skipped: list[list[str]]
-
-    @classmethod
-    def of(cls, path: Path) -> "Read":
-        """What the process that read the group wrote down."""
-        record = json.loads(path.read_text(encoding="utf-8"))
-        return cls(Report.from_json(record["report"]), record["formats"], record["skipped"])
 
 
 def ingest(
@@ -89,34 +73,33 @@ def ingest(
     Raises InputError for a missing or empty input, a format without a reader, a record that cannot be read; with
     `on_error` "skip" such records are listed in skipped.tsv.
     """
-    read_options, walked = read_options or ReadOptions(), []
+    read_options, skipped = read_options or ReadOptions(), list[Sequence[str]]()
     if read_options.source:
         check_source_name(read_options.source)
     _refuse_inside(output, paths)
-    log = ReadLog(lambda skipped: walked.append(list(skipped)))
+    log = ReadLog(skipped.append)
     files = [list(files_of(path, read_options, log)) for path in paths]
-    check_settings(read_options, {found.options.format for some in files for found in some})
-    groups = _groups(files)
-    settings = read_options.changed_settings() | {"where": [str(one) for one in where]}
-    found = [one for group in groups for one in group.files]
-    beside = {path for one in found for path in FORMATS[one.options.format].also_reads(one.file, one.options)}
-    sources = identity([*(one.file for one in found), *sorted(beside)])
-    named = [
-        [one.options.default_source, one.options.name] for one in found
-    ]  # what documents without a source and an id are called by
-    key = {"settings": settings | {"mesh_descriptors": ""}, "inputs": [sources, named, walked]}  # the file is an input
+    every = [file for own in files for file in own]
+    check_settings(read_options, {file.options.format for file in every})
+    settings = read_options.changed_settings() | {"where": [str(condition) for condition in where]}
+    beside = {path for file in every for path in also_reads(file.file, file.options)}
+    sources = identity([*(file.file for file in every), *sorted(beside)])
+    # the names of documents without a source and an id
+    named = [[file.options.default_source, file.options.name] for file in every]
+    key = {"settings": settings | {"mesh_descriptors": ""}, "inputs": [sources, named, skipped]}  # the file is an input
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
-            parts = _read_groups(work, groups, tuple(where), engine)
-            _check(parts, groups, paths, read_options)
-            _write_skipped(work.directory / SKIPPED, walked + [row for part in parts for row in part.skipped])
+            groups = _groups(files)
+            records = _read_groups(work, groups, tuple(where), engine)
+            _check(records, groups, paths, read_options)
+            _write_skipped(work.directory / SKIPPED, skipped + [row for record in records for row in record["skipped"]])
             whole = Report(dropped=dict(log.counts))
-            for part in parts:
-                whole.add(part.report)
-            formats = sum((Counter(part.formats) for part in parts), Counter())
+            for record in records:
+                whole.add(Report.from_json(record["report"]))
+            formats = sum((Counter(record["formats"]) for record in records), Counter())
             _check_whole(whole, formats, read_options, where)
             work.manifest = {"settings": settings, "formats": dict(formats)} | asdict(whole)
-    return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
+    return read_manifest(output / MANIFEST)
 
 
 def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
@@ -130,30 +113,25 @@ def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
 
 def _groups(files: list[list[InputFile]]) -> list[Group]:
     """Neighbouring files of one path, of some SHARD_BYTES together."""
-    groups: list[Group] = []
-    for path, found in enumerate(files):
-        part: list[InputFile] = []
-        size = 0
-        for one in found:
-            bytes_of = one.file.stat().st_size
-            if part and size + bytes_of > SHARD_BYTES:
-                groups.append(Group(len(groups), path, tuple(part)))
-                part, size = [], 0
-            part.append(one)
-            size += bytes_of
-        if part:
-            groups.append(Group(len(groups), path, tuple(part)))
-    return groups
+    parts = [
+        (path, part)
+        for path, own in enumerate(files)
+        for part in divided(own, lambda file: file.file.stat().st_size, SHARD_BYTES)
+    ]
+    return [Group(number, path, tuple(part)) for number, (path, part) in enumerate(parts)]
 
 
-def _read_groups(work: Work, groups: list[Group], where: tuple[MetadataFilter, ...], engine: Engine) -> list[Read]:
-    """Read all groups; again those that have ids of an earlier one, and so on until no two documents share an id."""
+def _read_groups(work: Work, groups: list[Group], where: tuple[MetadataFilter, ...], engine: Engine) -> list[dict]:
+    """Read all groups; again those that have ids of an earlier one, and so on until no two documents share an id.
+
+    Returns the record of every group: what `ReadGroup.done` holds.
+    """
     read = ReadGroup(work.directory, work.scratch / "reports", where)
     shared = True
     while shared:
         engine.run("reading", read, groups, work.scratch / "jobs")
         shared = _note_earlier_ids(read, groups)
-    return [Read.of(read.done(group)) for group in groups]
+    return [read_json(read.done(group)) for group in groups]
 
 
 def _note_earlier_ids(read: "ReadGroup", groups: list[Group]) -> bool:
@@ -177,54 +155,46 @@ class ReadGroup:
     where: tuple[MetadataFilter, ...]
 
     def done(self, group: Group) -> Path:
-        """What was read; written last."""
+        """The record of the group (`report`, `formats`, `skipped`); written last."""
         return self.reports / f"{shard_name(group.number)}.json"
 
     def ids(self, group: Group) -> Path:
-        """The ids that it has."""
+        """The ids of the group."""
         return self.reports / f"{shard_name(group.number)}.ids.npy"
 
     def before(self, group: Group) -> Path:
-        """Those of them that earlier groups have; without the file, none are known."""
+        """Those of its ids that earlier groups have; without the file, none are known."""
         return self.reports / f"{shard_name(group.number)}.before.npy"
 
     def __call__(self, group: Group) -> None:
-        skipped: list[list[str]] = []
-        log, report = ReadLog(lambda one: skipped.append(list(one))), Report()
+        skipped: list[Skipped] = []
+        log, report = ReadLog(skipped.append), Report()
         for older in self.directory.glob(f"{shard_name(group.number)}-*"):
             older.unlink()  # of a reading that did not know of earlier ids, and may have chosen more
         ids = UniqueIds(load(self.before(group))) if self.before(group).exists() else UniqueIds()
-        with Shards(self.directory, group.number) as shards:
-            for document in self._chosen(group, log, report, ids):
-                report.count_kept(document)
-                shards.write(document)
-        for reason, count in log.counts.items():
-            report.drop(reason, count)
-        for what, count in log.notes.items():
-            report.note(what, count)
+        write_shards(self.directory, group.number, self._chosen(group, log, report, ids))
+        report.add(Report(dropped=dict(log.counts), noted=dict(log.notes), inputs=log.manifest()))
         ids.save(self.ids(group))
-        report.inputs = log.manifest()
-        with written_whole(self.done(group)) as handle:
-            content = {"report": asdict(report), "formats": dict(log.documents), "skipped": skipped}
-            json.dump(content, handle, ensure_ascii=False)
+        record = {"report": asdict(report), "formats": dict(log.documents), "skipped": skipped}
+        write_json(self.done(group), record)
 
     def _chosen(self, group: Group, log: ReadLog, report: Report, ids: UniqueIds) -> Iterator[Document]:
-        for found in group.files:
-            for document in read_file(found.file, found.options, log):
-                report.count_read(document)
-                if ids.make_unique(document):
-                    report.note("ids met before, to which a number was added")
-                if unmet := next((one for one in self.where if not one.holds(document)), None):
-                    report.drop(f"documents not chosen ({unmet})")
-                else:
-                    yield document
+        for document in (item for file in group.files for item in read_file(file.file, file.options, log)):
+            report.count_read(document)
+            if ids.make_unique(document):
+                report.note("ids met before, to which a number was added")
+            if unmet := next((condition for condition in self.where if not condition.holds(document)), None):
+                report.drop(f"documents not chosen ({unmet})")
+            else:
+                report.count_kept(document)
+                yield document
 
 
-def _check(parts: list[Read], groups: list[Group], paths: Sequence[Path], read_options: ReadOptions) -> None:
+def _check(records: list[dict], groups: list[Group], paths: Sequence[Path], read_options: ReadOptions) -> None:
     """Raise InputError when a path gave no document."""
     reports = [Report() for _ in paths]
-    for part, group in zip(parts, groups, strict=True):
-        reports[group.path].add(part.report)
+    for record, group in zip(records, groups, strict=True):
+        reports[group.path].add(Report.from_json(record["report"]))
     for report, path in zip(reports, paths, strict=True):
         if read_options.on_error == "stop" and not total(report.read).documents:
             raise InputError(f"{readable(path)}: {_why_nothing(report, read_options)}.")
@@ -256,22 +226,15 @@ def _check_whole(
         )
 
 
-def _write_skipped(path: Path, rows: list[list[str]]) -> None:
-    if not rows:
-        return
-    with written_whole(path) as handle:
-        writer = csv.writer(handle, delimiter="\t", lineterminator="\n")
-        writer.writerow(Skipped._fields)
-        writer.writerows(rows)
+def _write_skipped(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    if rows:
+        with written_whole(path) as handle:
+            csv.writer(handle, delimiter="\t", lineterminator="\n").writerows([Skipped._fields, *rows])
 
 
 def command_line() -> OptionParser:
     """The options of the command."""
-    parser = OptionParser(
-        program("python -m preprocess.ingest"),
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("preprocess.ingest", __doc__)
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH",
         help="files, or folders with their sub-folders; in a folder a .txt file is one document, else blank lines "
@@ -289,12 +252,14 @@ def command_line() -> OptionParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """As the options say."""
+    """Run the command."""
     where = [MetadataFilter.parse(argument) for argument in options.where]
     manifest = ingest(options.paths, options.output, read_options_of(options), where, engine_of(options))
     for source in manifest["kept"]:
-        if not is_source_name(source):
-            print(f"warning: {unusable_source_name(source)}", file=sys.stderr)
+        try:
+            check_source_name(source)
+        except InputError as error:
+            print(f"warning: {error}", file=sys.stderr)
     for name, count in manifest["formats"].items():
         print(f"{'format':>8}  {name}: {count:,} documents")
     print(f"{Report.from_json(manifest)}\n{'output':>8}  {options.output}")

@@ -9,19 +9,19 @@ never in training. mix.png shows the size of each corpus before and after.
 
 import argparse
 import hashlib
-import json
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from alibert_common.cli import OptionParser, program, share
+from alibert_common.cli import OptionParser, command_parser, share
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
-from alibert_common.files import written_whole
+from alibert_common.files import read_json, write_json
 from alibert_common.input_log import InputLog
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity, is_output, read_manifest
 from preprocess.documents.document import SHARD_SUFFIX, Document, Size, document_files, read_documents
+from preprocess.documents.map_shards import ShardTask
 from preprocess.documents.names import check_source_name
 from preprocess.documents.shards import ShardFile, shard_name, written_shard
 from preprocess.mixing.mix_file import TRAIN, Use, describe, write_mix
@@ -54,18 +54,12 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Split:
+class Split(ShardTask):
     """Write a shard's documents to the side that the draws of their texts say: `share` of them for validation."""
 
-    directory: Path
-    reports: Path
     seed: int
     share: float
     chosen: frozenset[float] = frozenset()  # draws of texts that are set apart whatever the share
-
-    def done(self, shard: tuple[int, Path]) -> Path:
-        """What the shard holds of each corpus; written last."""
-        return self.reports / f"{shard_name(shard[0])}.json"
 
     def __call__(self, shard: tuple[int, Path]) -> None:
         number, source = shard
@@ -81,9 +75,8 @@ class Split:
                 if place not in files:
                     files[place] = stack.enter_context(written_shard(self.directory / place))
                 files[place].write(document)
-        with written_whole(self.done(shard)) as handle:
-            found = {source: asdict(part) for source, part in parts.items()}
-            json.dump({"parts": found, "inputs": log.manifest()}, handle, ensure_ascii=False)
+        records = {source: asdict(part) for source, part in parts.items()}
+        write_json(self.done(shard), {"parts": records, "inputs": log.manifest()})
 
     def _place(self, document: Document, part: Part) -> Path:
         """The directory of the document, which is counted."""
@@ -119,14 +112,17 @@ def mix(inputs: list[Path], output: Path, mix_weights: MixWeights, share: float,
             weights = mix_weights.of({name: part.train.bytes for name, part in parts.items() if part.train.documents})
             write_mix(work.directory, weights)
             if len(weights) > 1:
-                _draw(work.directory / PICTURE, parts, weights, seed)
+                from preprocess.mixing.plot import draw_mix  # here, for what imports this module without drawing
+
+                uses = [(name, parts[name].train.bytes, weight) for name, weight in weights.items()]
+                draw_mix(uses, seed, work.directory / PICTURE)
             corpora = {name: asdict(part) | {"weight": weights.get(name, 0.0)} for name, part in parts.items()}
             work.manifest = settings | {"corpora": corpora, "inputs": read}
-    return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
+    return read_manifest(output / MANIFEST)
 
 
 def _sources(inputs: list[Path]) -> list[str]:
-    """Of the documents, where all inputs are outputs, whose manifests tell them; else none."""
+    """The sources of the documents, where all inputs are outputs, whose manifests tell them; else none."""
     if not all(map(is_output, inputs)):
         return []
     return list(dict.fromkeys(source for path in inputs for source in read_manifest(path / MANIFEST)["kept"]))
@@ -149,17 +145,11 @@ def _divide(work: Work, split: Split, shards: list, engine: Engine) -> tuple[dic
     parts: dict[str, Part] = {}
     read: list[dict] = []
     for shard in shards:
-        report = json.loads(split.done(shard).read_text(encoding="utf-8"))
+        report = read_json(split.done(shard))
         for name, record in report["parts"].items():
             parts.setdefault(name, Part()).add(Part.from_json(record))
         read += report["inputs"]
     return parts, read
-
-
-def _draw(path: Path, parts: dict[str, Part], weights: dict[str, float], seed: int) -> None:
-    from preprocess.mixing.plot import draw_mix  # here, for what imports this module without drawing
-
-    draw_mix([(name, parts[name].train.bytes, weight) for name, weight in weights.items()], seed, path)
 
 
 def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> None:
@@ -173,9 +163,9 @@ def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> No
 
 
 def run(options: argparse.Namespace) -> None:
-    """As the options say."""
-    mix_weights = mix_weights_of(options)
-    manifest = mix(options.documents, options.output, mix_weights, options.valid, options.seed, engine_of(options))
+    """Run the command."""
+    weights, engine = mix_weights_of(options), engine_of(options)
+    manifest = mix(options.documents, options.output, weights, options.valid, options.seed, engine)
     uses = []
     for name, corpus in manifest["corpora"].items():
         train, valid = Size(**corpus["train"]), Size(**corpus["valid"])
@@ -189,9 +179,7 @@ def run(options: argparse.Namespace) -> None:
 
 def command_line() -> OptionParser:
     """The options of the command."""
-    parser = OptionParser(
-        program("python -m preprocess.mix"), description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("preprocess.mix", __doc__)
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of deduplicate, or files")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
     add_weight_options(parser)

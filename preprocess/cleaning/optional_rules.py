@@ -4,33 +4,21 @@ They are off unless asked for: a line of figures is a result in a hospital lette
 """
 
 import re
-from dataclasses import dataclass
 
-from preprocess.cleaning.rules import Rule
-
-
-@dataclass(frozen=True)
-class MostlyFigures:
-    """Finds lines of at least `length` digits and letters that have `times` as many digits as letters, or more."""
-
-    length: int
-    times: float
-
-    def search(self, line: str) -> bool:
-        digits, letters = sum(map(str.isdigit, line)), sum(map(str.isalpha, line))
-        return digits + letters >= self.length and digits >= self.times * letters
+from preprocess.cleaning.rules import LineTest, Rule
 
 
-@dataclass(frozen=True)
-class CellsOfFigures:
-    """Finds lines of `cells` or more cells between tabs or bars, at least half of them figures without a letter."""
+def mostly_figures(line: str) -> bool:
+    """Whether the line has ten digits and letters or more, and at least two digits a letter."""
+    digits, letters = sum(map(str.isdigit, line)), sum(map(str.isalpha, line))
+    return digits + letters >= 10 and digits >= 2 * letters
 
-    cells: int
 
-    def search(self, line: str) -> bool:
-        cells = [cell for cell in re.split(r"[\t|]", line) if cell.strip()]
-        figures = [cell for cell in cells if any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell))]
-        return len(cells) >= self.cells and 2 * len(figures) >= len(cells)
+def cells_of_figures(line: str) -> bool:
+    """Whether the line has three cells or more between tabs or bars, at least half of them figures without a letter."""
+    cells = [cell for cell in re.split(r"[\t|]", line) if cell.strip()]
+    figures = [cell for cell in cells if any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell))]
+    return len(cells) >= 3 and 2 * len(figures) >= len(cells)
 
 
 LINK = (
@@ -90,7 +78,7 @@ ARTICLES = (
         re.compile(
             r"\b(?:19|20)\d\d\b[^.;]{0,20};\s?\d{1,4}\s?(?:\([^()]{1,15}\)\s?)?:\s?[A-Za-z]?\d|"  # 2010;87(3):293-301
             r"\bGoogle Scholar\b|\bdoi\s*:\s*10\.\d|\bdoi\.org/10\.\d|"
-            r"\A\W*\d{0,3}\W*(?:[A-ZÀ-Ý][\w'’-]+ [A-Z]{1,3}, ){2}",
+            r"\A\W*\d{0,3}\W*(?:[A-ZÀ-Ý][\w'’-]+ [A-Z]{1,3}, ){2}"
         ),
         example="12. Roux AB, Petit C, Blanc D et al. Rev Exemple. 2010;87(3):293-301.",
         unchanged="Le 12/03/2010 ; 87 (3) ans. Roux et al. ont décrit 45 cas en 2010 (tableau 3).",
@@ -100,14 +88,14 @@ ARTICLES = (
 TABLES = (
     Rule(
         "lines of mostly figures",
-        MostlyFigures(length=10, times=2),
+        LineTest(mostly_figures),
         example="Groupe A 112,5 (13,1) 114,2 (12,8) 0,03",
         unchanged="Hb 12,3 g/dL, Na 140, K 4,2, Ca 2,35 (12/03/2021)",
         reason="two digits a letter: rows of a table, but series of results too, as 'LDH 300 > 280 > 250 > 240'",
     ),
     Rule(
         "rows of a table",
-        CellsOfFigures(cells=3),
+        LineTest(cells_of_figures),
         example="Durée du séjour | 12,5 | 14,2 | 0,03",
         unchanged="Hb\t12,3\tg/dL\tN : 13 à 17",
         reason="three cells or more between tabs or bars, at least half of them numbers",
@@ -116,21 +104,12 @@ TABLES = (
 OPTIONAL = {"web": WEB, "articles": ARTICLES, "tables": TABLES}
 
 
-@dataclass(frozen=True)
-class ShorterThan:
-    """Finds lines of fewer than `length` characters, the spaces around them aside."""
-
-    length: int
-
-    def search(self, line: str) -> bool:
-        return len(line.strip()) < self.length
-
-
 def short_lines(length: int) -> Rule:
-    """BioALBERT's rule (Naseem et al. 2022, 'Pre-training BioALBERT'), there with a length of 20."""
+    """BioALBERT's rule (Naseem et al. 2022, 'Pre-training BioALBERT'), there with a length of 20. The spaces around a
+    line do not count."""
     return Rule(
         f"lines of fewer than {length} characters",
-        ShorterThan(length),
+        LineTest(lambda line: len(line.strip()) < length),
         example="x" * (length - 1),
         unchanged="x" * length,
         reason="BioALBERT leaves them out: headings and fragments of its articles and notes, which give little context",

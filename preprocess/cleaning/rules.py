@@ -9,16 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from html import unescape
 from html.entities import name2codepoint
-from typing import Protocol
+from typing import NamedTuple
 
 from ftfy import fix_encoding
 
 
-class Finder(Protocol):
-    """A compiled regular expression, or what a regular expression cannot say."""
+class LineTest(NamedTuple):
+    """A test of a line that no regular expression can express; `search` is its function, as that of a pattern."""
 
-    def search(self, line: str) -> object:
-        """Something true when the line has what is looked for."""
+    search: Callable[[str], bool]
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Rule:
     """What `pattern` finds is replaced, or the line with it rewritten; with neither, lines with it are dropped."""
 
     name: str
-    pattern: Finder
+    pattern: re.Pattern | LineTest
     example: str
     unchanged: str
     reason: str
@@ -44,10 +43,6 @@ class Rule:
 
 def _decoded(entity: re.Match) -> str:
     return re.sub(r"[\r\n]", " ", unescape(entity[0]))  # &#10; must not make two lines of one
-
-
-def _as_windows_1252(match: re.Match) -> str:
-    return match[0].encode("latin-1").decode("windows-1252", "replace")
 
 
 # A byte from 80 to BF as Latin-1 and Windows-1252 show it.
@@ -93,7 +88,7 @@ CHARACTER_RULES = (
         example="l\x92\x9cdème",
         unchanged="l’œdème",
         reason="Latin-1 has control characters where Windows-1252 has ’ and œ; no text uses them",
-        replacement=_as_windows_1252,
+        replacement=lambda match: match[0].encode("latin-1").decode("windows-1252", "replace"),
     ),
     Rule(
         "soft hyphens removed",

@@ -17,7 +17,7 @@ from pathlib import Path
 from ahocorasick_rs import AhoCorasick
 
 from alibert_common.errors import InputError, readable
-from alibert_common.files import written_whole
+from alibert_common.files import write_json
 from alibert_common.provenance import is_output
 from preprocess.documents.document import Document
 from preprocess.readers import ReadLog, ReadOptions, files_of, read_file
@@ -52,23 +52,22 @@ def read_benchmarks(named: Iterable[tuple[str, str]], shortest: int) -> list[Ben
     no data are listed in `not_read`. A sentence has `shortest` characters, half of them in its words: a form's
     "Nom : ......" is none. Raises InputError for a path that cannot be read, and for a benchmark without a sentence.
     """
-    found: dict[str, dict[str, str]] = {}
-    not_read: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
     for name, path in named:
-        sentences = found.setdefault(name, {})
-        for document in _documents(Path(path), not_read.setdefault(name, [])):
-            for line in document.lines:
-                for sentence in SENTENCE_END.split(" ".join(line.split())):
-                    words = " ".join(words_of(sentence))
-                    sentences[words] = max(sentences.get(words, ""), sentence, key=len)  # with more punctuation
+        paths.setdefault(name, []).append(path)
     benchmarks = []
-    for name, sentences in found.items():
-        long = tuple(
-            text for words, text in sentences.items() if words and len(text) >= shortest and len(words) >= shortest / 2
-        )
+    for name, own in paths.items():
+        sentences: dict[str, str] = {}
+        not_read: list[str] = []
+        for line in (line for path in own for document in _documents(Path(path), not_read) for line in document.lines):
+            for sentence in SENTENCE_END.split(" ".join(line.split())):
+                words = " ".join(words_of(sentence))
+                sentences[words] = max(sentences.get(words, ""), sentence, key=len)  # with more punctuation
+        most = [(words, text) for words, text in sentences.items() if words and len(text) >= shortest]
+        long = [text for words, text in most if len(words) >= shortest / 2]
         if not long:
             raise InputError(f"benchmark {name}: no sentence of {shortest} characters; name the folder of its texts.")
-        benchmarks.append(Benchmark(name, long, len(sentences) - len(long), tuple(not_read[name])))
+        benchmarks.append(Benchmark(name, tuple(long), len(sentences) - len(long), tuple(not_read)))
     return benchmarks
 
 
@@ -77,24 +76,24 @@ def files_to_watch(path: Path) -> list[Path]:
     that are read, whatever else lies there."""
     if is_output(path) or not path.is_dir():
         return [path]
-    return [found.file for found in files_of(path, ReadOptions(), ReadLog())]
+    return [item.file for item in files_of(path, ReadOptions(), ReadLog())]
 
 
 def _documents(path: Path, not_read: list[str]) -> Iterator[Document]:
     """The documents of a path. Files of a folder that are no data are added to `not_read`, each with the reason."""
     log, count, refusals = ReadLog(), 0, []
     try:
-        for found in files_of(path, ReadOptions(), log):
-            if found.inside and ABOUT.match(found.file.name):
-                not_read.append(f"{readable(found.file)}: describes the data")
+        for item in files_of(path, ReadOptions(), log):
+            if item.inside and ABOUT.match(item.file.name):
+                not_read.append(f"{readable(item.file)}: describes the data")
                 continue
             before = count
             try:
-                for document in read_file(found.file, found.options, log):
+                for document in read_file(item.file, item.options, log):
                     count += 1
                     yield document
             except InputError as error:
-                if not found.inside or found.options.format not in NEED_SETTINGS or count > before:
+                if not item.inside or item.options.format not in NEED_SETTINGS or count > before:
                     raise
                 refusals.append(error)
         if refusals and not count:
@@ -105,9 +104,8 @@ def _documents(path: Path, not_read: list[str]) -> Iterator[Document]:
 
 
 def save_benchmarks(path: Path, benchmarks: list[Benchmark]) -> None:
-    """Write them as JSON, for `Index.of`."""
-    with written_whole(path) as handle:
-        json.dump([asdict(one) for one in benchmarks], handle, ensure_ascii=False)
+    """Write them as JSON, for `index_of`."""
+    write_json(path, [asdict(benchmark) for benchmark in benchmarks])
 
 
 @dataclass(frozen=True)
@@ -127,15 +125,12 @@ class Index:
     def __init__(self, benchmarks: Iterable[Benchmark]):
         self.letters: dict[str, str] = {}
         self.sentences = [
-            Sentence(one.name, number, text) for one in benchmarks for number, text in enumerate(one.sentences)
+            Sentence(benchmark.name, number, text)
+            for benchmark in benchmarks
+            for number, text in enumerate(benchmark.sentences)
         ]
         spelled = ("".join(map(self._letter, words_of(sentence.text))) for sentence in self.sentences)
         self.automaton = AhoCorasick(spelled, store_patterns=False)
-
-    @classmethod
-    def of(cls, path: Path) -> "Index":
-        """Of the benchmarks that `save_benchmarks` wrote; the last one is kept for the next shard of this process."""
-        return _index_of(path.read_text(encoding="utf-8"))
 
     def _letter(self, word: str) -> str:
         number = len(self.letters) + 1
@@ -149,5 +144,6 @@ class Index:
 
 
 @lru_cache(1)
-def _index_of(stored: str) -> Index:
-    return Index(Benchmark(**one) for one in json.loads(stored))
+def index_of(stored: str) -> Index:
+    """The index of the benchmarks in the JSON of `save_benchmarks`, kept for the next shard of this process."""
+    return Index(Benchmark(**record) for record in json.loads(stored))

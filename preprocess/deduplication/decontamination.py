@@ -9,7 +9,6 @@ This comes before copies are looked for, as what goes here must not be the origi
 dropped; and once more where repeated lines went, for those beside them meet.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -17,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from alibert_common.files import written_whole
-from preprocess.deduplication.benchmarks import Benchmark, Index, Sentence, save_benchmarks, words_of
+from alibert_common.files import read_json, write_json
+from preprocess.deduplication.benchmarks import Benchmark, Index, Sentence, index_of, save_benchmarks, words_of
 from preprocess.documents.document import Document
 from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.shards import shard_name
@@ -33,7 +32,7 @@ def reasons(benchmarks: list[Benchmark]) -> list[tuple[str, str]]:
     """(name, reason) of the rules."""
     lines = "the model is to be scored on this sentence; other words stand in the line too"
     whole = "the rest is the benchmark's text as well, edited or cut otherwise"
-    return [(LINES.format(one.name), lines) for one in benchmarks] + [(DOCUMENTS, whole)]
+    return [(LINES.format(benchmark.name), lines) for benchmark in benchmarks] + [(DOCUMENTS, whole)]
 
 
 @dataclass(frozen=True)
@@ -54,37 +53,31 @@ class Decontaminate:
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
         decontaminator = self.begin()
         for document in documents:
-            if not decontaminator.clean(document, self.examples.place(number, document), report):
-                continue
-            if document.lines:
+            if decontaminator.clean(document, self.examples.place(number, document), report):
                 yield document
-            else:
-                report.drop(EMPTY)
         self.save(number, decontaminator)
 
     def begin(self) -> "Decontaminator":
-        """For the documents of a shard."""
-        return Decontaminator(Index.of(self.index), self.examples.begin())
+        """A decontaminator of the documents of a shard."""
+        return Decontaminator(index_of(self.index.read_text(encoding="utf-8")), Samples(self.examples.most))
 
     def save(self, number: int, decontaminator: "Decontaminator") -> None:
-        """Leave what was found in shard `number`."""
+        """Write what was found in shard `number`."""
         self.examples.save(number, decontaminator.samples)
-        found = {name: sorted(numbers) for name, numbers in decontaminator.found.items()}
-        with written_whole(self._file(number)) as handle:
-            json.dump({"left": decontaminator.left, "sentences": found}, handle)
+        sentences = {name: sorted(numbers) for name, numbers in decontaminator.found.items()}
+        write_json(self._file(number), {"left": decontaminator.left, "sentences": sentences})
 
     def left(self) -> list[int]:
         """The numbers of the shards that have a document left."""
         return [number for number, record in enumerate(self._records()) if record["left"]]
 
     def sentences(self) -> set[tuple[str, int]]:
-        """Those that were found in all shards: benchmark and number."""
-        found = (record["sentences"].items() for record in self._records())
-        return {(name, number) for one in found for name, numbers in one for number in numbers}
+        """The sentences that were found in all shards: benchmark and number."""
+        by_name = (item for record in self._records() for item in record["sentences"].items())
+        return {(name, number) for name, numbers in by_name for number in numbers}
 
     def _records(self) -> Iterator[dict]:
-        for number in range(len(self.examples.sources)):
-            yield json.loads(self._file(number).read_text(encoding="utf-8"))
+        return (read_json(self._file(number)) for number in range(len(self.examples.sources)))
 
     def _file(self, number: int) -> Path:
         return self.found / f"{shard_name(number)}.json"
@@ -101,7 +94,7 @@ class Decontaminator:
         self.left = 0
 
     def clean(self, document: Document, place: str, report: Report) -> bool:
-        """Take the lines out of the document; False when it is to be dropped whole. `place` tells a person where it is.
+        """Take the lines out of the document; False when it is to be dropped. `place` tells a person where it is.
 
         What is left is looked through again: two lines may make a sentence when those between them are gone.
         """
@@ -121,12 +114,14 @@ class Decontaminator:
             document.lines = [line for number, line in enumerate(document.lines) if number not in gone]
             hits, _ = self._find(document.lines)
         self.left += bool(document.lines)
-        return True
+        if not document.lines:
+            report.drop(EMPTY)
+        return bool(document.lines)
 
     def _find(self, lines: list[str]) -> tuple[list[tuple[Sentence, list[int]]], float]:
         """The sentences found, each with its lines, and the share of the words that stand in one."""
         words = [words_of(line) for line in lines]
-        line_of = np.repeat(np.arange(len(lines)), [len(found) for found in words])
+        line_of = np.repeat(np.arange(len(lines)), [len(line_words) for line_words in words])
         covered = np.zeros(len(line_of), bool)
         hits = []
         for where, sentence in self.index.find(list(chain.from_iterable(words))):

@@ -4,23 +4,23 @@ A part is some 64 MB of the text of a shard, so that one file of any size takes 
 and 0.9 kB a document, half of which is written twice for a moment. 0.9 kB a document lie on the disk meanwhile.
 """
 
+import math
+from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
 from alibert_common.arrays import load, save
 from preprocess.deduplication.minhash import Settings, band_keys, signatures
-from preprocess.deduplication.repeated_lines import LineKeys
+from preprocess.deduplication.repeated_lines import save_lines
 from preprocess.documents.document import Document, read_documents
-from preprocess.documents.shards import SHARD_BYTES, shard_name
-from preprocess.documents.text_keys import key_array, text_key
+from preprocess.documents.shards import SHARD_BYTES, in_parts, shard_name
+from preprocess.documents.text_keys import KEY_BYTES, key_array, text_key
 
 PART_CHARACTERS = SHARD_BYTES  # what ingest writes is one part a shard
-SIGNED_CHARACTERS = 4_000_000  # texts that wait for their signatures
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Keys:
 
     @classmethod
     def of(cls, directory: Path, shards: int) -> "Keys":
-        """What `MakeKeys` wrote for every shard."""
+        """The keys that `MakeKeys` wrote for every shard."""
         counts = [np.load(counts_of(directory, shard)) for shard in range(shards)]
-        parts = [shard_name(shard, part) for shard, found in enumerate(counts) for part in range(len(found))]
+        parts = [shard_name(shard, part) for shard, count in enumerate(counts) for part in range(len(count))]
         starts = np.cumsum([0, *np.concatenate(counts)])
         return cls(directory, tuple(parts), tuple(starts.tolist()), tuple(np.cumsum([0, *map(len, counts)]).tolist()))
 
@@ -87,67 +87,35 @@ class MakeKeys:
 
     def __call__(self, item: tuple[int, Path]) -> None:
         shard, path = item
-        counts = []
-        for part, documents in enumerate(_parts(read_documents([path]))):
-            keys = PartKeys(self)
-            for document in documents:
-                keys.add(document)
-            keys.save(self.directory / shard_name(shard, part))
-            counts.append(keys.count)
+        parts = enumerate(in_parts(read_documents([path]), PART_CHARACTERS))
+        counts = [self._save_part(self.directory / shard_name(shard, part), documents) for part, documents in parts]
         save(self.done(item), np.array(counts, np.int64))
+
+    def _save_part(self, part: Path, documents: Iterable[Document]) -> int:
+        """Write files whose names begin as `part`, and return the number of documents, of which only keys are kept."""
+        keys, line_keys, places = bytearray(), bytearray(), array("I")
+        shortest = math.inf if self.lines_of is None else self.lines_of
+
+        def texts() -> Iterator[str]:
+            for number, document in enumerate(documents):
+                keys.extend(text_key(document.text))
+                for line_number, line in enumerate(document.lines):
+                    if len(line) >= shortest:
+                        line_keys.extend(text_key(line))
+                        places.extend((number, line_number))
+                yield document.text
+
+        if self.near:
+            signed = signatures(texts(), self.near)
+            save(Path(f"{part}.signatures.npy"), signed)
+            save(Path(f"{part}.bands.npy"), np.ascontiguousarray(band_keys(signed, self.near).T))
+        else:
+            deque(texts(), maxlen=0)
+        save_lines(part, line_keys, places)
+        save(Path(f"{part}.documents.npy"), key_array(bytes(keys)))
+        return len(keys) // KEY_BYTES
 
 
 def counts_of(keys: Path, shard: int) -> Path:
-    """Where the keys of a shard say how many documents each of its parts has."""
+    """The file that says how many documents each part of a shard has."""
     return keys / f"{shard_name(shard)}.parts.npy"
-
-
-def _parts(documents: Iterable[Document]) -> Iterator[Iterator[Document]]:
-    def numbered() -> Iterator[tuple[int, Document]]:
-        characters = 0
-        for document in documents:
-            yield characters // PART_CHARACTERS, document
-            characters += sum(map(len, document.lines))
-
-    for _, part in groupby(numbered(), itemgetter(0)):
-        yield map(itemgetter(1), part)
-
-
-class PartKeys:
-    """The keys of a part, gathered document by document."""
-
-    def __init__(self, settings: MakeKeys):
-        self.settings = settings
-        self.count = 0
-        self.documents = bytearray()
-        self.lines = LineKeys(settings.lines_of)
-        self.signed: list[np.ndarray] = []
-        self.waiting: list[str] = []
-        self.characters = 0
-
-    def add(self, document: Document) -> None:
-        """Of this document only keys are kept."""
-        text = document.text
-        self.documents += text_key(text)
-        self.lines.add(self.count, document.lines)
-        self.count += 1
-        if near := self.settings.near:
-            self.waiting.append(text)
-            self.characters += len(text)
-            if self.characters >= SIGNED_CHARACTERS:
-                self._sign(near)
-
-    def _sign(self, near: Settings) -> None:
-        self.signed.append(signatures(self.waiting, near))
-        self.waiting, self.characters = [], 0
-
-    def save(self, part: Path) -> None:
-        """Write files whose names begin as `part`."""
-        near = self.settings.near
-        if near:
-            self._sign(near)
-            signed = np.concatenate(self.signed)
-            save(Path(f"{part}.signatures.npy"), signed)
-            save(Path(f"{part}.bands.npy"), np.ascontiguousarray(band_keys(signed, near).T))
-        self.lines.save(part)
-        save(Path(f"{part}.documents.npy"), key_array(bytes(self.documents)))

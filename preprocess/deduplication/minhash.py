@@ -17,12 +17,15 @@ All are pure functions of arrays, for shards to be worked on apart: `signatures`
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from rensa import RMinHash
+
+from preprocess.documents.shards import divided
+from preprocess.documents.text_keys import is_new
 
 DOCUMENTS_A_CALL = 200  # rensa gives 256 and more to threads of its own, which hang in a process forked after that
 CHARACTERS_A_CALL = 1 << 20  # the arrays of a call stay at some 30 MB
@@ -47,13 +50,14 @@ class Settings:
         return self.bands * self.rows
 
 
-def signatures(texts: list[str], settings: Settings) -> np.ndarray:
+def signatures(texts: Iterable[str], settings: Settings) -> np.ndarray:
     """The MinHash signature of every text, (documents, permutations) uint32, by rensa's R-MinHash.
 
-    Texts without any word have equal signatures.
+    Texts without any word have equal signatures. Only the texts of one call of rensa are in memory.
     """
     rows = [np.empty((0, settings.permutations), np.uint32)]
-    for part in _parts(texts):
+    shortest = CHARACTERS_A_CALL // DOCUMENTS_A_CALL  # so that a call has no more than DOCUMENTS_A_CALL texts
+    for part in divided(texts, lambda text: max(len(text), shortest), CHARACTERS_A_CALL):
         hashes, counts = shingles(part, settings.words)
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
         matrix = RMinHash.digest_matrix_from_flat_token_hashes(hashes, ends, settings.permutations, settings.seed)
@@ -170,22 +174,7 @@ def _first_of_group(ends: np.ndarray, count: int) -> np.ndarray:
 def once(pairs: np.ndarray) -> np.ndarray:
     """The different ones of the pairs (pairs, 2), sorted."""
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    new = np.ones(len(pairs), bool)
-    new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
-    return pairs[new]
-
-
-def _parts(texts: list[str]) -> Iterator[list[str]]:
-    part: list[str] = []
-    characters = 0
-    for text in texts:
-        part.append(text)
-        characters += len(text)
-        if len(part) == DOCUMENTS_A_CALL or characters >= CHARACTERS_A_CALL:
-            yield part
-            part, characters = [], 0
-    if part:
-        yield part
+    return pairs[is_new(*pairs.T)]
 
 
 def _mix(numbers: np.ndarray) -> np.ndarray:

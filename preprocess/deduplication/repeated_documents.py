@@ -5,7 +5,6 @@ pairs that share one are compared by their signatures. A bucket of many document
 of it is compared again.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from alibert_common.arrays import load, save
 from alibert_common.executors.base import Engine
 from preprocess.deduplication.hashes import Keys
 from preprocess.deduplication.minhash import Settings, candidates, crowded, keep_first, once, similar
+from preprocess.documents.text_keys import is_new
 
-KEPT, SAME, NEAR = 0, 1, 2  # what becomes of a document
 PAIRS_AT_ONCE = 100_000  # 100 MB of signatures
 ROUNDS = 8  # of crowded buckets: a round leaves of equal documents one in `neighbours`, and mostly ends the search
 
@@ -25,9 +24,8 @@ def find_same(corpus: Keys) -> np.ndarray:
     """(documents,) whether one of the same words was there before."""
     keys = corpus.keys()
     order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: the first of the same comes first
-    ordered = keys[order]
-    seen = np.zeros(len(keys), bool)
-    seen[order[1:]] = (ordered[1:] == ordered[:-1]).all(1)
+    seen = np.empty(len(keys), bool)
+    seen[order] = ~is_new(*keys[order].T)
     return seen
 
 
@@ -45,7 +43,9 @@ def find_near(
         search = FindNear(corpus, settings, number)
         save(search.gone, gone)
         engine.run("documents", search, range(settings.bands), logs)
-        found = _together(search.done(band) for band in range(settings.bands))
+        found = pairs[:0]
+        for band in range(settings.bands):  # one of them beside the pairs in memory
+            found = once(np.concatenate([found, load(search.done(band))]))
         if number and not len(found):
             break
         pairs = once(np.concatenate([pairs, found]))
@@ -58,21 +58,13 @@ def find_near(
     return dropped, kept
 
 
-def _together(files: Iterable[Path]) -> np.ndarray:
-    """The pairs of all bands, each once; one band beside them in memory."""
-    pairs = np.empty((0, 2), np.int64)
-    for file in files:
-        pairs = once(np.concatenate([pairs, load(file)]))
-    return pairs
-
-
 def _alike(corpus: Keys, settings: Settings, pairs: np.ndarray) -> np.ndarray:
     """Whether the documents of each pair are nearly the same, (pairs)."""
-    found = [np.empty(0, bool)]
+    alike = [np.empty(0, bool)]
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
         first, second = pairs[start : start + PAIRS_AT_ONCE].T
-        found.append(similar(corpus.signatures(first), corpus.signatures(second)) >= settings.threshold)
-    return np.concatenate(found)
+        alike.append(similar(corpus.signatures(first), corpus.signatures(second)) >= settings.threshold)
+    return np.concatenate(alike)
 
 
 @dataclass(frozen=True)
@@ -113,10 +105,3 @@ class FindNear:
             save(self.crowd(band), np.stack([keys[crowd], numbers[crowd].astype(np.uint64)]))
         pairs = candidates(keys, numbers, self.settings)
         save(self.done(band), pairs[_alike(self.corpus, self.settings, pairs)])
-
-
-def fates(same: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """(documents,) KEPT, SAME or NEAR, from what `find_same` and `find_near` found."""
-    found = np.where(same, SAME, KEPT).astype(np.uint8)
-    found[near] = NEAR
-    return found

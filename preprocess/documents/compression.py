@@ -47,11 +47,10 @@ class ZstandardFile(io.RawIOBase):
         return count
 
 
-def _from_zstandard(handle: IO[bytes]) -> IO[bytes]:
-    return io.BufferedReader(ZstandardFile(handle), CHUNK)
-
-
-FORMS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".zst": _from_zstandard}
+FORMS: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".zst": lambda handle: io.BufferedReader(ZstandardFile(handle), CHUNK),
+}
 
 
 def bare(path: Path) -> Path:

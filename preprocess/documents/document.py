@@ -9,6 +9,7 @@ directory that a stage wrote is read shard by shard.
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -70,7 +71,7 @@ def document_files(paths: Iterable[Path]) -> list[Path]:
 
     Raises InputError for a path that is not there, a directory without shards, and a file of another form.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for path in map(Path, paths):
         if not path.exists():
             raise InputError(f"{path}: no such file; check the path of the corpus.")
@@ -83,8 +84,8 @@ def document_files(paths: Iterable[Path]) -> list[Path]:
                 f"{path}: its ending says that it is not plain text; read it with `python -m preprocess.ingest`, or "
                 "name it .txt if it is."
             )
-        found += inside
-    return found
+        files += inside
+    return files
 
 
 def _refuse_without_shards(directory: Path) -> NoReturn:
@@ -156,17 +157,10 @@ def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, s
 
 
 def _read_plain_text(path: Path, log: InputLog | None) -> Iterator[Document]:
-    lines: list[str] = []
-    count, stem = 0, bare(path).stem
-    for _, line in read_lines(path, log):
-        if line.strip():
-            lines.append(line)
-        elif lines:
-            count += 1
-            yield Document(f"{stem}-{count}", stem, lines)
-            lines = []
-    if lines:
-        yield Document(f"{stem}-{count + 1}", stem, lines)
+    stem, lines = bare(path).stem, (line for _, line in read_lines(path, log))
+    texts = (list(part) for is_text, part in groupby(lines, lambda line: bool(line.strip())) if is_text)
+    for count, text in enumerate(texts, 1):
+        yield Document(f"{stem}-{count}", stem, text)
 
 
 def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:

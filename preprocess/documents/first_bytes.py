@@ -30,19 +30,11 @@ BINARY = 0.1  # share of control characters from which a file is no text; damage
 SHORTEST_WIDE = 8  # bytes from which zeros count
 # Byte order marks; that of UTF-32 begins as that of UTF-16 does.
 MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
 # Of a text in Latin letters: bytes of a character, the place of the byte that is seldom 0, those nearly always 0.
-WIDE = {
-    "utf-32-le": (4, 0, (2, 3)),
-    "utf-32-be": (4, 3, (0, 1)),
-    "utf-16-le": (2, 0, (1,)),
-    "utf-16-be": (2, 1, (0,)),
-}
+WIDE = {"utf-32-le": (4, 0, (2, 3)), "utf-32-be": (4, 3, (0, 1)), "utf-16-le": (2, 0, (1,)), "utf-16-be": (2, 1, (0,))}
 
 
 def peek(handle: IO[bytes]) -> bytes:
@@ -96,8 +88,6 @@ class LinesEndedByCR:
         return iter(self.readline, b"")
 
 
-def ends_lines_with_cr(start: str | bytes) -> bool:
+def ends_lines_with_cr(start: bytes) -> bool:
     """Whether CR alone ends the lines, as on old Macs: there is one, and no LF."""
-    if isinstance(start, str):
-        return "\r" in start and "\n" not in start
     return b"\r" in start and b"\n" not in start

@@ -15,16 +15,11 @@ def is_source_name(text: str) -> bool:
 def check_source_name(source: str) -> str:
     """The source itself. Raises InputError where it cannot name a folder or a weight."""
     if not is_source_name(source):
-        raise InputError(unusable_source_name(source))
+        raise InputError(
+            f"the source {source!r} cannot name a corpus: it holds a space, a comma, '=' or '/', or starts with a "
+            "point; name it with `python -m preprocess.ingest --source`."
+        )
     return source
-
-
-def unusable_source_name(source: str) -> str:
-    """The sentence for a source that is no name."""
-    return (
-        f"the source {source!r} cannot name a corpus: it holds a space, a comma, '=' or '/', or starts with a point; "
-        "name it with `python -m preprocess.ingest --source`."
-    )
 
 
 def as_source_name(text: str) -> str:

@@ -1,14 +1,13 @@
 """Examples of what a stage dropped or changed, for a person to read: few, whatever the order and the sharding."""
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from alibert_common.errors import readable
-from alibert_common.files import written_whole
+from alibert_common.files import read_json, write_json
 from preprocess.documents.document import Document
 from preprocess.documents.shards import shard_name
 
@@ -25,39 +24,25 @@ class Samples:
     """
 
     most: int
-    kept: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)  # rule -> hash -> (document id, excerpt)
+    kept: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # rule -> hash -> [document id, excerpt]
 
     def add(self, rule: str, document: str, text: str, excerpt: str | None = None) -> None:
-        """A rule struck `text` in the document of this id; shown is the start of `excerpt`, by default of the text."""
+        """Add `text`, which a rule struck in the document of this id. The page shows the start of `excerpt`."""
         if self.most:
             key = hashlib.blake2b(text.encode(), digest_size=8, person=b"samples").hexdigest()
-            self._keep(rule, key, (document, shorten(text if excerpt is None else excerpt)))
+            self._keep(rule, key, [document, shorten(text if excerpt is None else excerpt)])
 
     def merge(self, other: "Samples") -> None:
         """Add the samples of another process."""
-        for rule, found in other.kept.items():
-            for key, sample in found.items():
+        for rule, samples in other.kept.items():
+            for key, sample in samples.items():
                 self._keep(rule, key, sample)
 
-    def _keep(self, rule: str, key: str, sample: tuple[str, str]) -> None:
-        found = self.kept.setdefault(rule, {})
-        if key in found:
-            found[key] = min(found[key], sample)  # the same text of two documents: the smaller id
-        elif len(found) < self.most:
-            found[key] = sample
-        elif key < (largest := max(found)):
-            del found[largest]
-            found[key] = sample
-
-    def to_json(self) -> dict:
-        """What `from_json` reads back, of JSON's types only."""
-        return {"most": self.most, "kept": {rule: {k: list(s) for k, s in v.items()} for rule, v in self.kept.items()}}
-
-    @classmethod
-    def from_json(cls, record: dict) -> "Samples":
-        """The samples that `to_json` gave."""
-        kept = {rule: {key: tuple(sample) for key, sample in found.items()} for rule, found in record["kept"].items()}
-        return cls(record["most"], kept)
+    def _keep(self, rule: str, key: str, sample: list[str]) -> None:
+        samples = self.kept.setdefault(rule, {})
+        samples[key] = min(samples.get(key, sample), sample)  # the same text of two documents: the smaller id
+        if len(samples) > self.most:
+            del samples[max(samples)]
 
     def page(self, rules: Iterable[tuple[str, str]], counts: dict[str, int]) -> str:
         """The text of a page for a person: for each (rule, reason) how often it struck, then its samples, by hash."""
@@ -91,24 +76,19 @@ class ShardSamples:
     sources: tuple[Path, ...]
     most: int = EXAMPLES
 
-    def begin(self) -> Samples:
-        """For a shard."""
-        return Samples(self.most)
-
     def place(self, number: int, document: Document) -> str:
-        """Where a person finds a document of shard `number`."""
+        """The place where a person finds a document of shard `number`."""
         return f"{readable(Path(*self.sources[number].parts[-2:]))}\t{document.id}"
 
     def save(self, number: int, samples: Samples) -> None:
-        """Leave those of a shard."""
-        with written_whole(self._file(number)) as handle:
-            json.dump(samples.to_json(), handle, ensure_ascii=False)
+        """Write the samples of a shard."""
+        write_json(self._file(number), asdict(samples))
 
     def together(self) -> Samples:
-        """Those of all shards."""
-        samples = self.begin()
+        """The samples of all shards."""
+        samples = Samples(self.most)
         for number in range(len(self.sources)):
-            samples.merge(Samples.from_json(json.loads(self._file(number).read_text(encoding="utf-8"))))
+            samples.merge(Samples(**read_json(self._file(number))))
         return samples
 
     def _file(self, number: int) -> Path:

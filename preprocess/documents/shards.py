@@ -5,10 +5,12 @@ DIRECTORY/*.zst` shows one.
 """
 
 import io
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import zstandard
 
@@ -17,6 +19,7 @@ from preprocess.documents.document import SHARD_SUFFIX, Document, write_document
 
 SHARD_BYTES = 64_000_000  # of text: some seconds of one core in every stage, 1,600 shards of 100 GB
 LEVEL = 3  # zstandard's own default: a third of the size, faster than the disk
+Item = TypeVar("Item")
 
 
 def shard_name(*numbers: int) -> str:
@@ -49,25 +52,38 @@ def written_shard(path: Path) -> Iterator[ShardFile]:
         path.unlink()
 
 
-class Shards:
-    """Shards that follow one another under the number of what they are made from: 00003-00000, 00003-00001..."""
+def write_shards(directory: Path, number: int, documents: Iterable[Document]) -> None:
+    """Write shards that follow one another under the number of what they are made from: 00003-00000, 00003-00001..."""
+    for count, part in enumerate(in_parts(documents, SHARD_BYTES)):
+        with written_shard(directory / (shard_name(number, count) + SHARD_SUFFIX)) as shard:
+            for document in part:
+                shard.write(document)
 
-    def __init__(self, directory: Path, number: int):
-        self.directory, self.number, self.count, self.bytes = directory, number, 0, 0
-        self.open = ExitStack()
 
-    def __enter__(self) -> "Shards":
-        return self
+def in_parts(documents: Iterable[Document], characters: int) -> Iterator[Iterator[Document]]:
+    """Stream the documents in parts of some `characters` of text."""
 
-    def write(self, document: Document) -> None:
-        """Append a document, to a new shard when the last is full."""
-        if not self.count or self.bytes >= SHARD_BYTES:
-            self.open.close()
-            name = shard_name(self.number, self.count) + SHARD_SUFFIX
-            self.shard = self.open.enter_context(written_shard(self.directory / name))
-            self.count, self.bytes = self.count + 1, 0
-        self.shard.write(document)
-        self.bytes += len(document.text)
+    def numbered() -> Iterator[tuple[int, Document]]:
+        number = held = 0
+        for document in documents:
+            if held >= characters:
+                number, held = number + 1, 0
+            yield number, document
+            held += len(document.text)
 
-    def __exit__(self, *error) -> bool | None:
-        return self.open.__exit__(*error)
+    for _, part in groupby(numbered(), itemgetter(0)):
+        yield map(itemgetter(1), part)
+
+
+def divided(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """Neighbouring items in parts whose sizes add up to `most` or less; an item that is larger is a part alone."""
+    part: list[Item] = []
+    held = 0
+    for item in items:
+        if part and held + size(item) > most:
+            yield part
+            part, held = [], 0
+        part.append(item)
+        held += size(item)
+    if part:
+        yield part

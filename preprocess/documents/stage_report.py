@@ -1,11 +1,9 @@
 """What a stage read, kept and dropped: printed for a person, and written into the output's manifest.json."""
 
-import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from alibert_common.files import written_whole
+from alibert_common.provenance import MANIFEST, read_manifest
 from preprocess.documents.document import Document, Size
 
 
@@ -32,9 +30,10 @@ class Report:
         """Count `count` more things that `rule` changed or met, and did not leave out."""
         self.noted[rule] = self.noted.get(rule, 0) + count
 
-    def count_read(self, document: Document) -> None:
-        """Count a document that was read."""
+    def count_read(self, document: Document) -> Document:
+        """Count a document that was read, and return it."""
         self.read.setdefault(document.source, Size()).add(document)
+        return document
 
     def count_kept(self, document: Document) -> None:
         """Count a document that is written."""
@@ -42,32 +41,16 @@ class Report:
 
     def add(self, other: "Report") -> None:
         """Add up with the counts of another shard."""
-        for mine, theirs in ((self.read, other.read), (self.kept, other.kept)):
-            for source, size in theirs.items():
-                mine[source] = mine.get(source, Size()) + size
-        for rule, count in other.dropped.items():
-            self.drop(rule, count)
-        for rule, count in other.noted.items():
-            self.note(rule, count)
+        for name in ("read", "kept", "dropped", "noted"):
+            counts = getattr(self, name)
+            for key, count in getattr(other, name).items():
+                counts[key] = counts[key] + count if key in counts else count
         self.inputs += other.inputs
-
-    def write(self, path: Path) -> None:
-        """Write it as JSON, whole."""
-        with written_whole(path) as handle:
-            json.dump(asdict(self), handle, ensure_ascii=False)
-
-    @classmethod
-    def added_up(cls, paths: Iterable[Path]) -> "Report":
-        """What `write` wrote, of all shards together."""
-        whole = cls()
-        for path in paths:
-            whole.add(cls.from_json(json.loads(path.read_text(encoding="utf-8"))))
-        return whole
 
     @classmethod
     def of_output(cls, directory: Path) -> "Report":
-        """What the manifest of a stage's output says."""
-        return cls.from_json(json.loads((directory / "manifest.json").read_text(encoding="utf-8")))
+        """The counts in the manifest of a stage's output."""
+        return cls.from_json(read_manifest(directory / MANIFEST))
 
     @classmethod
     def from_json(cls, record: dict) -> "Report":
@@ -76,13 +59,10 @@ class Report:
         return cls(**sizes, dropped=record["dropped"], noted=record["noted"], inputs=record["inputs"])
 
     def __str__(self) -> str:
-        dropped = [f"{count:,} {rule}" for rule, count in self.dropped.items() if count] or ["nothing"]
-        noted = [f"{count:,} {rule}" for rule, count in self.noted.items() if count]
-        return "\n".join(
-            [f"{'read':>8}  {total(self.read)}", f"{'kept':>8}  {total(self.kept)}"]
-            + [f"{'dropped':>8}  {line}" for line in dropped]
-            + [f"{'noted':>8}  {line}" for line in noted]
-        )
+        dropped = [("dropped", f"{count:,} {rule}") for rule, count in self.dropped.items() if count]
+        rows = [("read", total(self.read)), ("kept", total(self.kept)), *(dropped or [("dropped", "nothing")])]
+        rows += [("noted", f"{count:,} {rule}") for rule, count in self.noted.items() if count]
+        return "\n".join(f"{title:>8}  {content}" for title, content in rows)
 
 
 def total(sizes: dict[str, Size]) -> Size:

@@ -18,3 +18,10 @@ def text_key(text: str) -> bytes:
 def key_array(keys: bytes) -> np.ndarray:
     """(keys, 2) uint64: the high and low halves of keys that lie one after the other; they sort as the keys do."""
     return np.frombuffer(keys, ">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def is_new(*columns: np.ndarray) -> np.ndarray:
+    """(rows,) whether a row of sorted columns differs from the row before."""
+    new = np.ones(len(columns[0]), bool)
+    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return new

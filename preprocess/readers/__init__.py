@@ -11,13 +11,13 @@ from alibert_common.errors import InputError, describe_os_error
 from preprocess.documents.compression import CHUNK, FORMS, open_bytes
 from preprocess.documents.document import Document
 from preprocess.readers.folders import InputFile, files_of
-from preprocess.readers.formats import FORMATS, Format, Reader, check, check_settings, format_of
+from preprocess.readers.formats import FORMATS, Format, Reader, also_reads, check, check_settings, format_of
 from preprocess.readers.ids import UniqueIds
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import WITHOUT_TEXT, CommandError, ReadLog, Skipped, without_field
+from preprocess.readers.read_log import WITHOUT_TEXT, CommandError, Fault, ReadLog, Skipped, without_field
 
 __all__ = [
-    "FORMATS", "Format", "InputFile", "ReadLog", "ReadOptions", "Reader", "Skipped", "UniqueIds", "check",
+    "FORMATS", "Format", "InputFile", "ReadLog", "ReadOptions", "Reader", "Skipped", "UniqueIds", "also_reads", "check",
     "check_settings", "files_of", "format_of", "read_file", "without_field",
 ]  # fmt: skip
 
@@ -47,8 +47,8 @@ def read_file(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
         if options.on_error == "stop":
             raise
         sentence = str(error) if isinstance(error, InputError) else describe_os_error(error)
-        place = f"after record {number}" if number else "the file"
-        log.skip(file, place, "the rest of a file" if number else "a whole file", f" ({sentence})")
+        place, reason = (f"after record {number}", "the rest of a file") if number else ("the file", "a whole file")
+        log.skip(file, place, Fault(reason, "", sentence))
     log.documents[options.format] += count
     if not count:
         log.count("files without a document")

@@ -8,57 +8,6 @@ from alibert_common.yaml_config import read_yaml
 from preprocess.readers.formats import FORMATS, check
 from preprocess.readers.options import ENCODINGS, ReadOptions, encoding_named
 
-OPTIONS: dict[tuple[str, ...], dict] = {
-    ("--read-options",): dict(
-        type=Path, metavar="FILE", help="YAML file of these options; options of the command line win"
-    ),
-    ("--format",): dict(
-        choices=[*FORMATS],
-        help="format of the files (default: by their ending; .xml files need it)",
-    ),
-    ("--text-field", "--text-path"): dict(
-        dest="text", action="append", metavar="PATH",
-        help="field, column or XPath of the text; repeatable (default: text)",
-    ),
-    ("--record-path",): dict(dest="record", metavar="NAME", help="element that is a record (xml)"),
-    ("--id-field", "--id-path"): dict(
-        dest="id", metavar="PATH", help="field, column or XPath of the id (default: id, or a number)"
-    ),
-    ("--date-field", "--date-path"): dict(
-        dest="date", metavar="PATH",
-        help="field, column or XPath of the date (default: date); 14/02/2023 is 14 February",
-    ),
-    ("--metadata",): dict(
-        action="append", metavar="NAME=PATH",
-        help="metadata to keep, for --where; repeatable (default: what the format has; all fields of jsonl)",
-    ),
-    ("--language",): dict(
-        help="language of the records to keep, or any (jats, pubmed, theses; default: fr)"
-    ),
-    ("--encoding",): dict(
-        type=encoding_named, choices=ENCODINGS,
-        help="encoding of text (default: utf-8; pages: what they declare; bdpm: auto). auto: UTF-16 or UTF-32, else "
-        "UTF-8, else Windows-1252",
-    ),
-    ("--delimiter",): dict(help="character between csv values (default: by the header)"),
-    ("--one-document-per-file",): dict(
-        action="store_const", const=True,
-        help="one document per .txt file (default: only in folders; else blank lines separate documents)",
-    ),
-    ("--join-wrapped-lines",): dict(
-        action="store_const", const=True, help="joining of lines that end at a margin, as in PDF exports (default: off)"
-    ),
-    ("--mesh-descriptors",): dict(
-        type=Path, metavar="FILE", help="NLM's desc2026.xml, which gives MeSH terms their tree numbers (pubmed)"
-    ),
-    ("--source",): dict(help="name of the source (default: the file's own field, or the file or folder name)"),
-    ("--licence",): dict(help="licence of the texts (default: the file's own field, or empty)"),
-    ("--on-error",): dict(
-        choices=("stop", "skip"),
-        help="action for an unreadable record: stop (default), or skip and list it in skipped.tsv",
-    ),
-}  # fmt: skip
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that `read_options_of` reads."""
@@ -67,11 +16,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Paths are columns (csv, tsv, parquet), fields with dots for nested ones (jsonl), or XPaths below a record "
         "(xml, html; names without a namespace's prefix).",
     )
-    for names, settings in OPTIONS.items():
-        group.add_argument(*names, **settings)
-    group.add_argument(
-        "--how", dest="read_options", type=Path, help=argparse.SUPPRESS
-    )  # the older name of --read-options
+    add = group.add_argument
+    # fmt: off
+    add("--read-options", type=Path, metavar="FILE",
+        help="YAML file of these options; options of the command line win")
+    add("--format", choices=[*FORMATS], help="format of the files (default: by their ending; .xml files need it)")
+    add("--text-field", "--text-path", dest="text", action="append", metavar="PATH",
+        help="field, column or XPath of the text; repeatable (default: text)")
+    add("--record-path", dest="record", metavar="NAME", help="element that is a record (xml)")
+    add("--id-field", "--id-path", dest="id", metavar="PATH",
+        help="field, column or XPath of the id (default: id, or a number)")
+    add("--date-field", "--date-path", dest="date", metavar="PATH",
+        help="field, column or XPath of the date (default: date); 14/02/2023 is 14 February")
+    add("--metadata", action="append", metavar="NAME=PATH",
+        help="metadata to keep, for --where; repeatable (default: what the format has; all fields of jsonl)")
+    add("--language", help="language of the records to keep, or any (jats, pubmed, theses; default: fr)")
+    add("--encoding", type=encoding_named, choices=ENCODINGS,
+        help="encoding of text (default: utf-8; pages: what they declare; bdpm: auto). auto: UTF-16 or UTF-32, else "
+        "UTF-8, else Windows-1252")
+    add("--delimiter", help="character between csv values (default: by the header)")
+    add("--one-document-per-file", action="store_const", const=True,
+        help="one document per .txt file (default: only in folders; else blank lines separate documents)")
+    add("--join-wrapped-lines", action="store_const", const=True,
+        help="joining of lines that end at a margin, as in PDF exports (default: off)")
+    add("--mesh-descriptors", type=Path, metavar="FILE",
+        help="NLM's desc2026.xml, which gives MeSH terms their tree numbers (pubmed)")
+    add("--source", help="name of the source (default: the file's own field, or the file or folder name)")
+    add("--licence", help="licence of the texts (default: the file's own field, or empty)")
+    add("--on-error", choices=("stop", "skip"),
+        help="action for an unreadable record: stop (default), or skip and list it in skipped.tsv")
+    add("--how", dest="read_options", type=Path, help=argparse.SUPPRESS)  # the older name of --read-options
+    # fmt: on
 
 
 def read_options_of(options: argparse.Namespace) -> ReadOptions:

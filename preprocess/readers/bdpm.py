@@ -15,9 +15,9 @@ from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.html_pages import PAGE, parse_page
-from preprocess.readers.lines import Fault, read_lines
+from preprocess.readers.lines import read_lines
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import ReadLog, readable
+from preprocess.readers.read_log import Fault, ReadLog, place_of, readable
 from preprocess.readers.xml_text import lines_of
 
 
@@ -33,11 +33,7 @@ OPINION = ("cis", "has_file", "reason", "date", "value", "text")
 TABLES = {
     "CIS_HAS_SMR": Table("smr", OPINION, ("has_file",)),
     "CIS_HAS_ASMR": Table("asmr", OPINION, ("has_file",)),
-    "CIS_CIP": Table(
-        "indications",
-        ("cis", "cip7", "", "", "", "", "cip13", "", "", "", "", "", "text"),
-        ("cip13",),
-    ),
+    "CIS_CIP": Table("indications", ("cis", "cip7", *[""] * 4, "cip13", *[""] * 5, "text"), ("cip13",)),
     "CIS_InfoImportantes": Table("warning", ("cis", "date", "", "text"), ()),
 }  # fmt: skip
 DRUGS = {
@@ -71,26 +67,19 @@ def read_bdpm(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
     table = TABLES[name]
     drugs = _drugs(file.parent)
     for start, end, text, fault in _records(file, options, log):
-        values = text.split("\t", len(table.columns) - 1)
-        values += [""] * (len(values) == len(table.columns) - 1)  # an empty text may lack its tab
-        if not fault and len(values) != len(table.columns):
-            fault = Fault("another number of values than the table's", "get the file again", f"{len(values)}")
-        if fault:
-            place = f"line {start}" if start == end else f"lines {start} to {end}"
-            log.refuse(options, file, place, fault.reason, fault.remedy, fault.detail)
-            continue
-        row = dict(zip(table.columns, (value.strip() for value in values), strict=True))
-        metadata = {"kind": table.kind} | row | drugs.get(row["cis"], {})
-        lines, date = _lines(metadata.pop("text")), iso_date(metadata.pop("date", ""))
-        metadata = {key: value for key, value in metadata.items() if key and value}
-        yield Document(
-            "-".join((row["cis"], table.kind, *(row[key] for key in table.id))),
-            options.default_source,
-            lines,
-            "",
-            date,
-            metadata,
-        )
+        with log.refusing(options, file, place_of(start, end)):
+            if fault:
+                raise fault
+            values = text.split("\t", len(table.columns) - 1)
+            values += [""] * (len(values) == len(table.columns) - 1)  # an empty text may lack its tab
+            if len(values) != len(table.columns):
+                raise Fault("another number of values than the table's", "get the file again", f"{len(values)}")
+            row = dict(zip(table.columns, map(str.strip, values), strict=True))
+            metadata = {"kind": table.kind} | row | drugs.get(row["cis"], {})
+            lines, date = _lines(metadata.pop("text")), iso_date(metadata.pop("date", ""))
+            metadata = {key: value for key, value in metadata.items() if key and value}
+            name = "-".join((row["cis"], table.kind, *(row[key] for key in table.id)))
+            yield Document(name, options.default_source, lines, "", date, metadata)
 
 
 def _records(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[tuple[int, int, str, Fault | None]]:
@@ -117,14 +106,9 @@ def _lines(text: str) -> list[str]:
     return [] if page is None else lines_of(page, PAGE)
 
 
-def tables_of_drugs(file: Path, options: ReadOptions) -> list[Path]:
-    """The tables beside it that its metadata are from."""
-    return [file.with_name(name) for name in DRUGS if file.with_name(name).is_file()]
-
-
 @lru_cache(maxsize=4)
 def _drugs(folder: Path) -> dict[str, dict]:
-    """What the tables of the folder say of each drug: name, form, routes, holder, substances, ATC code."""
+    """The metadata of each drug in the tables of the folder: name, form, routes, holder, substances, ATC code."""
     drugs: dict[str, dict] = {}
     for name, columns in DRUGS.items():
         path = folder / name

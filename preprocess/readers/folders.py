@@ -14,7 +14,7 @@ from preprocess.documents.first_bytes import check_regular
 from preprocess.documents.names import as_source_name
 from preprocess.readers.formats import FORMATS, format_of
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import ReadLog, readable
+from preprocess.readers.read_log import Fault, ReadLog, readable
 
 
 class InputFile(NamedTuple):
@@ -46,11 +46,8 @@ def files_of(path: Path, options: ReadOptions, log: ReadLog) -> Iterator[InputFi
             f"({', '.join(FORMATS)})."
         )
     stem = readable(bare(path).stem)
-    yield InputFile(
-        path,
-        options.with_changes(name=options.name or stem, default_source=options.default_source or as_source_name(stem)),
-        inside=False,
-    )
+    source = options.default_source or as_source_name(stem)
+    yield InputFile(path, options.with_changes(name=options.name or stem, default_source=source), inside=False)
 
 
 def _of_folder(folder: Path, options: ReadOptions, log: ReadLog) -> Iterator[InputFile]:
@@ -88,26 +85,30 @@ def _written_by_a_stage(folder: Path) -> set[str]:
 
 def _walk(folder: Path, options: ReadOptions, log: ReadLog) -> list[Path]:
     """All files, sorted. Those that are there themselves come before links to them."""
-    met: set[tuple[int, int]] = {_identity(folder)}
-    files: list[Path] = []
+    met, files = {_identity(folder)}, list[Path]()
     waiting, links = [folder], list[Path]()
+
+    def take(entry: os.DirEntry | Path) -> None:
+        if entry.is_dir() or entry.is_file():
+            met.add(_identity(entry))
+            (waiting if entry.is_dir() else files).append(Path(entry))
+        else:
+            log.count("pipes, sockets and devices")
+
     while waiting or links:
-        if not waiting:
-            links.sort(reverse=True)
-            _follow(links.pop(), met, waiting, files, options, log)
+        if waiting:
+            for entry in _entries(waiting.pop(), options, log):
+                links.append(Path(entry)) if entry.is_symlink() else take(entry)
             continue
-        for entry in _entries(waiting.pop(), options, log):
-            path = Path(entry.path)
-            if entry.is_symlink():
-                links.append(path)
-            elif entry.is_dir():
-                met.add(_identity(path))
-                waiting.append(path)
-            elif entry.is_file():
-                met.add(_identity(path))
-                files.append(path)
+        links.sort(reverse=True)
+        link = links.pop()
+        try:
+            if _identity(link) in met:
+                log.count("links to what is read without them")
             else:
-                log.count("pipes, sockets and devices")
+                take(link)
+        except OSError as error:  # to nothing, or to itself
+            log.refuse(options, link, "the link", Fault("a link to nothing", "mend or remove it", error.strerror or ""))
     return sorted(files)
 
 
@@ -118,25 +119,10 @@ def _entries(folder: Path, options: ReadOptions, log: ReadLog) -> list[os.DirEnt
     except OSError as error:
         if options.on_error == "stop":
             raise
-        log.skip(folder, "the folder", "a folder that cannot be read", f" ({error.strerror})")
+        log.skip(folder, "the folder", Fault("a folder that cannot be read", "", error.strerror or ""))
         return []
 
 
-def _follow(link: Path, met: set, waiting: list[Path], files: list[Path], options: ReadOptions, log: ReadLog) -> None:
-    try:
-        identity = _identity(link)
-    except OSError as error:  # to nothing, or to itself
-        log.refuse(options, link, "the link", "a link to nothing", "mend or remove it", error.strerror or "")
-        return
-    if identity in met:
-        log.count("links to what is read without them")
-    elif link.is_dir() or link.is_file():
-        met.add(identity)
-        (waiting if link.is_dir() else files).append(link)
-    else:
-        log.count("pipes, sockets and devices")
-
-
-def _identity(path: Path) -> tuple[int, int]:
+def _identity(path: os.PathLike) -> tuple[int, int]:
     status = os.stat(path)
     return status.st_dev, status.st_ino

@@ -16,9 +16,9 @@ from preprocess.documents.compression import open_bytes
 from preprocess.documents.document import Document
 from preprocess.documents.first_bytes import LOOKED_AT, check_text, wide_encoding
 from preprocess.readers.dates import iso_date
-from preprocess.readers.lines import LONGEST, NAMES, Fault
+from preprocess.readers.lines import LONGEST, NAMES
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import ReadLog
+from preprocess.readers.read_log import Fault, ReadLog
 from preprocess.readers.xml_records import count_without_field, texts
 from preprocess.readers.xml_text import Shape, line_of, lines_of
 
@@ -54,21 +54,13 @@ def read_html(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
         return
     count_without_field(page, options, log)
     main = page.findall(".//main")
-    text = lines_of(main[0] if len(main) == 1 else page, PAGE)
-    if options.text:
-        text = [line for path in options.text for line in texts(page, path, PAGE)]
+    text = texts(page, options.text, PAGE) if options.text else lines_of(main[0] if len(main) == 1 else page, PAGE)
     title = page.find(".//title")
     metadata = {"title": "" if title is None else line_of(title, PAGE), "language": page.get("lang", "")}
-    metadata |= {name: " ".join(texts(page, path, PAGE)) for name, path in options.metadata.items()}
-    name, date = ((texts(page, path, PAGE) or [""])[0] for path in (options.id, options.date or DATES))
-    yield Document(
-        name or options.name,
-        options.default_source,
-        text,
-        "",
-        iso_date(date),
-        {key: value for key, value in metadata.items() if value},
-    )
+    metadata |= {name: " ".join(texts(page, [path], PAGE)) for name, path in options.metadata.items()}
+    metadata = {key: value for key, value in metadata.items() if value}
+    name, date = ("".join(texts(page, [path], PAGE)[:1]) for path in (options.id, options.date or DATES))
+    yield Document(name or options.name, options.default_source, text, "", iso_date(date), metadata)
 
 
 def read_page(file: Path, options: ReadOptions, log: ReadLog) -> etree._Element | None:
@@ -76,31 +68,31 @@ def read_page(file: Path, options: ReadOptions, log: ReadLog) -> etree._Element 
     with open_bytes(file, log) as handle:
         data = handle.read(LONGEST)
     check_text(file, data[:LOOKED_AT])
-    text, fault = decode_page(data, options)
-    if fault is None:
+    with log.refusing(options, file, "the page"):
+        text = decode_page(data, options)
         if nuls := text.count("\0"):
             log.note("NUL characters removed from HTML", nuls)
         page, fault = parse_page(text)
-    if fault:
-        log.refuse(options, file, "the page", fault.reason, fault.remedy, fault.detail)
-        return None
-    return page
+        if fault:
+            raise fault
+        return page
+    return None
 
 
-def decode_page(data: bytes, options: ReadOptions) -> tuple[str, Fault | None]:
+def decode_page(data: bytes, options: ReadOptions) -> str:
     """The characters of a page. The first that speaks decides: byte order mark, --encoding, what the page says of
-    itself; a page that says nothing is UTF-8, or else Windows-1252."""
+    itself; a page that says nothing is UTF-8, or else Windows-1252. Raises Fault."""
     if len(data) == LONGEST:
-        return "", Fault(f"a page of more than {LONGEST // 1_000_000} MB", "divide it")
+        raise Fault(f"a page of more than {LONGEST // 1_000_000} MB", "divide it")
     mark = "utf-8" if data.startswith(codecs.BOM_UTF8) else wide_encoding(data[:LOOKED_AT])
-    said = mark or (options.encoding and options.decoded_as("auto")) or _charset(data) or "auto"
-    for encoding in ("utf-8", "cp1252") if said == "auto" else (said,):
+    named = mark or (options.encoding and options.decoded_as("auto")) or _charset(data) or "auto"
+    for encoding in ("utf-8", "cp1252") if named == "auto" else (named,):
         try:
-            return data.decode(encoding).removeprefix("\ufeff"), None
+            return data.decode(encoding).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             last = error
     reason, detail = NAMES.get(last.encoding, last.encoding), f"byte {last.start + 1} is 0x{data[last.start]:02x}"
-    return "", Fault(f"not {reason}", "say which encoding it is with --encoding", detail)
+    raise Fault(f"not {reason}", "say which encoding it is with --encoding", detail)
 
 
 def parse_page(text: str) -> tuple[etree._Element | None, Fault | None]:
@@ -116,10 +108,9 @@ def parse_page(text: str) -> tuple[etree._Element | None, Fault | None]:
 
 
 def _charset(data: bytes) -> str:
-    found = CHARSET.search(data[:4096])
-    name = (found[1] or found[2]).decode() if found else ""
+    match = CHARSET.search(data[:4096])
     try:
-        name = codecs.lookup(name).name if name else ""
+        name = codecs.lookup((match[1] or match[2]).decode()).name if match else ""
     except LookupError:
         return ""
     name = "utf-8" if name.startswith("utf-16") else name  # it could not have been read if it were UTF-16

@@ -13,11 +13,10 @@ from lxml import etree
 
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.languages import XML_NAMESPACE, is_in_language
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
-from preprocess.readers.xml_records import document_of_record, find, records_of
-from preprocess.readers.xml_text import Shape, line_of, lines_of
+from preprocess.readers.xml_records import XML_NAMESPACE, document_of_record, find, records_of, texts
+from preprocess.readers.xml_text import Shape, line_of
 
 MARK = "citation-mark"  # our name for exponents that cite, and marks of footnotes: "fièvre", not "fièvre3"
 ARTICLE = Shape(
@@ -63,13 +62,7 @@ def read_jats(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
     for number, article in enumerate(records_of(file, options, log, ("article",)), 1):
         for mark in find(article, CITES):
             mark.tag = MARK
-        text = [
-            line
-            for path in PARTS
-            for part in find(article, path)
-            if is_in_language(part, options.language)
-            for line in lines_of(part, ARTICLE)
-        ]
+        text = texts(article, PARTS, ARTICLE, options.language)
         document = document_of_record(article, paths, number, text, LISTS)
         document.id = _id(article) or document.id
         document.date = document.date or _date(article)
@@ -88,7 +81,7 @@ def _id(article: etree._Element) -> str:
 
 
 def _date(article: etree._Element) -> str:
-    """Of the dates of publication the most exact, and of those the first."""
+    """The most exact date of publication, and the first of those."""
     dates = []
     for node in find(article, "front/article-meta/pub-date"):
         parts = [node.findtext(name, "").strip() for name in ("year", "month", "day")]

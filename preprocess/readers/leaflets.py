@@ -42,26 +42,18 @@ def read_leaflets(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Do
     for kind, part in _parts(page):
         date = " ".join(line_of(node, PAGE) for node in part.xpath(".//*[contains(@class, 'DateNotif')]"))
         drug = next((line for node in [*part.xpath(NAME), *page.xpath(NAME)] if (line := line_of(node, PAGE))), "")
-        metadata = {"kind": kind, "cis": cis, "drug": drug}
-        yield Document(
-            "-".join(filter(None, (cis or options.name, kind))),
-            options.default_source,
-            _text(part),
-            "",
-            iso_date(found[0]) if (found := DATE.search(date)) else "",
-            {name: value for name, value in metadata.items() if value},
-        )
+        metadata = {name: value for name, value in (("kind", kind), ("cis", cis), ("drug", drug)) if value}
+        name, date = "-".join(filter(None, (cis or options.name, kind))), "".join(DATE.findall(date)[:1])
+        yield Document(name, options.default_source, _text(part), "", iso_date(date), metadata)
 
 
 def _parts(page: etree._Element) -> list[tuple[str, etree._Element]]:
-    panels = [(kind, panel) for kind, name in PANELS.items() for panel in page.xpath(f"//*[@id='{name}']")]
-    if panels:
-        return [
-            (kind, (panel.xpath(".//*[@id='contenu' or @id='textDocument']") or [panel])[0]) for kind, panel in panels
-        ]
-    counts = {kind: len(page.xpath(f"//a[starts-with(@name, '{start}')]")) for kind, start in ANCHORS.items()}
-    kind = max(counts, key=counts.__getitem__) if any(counts.values()) else ""
-    return [(kind, (page.xpath("//*[@id='contenu' or @id='textDocument']") or [page])[0])]
+    """(kind, part that holds the text) of each panel; without panels, of the page."""
+    parts = [(kind, panel) for kind, name in PANELS.items() for panel in page.xpath(f"//*[@id='{name}']")]
+    if not parts:
+        counts = {kind: len(page.xpath(f"//a[starts-with(@name, '{start}')]")) for kind, start in ANCHORS.items()}
+        parts = [(max(counts, key=counts.__getitem__) if any(counts.values()) else "", page)]
+    return [(kind, (part.xpath(".//*[@id='contenu' or @id='textDocument']") or [part])[0]) for kind, part in parts]
 
 
 def _text(part: etree._Element) -> list[str]:
@@ -72,7 +64,7 @@ def _text(part: etree._Element) -> list[str]:
 
 def _cis(file: Path, page: etree._Element) -> str:
     """The drug's code: eight digits, in the name of the file or in the page's links to itself."""
-    if found := re.search(r"(?<!\d)\d{8}(?!\d)", file.name):
-        return found[0]
+    if code := re.search(r"(?<!\d)\d{8}(?!\d)", file.name):
+        return code[0]
     codes = {code for link in page.xpath("//@href") for code in CIS.findall(link)}
     return codes.pop() if len(codes) == 1 else ""

@@ -14,22 +14,13 @@ from alibert_common.errors import InputError
 from preprocess.documents.compression import open_bytes
 from preprocess.documents.first_bytes import LinesEndedByCR, check_text, ends_lines_with_cr, peek, wide_encoding
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import ReadLog, readable
+from preprocess.readers.read_log import Fault, ReadLog, readable
 
 LONGEST = 256_000_000  # bytes of a line, characters of a document, bytes of an XML record: a bound on memory
 CHUNK = 1 << 20
+TOO_LONG = (f"a line of more than {LONGEST // 1_000_000} MB", "divide it")
+ENCODE = "say which encoding it is with --encoding (windows-1252, latin-1, utf-16, auto)"
 NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-16": "UTF-16", "utf-32": "UTF-32"}
-
-
-class Fault(NamedTuple):
-    """What is wrong with a line or a record."""
-
-    reason: str
-    remedy: str
-    detail: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.reason} ({self.detail})" if self.detail else self.reason
 
 
 class Line(NamedTuple):
@@ -53,12 +44,11 @@ def read_lines(file: Path, options: ReadOptions, log: ReadLog, default: str = "u
         wide = wide_encoding(start)
         if is_wide(encoding):
             encoding = wide if wide.startswith(encoding) else encoding
-            by_cr = ends_lines_with_cr(start.decode(encoding, "ignore"))
+            by_cr = ends_lines_with_cr(start.decode(encoding, "ignore").encode())
             lines = _wide_lines(handle, file, encoding, None if by_cr else "\n")
         elif wide:
-            raise InputError(
-                f"{readable(file)}: not {NAMES[encoding]} but {encoding_name(wide)}; give --encoding auto."
-            )
+            wrong, right = NAMES[encoding], encoding_name(wide)
+            raise InputError(f"{readable(file)}: not {wrong} but {right}; give --encoding auto.")
         else:
             by_cr = ends_lines_with_cr(start)
             lines = _byte_lines(LinesEndedByCR(handle) if by_cr else handle, encoding)
@@ -83,25 +73,21 @@ def encoding_of(file: Path, options: ReadOptions, log: ReadLog, default: str) ->
     encoding = options.decoded_as(default)
     if encoding != "auto":
         return encoding
-    decoder = codecs.getincrementaldecoder("utf-8")()
     with open_bytes(file, log) as handle:
-        encoding = wide_encoding(peek(handle)) or "utf-8"
-        chunk = handle.read(CHUNK)
-        while chunk and encoding == "utf-8":
-            encoding = encoding if _decodes(decoder, chunk) else "cp1252"
-            chunk = handle.read(CHUNK)
-    if encoding == "utf-8" and not _decodes(decoder, b"", final=True):
-        encoding = "cp1252"
+        encoding = wide_encoding(peek(handle)) or _utf_8_or_cp1252(handle)
     log.note(f"files read as {encoding_name(encoding)}")
     return encoding
 
 
-def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, final: bool = False) -> bool:
+def _utf_8_or_cp1252(handle: IO[bytes]) -> str:
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        decoder.decode(chunk, final)
+        while chunk := handle.read(CHUNK):
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        return False
-    return True
+        return "cp1252"
+    return "utf-8"
 
 
 def _byte_lines(handle: IO[bytes] | LinesEndedByCR, encoding: str) -> Iterator[Line]:
@@ -111,24 +97,14 @@ def _byte_lines(handle: IO[bytes] | LinesEndedByCR, encoding: str) -> Iterator[L
         if len(raw) == LONGEST and not raw.endswith(b"\n"):
             while (raw := handle.readline(LONGEST)) and not raw.endswith(b"\n"):
                 pass
-            yield Line(number, "", TOO_LONG)
+            yield Line(number, "", Fault(*TOO_LONG))
             continue
         try:
             text, fault = raw.decode(encoding), None
         except UnicodeDecodeError as error:
-            text, fault = raw.decode(encoding, "surrogateescape"), _undecodable(error, encoding)
+            place = f"byte {error.start + 1} is 0x{raw[error.start]:02x}"
+            text, fault = raw.decode(encoding, "surrogateescape"), Fault(f"not {NAMES[encoding]}", ENCODE, place)
         yield Line(number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n"), fault)
-
-
-TOO_LONG = Fault(f"a line of more than {LONGEST // 1_000_000} MB", "divide it")
-
-
-def _undecodable(error: UnicodeDecodeError, encoding: str) -> Fault:
-    return Fault(
-        f"not {NAMES[encoding]}",
-        "say which encoding it is with --encoding (windows-1252, latin-1, utf-16, auto)",
-        f"byte {error.start + 1} is 0x{error.object[error.start]:02x}",
-    )
 
 
 def _wide_lines(handle: IO[bytes], file: Path, encoding: str, newline: str | None) -> Iterator[Line]:
@@ -137,7 +113,7 @@ def _wide_lines(handle: IO[bytes], file: Path, encoding: str, newline: str | Non
     try:
         while text := wrapper.readline(LONGEST):
             number += 1
-            yield Line(number, text.rstrip("\r\n"), TOO_LONG if len(text) == LONGEST else None)
+            yield Line(number, text.rstrip("\r\n"), Fault(*TOO_LONG) if len(text) == LONGEST else None)
     except UnicodeError as error:
         raise InputError(
             f"{readable(file)}, line {number + 1}: not {encoding_name(encoding)} ({error}); say which encoding it is "

@@ -3,7 +3,7 @@
 import codecs
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from alibert_common.errors import InputError
@@ -40,12 +40,9 @@ class ReadOptions:
     name: str = ""  # what the ids of records without one begin with; files_of says it, from the name of the file
 
     def __post_init__(self):
-        for name, value, known in (
-            ("encoding", self.encoding, ("", *ENCODINGS)),
-            ("on_error", self.on_error, ("stop", "skip")),
-        ):
-            if value not in known:
-                raise InputError(f"{name} '{value}': not known; choose one of {', '.join(filter(None, known))}.")
+        for name, known in (("encoding", ENCODINGS), ("on_error", ("stop", "skip"))):
+            if (value := getattr(self, name)) not in (getattr(ReadOptions, name), *known):
+                raise InputError(f"{name} '{value}': not known; choose one of {', '.join(known)}.")
         if len(self.delimiter) > 1:
             raise InputError(f"delimiter '{self.delimiter}': give one character, such as ';' or $'\\t'.")
         if taken := RESERVED & set(self.metadata):
@@ -54,11 +51,10 @@ class ReadOptions:
     @classmethod
     def from_settings(cls, settings: Mapping) -> "ReadOptions":
         """From a mapping, as a YAML file holds it. Raises InputError for a name that is no setting."""
-        known = {one.name: one for one in fields(cls)}
-        for name in settings:
-            if name not in known:
-                raise InputError(f"setting '{name}': not known; there are {', '.join(known)}.")
-            _check_type(name, settings[name])
+        for name, value in settings.items():
+            if name not in cls.__dataclass_fields__:
+                raise InputError(f"setting '{name}': not known; there are {', '.join(cls.__dataclass_fields__)}.")
+            _check_type(name, value)
         text, encoding = settings.get("text", ()), settings.get("encoding", "")
         texts = (text,) if isinstance(text, str) else tuple(text)
         return cls(**{**settings, "text": texts, "encoding": encoding_named(encoding)})
@@ -73,7 +69,8 @@ class ReadOptions:
 
     def changed_settings(self) -> dict:
         """The settings that are not the defaults."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != _default(one)}
+        defaults = vars(ReadOptions())
+        return {name: value for name, value in vars(self).items() if value != defaults[name]}
 
     def decoded_as(self, default: str) -> str:
         """The encoding to read with, under Python's name of it; "auto" stays."""
@@ -93,11 +90,10 @@ def encoding_named(text: str) -> str:
 def _check_type(name: str, value: object) -> None:
     """Raise InputError for what YAML reads as something else than the setting is: a number, nothing, a list."""
     if name == "metadata":
-        fits = isinstance(value, Mapping) and all(isinstance(one, str) for pair in value.items() for one in pair)
+        fits = isinstance(value, Mapping) and all(isinstance(part, str) for pair in value.items() for part in pair)
         wanted = "`name: path` lines below it"
     elif name == "text":
-        texts = value if isinstance(value, (list, tuple)) else [value]
-        fits = all(isinstance(one, str) and one for one in texts)
+        fits = all(isinstance(path, str) and path for path in (value if isinstance(value, (list, tuple)) else [value]))
         wanted = "a path or a list of paths"
     elif name in ("one_document_per_file", "join_wrapped_lines"):
         fits, wanted = isinstance(value, bool), "true or false"
@@ -105,7 +101,3 @@ def _check_type(name: str, value: object) -> None:
         fits, wanted = isinstance(value, str), "a text, in quotes if it looks like a number"
     if not fits:
         raise InputError(f"setting '{name}': {value!r} is not what it takes; give it {wanted}.")
-
-
-def _default(one) -> object:
-    return {} if one.name == "metadata" else one.default

@@ -7,8 +7,8 @@ from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.lines import CHUNK
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import CommandError, ReadLog, readable
-from preprocess.readers.record import InvalidRecord, document_of
+from preprocess.readers.read_log import CommandError, Fault, ReadLog, readable
+from preprocess.readers.record import document_of, own_paths, text_paths
 from preprocess.readers.table import check_columns
 
 ROWS = 1000  # made Python objects at a time: some MB of articles
@@ -40,52 +40,26 @@ def read_parquet(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Doc
 def _documents(
     file: Path, table, options: ReadOptions, log: ReadLog, damage: tuple[type[Exception], ...]
 ) -> Iterator[Document]:
+    wanted = {*text_paths(options), *own_paths(options).values(), *options.metadata.values()}
+    wanted |= {name.partition(".")[0] for name in wanted}
+    columns = [name for name in table.schema_arrow.names if name in wanted]
     number = 0
     for group in range(table.num_row_groups):
-        start, end = number, number + table.metadata.row_group(group).num_rows
+        start, end, detail = number, number + table.metadata.row_group(group).num_rows, None
         try:
-            for row in _rows(table, group, _columns(table, options)):
-                number += 1
-                yield from _document(file, row, options, number, log)
+            for batch in table.iter_batches(ROWS, row_groups=[group], columns=columns):
+                for row in batch.to_pylist():
+                    number += 1
+                    with log.refusing(options, file, f"record {number}"):
+                        yield document_of(row, options, number, log)
         except damage as error:
-            _refuse(file, options, log, number, end, _first_line(error))
-        else:
-            if number != end:
-                _refuse(file, options, log, number, end, f"{number - start} rows, not {end - start}")
+            detail = _first_line(error)
+        if detail is None and number != end:
+            detail = f"{number - start} rows, not {end - start}"
+        if detail is not None:
+            fault = Fault("a damaged row group", "get the file again", detail)
+            log.refuse(options, file, f"records {number + 1} to {end}", fault, records=max(1, end - number))
         number = end
-
-
-def _refuse(file: Path, options: ReadOptions, log: ReadLog, number: int, end: int, detail: str) -> None:
-    log.refuse(
-        options, file, f"records {number + 1} to {end}", "a damaged row group", "get the file again", detail,
-        records=max(1, end - number),
-    )  # fmt: skip
-
-
-def _rows(table, group: int, columns: list[str]) -> Iterator[dict]:
-    for batch in table.iter_batches(ROWS, row_groups=[group], columns=columns):
-        yield from batch.to_pylist()
-
-
-def _columns(table, options: ReadOptions) -> list[str]:
-    """Those that `options` names, and those that documents have under their own names."""
-    wanted = {
-        *(options.text or ("text",)),
-        options.id or "id",
-        options.date or "date",
-        "source",
-        "licence",
-        *options.metadata.values(),
-    }
-    wanted |= {name.partition(".")[0] for name in wanted}
-    return [name for name in table.schema_arrow.names if name in wanted]
-
-
-def _document(file: Path, row: dict, options: ReadOptions, number: int, log: ReadLog) -> Iterator[Document]:
-    try:
-        yield document_of(row, options, number, keep_rest=False, log=log)
-    except InvalidRecord as unfit:
-        log.refuse(options, file, f"record {number}", unfit.fault.reason, unfit.fault.remedy, unfit.fault.detail)
 
 
 def _first_line(error: Exception) -> str:

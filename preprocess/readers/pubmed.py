@@ -12,10 +12,9 @@ from lxml import etree
 
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.languages import is_language
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import CommandError, ReadLog
-from preprocess.readers.xml_records import document_of_record, find, records_of
+from preprocess.readers.xml_records import document_of_record, find, is_language, records_of
 from preprocess.readers.xml_text import Shape, line_of
 
 RECORD = Shape(blocks=frozenset(), skipped=frozenset({"math"}))
@@ -33,11 +32,6 @@ METADATA = {
 LISTS = ("mesh", "mesh_terms", "keywords", "types")
 
 
-def file_of_descriptors(file: Path, options: ReadOptions) -> list[Path]:
-    """NLM's, when it is given."""
-    return [Path(options.mesh_descriptors)] if options.mesh_descriptors else []
-
-
 def read_pubmed(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A record is a document: id PMID, date of the issue, MeSH descriptors, keywords, types, journal, language.
 
@@ -48,27 +42,21 @@ def read_pubmed(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docu
     for number, record in enumerate(records_of(file, options, log, ("PubmedArticle",)), 1):
         document = document_of_record(record, paths, number, list(_text(record, options.language)), LISTS)
         document.date = iso_date(" ".join(node.text or "" for node in find(record, DATE)))
-        if tree := [place for one in document.metadata.get("mesh", ()) for place in trees.get(one, ())]:
+        if tree := [place for name in document.metadata.get("mesh", ()) for place in trees.get(name, ())]:
             document.metadata["mesh_tree"] = tree
         yield document
 
 
 def _text(record: etree._Element, language: str) -> Iterator[str]:
-    said = record.findtext(CITATION + "Article/Language", "")
-    if is_language("en", language):
-        yield from _lines(record, CITATION + "Article/ArticleTitle")
-    if said and is_language(said, language):
-        yield from _lines(record, CITATION + "Article/VernacularTitle")
-    if is_language("en", language):
-        yield from _lines(record, CITATION + "Article/Abstract/AbstractText")
+    """The texts in the language, each a line, with the label of its part: "OBJECTIF: ..."."""
+    parts = [
+        ("en", record.iterfind(CITATION + "Article/ArticleTitle")),
+        (record.findtext(CITATION + "Article/Language"), record.iterfind(CITATION + "Article/VernacularTitle")),
+        ("en", record.iterfind(CITATION + "Article/Abstract/AbstractText")),
+    ]
     for abstract in record.iterfind(CITATION + "OtherAbstract"):
-        if abstract.get("Language") and is_language(abstract.get("Language"), language):
-            yield from _lines(abstract, "AbstractText")
-
-
-def _lines(node: etree._Element, path: str) -> Iterator[str]:
-    """The texts at a path, each a line, with the label of its part: "OBJECTIF: ..."."""
-    for part in node.iterfind(path):
+        parts.append((abstract.get("Language"), abstract.iterfind("AbstractText")))
+    for part in (part for code, nodes in parts if code and is_language(code, language) for part in nodes):
         label, text = part.get("Label", ""), line_of(part, RECORD)
         if text:
             yield f"{label}: {text}" if label and label != "UNLABELLED" else text

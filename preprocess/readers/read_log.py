@@ -1,7 +1,8 @@
 """What readers report besides documents: counts of what a user should know, and every record that was left out."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,14 @@ class CommandError(InputError):
     """The command, not the file, has to change: never skipped."""
 
 
+class Fault(Exception):
+    """What is wrong with a line or a record."""
+
+    def __init__(self, reason: str, remedy: str, detail: str = ""):
+        super().__init__(f"{reason} ({detail})" if detail else reason)
+        self.reason, self.remedy = reason, remedy
+
+
 class Skipped(NamedTuple):
     """One thing that was not read: where it is and why."""
 
@@ -25,8 +34,13 @@ class Skipped(NamedTuple):
 
 
 def without_field(path: str) -> str:
-    """What is counted for a record without a field that the user named."""
+    """The note on a record without a field that the user named."""
     return f"records that lack '{path}'"
+
+
+def place_of(start: int, end: int) -> str:
+    """The place of a record in the lines from `start` to `end`."""
+    return f"line {start}" if start == end else f"lines {start} to {end}"
 
 
 class ReadLog(InputLog):
@@ -42,24 +56,29 @@ class ReadLog(InputLog):
         self.documents: Counter[str] = Counter()
         self.on_skip = on_skip
 
-    def count(self, what: str, number: int = 1) -> None:
+    def count(self, kind: str) -> None:
         """Count something that holds no record that could be read."""
-        self.counts[what] += number
+        self.counts[kind] += 1
 
-    def note(self, what: str, number: int = 1) -> None:
+    def note(self, kind: str, number: int = 1) -> None:
         """Count something that was read, and that a user should know."""
-        self.notes[what] += number
+        self.notes[kind] += number
 
-    def refuse(
-        self, options: ReadOptions, file: Path, place: str, reason: str, remedy: str, detail: str = "", records: int = 1
-    ) -> None:
+    @contextmanager
+    def refusing(self, options: ReadOptions, file: Path, place: str) -> Iterator[None]:
+        """Refuse the record at `place` when the block raises a Fault."""
+        try:
+            yield
+        except Fault as fault:
+            self.refuse(options, file, place, fault)
+
+    def refuse(self, options: ReadOptions, file: Path, place: str, fault: Fault, records: int = 1) -> None:
         """Meet a record (or `records` of them) that cannot be read: stop with a sentence, or list it and go on."""
-        detail = f" ({detail})" if detail else ""
         if options.on_error == "stop":
-            raise InputError(f"{readable(file)}, {place}: {reason}{detail}; {remedy}, or skip it with --on-error skip.")
-        self.skip(file, place, reason, detail, records)
+            raise InputError(f"{readable(file)}, {place}: {fault}; {fault.remedy}, or skip it with --on-error skip.")
+        self.skip(file, place, fault, records)
 
-    def skip(self, file: Path, place: str, reason: str, detail: str = "", records: int = 1) -> None:
+    def skip(self, file: Path, place: str, fault: Fault, records: int = 1) -> None:
         """List what was left out."""
-        self.counts[f"skipped: {reason}"] += records
-        self.on_skip(Skipped(readable(file), place, readable(f"{reason}{detail}")))
+        self.counts[f"skipped: {fault.reason}"] += records
+        self.on_skip(Skipped(readable(file), place, readable(fault)))

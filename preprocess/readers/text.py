@@ -5,9 +5,9 @@ from itertools import groupby
 from pathlib import Path
 
 from preprocess.documents.document import Document
-from preprocess.readers.lines import LONGEST, Fault, Line, read_lines
+from preprocess.readers.lines import LONGEST, Line, read_lines
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import ReadLog
+from preprocess.readers.read_log import Fault, ReadLog
 from preprocess.readers.wrapped_lines import joined, margin_of
 
 WRAPPED = "documents with hard-wrapped lines (--join-wrapped-lines joins these)"
@@ -18,8 +18,7 @@ TOO_MUCH = Fault(f"a document of more than {LONGEST // 1_000_000} MB", "put a bl
 class PendingDocument:
     """The lines of one document, in paragraphs between blank lines; after a fault they are no longer kept."""
 
-    def __init__(self, number: int):
-        self.number = number  # of its first line
+    def __init__(self) -> None:
         self.paragraphs: list[list[str]] = [[]]
         self.size = 0
         self.fault: tuple[int, Fault] | None = None
@@ -48,23 +47,21 @@ class PendingDocument:
 def read_text(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """The documents of a text file, numbered; with one document a file, its id is the file's name."""
     count = 0
-    filled = ((line.fault is not None or bool(line.text.strip()), line) for line in read_lines(file, options, log))
-    for is_text, lines in groupby(filled, key=lambda pair: options.one_document_per_file or pair[0]):
-        if not is_text:
-            continue
-        document = None
-        for is_line, line in lines:
-            if is_line or document:
-                document = document or PendingDocument(line.number)
-                document.add(line)
-                if document.fault and options.on_error == "stop":
-                    break
-        if not document:
-            continue
-        count += 1
+
+    def is_text(line: Line) -> bool:
+        return options.one_document_per_file or bool(line.fault or line.text.strip())
+
+    for filled, lines in groupby(read_lines(file, options, log), is_text):
+        document = PendingDocument()
+        for line in lines if filled else ():
+            document.add(line)
+            if document.fault and options.on_error == "stop":
+                break
         if document.fault:
+            count += 1
             number, fault = document.fault
-            log.refuse(options, file, f"line {number}", fault.reason, fault.remedy, fault.detail)
-        else:
+            log.refuse(options, file, f"line {number}", fault)
+        elif any(document.paragraphs):
+            count += 1
             name = options.name if options.one_document_per_file else f"{options.name}-{count}"
             yield Document(name, options.default_source, document.lines(options, log))

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preprocess.documents.document import Document
-from preprocess.readers.languages import is_in_language
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
-from preprocess.readers.xml_records import ANY, document_of_record, find, records_of
-from preprocess.readers.xml_text import lines_of
+from preprocess.readers.xml_records import ANY, document_of_record, records_of, texts
 
 PARTS = (
     ".//thesisRecord/title | .//thesisRecord/alternative | self::dc/title",
@@ -32,15 +30,8 @@ LISTS = ("subjects", "rameau")
 
 def read_theses(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A thesis is a document: id the national number (NNT), date of the defence, subjects, discipline."""
-    paths = options.with_changes(
-        id=options.id or ID, date=options.date or DATE, metadata=METADATA | {**options.metadata}
-    )
+    metadata = METADATA | {**options.metadata}
+    paths = options.with_changes(id=options.id or ID, date=options.date or DATE, metadata=metadata)
     for number, thesis in enumerate(records_of(file, options, log, ("mets", "dc")), 1):
-        text = [
-            line
-            for path in PARTS
-            for part in find(thesis, path)
-            if is_in_language(part, options.language)
-            for line in lines_of(part, ANY)
-        ]
+        text = texts(thesis, PARTS, ANY, options.language)
         yield document_of_record(thesis, paths, number, text, LISTS)

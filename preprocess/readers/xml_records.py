@@ -4,7 +4,7 @@ lxml finds text in a record by XPath. Its parser opens nothing outside the file 
 of plain text are resolved within bounds. The memory is that of one record.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from alibert_common.errors import InputError
 from preprocess.documents.compression import open_bytes
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.languages import XML_NAMESPACE
 from preprocess.readers.lines import LONGEST, encoding_of
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import CommandError, ReadLog, readable, without_field
@@ -23,6 +22,8 @@ from preprocess.readers.xml_entities import resolve_entities
 from preprocess.readers.xml_text import Shape, lines_of
 
 CHUNK = 1 << 16
+XML_NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"
+LANGUAGES = {"fr": {"fr", "fre", "fra"}, "en": {"en", "eng"}}  # ISO 639: two letters, three in libraries, three
 # Python's name: libxml2's
 ENCODINGS = {
     "utf-8": "utf-8", "cp1252": "windows-1252", "iso8859-1": "iso-8859-1", "utf-16": "utf-16",
@@ -41,17 +42,16 @@ def read_xml(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Documen
         )
     for number, record in enumerate(records_of(file, options, log, (options.record,)), 1):
         count_without_field(record, options, log)
-        text = [line for path in options.text for line in texts(record, path, ANY)]
-        yield document_of_record(record, options, number, text)
+        yield document_of_record(record, options, number, texts(record, options.text, ANY))
 
 
 def document_of_record(
     record: etree._Element, options: ReadOptions, number: int, text: list[str], lists: Collection[str] = ()
 ) -> Document:
     """The document of a record whose text is known; metadata of the names in `lists` are lists even of one value."""
-    name, date = (_only(texts(record, path, ANY)) for path in (options.id, options.date))
-    values = {key: found for key, path in options.metadata.items() if (found := texts(record, path, ANY))}
-    metadata = {key: found if key in lists or len(found) > 1 else found[0] for key, found in values.items()}
+    name, date = ("".join(texts(record, [path], ANY)[:1]) for path in (options.id, options.date))
+    values = {key: value for key, path in options.metadata.items() if (value := texts(record, [path], ANY))}
+    metadata = {key: value if key in lists or len(value) > 1 else value[0] for key, value in values.items()}
     return Document(name or f"{options.name}-{number}", options.default_source, text, "", iso_date(date), metadata)
 
 
@@ -94,17 +94,31 @@ def count_without_field(record: etree._Element, options: ReadOptions, log: ReadL
             log.note(without_field(path))
 
 
-def texts(record: etree._Element, path: str, shape: Shape) -> list[str]:
-    """The lines that an XPath finds."""
-    return [
-        line
-        for result in find(record, path)
-        for line in (lines_of(result, shape) if isinstance(result, etree._Element) else lines_of_text(str(result)))
-    ]
+def texts(record: etree._Element, paths: Iterable[str], shape: Shape, language: str = "any") -> list[str]:
+    """The lines that XPaths find; of elements, those in the language."""
+    lines: list[str] = []
+    for result in (result for path in paths for result in find(record, path)):
+        if not isinstance(result, etree._Element):
+            lines += lines_of_text(str(result))
+        elif language == "any" or is_language(language_of(result), language):
+            lines += lines_of(result, shape)
+    return lines
+
+
+def language_of(element: etree._Element) -> str:
+    """The xml:lang of the element, or else of what holds it; empty if none has one."""
+    codes = (node.get(f"{XML_NAMESPACE}lang") for node in (element, *element.iterancestors()))
+    return next(filter(None, codes), "")
+
+
+def is_language(code: str, language: str) -> bool:
+    """Whether a code such as fr, fre or fr-CA is the language asked for; no code is any."""
+    code = code.lower().replace("_", "-").partition("-")[0]
+    return language == "any" or not code or code in LANGUAGES.get(language, {language})
 
 
 def find(record: etree._Element, path: str) -> list:
-    """What an XPath finds: elements, or texts; nothing for the empty path. Raises Misuse for what is no XPath."""
+    """The elements or texts that an XPath finds, none for the empty path. Raises CommandError for no XPath."""
     try:
         results = _compiled(path)(record) if path else []
     except etree.XPathError as error:
@@ -122,8 +136,8 @@ def _broken(parser: etree.XMLPullParser, chunk: bytes) -> str:
         parser.feed(chunk) if chunk else parser.close()
     except etree.XMLSyntaxError as error:
         first = next(iter(parser.feed_error_log), None)  # what is raised may be a consequence of it
-        said = f"{first.message}, line {first.line}, column {first.column}" if first else str(error)
-        return " ".join(said.split())
+        sentence = f"{first.message}, line {first.line}, column {first.column}" if first else str(error)
+        return " ".join(sentence.split())
     return ""
 
 
@@ -141,7 +155,3 @@ def _forget(record: etree._Element) -> None:
     for element in (record, *record.iterancestors()):
         while element.getprevious() is not None:
             element.getparent().remove(element.getprevious())
-
-
-def _only(found: list[str]) -> str:
-    return found[0] if found else ""

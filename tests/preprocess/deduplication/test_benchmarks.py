@@ -11,7 +11,7 @@ from alibert_common.errors import InputError
 from alibert_common.executors.base import ALONE, Engine
 from preprocess import deduplicate as command
 from preprocess.deduplicate import Settings, deduplicate
-from preprocess.deduplication.benchmarks import Benchmark, Index, read_benchmarks, save_benchmarks, words_of
+from preprocess.deduplication.benchmarks import Benchmark, Index, index_of, read_benchmarks, save_benchmarks, words_of
 from preprocess.deduplication.decontamination import Decontaminator
 from preprocess.documents.document import Document, read_documents
 from preprocess.ingest import ingest
@@ -265,7 +265,9 @@ def test_the_index_is_made_once_for_all_shards(tmp_path, monkeypatch):
 def test_the_index_is_of_what_the_file_says_now(tmp_path):
     for sentence in (SENTENCE, OTHER):
         save_benchmarks(tmp_path / "benchmarks.json", [Benchmark("b", (sentence,), 0)])
-        (found,) = Index.of(tmp_path / "benchmarks.json").find(words_of(f"{SENTENCE} {OTHER}"))
+        (found,) = index_of((tmp_path / "benchmarks.json").read_text(encoding="utf-8")).find(
+            words_of(f"{SENTENCE} {OTHER}")
+        )
         assert found[1].text == sentence
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from alibert_common.arrays import save
 from alibert_common.executors.base import ALONE, Engine
-from preprocess.deduplication import hashes, repeated_documents
+from preprocess.deduplication import hashes, minhash, repeated_documents
 from preprocess.deduplication.hashes import Keys, MakeKeys
 from preprocess.deduplication.minhash import Settings, band_keys, signatures, similar
 from preprocess.deduplication.repeated_documents import find_near, find_same
@@ -141,12 +141,13 @@ def test_a_chain_of_versions_is_cut_where_they_differ(tmp_path, monkeypatch):
 @pytest.mark.parametrize("characters", [1, 40, 10**9])
 def test_keys_are_the_same_in_parts_of_any_size(tmp_path, monkeypatch, characters):
     monkeypatch.setattr(hashes, "PART_CHARACTERS", characters)
-    monkeypatch.setattr(hashes, "SIGNED_CHARACTERS", 30)
+    monkeypatch.setattr(minhash, "CHARACTERS_A_CALL", 60)
+    monkeypatch.setattr(minhash, "DOCUMENTS_A_CALL", 2)
     texts = [f"Le patient numéro {number} tousse.\nBien." for number in range(9)]
     (tmp_path / "in.txt").write_text("\n\n".join(texts))
     MakeKeys(tmp_path, 1, Settings())((0, tmp_path / "in.txt"))
     corpus = Keys.of(tmp_path, 1)
-    assert len(corpus.parts) == {1: 9, 40: 7, 10**9: 1}[characters]  # of 32 characters a document
+    assert len(corpus.parts) == {1: 9, 40: 5, 10**9: 1}[characters]  # of 33 characters a document
     signature = signatures(texts, Settings())
     assert (corpus.signatures(np.arange(9)[::-1]) == signature[::-1]).all()
     assert (corpus.band(3) == band_keys(signature, Settings())[:, 3]).all()
@@ -159,7 +160,7 @@ def test_keys_are_the_same_in_parts_of_any_size(tmp_path, monkeypatch, character
 def test_a_large_file_takes_the_memory_of_a_part(tmp_path, monkeypatch, part, lines_of, near, documents):
     """4 MB of text, which take 10 MB and more as lines and their keys; 2 MB, signed 0.1 MB at a time."""
     monkeypatch.setattr(hashes, "PART_CHARACTERS", part)
-    monkeypatch.setattr(hashes, "SIGNED_CHARACTERS", 100_000)
+    monkeypatch.setattr(minhash, "CHARACTERS_A_CALL", 100_000)
     with open(tmp_path / "in.txt", "w") as handle:
         for number in range(documents):
             handle.write(f"{number} le patient tousse encore et dort mal la nuit\n" * 40 + "\n")

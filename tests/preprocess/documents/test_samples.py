@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import asdict
 
 from preprocess.documents.samples import LONGEST, Samples, difference, shorten
 
@@ -27,7 +28,7 @@ def test_shards_merge_to_the_whole_in_any_order_and_through_json():
         for order in (shards, shards[::-1]):
             merged = Samples(20)
             for shard in order:
-                merged.merge(Samples.from_json(json.loads(json.dumps(shard.to_json()))))
+                merged.merge(Samples(**json.loads(json.dumps(asdict(shard)))))
             assert merged == of(LINES)
 
 
