@@ -17,7 +17,7 @@ from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import written_whole
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import Stage, identity
+from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
 from preprocess.cleaning.document_rules import FOREIGN_LINES, REFERENCE_SECTION, DocumentRule, repeated_lines
 from preprocess.cleaning.optional_rules import OPTIONAL, short_lines
 from preprocess.cleaning.rules import CHARACTER_RULES, LINE_RULES, Rule
@@ -149,7 +149,7 @@ def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = 
             with written_whole(work.directory / "dropped.txt") as handle:
                 handle.write(examples.together().page(Cleaner(settings).reasons(), report.noted | report.dropped))
             work.manifest = {"settings": asdict(settings)} | asdict(report)
-    return Report.of_output(output)
+    return Report.from_json(read_manifest(output / MANIFEST))
 
 
 def command_line() -> OptionParser:
@@ -157,14 +157,10 @@ def command_line() -> OptionParser:
     parser = command_parser("preprocess.clean", f"{__doc__}\n{_rules()}")
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of ingest, or files")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
-    parser.add_argument(
-        "--also", nargs="+", choices=OPTIONAL, default=(),
-        help="extra rules for web pages, articles or tables (default: none)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--any-language", action="store_true",
-        help="keep lines in other languages (default: drop them)",
-    )  # fmt: skip
+    parser.add_argument("--also", nargs="+", choices=OPTIONAL, default=(),
+                        help="extra rules for web pages, articles or tables (default: none)")  # fmt: skip
+    parser.add_argument("--any-language", action="store_true",
+                        help="keep lines in other languages (default: drop them)")  # fmt: skip
     for name, text in NUMBERS.items():
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=at_least(0), default=getattr(Cleaning, name), help=text)

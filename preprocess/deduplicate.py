@@ -44,7 +44,7 @@ REPEATED = "lines seen {} times before"
 
 @dataclass(frozen=True)
 class Settings:
-    """What counts as a repetition, and what a model is to be scored on. Defaults as the command's."""
+    """What counts as a repetition, and what a model is to be scored on, with the defaults of the command."""
 
     max_repeats: int = 10
     min_characters: int = 20
@@ -74,7 +74,7 @@ def deduplicate(inputs: list[Path], output: Path, settings: Settings, engine: En
             with written_whole(work.directory / "dropped.txt") as handle:
                 handle.write(samples.page(_reasons(settings, benchmarks), report.dropped))
             work.manifest = {"settings": described, "benchmarks": _counts(benchmarks, sentences)} | asdict(report)
-    return Report.of_output(output)
+    return Report.from_json(read_manifest(output / MANIFEST))
 
 
 def _without_benchmarks(
@@ -155,11 +155,11 @@ class DropFound:
             self.again.save(number, decontaminator)
 
     def _found(self, shard: int) -> Iterator[tuple[int, set[int]]]:
-        """For each document of a shard its fate, and the numbers of its lines to drop."""
+        """Stream the fate of each document of a shard, and the numbers of its lines to drop."""
         fates = load(self.fates)
         for part in range(*self.corpus.shards[shard : shard + 2]):
             gone = lines_to_drop(self.lines, part)
-            for number, fate in enumerate(fates[self.corpus.documents(part)].tolist()):
+            for number, fate in enumerate(fates[slice(*self.corpus.starts[part : part + 2])].tolist()):
                 yield fate, gone.get(number, set())
 
 
@@ -187,31 +187,22 @@ def _counts(benchmarks: list[Benchmark], found: set[tuple[str, int]]) -> dict[st
 def command_line() -> OptionParser:
     """The options of the command."""
     parser = command_parser("preprocess.deduplicate", __doc__)
-    parser.add_argument(
-        "documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of ingest or clean, or files"
-    )
-    parser.add_argument("--output", required=True, type=Path, help="folder to write")
-    parser.add_argument(
-        "--max-repeats", type=at_least(0), default=Settings.max_repeats,
-        help="copies kept of a line in the whole corpus (default: %(default)s; 0: all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--min-characters", type=at_least(0), default=Settings.min_characters,
-        help="smallest length of a line that --max-repeats drops, in characters (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--keep-near-duplicates", action="store_true",
-        help="drop exact copies only (default: near-duplicates too)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--benchmark", action="append", default=[], type=named_path, metavar="NAME=PATH",
+    add = parser.add_argument
+    add("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of ingest or clean, or files")
+    add("--output", required=True, type=Path, help="folder to write")
+    # fmt: off
+    add("--max-repeats", type=at_least(0), default=Settings.max_repeats,
+        help="copies kept of a line in the whole corpus (default: %(default)s; 0: all)")
+    add("--min-characters", type=at_least(0), default=Settings.min_characters,
+        help="smallest length of a line that --max-repeats drops, in characters (default: %(default)s)")
+    add("--keep-near-duplicates", action="store_true",
+        help="drop exact copies only (default: near-duplicates too)")
+    add("--benchmark", action="append", default=[], type=named_path, metavar="NAME=PATH",
         help="benchmark whose sentences are removed: an output of ingest, or files it reads without options; "
-        "repeatable",
-    )  # fmt: skip
-    parser.add_argument(
-        "--benchmark-characters", type=at_least(1), default=Settings.benchmark_characters,
-        help="smallest length of a benchmark sentence that is removed, in characters (default: %(default)s)",
-    )  # fmt: skip
+        "repeatable")
+    add("--benchmark-characters", type=at_least(1), default=Settings.benchmark_characters,
+        help="smallest length of a benchmark sentence that is removed, in characters (default: %(default)s)")
+    # fmt: on
     add_engine_options(parser)
     return parser
 

@@ -30,26 +30,16 @@ from preprocess.documents.filters import MetadataFilter
 from preprocess.documents.names import check_source_name
 from preprocess.documents.shards import SHARD_BYTES, divided, shard_name, write_shards
 from preprocess.documents.stage_report import Report, total
-from preprocess.readers import (
-    InputFile,
-    ReadLog,
-    ReadOptions,
-    Skipped,
-    UniqueIds,
-    also_reads,
-    check_settings,
-    files_of,
-    read_file,
-    without_field,
-)
+from preprocess.readers import InputFile, ReadLog, ReadOptions, check_settings, files_of, read_file
 from preprocess.readers.arguments import add_arguments, read_options_of
-from preprocess.readers.ids import earlier_ids
-from preprocess.readers.read_log import WITHOUT_TEXT
+from preprocess.readers.formats import FORMATS, also_reads
+from preprocess.readers.ids import UniqueIds, earlier_ids
+from preprocess.readers.read_log import WITHOUT_TEXT, Skipped, without_field
 
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("ingest", VERSION, ("lxml", "pyarrow", "zstandard"))
 SKIPPED = "skipped.tsv"
-OF_FIELDS = ("jsonl", "json", "csv", "tsv", "parquet", "xml", "html")  # formats in which the user may name fields
+OF_FIELDS = [name for name, kind in FORMATS.items() if "text" in kind.settings.split()]  # the user may name fields
 
 
 @dataclass(frozen=True)
@@ -138,10 +128,10 @@ def _note_earlier_ids(read: "ReadGroup", groups: list[Group]) -> bool:
     """Have those groups read again that did not know of ids in earlier ones; whether there are any."""
     shared = False
     for group, before in zip(groups, earlier_ids([read.ids(group) for group in groups]), strict=True):
-        known = load(read.before(group)) if read.before(group).exists() else before[:, :0]
-        if not np.array_equal(known, before):
+        file = read.ids(group, "before")
+        if not np.array_equal(load(file) if file.exists() else before[:, :0], before):
             read.done(group).unlink()  # first: a kill in between has it read once more in vain
-            save(read.before(group), before)
+            save(file, before)
             shared = True
     return shared
 
@@ -158,20 +148,17 @@ class ReadGroup:
         """The record of the group (`report`, `formats`, `skipped`); written last."""
         return self.reports / f"{shard_name(group.number)}.json"
 
-    def ids(self, group: Group) -> Path:
-        """The ids of the group."""
-        return self.reports / f"{shard_name(group.number)}.ids.npy"
-
-    def before(self, group: Group) -> Path:
-        """Those of its ids that earlier groups have; without the file, none are known."""
-        return self.reports / f"{shard_name(group.number)}.before.npy"
+    def ids(self, group: Group, kind: str = "ids") -> Path:
+        """Its ids; with "before", those that earlier groups have as well, none where there is no file."""
+        return self.reports / f"{shard_name(group.number)}.{kind}.npy"
 
     def __call__(self, group: Group) -> None:
         skipped: list[Skipped] = []
         log, report = ReadLog(skipped.append), Report()
         for older in self.directory.glob(f"{shard_name(group.number)}-*"):
             older.unlink()  # of a reading that did not know of earlier ids, and may have chosen more
-        ids = UniqueIds(load(self.before(group))) if self.before(group).exists() else UniqueIds()
+        before = self.ids(group, "before")
+        ids = UniqueIds(load(before)) if before.exists() else UniqueIds()
         write_shards(self.directory, group.number, self._chosen(group, log, report, ids))
         report.add(Report(dropped=dict(log.counts), noted=dict(log.notes), inputs=log.manifest()))
         ids.save(self.ids(group))
@@ -235,17 +222,16 @@ def _write_skipped(path: Path, rows: Sequence[Sequence[str]]) -> None:
 def command_line() -> OptionParser:
     """The options of the command."""
     parser = command_parser("preprocess.ingest", __doc__)
-    parser.add_argument(
-        "paths", nargs="+", type=Path, metavar="PATH",
+    add = parser.add_argument
+    # fmt: off
+    add("paths", nargs="+", type=Path, metavar="PATH",
         help="files, or folders with their sub-folders; in a folder a .txt file is one document, else blank lines "
-        "separate documents",
-    )  # fmt: skip
-    parser.add_argument("--output", required=True, type=Path, help="folder to write")
-    parser.add_argument(
-        "--where", action="append", default=[], type=str, metavar="CONDITION",
+        "separate documents")
+    add("--output", required=True, type=Path, help="folder to write")
+    add("--where", action="append", default=[], type=str, metavar="CONDITION",
         help="filter on a field, as specialty=cardiologie (whole value) or mesh_tree~^C04 (regular expression); "
-        "repeatable, and all must hold",
-    )  # fmt: skip
+        "repeatable, and all must hold")
+    # fmt: on
     add_arguments(parser)
     add_engine_options(parser)
     return parser

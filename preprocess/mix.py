@@ -47,11 +47,6 @@ class Part:
         self.train, self.valid = self.train + other.train, self.valid + other.valid
         self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
 
-    @classmethod
-    def from_json(cls, record: dict) -> "Part":
-        """The inverse of `asdict`."""
-        return cls(Size(**record["train"]), Size(**record["valid"]), record["lowest"], record["highest"])
-
 
 @dataclass(frozen=True)
 class Split(ShardTask):
@@ -147,7 +142,8 @@ def _divide(work: Work, split: Split, shards: list, engine: Engine) -> tuple[dic
     for shard in shards:
         report = read_json(split.done(shard))
         for name, record in report["parts"].items():
-            parts.setdefault(name, Part()).add(Part.from_json(record))
+            sides = {side: Size(**record[side]) for side in ("train", "valid")}
+            parts.setdefault(name, Part()).add(Part(**record | sides))
         read += report["inputs"]
     return parts, read
 
@@ -183,10 +179,8 @@ def command_line() -> OptionParser:
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of deduplicate, or files")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
     add_weight_options(parser)
-    parser.add_argument(
-        "--valid", type=share, default=0.02,
-        help="share of each corpus for validation (default: 0.02); the split depends on the text alone",
-    )  # fmt: skip
+    help_of_valid = "share of each corpus for validation (default: 0.02); the split depends on the text alone"
+    parser.add_argument("--valid", type=share, default=0.02, help=help_of_valid)
     parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
     add_engine_options(parser)
     return parser

@@ -1,7 +1,7 @@
 """The rules of preprocess.clean that look at all lines of a document: what repeats, what is foreign, where it ends."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -30,20 +30,17 @@ REFERENCES = re.compile(
 
 
 def repeated_lines(most: int) -> DocumentRule:
-    """Of lines of 20 characters or more that differ in nothing but a page number, the first `most` are kept."""
+    """A rule that keeps the first `most` of lines of 20 characters or more that differ only in a page number."""
 
     def finds(lines: Sequence[str]) -> set[int]:
         keys = [PAGE_NUMBER.sub("page", line) if "age" in line else line for line in lines]
         if len(set(keys)) + most > len(keys):  # so of nearly all documents
             return set()
-        seen: Counter[str] = Counter()
-        found = set()
+        places = defaultdict(list)
         for number, key in enumerate(keys):
             if len(key) >= REPEATED_FROM:
-                seen[key] += 1
-                if seen[key] > most:
-                    found.add(number)
-        return found
+                places[key].append(number)
+        return {number for numbers in places.values() for number in numbers[most:]}
 
     return DocumentRule(
         f"lines seen {most} times before in the document",

@@ -34,9 +34,9 @@ def is_french(text: str) -> bool:
     if _has_function_words(text):
         return True
     # lower-cased, for the model takes many headings in capitals for German
-    found = _detector().detect(text.lower(), k=2)
-    french = max((answer["score"] for answer in found if answer["lang"] == "fr"), default=0.0)
-    other = max((answer["score"] for answer in found if answer["lang"] != "fr"), default=0.0)
+    answers = _detector().detect(text.lower(), k=2)
+    french = max((answer["score"] for answer in answers if answer["lang"] == "fr"), default=0.0)
+    other = max((answer["score"] for answer in answers if answer["lang"] != "fr"), default=0.0)
     return french >= FRENCH_AT_LEAST or other <= OTHER_ABOVE
 
 
@@ -50,10 +50,7 @@ def foreign_lines(lines: Sequence[str]) -> set[int]:
     verdicts = [_verdict(line) for line in lines]
     french = sum(len(line) for line, verdict in zip(lines, verdicts, strict=True) if verdict is True)
     foreign = sum(len(line) for line, verdict in zip(lines, verdicts, strict=True) if verdict is False)
-    if french == foreign == 0:
-        short_are_foreign = _verdict(" ".join(lines)) is False
-    else:
-        short_are_foreign = foreign > french
+    short_are_foreign = foreign > french if foreign or french else _verdict(" ".join(lines)) is False
     return {n for n, verdict in enumerate(verdicts) if verdict is False or (verdict is None and short_are_foreign)}
 
 

@@ -72,8 +72,8 @@ def read_benchmarks(named: Iterable[tuple[str, str]], shortest: int) -> list[Ben
 
 
 def files_to_watch(path: Path) -> list[Path]:
-    """What tells whether a benchmark is the same as before: an output of ingest itself, of another folder the files
-    that are read, whatever else lies there."""
+    """The paths whose identity is that of a benchmark: an output of ingest itself, of another folder the files that are
+    read, whatever else lies there."""
     if is_output(path) or not path.is_dir():
         return [path]
     return [item.file for item in files_of(path, ReadOptions(), ReadLog())]

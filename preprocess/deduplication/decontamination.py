@@ -45,7 +45,7 @@ class Decontaminate:
 
     @classmethod
     def of(cls, directory: Path, benchmarks: list[Benchmark], sources: Iterable[Path]) -> "Decontaminate":
-        """With what it needs and leaves in a directory; `sources` are the names of the shards."""
+        """The filter with its files in a directory; `sources` are the names of the shards."""
         index = directory / "benchmarks.json"
         save_benchmarks(index, benchmarks)
         return cls(index, ShardSamples(directory / "examples", tuple(sources)), directory / "found")

@@ -39,7 +39,7 @@ class Keys:
     @classmethod
     def of(cls, directory: Path, shards: int) -> "Keys":
         """The keys that `MakeKeys` wrote for every shard."""
-        counts = [np.load(counts_of(directory, shard)) for shard in range(shards)]
+        counts = [np.load(directory / f"{shard_name(shard)}.parts.npy") for shard in range(shards)]
         parts = [shard_name(shard, part) for shard, count in enumerate(counts) for part in range(len(count))]
         starts = np.cumsum([0, *np.concatenate(counts)])
         return cls(directory, tuple(parts), tuple(starts.tolist()), tuple(np.cumsum([0, *map(len, counts)]).tolist()))
@@ -48,12 +48,8 @@ class Keys:
         """The keys of one kind of a part."""
         return self.directory / f"{self.parts[part]}.{kind}.npy"
 
-    def documents(self, part: int) -> slice:
-        """The numbers of a part's documents."""
-        return slice(self.starts[part], self.starts[part + 1])
-
     def keys(self) -> np.ndarray:
-        """(documents, 2)"""
+        """(documents, 2) the keys of their texts."""
         return np.concatenate([np.load(self.file(part, "documents")) for part in range(len(self.parts))])
 
     def band(self, band: int) -> np.ndarray:
@@ -63,10 +59,10 @@ class Keys:
     def signatures(self, documents: np.ndarray) -> np.ndarray:
         """(documents, permutations) of these documents."""
         parts = np.searchsorted(self.starts, documents, side="right") - 1
-        found = []
-        for part in np.unique(parts).tolist():  # one file open at a time, for there may be more than a process may open
-            found.append(load(self.file(part, "signatures"))[documents[parts == part] - self.starts[part]])
-        together = np.concatenate(found)
+        together = np.concatenate([  # one file open at a time, for there may be more than a process may open
+            load(self.file(part, "signatures"))[documents[parts == part] - self.starts[part]]
+            for part in np.unique(parts).tolist()
+        ])  # fmt: skip
         rows = np.empty_like(together)
         rows[np.argsort(parts, kind="stable")] = together
         return rows
@@ -82,8 +78,8 @@ class MakeKeys:
     near: Settings | None
 
     def done(self, item: tuple[int, Path]) -> Path:
-        """How many documents each part has; written last."""
-        return counts_of(self.directory, item[0])
+        """The numbers of documents of the parts; written last."""
+        return self.directory / f"{shard_name(item[0])}.parts.npy"
 
     def __call__(self, item: tuple[int, Path]) -> None:
         shard, path = item
@@ -114,8 +110,3 @@ class MakeKeys:
         save_lines(part, line_keys, places)
         save(Path(f"{part}.documents.npy"), key_array(bytes(keys)))
         return len(keys) // KEY_BYTES
-
-
-def counts_of(keys: Path, shard: int) -> Path:
-    """The file that says how many documents each part of a shard has."""
-    return keys / f"{shard_name(shard)}.parts.npy"

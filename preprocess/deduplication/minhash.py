@@ -143,7 +143,7 @@ def keep_first(pairs: np.ndarray, alike: Callable[[np.ndarray], np.ndarray]) -> 
     keeps the first document of every group that the pairs connect, drops what is like it, and goes on with the pairs of
     the rest: what was dropped connects nothing any more. Memory grows with the pairs.
     """
-    found = [pairs[:0]]
+    compared_and_gone = [pairs[:0]]
     while len(pairs):
         numbers, ends = np.unique(pairs, return_inverse=True)
         ends = ends.reshape(-1, 2)  # numpy 2 keeps the shape of `pairs`, numpy 1 flattens
@@ -151,11 +151,11 @@ def keep_first(pairs: np.ndarray, alike: Callable[[np.ndarray], np.ndarray]) -> 
         others = np.flatnonzero(first != np.arange(len(numbers)))
         compared = np.column_stack([numbers[first[others]], numbers[others]])
         gone = alike(compared)
-        found.append(compared[gone])
+        compared_and_gone.append(compared[gone])
         rest = np.zeros(len(numbers), bool)
         rest[others[~gone]] = True
         pairs = pairs[rest[ends].all(axis=1)]
-    kept, dropped = np.concatenate(found).T
+    kept, dropped = np.concatenate(compared_and_gone).T
     order = np.argsort(dropped)
     return dropped[order], kept[order]
 

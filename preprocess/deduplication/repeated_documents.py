@@ -43,12 +43,12 @@ def find_near(
         search = FindNear(corpus, settings, number)
         save(search.gone, gone)
         engine.run("documents", search, range(settings.bands), logs)
-        found = pairs[:0]
+        new = pairs[:0]
         for band in range(settings.bands):  # one of them beside the pairs in memory
-            found = once(np.concatenate([found, load(search.done(band))]))
-        if number and not len(found):
+            new = once(np.concatenate([new, load(search.done(band))]))
+        if number and not len(new):
             break
-        pairs = once(np.concatenate([pairs, found]))
+        pairs = once(np.concatenate([pairs, new]))
         dropped, kept = keep_first(pairs, lambda some: _alike(corpus, settings, some))
         gone = same.copy()
         gone[dropped] = True
@@ -80,7 +80,7 @@ class FindNear:
 
     @property
     def gone(self) -> Path:
-        """For every document, whether it is left out of this round."""
+        """(documents,) whether they are left out of this round."""
         return self.corpus.directory / f"gone-{self.round}.npy"
 
     def done(self, band: int) -> Path:

@@ -46,7 +46,7 @@ class Groups:
 
     @property
     def output(self) -> Path:
-        """Those of their lines that are repeated."""
+        """The file of their repeated lines."""
         return self.directory / f"repeated-{self.first:03d}.npy"
 
     def read(self, part: int) -> np.ndarray:
@@ -72,7 +72,7 @@ class FindRepeated:
     starts: tuple[int, ...]  # where each part's documents begin in it
 
     def done(self, groups: Groups) -> Path:
-        """All that it writes."""
+        """The only file that it writes."""
         return groups.output
 
     def __call__(self, groups: Groups) -> None:

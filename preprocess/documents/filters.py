@@ -13,22 +13,22 @@ class MetadataFilter(NamedTuple):
 
     field: str
     pattern: re.Pattern
-    said: str  # as the user wrote it
+    condition: str  # as the user wrote it
 
     @classmethod
     def parse(cls, argument: str) -> "MetadataFilter":
-        """From `FIELD=VALUE`, which is the whole value, or `FIELD~REGEX`, which is found anywhere in it."""
-        found = re.fullmatch(r"([^=~]+)([=~])(.*)", argument, re.DOTALL)
-        if not found:
+        """The condition of `FIELD=VALUE`, which is the whole value, or `FIELD~REGEX`, which is found anywhere in it."""
+        parts = re.fullmatch(r"([^=~]+)([=~])(.*)", argument, re.DOTALL)
+        if not parts:
             raise InputError(f"--where '{argument}': give FIELD=VALUE or FIELD~REGEX, such as mesh_tree~^C04.")
-        field, sign, pattern = found.groups()
+        field, sign, pattern = parts.groups()
         try:
             return cls(field, re.compile(rf"\A{re.escape(pattern)}\Z" if sign == "=" else pattern), argument)
         except re.error as error:
             raise InputError(f"--where '{argument}': no regular expression ({error}); see Python's `re`.") from None
 
     def __str__(self) -> str:
-        return self.said
+        return self.condition
 
     def holds(self, document: Document) -> bool:
         """Whether the document is chosen. A field it lacks is no value."""
@@ -36,10 +36,8 @@ class MetadataFilter(NamedTuple):
 
 
 def _values(document: Document, field: str) -> Iterator[str]:
-    if field in ("id", "source", "licence", "date"):
-        yield getattr(document, field)
-        return
-    waiting = [document.metadata.get(field)]
+    own = field in ("id", "source", "licence", "date")
+    waiting = [getattr(document, field) if own else document.metadata.get(field)]
     while waiting:
         value = waiting.pop()
         if isinstance(value, (list, dict)):

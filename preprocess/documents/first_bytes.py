@@ -81,7 +81,7 @@ class LinesEndedByCR:
         self.text = io.TextIOWrapper(handle, encoding="latin-1", newline=None)
 
     def readline(self, size: int = -1) -> bytes:
-        """As that of a file."""
+        """Read a line, as a file does."""
         return self.text.readline(size).encode("latin-1")
 
     def __iter__(self) -> Iterator[bytes]:

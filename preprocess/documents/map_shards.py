@@ -1,9 +1,8 @@
 """A stage that reads documents shard by shard and writes what it keeps of each: on all cores or nodes, resumable."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
 
 from alibert_common.executors.base import Engine
 from alibert_common.files import read_json, write_json
@@ -13,12 +12,9 @@ from preprocess.documents.document import SHARD_SUFFIX, Document, read_documents
 from preprocess.documents.shards import shard_name, written_shard
 from preprocess.documents.stage_report import Report
 
-
-class Filter(Protocol):
-    """What a stage does with the documents of a shard. It is pickled to other processes."""
-
-    def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
-        """Yield what is kept of shard `number`, and count in `report` what is dropped or changed."""
+# What a stage does with the documents of a shard, whose number it gets too. It yields what is kept, and counts in the
+# report what is dropped or changed. It is pickled to other processes.
+Filter = Callable[[int, Iterable[Document], Report], Iterator[Document]]
 
 
 @dataclass(frozen=True)

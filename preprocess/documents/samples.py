@@ -61,7 +61,7 @@ def shorten(text: str) -> str:
 
 
 def difference(before: str, after: str) -> str:
-    """Where two lines begin to differ, on one line."""
+    """The place where two lines begin to differ, on one line."""
     start = max(0, len(os.path.commonprefix((before, after))) - LONGEST // 8)
     start = before.rfind(" ", 0, start) + 1  # whole words
     half = (LONGEST - len(" → ")) // 2

@@ -1,9 +1,7 @@
 """What a stage read, kept and dropped: printed for a person, and written into the output's manifest.json."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from alibert_common.provenance import MANIFEST, read_manifest
 from preprocess.documents.document import Document, Size
 
 
@@ -48,13 +46,8 @@ class Report:
         self.inputs += other.inputs
 
     @classmethod
-    def of_output(cls, directory: Path) -> "Report":
-        """The counts in the manifest of a stage's output."""
-        return cls.from_json(read_manifest(directory / MANIFEST))
-
-    @classmethod
     def from_json(cls, record: dict) -> "Report":
-        """The inverse of `asdict`."""
+        """The inverse of `asdict`; a manifest has these counts among others."""
         sizes = {name: {source: Size(**size) for source, size in record[name].items()} for name in ("read", "kept")}
         return cls(**sizes, dropped=record["dropped"], noted=record["noted"], inputs=record["inputs"])
 

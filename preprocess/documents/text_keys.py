@@ -23,5 +23,5 @@ def key_array(keys: bytes) -> np.ndarray:
 def is_new(*columns: np.ndarray) -> np.ndarray:
     """(rows,) whether a row of sorted columns differs from the row before."""
     new = np.ones(len(columns[0]), bool)
-    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return new

@@ -1,7 +1,7 @@
 """How often each corpus is used beside the others: what a user asks for, and the weights that come of it."""
 
 import argparse
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from alibert_common.cli import share_or_one
@@ -19,10 +19,11 @@ class MixWeights:
 
     def check(self, corpora: Collection[str]) -> None:
         """Raise InputError for a name that is none of these corpora."""
-        if self.weights:
-            _check_names(parse_weights(self.weights), corpora, "--weights")
-        if self.core:
-            _check_names(self.core.split(","), corpora, "--core")
+        named = [("--weights", name) for name in (parse_weights(self.weights) if self.weights else ())]
+        named += [("--core", name) for name in (self.core.split(",") if self.core else ())]
+        for option, name in named:
+            if name not in corpora:
+                raise InputError(f"{option} names {name}; the documents are of {', '.join(corpora)}.")
 
     def of(self, sizes: dict[str, int], otherwise: dict[str, float] | None = None) -> dict[str, float]:
         """{name: weight}, by the bytes of each corpus; `otherwise`, or 1, when nothing is asked for.
@@ -46,31 +47,19 @@ class MixWeights:
 DEFAULT_WEIGHTS = MixWeights()
 
 
-def _check_names(given: Iterable[str], known: Collection[str], option: str) -> None:
-    for name in given:
-        if name not in known:
-            raise InputError(f"{option} names {name}; the documents are of {', '.join(known)}.")
-
-
 def add_weight_options(parser: argparse.ArgumentParser, default: str = "1 for all") -> None:
     """The options that `mix_weights_of` reads. `default` describes the weights of a user who gives none."""
-    weights = parser.add_mutually_exclusive_group()
-    weights.add_argument(
-        "--weights",
-        default="",
-        metavar="NAME=W,NAME=W",
-        help=f"weight of each corpus, as core=10,web=1 (default: {default})",
-    )
-    weights.add_argument(
-        "--core", default="", metavar="NAME,NAME",
-        help="corpora that together weigh as much as all others together, as in ouBioBERT",
-    )  # fmt: skip
-    weights.add_argument(
-        "--alpha", type=share_or_one, metavar="A",
-        help="exponent of the sizes that give the shares (1: unchanged, 0: equal; XLM-R: 0.3)",
-    )  # fmt: skip
+    add = parser.add_mutually_exclusive_group().add_argument
+    # fmt: off
+    add("--weights", default="", metavar="NAME=W,NAME=W",
+        help=f"weight of each corpus, as core=10,web=1 (default: {default})")
+    add("--core", default="", metavar="NAME,NAME",
+        help="corpora that together weigh as much as all others together, as in ouBioBERT")
+    add("--alpha", type=share_or_one, metavar="A",
+        help="exponent of the sizes that give the shares (1: unchanged, 0: equal; XLM-R: 0.3)")
+    # fmt: on
 
 
 def mix_weights_of(options: argparse.Namespace) -> MixWeights:
-    """What the user asked for."""
+    """The weights that the user gave."""
     return MixWeights(options.weights, options.core, options.alpha)

@@ -11,14 +11,14 @@ from alibert_common.errors import InputError, describe_os_error
 from preprocess.documents.compression import CHUNK, FORMS, open_bytes
 from preprocess.documents.document import Document
 from preprocess.readers.folders import InputFile, files_of
-from preprocess.readers.formats import FORMATS, Format, Reader, also_reads, check, check_settings, format_of
+from preprocess.readers.formats import FORMATS, check, check_settings
 from preprocess.readers.ids import UniqueIds
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import WITHOUT_TEXT, CommandError, Fault, ReadLog, Skipped, without_field
+from preprocess.readers.read_log import WITHOUT_TEXT, CommandError, Fault, ReadLog, Skipped
 
 __all__ = [
-    "FORMATS", "Format", "InputFile", "ReadLog", "ReadOptions", "Reader", "Skipped", "UniqueIds", "also_reads", "check",
-    "check_settings", "files_of", "format_of", "read_file", "without_field",
+    "FORMATS", "InputFile", "ReadLog", "ReadOptions", "Skipped", "UniqueIds", "check", "check_settings", "files_of",
+    "read_file",
 ]  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def read_file(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
     """
     count = number = 0
     try:
-        if options.on_error == "skip":
+        if options.on_error == "skip" and file.suffix in FORMS:
             _check_whole(file)
         for document in FORMATS[options.format].reader(file, options, log):
             number += 1
@@ -58,10 +58,9 @@ def _check_whole(file: Path) -> None:
     """Raise InputError for a compressed file of which some bits are wrong: that is known at its end only, and what came
     out before may be other text than what went in. Of a file that is cut short, the part that is there is good."""
     try:
-        if file.suffix in FORMS:
-            with open_bytes(file) as handle:
-                while handle.read(CHUNK):
-                    pass
+        with open_bytes(file) as handle:
+            while handle.read(CHUNK):
+                pass
     except InputError as error:
         if not isinstance(error.__context__, EOFError):
             raise

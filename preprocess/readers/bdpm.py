@@ -48,8 +48,8 @@ RECORD = re.compile(r"\d{8}\t")
 
 def table_name(file: Path) -> str:
     """CIS_HAS_SMR of CIS_HAS_SMR_bdpm.txt; nothing for a file that is none of the database's."""
-    found = NAME.fullmatch(file.name.partition(".")[0])
-    return next((name for name in (*TABLES, *WITHOUT_TEXT) if found and name.lower() == found[1].lower()), "")
+    match = NAME.fullmatch(file.name.partition(".")[0])
+    return next((name for name in (*TABLES, *WITHOUT_TEXT) if match and name.lower() == match[1].lower()), "")
 
 
 def read_bdpm(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:

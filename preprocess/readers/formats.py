@@ -21,15 +21,15 @@ from preprocess.readers.text import read_text
 from preprocess.readers.theses import read_theses
 from preprocess.readers.xml_records import read_xml
 
-# Streams the documents of one file. A record that cannot be read goes to `log.refuse`; InputError says that the rest of
-# the file cannot be read, or none of it.
-Reader = Callable[[Path, ReadOptions, ReadLog], Iterator[Document]]
-
 
 class Format(NamedTuple):
-    """The reader of a format, the endings of its files, the settings that change what is read."""
+    """The reader of a format, the endings of its files, the settings that change what is read.
 
-    reader: Reader
+    The reader streams the documents of one file. A record that cannot be read goes to `log.refuse`; InputError says
+    that the rest of the file cannot be read, or none of it.
+    """
+
+    reader: Callable[[Path, ReadOptions, ReadLog], Iterator[Document]]
     suffixes: tuple[str, ...]
     settings: str
 
@@ -71,10 +71,9 @@ def also_reads(file: Path, options: ReadOptions) -> list[Path]:
 
 def check(options: ReadOptions) -> None:
     """Raise InputError for a format that is none, or a setting that it would not heed."""
-    if options.format and options.format not in FORMATS:
+    if options.format not in ("", *FORMATS):
         raise InputError(f"format '{options.format}': not known; choose one of {', '.join(FORMATS)}.")
-    if options.format:
-        check_settings(options, {options.format})
+    check_settings(options, {options.format} - {""})
 
 
 def check_settings(options: ReadOptions, formats: Collection[str]) -> None:

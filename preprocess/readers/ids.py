@@ -13,6 +13,7 @@ import numpy as np
 
 from alibert_common.arrays import load, save
 from preprocess.documents.document import Document
+from preprocess.documents.text_keys import is_new
 
 KEYS_AT_ONCE = 10_000_000  # 500 MB of memory
 
@@ -50,10 +51,11 @@ class UniqueIds:
 
 
 def earlier_ids(groups: Sequence[Path]) -> list[np.ndarray]:
-    """For each group, of which `UniqueIds.save` wrote a file: its keys that groups before it have, and how often these
-    met them: (2, keys) uint64. No more than KEYS_AT_ONCE keys are in memory, besides those that are found.
+    """The keys of each group that groups before it have, and how often these met them: (2, keys) uint64.
+
+    `UniqueIds.save` wrote the files. No more than KEYS_AT_ONCE keys are in memory, besides those that are returned.
     """
-    found: list[list[np.ndarray]] = [[] for _ in groups]
+    earlier: list[list[np.ndarray]] = [[] for _ in groups]
     parts = sum(load(path).shape[1] for path in groups) // KEYS_AT_ONCE + 1
     for low, high in pairwise((part << 64) // parts for part in range(parts + 1)):
         tables = [_between(path, low, high - 1) for path in groups]
@@ -62,15 +64,15 @@ def earlier_ids(groups: Sequence[Path]) -> list[np.ndarray]:
         order = np.argsort(keys, kind="stable")  # of equal keys, those of the earlier group come first
         keys, counts, group = keys[order], counts[order], group[order]
         before = np.cumsum(counts) - counts
-        first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+        first = np.flatnonzero(is_new(keys))
         before -= np.repeat(before[first], np.diff(first, append=len(keys)))
         again = np.flatnonzero(before)
         again = again[np.argsort(group[again], kind="stable")]
         ends = np.searchsorted(group[again], np.arange(len(groups) + 1))
         for number, (start, end) in enumerate(pairwise(ends)):
             some = again[start:end]
-            found[number].append(np.stack([keys[some], before[some]]))
-    return [np.concatenate(tables, axis=1) for tables in found]
+            earlier[number].append(np.stack([keys[some], before[some]]))
+    return [np.concatenate(tables, axis=1) for tables in earlier]
 
 
 def _between(path: Path, low: int, high: int) -> np.ndarray:

@@ -92,8 +92,8 @@ def _date(article: etree._Element) -> str:
 def _licence(article: etree._Element) -> str:
     """CC BY 4.0, from the address of a Creative Commons licence; any other licence by its own first words."""
     for node in find(article, "front/article-meta/permissions"):
-        if found := LICENCE.search(etree.tostring(node, encoding="unicode")):
-            kind, version = found[1].upper(), found[2]
+        if match := LICENCE.search(etree.tostring(node, encoding="unicode")):
+            kind, version = match[1].upper(), match[2]
             return f"CC0 {version}" if kind == "ZERO" else f"CC {kind} {version}"
         for licence in find(node, ".//license"):
             return line_of(licence, ARTICLE)[:200]

@@ -28,7 +28,7 @@ def read_json_lines(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[
 
 
 def read_json(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
-    """The same of a whole file: one document, or one for each item of an array. Raises InputError for no JSON."""
+    """Read a whole file: one document, or one for each item of an array. Raises InputError for no JSON."""
     lines, size = [], 0
     for line in read_lines(file, options, log):
         size += len(line.text)

@@ -50,7 +50,7 @@ class ReadOptions:
 
     @classmethod
     def from_settings(cls, settings: Mapping) -> "ReadOptions":
-        """From a mapping, as a YAML file holds it. Raises InputError for a name that is no setting."""
+        """The options in a mapping, as a YAML file holds it. Raises InputError for a name that is no setting."""
         for name, value in settings.items():
             if name not in cls.__dataclass_fields__:
                 raise InputError(f"setting '{name}': not known; there are {', '.join(cls.__dataclass_fields__)}.")
@@ -64,7 +64,7 @@ class ReadOptions:
         return list(dict.fromkeys([*self.text, *filter(None, (self.id, self.date)), *self.metadata.values()]))
 
     def with_changes(self, **changes: Any) -> "ReadOptions":
-        """The same with other values."""
+        """A copy with other values."""
         return replace(self, **changes)
 
     def changed_settings(self) -> dict:

@@ -26,8 +26,8 @@ def document_of(
     if options.metadata:
         metadata = {name: plain(_value(record, path)) for name, path in options.metadata.items()}
     else:
-        asked = {path if path in record else path.partition(".")[0] for path in (*texts, *paths.values())}
-        rest = {name: plain(value) for name, value in record.items() if keep_rest and name not in asked}
+        used = {path if path in record else path.partition(".")[0] for path in (*texts, *paths.values())}
+        rest = {name: plain(value) for name, value in record.items() if keep_rest and name not in used}
         metadata = {f"other_{name}" if name in RESERVED else name: value for name, value in rest.items()}
     for path in options.named_paths():
         if not _has(record, path):

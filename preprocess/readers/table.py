@@ -70,7 +70,8 @@ def read_table(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docum
     if first is None:
         return
     rows = rows_of(chain([first], lines), options.delimiter or delimiter or delimiter_of(file, first.text))
-    header = _header(file, options, *next(rows))
+    start, _, row, fault = next(rows)
+    header = _header(f"{readable(file)}, line {start}", options, row, fault)
     for number, (start, end, row, fault) in enumerate(rows, 1):
         with log.refusing(options, file, place_of(start, end)):
             if fault:
@@ -97,13 +98,10 @@ def delimiter_of(file: Path, header: str) -> str:
     return there[0] if there else ","
 
 
-def _header(
-    file: Path, options: ReadOptions, start: int, end: int, header: list[str], fault: Fault | None
-) -> list[str]:
-    place = f"{readable(file)}, line {start}"
+def _header(place: str, options: ReadOptions, row: list[str], fault: Fault | None) -> list[str]:
     if fault:
         raise InputError(f"{place}: {fault}; {fault.remedy}.")
-    header = [name.strip() for name in header]
+    header = [name.strip() for name in row]
     if twice := [name for name in header if header.count(name) > 1]:
         raise InputError(f"{place}: two columns named '{twice[0]}'; give each a name of its own.")
     check_columns(place, options, header)

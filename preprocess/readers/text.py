@@ -1,18 +1,24 @@
-"""Plain text: a blank line between documents, or one document a file, as in brat folders."""
+"""Plain text: a blank line between documents, or one document a file, as in brat folders.
 
-from collections.abc import Iterator
-from itertools import groupby
+Lines may be hard-wrapped: they end at a margin, where the next word did not fit, as in PDF exports and e-mails.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Line, read_lines
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog
-from preprocess.readers.wrapped_lines import joined, margin_of
 
 WRAPPED = "documents with hard-wrapped lines (--join-wrapped-lines joins these)"
 JOINED = "documents whose hard-wrapped lines were joined"
 TOO_MUCH = Fault(f"a document of more than {LONGEST // 1_000_000} MB", "put a blank line between documents")
+NARROWEST, WIDEST = 40, 120  # characters of the margin
+FEWEST = 3  # wrapped lines of a document
+ITEM = re.compile(r"\s*(?:[-–•*·▪]|\d{1,2}[.)])\s")  # a list item begins a line of its own
 
 
 class PendingDocument:
@@ -65,3 +71,38 @@ def read_text(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
             count += 1
             name = options.name if options.one_document_per_file else f"{options.name}-{count}"
             yield Document(name, options.default_source, document.lines(options, log))
+
+
+def margin_of(paragraphs: Sequence[Sequence[str]]) -> int:
+    """The margin of hard-wrapped paragraphs, in characters; 0 where the lines are not hard-wrapped.
+
+    At least half of the lines must end at the margin inside a sentence: no stop at their end, and a small letter next.
+    """
+    lengths = sorted(len(line.strip()) for lines in paragraphs for line in lines)
+    margin = lengths[len(lengths) * 9 // 10]  # a web address may be longer
+    if len(lengths) <= FEWEST or not NARROWEST <= margin <= WIDEST:
+        return 0
+    pairs = [pair for lines in paragraphs for pair in pairwise(map(str.strip, lines))]
+    wrapped = sum(
+        _goes_on(line, following, margin) and following[0].islower() and line[-1] not in ".!?:;"
+        for line, following in pairs
+    )
+    return margin if wrapped >= max(FEWEST, len(pairs) / 2) else 0
+
+
+def joined(paragraphs: Sequence[Sequence[str]], margin: int) -> list[str]:
+    """The lines, each joined with the next where that one's first word would not have fitted; hyphens stay."""
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        before = None
+        for line in map(str.strip, paragraph):
+            if before is not None and _goes_on(before, line, margin):
+                lines[-1] += line if before.endswith("-") else f" {line}"
+            else:
+                lines.append(line)
+            before = line
+    return lines
+
+
+def _goes_on(line: str, following: str, margin: int) -> bool:
+    return len(line) + 1 + len(following.split(maxsplit=1)[0]) > margin and not ITEM.match(following)

@@ -37,7 +37,8 @@ def resolve_entities(record: etree._Element, log: ReadLog) -> None:
 def _text_of(name: str, declared: dict[str, str | None], texts: dict[str, str | None]) -> str | None:
     """The text of an entity, references in it resolved; None for markup, other files and what is too long."""
     if name not in declared:
-        return _html_text(name)
+        text = html.unescape(f"&{name};")
+        return None if text == f"&{name};" else text
     if name not in texts:
         texts[name] = None  # of an entity that refers to itself
         content = declared[name]
@@ -47,11 +48,6 @@ def _text_of(name: str, declared: dict[str, str | None], texts: dict[str, str | 
             if None not in parts and sum(map(len, parts)) <= LONGEST:
                 texts[name] = "".join(parts)
     return texts[name]
-
-
-def _html_text(name: str) -> str | None:
-    text = html.unescape(f"&{name};")
-    return None if text == f"&{name};" else text
 
 
 def _replace(reference: etree._Element, text: str) -> None:

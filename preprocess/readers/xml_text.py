@@ -33,7 +33,7 @@ def lines_of(root: etree._Element, shape: Shape) -> list[str]:
 
 
 def line_of(root: etree._Element, shape: Shape) -> str:
-    """The same as one line."""
+    """The text below `root` as one line."""
     return " ".join(lines_of(root, shape))
 
 
@@ -54,7 +54,8 @@ def _parts(root: etree._Element, shape: Shape) -> Iterator[str]:
     while stack:
         node, left = stack.pop()
         tag = node.tag
-        if left or tag in shape.skipped or not isinstance(tag, str) or _is_row(node, shape):
+        is_row = tag == shape.row and not left and not any(below.tag in shape.inner for below in node.iter())
+        if left or is_row or tag in shape.skipped or not isinstance(tag, str):
             if not left:
                 yield from _whole(node, shape)
             verbatim -= left and tag in shape.verbatim
@@ -68,10 +69,6 @@ def _parts(root: etree._Element, shape: Shape) -> Iterator[str]:
             stack.extend((child, False) for child in reversed(node))
         if tail:
             yield tail if verbatim else single_spaces(tail)
-
-
-def _is_row(node: etree._Element, shape: Shape) -> bool:
-    return node.tag == shape.row and not any(below.tag in shape.inner for below in node.iter())
 
 
 def _whole(node: etree._Element, shape: Shape) -> Iterator[str]:

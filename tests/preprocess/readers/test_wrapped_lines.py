@@ -7,7 +7,7 @@ from reader_helpers import read
 
 from alibert_common.errors import InputError
 from preprocess.readers import ReadOptions, check
-from preprocess.readers.wrapped_lines import joined, margin_of
+from preprocess.readers.text import joined, margin_of
 
 PARAGRAPH = (
     "Madame T., âgée de 72 ans, est hospitalisée pour une dyspnée d'aggravation progressive depuis trois semaines, "
