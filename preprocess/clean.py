@@ -72,7 +72,9 @@ class Cleaner:
 
     def clean(self, document: Document) -> Document | None:
         """The document with the lines that pass all rules, None when too little is left of it."""
-        lines = self._repaired(document)
+        text = document.text
+        rules = [rule for rule in CHARACTER_RULES if rule.pattern.search(text)]  # one or none for most documents
+        lines = [self._repair(line, document.id, rules) for line in document.lines]
         for rule in self.first:
             lines = self._without(rule, lines, document.id)
         lines = [line for line in lines if not self._dropped(line, document.id)]
@@ -86,11 +88,6 @@ class Cleaner:
             self._count(self.too_short, document.id, cleaned.text, " / ".join(lines))
             return None
         return cleaned
-
-    def _repaired(self, document: Document) -> list[str]:
-        text = document.text
-        rules = [rule for rule in CHARACTER_RULES if rule.pattern.search(text)]  # one or none for most documents
-        return [self._repair(line, document.id, rules) for line in document.lines]
 
     def _repair(self, line: str, document: str, rules: list[Rule]) -> str:
         """Apply the character rules until none changes anything: '&amp;eacute;' takes two rounds. Only lines that one

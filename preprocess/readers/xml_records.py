@@ -100,12 +100,12 @@ def texts(record: etree._Element, paths: Iterable[str], shape: Shape, language: 
     for result in (result for path in paths for result in find(record, path)):
         if not isinstance(result, etree._Element):
             lines += lines_of_text(str(result))
-        elif language == "any" or is_language(language_of(result), language):
+        elif language == "any" or is_language(_language_of(result), language):
             lines += lines_of(result, shape)
     return lines
 
 
-def language_of(element: etree._Element) -> str:
+def _language_of(element: etree._Element) -> str:
     """The xml:lang of the element, or else of what holds it; empty if none has one."""
     codes = (node.get(f"{XML_NAMESPACE}lang") for node in (element, *element.iterancestors()))
     return next(filter(None, codes), "")
