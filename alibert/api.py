@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import PreTokenizedString, Tokenizer
 
+from alibert.paths import environment
 from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from alibert_common.shipped import RECIPES
@@ -32,6 +33,7 @@ from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import BOUNDARY, TextOptions, rules_only
 
 AnyPath = str | os.PathLike[str]
+AnyPaths = AnyPath | Iterable[AnyPath]
 MASK = "<mask>"
 ENDING = 15  # lines of a failed training that its error quotes
 
@@ -52,78 +54,50 @@ class Guess(NamedTuple):
     text: str
 
 
-def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
-    return [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(one) for one in paths]
+def _paths(paths: AnyPaths) -> list[Path]:
+    return [Path(paths)] if isinstance(paths, (str, os.PathLike)) else list(map(Path, paths))
 
 
 # From raw text to a data-bin
 
 
 def ingest(
-    paths: AnyPath | Iterable[AnyPath],
-    output: AnyPath,
-    *,
-    source: str = "",
-    licence: str = "",
-    settings: ReadOptions | None = None,
-    workers: int = 1,
-) -> dict[str, Any]:
+    paths: AnyPaths, output: AnyPath, *,
+    source: str = "", licence: str = "", settings: ReadOptions | None = None, workers: int = 1,
+) -> dict[str, Any]:  # fmt: skip
     """Read files or folders of any format into documents.
 
     `settings` says how files are read (format, fields, encoding). Returns the manifest of the output.
     """
-    read_options = settings or ReadOptions()
-    read_options = read_options.with_changes(
-        source=source or read_options.source, licence=licence or read_options.licence
-    )
+    given = {name: value for name, value in (("source", source), ("licence", licence)) if value}
+    read_options = (settings or ReadOptions()).with_changes(**given)
     return ingest_stage.ingest(_paths(paths), Path(output), read_options, engine=Engine(workers))
 
 
-def clean(
-    documents: AnyPath | Iterable[AnyPath],
-    output: AnyPath,
-    settings: Cleaning | None = None,
-    *,
-    workers: int = 1,
-) -> Report:
+def clean(documents: AnyPaths, output: AnyPath, settings: Cleaning | None = None, *, workers: int = 1) -> Report:
     """Repair text and drop what is not French. Returns the counts; dropped.txt has samples of what was dropped."""
     return clean_stage.clean(_paths(documents), Path(output), settings or Cleaning(), Engine(workers))
 
 
 def deduplicate(
-    documents: AnyPath | Iterable[AnyPath],
-    output: AnyPath,
-    settings: Deduplication | None = None,
-    *,
-    workers: int = 1,
+    documents: AnyPaths, output: AnyPath, settings: Deduplication | None = None, *, workers: int = 1
 ) -> Report:
     """Drop repeated documents, repeated lines, and sentences of benchmarks. Returns the counts."""
-    settings = settings or Deduplication()
-    return deduplicate_stage.deduplicate(_paths(documents), Path(output), settings, Engine(workers))
+    return deduplicate_stage.deduplicate(_paths(documents), Path(output), settings or Deduplication(), Engine(workers))
 
 
 def mix(
-    documents: AnyPath | Iterable[AnyPath],
-    output: AnyPath,
-    *,
-    mix_weights: MixWeights | None = None,
-    valid: float = 0.02,
-    seed: int = 1,
-    workers: int = 1,
-) -> dict[str, Any]:
+    documents: AnyPaths, output: AnyPath, *,
+    mix_weights: MixWeights | None = None, valid: float = 0.02, seed: int = 1, workers: int = 1,
+) -> dict[str, Any]:  # fmt: skip
     """Weight the sources and split training from validation. `valid` is the share of each source for validation."""
     return mix_stage.mix(_paths(documents), Path(output), mix_weights or MixWeights(), valid, seed, Engine(workers))
 
 
 def train_tokenizer(
-    text: AnyPath | Iterable[AnyPath],
-    output: AnyPath,
-    *,
-    vocab_size: int = 40_000,
-    model: str = "unigram",
-    options: TextOptions | None = None,
-    seed: int = 1,
-) -> dict[str, Any]:
+    text: AnyPaths, output: AnyPath, *,
+    vocab_size: int = 40_000, model: str = "unigram", options: TextOptions | None = None, seed: int = 1,
+) -> dict[str, Any]:  # fmt: skip
     """Train a tokenizer on documents or on the output of `mix`.
 
     `model` is unigram, bpe or wordpiece; `options` holds the text rules. Returns the manifest of the output.
@@ -164,7 +138,6 @@ def pretrain(data_bin: AnyPath, save_dir: AnyPath, *, recipe: str | None = None,
     `recipe` is a name in the folder recipes/pretrain, such as "tiny_mlm". `options` are those of `alibert train`, with
     underscores: `max_update=200`, `cpu=True`. A run that was stopped is resumed.
     """
-    given = [str(part) for name, value in options.items() for part in _option(name, value)]
     command = [sys.executable, "-m", "alibert", "train", str(data_bin), "--save-dir", str(save_dir)]
     if recipe:
         file = RECIPES / "pretrain" / f"{recipe}.sh"
@@ -172,27 +145,26 @@ def pretrain(data_bin: AnyPath, save_dir: AnyPath, *, recipe: str | None = None,
             names = ", ".join(sorted(path.stem for path in file.parent.glob("*.sh")))
             raise InputError(f"recipe {recipe!r}: there is no such recipe; choose one of {names}.")
         command = ["bash", str(file)]
-    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    environment = os.environ | {"PATH": programs, "DATA_BIN": str(data_bin), "SAVE_DIR": str(save_dir)}
-    _run([*command, *given], environment)
+    _run([*command, *_words(options)], environment(DATA_BIN=str(data_bin), SAVE_DIR=str(save_dir)))
     return Path(save_dir) / "checkpoint_last.pt"
 
 
-def _option(name: str, value: object) -> list[object]:
-    """An option as words of a command line; nothing for False and None."""
-    if value is None or value is False:
-        return []
-    option = "--" + name.replace("_", "-")
-    if isinstance(value, (list, tuple)):
-        value = ",".join(map(str, value))
-    return [option] if value is True else [option, value]
+def _words(options: dict[str, object]) -> list[str]:
+    """Options as words of a command line; nothing for False and None."""
+    words: list[str] = []
+    for name, value in options.items():
+        if value is not None and value is not False:
+            words.append("--" + name.replace("_", "-"))
+            if value is not True:
+                words.append(",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
+    return words
 
 
-def _run(command: Sequence[str], environment: dict[str, str]) -> None:
+def _run(command: Sequence[str], variables: dict[str, str]) -> None:
     """Run a training. Its lines go through `print`, because a notebook does not show the output of a child process."""
     lines: list[str] = []
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as training:
         try:
             for line in training.stdout or ():
@@ -241,8 +213,8 @@ def fill_mask(model: AnyPath, texts: str | Sequence[str], top_k: int = 5) -> lis
         if text.count(MASK) != 1:
             raise InputError(f"{text!r}: has {text.count(MASK)} times {MASK}; each text needs exactly one.")
     pipeline: Any = FillMaskPipeline(model=network, tokenizer=tokenizer)  # type: ignore[arg-type]
-    found = [pipeline(text.replace(MASK, tokenizer.mask_token), top_k=top_k) for text in texts]
-    return [[Guess(one["token_str"], one["score"], one["sequence"]) for one in guesses] for guesses in found]
+    predictions = [pipeline(text.replace(MASK, tokenizer.mask_token), top_k=top_k) for text in texts]
+    return [[Guess(best["token_str"], best["score"], best["sequence"]) for best in list_] for list_ in predictions]
 
 
 def finetune(
@@ -254,8 +226,7 @@ def finetune(
     """
     from downstream import finetune as command
 
-    words = [recipe, *_option("model", model), *_option("output", output), *_option("data", data)]
-    command.main([str(word) for word in words + [part for item in options.items() for part in _option(*item)]])
+    command.main([str(recipe), *_words({"model": model, "output": output, "data": data} | options)])
     return json.loads(Path(output, "metrics.json").read_text(encoding="utf-8"))
 
 

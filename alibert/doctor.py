@@ -5,6 +5,7 @@ cannot end the check.
 """
 
 import argparse
+import itertools
 import os
 import platform
 import re
@@ -12,8 +13,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, requires, version
+from collections.abc import Iterator
+from importlib.metadata import distributions, requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -48,21 +49,16 @@ class Line(NamedTuple):
 
 def installed(distribution: str) -> str | None:
     """The version of a distribution, None where it is not installed."""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
+    return next((found.version for found in distributions(name=distribution)), None)
 
 
 def needs() -> dict[str, list[str]]:
     """The distributions that the project needs, by extra; "" for those it always needs."""
-    found: dict[str, list[str]] = {"": []}
+    names: dict[str, list[str]] = {"": []}
     for requirement in requires(NAME) or ():
-        name = re.match(r"[\w.-]+", requirement)
-        extra = re.search(r"extra == ['\"](\w+)['\"]", requirement)
-        if name:
-            found.setdefault(extra[1] if extra else "", []).append(name[0])
-    return found
+        name, *extras = re.findall(r"^[\w.-]+|(?<=extra == ['\"])\w+", requirement)
+        names.setdefault("".join(extras), []).append(name)
+    return names
 
 
 def python(code: str) -> tuple[bool, str]:
@@ -74,6 +70,12 @@ def python(code: str) -> tuple[bool, str]:
     if done.returncode == 0:
         return True, done.stdout.strip()
     return False, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+
+
+def tried(code: str, name: str, result: str, remedy: str = "") -> Line:
+    """Whether code runs. `result` is what the line says if it does; {} in it stands for the output."""
+    worked, output = python(code)
+    return Line("ok", result.format(output)) if worked else Line("broken", f"{name}: {output}", remedy)
 
 
 def packages() -> Iterator[Line]:
@@ -93,86 +95,51 @@ def packages() -> Iterator[Line]:
 
 
 def libraries() -> Iterator[Line]:
-    """Whether the large libraries can be imported."""
+    """Whether the large libraries can be imported, and companions of torch that were built for another torch."""
     for name in ("torch", "transformers", "tokenizers", "numpy", "fairseq"):
-        if found := installed(name):
-            yield Line("info", f"{name} {found}")
-    worked, said = python(GPU)
-    yield Line("ok", f"GPU: {said}") if worked else Line("broken", f"torch: {said}", "install torch again")
-    yield from audio()
-    worked, said = python(TRANSFORMERS)
-    yield (
-        Line("ok", "transformers can be imported")
-        if worked
-        else Line(
-            "broken", f"transformers: {said}", "remove torchaudio and torchvision, or install those of torch's version"
-        )
-    )
-
-
-def audio() -> Iterator[Line]:
-    """Companions of torch that were built for another torch."""
+        if release := installed(name):
+            yield Line("info", f"{name} {release}")
+    yield tried(GPU, "torch", "GPU: {}", "install torch again")
     torch = installed("torch")
     for name in ("torchaudio", "torchvision"):
-        if not installed(name) or not torch or python(f"import {name}")[0]:
-            continue
-        yield Line(
-            "info",
-            f"{name} {installed(name)} cannot be imported beside torch {torch}; transformers ignores it",
-            f"uv pip uninstall {name}",
-        )
+        if installed(name) and torch and not python(f"import {name}")[0]:
+            what = f"{name} {installed(name)} cannot be imported beside torch {torch}; transformers ignores it"
+            yield Line("info", what, f"uv pip uninstall {name}")
+    remedy = "remove torchaudio and torchvision, or install those of torch's version"
+    yield tried(TRANSFORMERS, "transformers", "transformers can be imported", remedy)
 
 
 def pretraining() -> Iterator[Line]:
-    """fairseq, its repairs, the import hook, a compiler."""
-    if installed("fairseq") is None:
-        yield from compiler()
+    """fairseq, the plugin, the repairs and the import hook. Without fairseq: what its installation needs."""
+    if installed("fairseq") is None:  # its installation compiles it
+        if not any(map(shutil.which, (os.environ.get("CXX", "c++"), "g++"))):
+            yield Line("missing", "no C++ compiler, which the extra fairseq needs", "install a package such as g++")
+        if not Path(sysconfig.get_path("include"), "Python.h").is_file():
+            yield Line("missing", "no Python.h, which the extra fairseq needs", "install a package such as python3-dev")
         return
-    worked, said = python(FAIRSEQ)
-    yield (
-        Line("ok", "fairseq can be imported")
-        if worked
-        else Line("broken", f"fairseq: {said}", f"uv pip install '{NAME}[fairseq]'")
-    )
-    if worked:
-        worked, said = python(PLUGIN)
-        yield Line("ok", "the plugin can be loaded") if worked else Line("broken", f"plugin: {said}")
-    yield from repairs()
-    hook = [Path(folder) / HOOK for folder in sys.path if folder and (Path(folder) / HOOK).is_file()]
-    if hook:
-        yield Line("ok", f"the import hook starts with Python: {hook[0]} (the repairs for `fairseq-train` and recipes)")
-    else:
-        yield Line(
-            "info", f"no {HOOK} in this Python: `fairseq-train` and recipes lack the repairs; try `alibert train`"
-        )
-
-
-def repairs() -> Iterator[Line]:
-    """What fairseq_compat repairs here."""
-    from fairseq_compat.repairs import REPAIRS
+    fairseq = tried(FAIRSEQ, "fairseq", "fairseq can be imported", f"uv pip install '{NAME}[fairseq]'")
+    yield fairseq
+    if fairseq.state == "ok":
+        yield tried(PLUGIN, "plugin", "the plugin can be loaded")
+    from fairseq_compat.repairs import REPAIRS  # here: it needs numpy, which may be broken
 
     states = [repair.state() for repair in REPAIRS]
     yield Line("ok", f"repairs of fairseq: {states.count('repaired')} act (`python -m fairseq_compat` lists them)")
     for repair in REPAIRS:
         if repair.state() == "cannot repair":
-            needed, found = f"{repair.distribution} {repair.release}", installed(repair.distribution)
-            yield Line("broken", f"repair written for {needed}, found {found}: {repair.what}", f"install {needed}")
-
-
-def compiler() -> Iterator[Line]:
-    """What the installation of fairseq needs, which compiles it."""
-    if not any(map(shutil.which, (os.environ.get("CXX", "c++"), "g++"))):
-        yield Line("missing", "no C++ compiler, which the extra fairseq needs", "install a package such as g++")
-    if not Path(sysconfig.get_path("include"), "Python.h").is_file():
-        yield Line("missing", "no Python.h, which the extra fairseq needs", "install a package such as python3-dev")
+            needed, release = f"{repair.distribution} {repair.release}", installed(repair.distribution)
+            yield Line("broken", f"repair written for {needed}, found {release}: {repair.what}", f"install {needed}")
+    if hook := next((file for folder in sys.path if folder and (file := Path(folder, HOOK)).is_file()), None):
+        yield Line("ok", f"the import hook starts with Python: {hook} (the repairs for `fairseq-train` and recipes)")
+    else:
+        what = f"no {HOOK} in this Python: `fairseq-train` and recipes lack the repairs; try `alibert train`"
+        yield Line("info", what)
 
 
 def surroundings() -> Iterator[Line]:
     """Slurm, the cores and the variables of the environment."""
-    slurm = shutil.which("sbatch")
-    yield Line(
-        "info", f"Slurm: {slurm}" if slurm else "Slurm: no sbatch on PATH; `alibert launch` runs on this machine"
-    )
+    slurm = shutil.which("sbatch") or "no sbatch on PATH; `alibert launch` runs on this machine"
+    yield Line("info", f"Slurm: {slurm}")
     yield Line("info", f"{len(os.sched_getaffinity(0))} cores")
     given = [f"{name}={os.environ[name]}" for name in OFFLINE if name in os.environ]
     yield Line("info", f"environment: {', '.join(given) or 'none of ' + ', '.join(OFFLINE)}")
@@ -180,17 +147,13 @@ def surroundings() -> Iterator[Line]:
         yield Line("broken", "package alibert_fairseq: not found", f"uv pip install {NAME}")
 
 
-CHECKS: tuple[Callable[[], Iterator[Line]], ...] = (packages, libraries, pretraining, surroundings)
-
-
 def main(arguments: list[str]) -> None:
     """The verb `doctor`."""
     text = "Check the installation: versions, extras, GPU, repairs, Slurm. Exit code 1 if something needed fails."
     argparse.ArgumentParser(program("alibert doctor"), description=text).parse_args(arguments)
     broken = 0
-    for check in CHECKS:
-        for line in check():
-            print(line, flush=True)
-            broken += line.state == "broken"
+    for line in itertools.chain(packages(), libraries(), pretraining(), surroundings()):
+        print(line, flush=True)
+        broken += line.state == "broken"
     print(f"{broken} problems" if broken else "everything needed works")
     sys.exit(1 if broken else 0)

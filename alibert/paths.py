@@ -33,9 +33,14 @@ def print_recipes(arguments: list[str]) -> None:
 
 def quickstart(arguments: list[str]) -> None:
     """The verb `quickstart`: the script of that name, in the environment of this Python."""
+    script = str(RECIPES / "quickstart.sh")
+    os.execvpe("bash", ["bash", script, *arguments], environment(ALIBERT_ENVIRONMENT=sys.prefix))
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The environment with these variables, for a process that finds the programs of this Python first."""
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    environment = os.environ | {"PATH": programs, "ALIBERT_ENVIRONMENT": sys.prefix}
-    os.execvpe("bash", ["bash", str(RECIPES / "quickstart.sh"), *arguments], environment)
+    return os.environ | {"PATH": programs} | variables
 
 
 def _parse(name: str, description: str, arguments: list[str]) -> None:

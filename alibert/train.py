@@ -7,6 +7,7 @@ and learning rate schedule first.
 import argparse
 import sys
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -29,17 +30,17 @@ USAGE = """usage: {program} DATA_BIN --save-dir DIR --task TASK [options]
 
 Pretrain on a data-bin: fairseq-train with the tasks, models and optimizers of this plugin.
 """
-SHORT = """
-  --task TASK          {tasks}, or one of fairseq's
+SHORT = f"""
+  --task TASK          {", ".join(TASKS)}, or one of fairseq's
   --criterion NAME     the loss, of the same name as the task
-  --arch NAME          the model: {archs}, or a larger one (_small, _base)
-  --optimizer NAME     {optimizers}, or one of fairseq's
-  --lr-scheduler NAME  {schedules}, or one of fairseq's
+  --arch NAME          the model: {", ".join(arch for _, arch in TASKS.values())}, or a larger one (_small, _base)
+  --optimizer NAME     {", ".join(OPTIMIZERS)}, or one of fairseq's
+  --lr-scheduler NAME  {", ".join(SCHEDULES)}, or one of fairseq's
 
 The options depend on these choices:
 
-    {program} --task electra --help
-    {program} --task electra --arch electra_base --optimizer lamb --lr-scheduler electra --help
+    {{program}} --task electra --help
+    {{program}} --task electra --arch electra_base --optimizer lamb --lr-scheduler electra --help
 
 The recipes of pretraining (`alibert recipes`, folder pretrain) are complete examples.
 """
@@ -59,7 +60,8 @@ class HelpFormatter(argparse.HelpFormatter):
 def main(arguments: list[str]) -> None:
     """The verb `train`."""
     if {"-h", "--help"} & set(arguments):
-        print(chosen_help(arguments) if given(arguments, *CHOICES, "--user-dir") else short_help())
+        short = (USAGE + SHORT).format(program=program("alibert train"))  # which imports nothing
+        print(chosen_help(arguments) if given(arguments, *CHOICES, "--user-dir") else short)
         return
     if not given(arguments, "--arch", "-a"):
         raise InputError("--arch: missing; `alibert train --help` lists the models.")
@@ -76,7 +78,7 @@ def with_user_dir(arguments: list[str]) -> list[str]:
 
 def given(arguments: list[str], *options: str) -> bool:
     """Whether one of the options is among the arguments."""
-    return any(one.partition("=")[0] in options for one in arguments)
+    return any(argument.partition("=")[0] in options for argument in arguments)
 
 
 def fairseq(module: str) -> Any:
@@ -91,16 +93,9 @@ def fairseq(module: str) -> Any:
         ) from None
 
 
-def short_help() -> str:
-    """The help without a choice, which imports nothing."""
-    name, archs = program("alibert train"), ", ".join(arch for _, arch in TASKS.values())
-    lists = {"optimizers": ", ".join(OPTIMIZERS), "schedules": ", ".join(SCHEDULES), "tasks": ", ".join(TASKS)}
-    return USAGE.format(program=name) + SHORT.format(program=name, archs=archs, **lists)
-
-
 def chosen_help(arguments: list[str]) -> str:
     """The options of what the arguments choose, then the general options of fairseq."""
-    arguments = with_user_dir([one for one in arguments if one not in ("-h", "--help")])
+    arguments = with_user_dir([word for word in arguments if word not in ("-h", "--help")])
     sys.argv = [program("alibert train"), *arguments]  # where fairseq looks for --user-dir
     general = fairseq("fairseq.options").get_training_parser()
     choices, _ = general.parse_known_args(arguments)
@@ -122,27 +117,16 @@ def option_groups(choices: argparse.Namespace) -> Iterator[tuple[str, Any, dict[
     models, tasks, registry = (import_module(f"fairseq.{name}") for name in ("models", "tasks", "registry"))
     from_dataclass = import_module("fairseq.dataclass.utils").gen_parser_from_dataclass
     yield f"--task {choices.task}", tasks.TASK_REGISTRY[choices.task].add_args, {}
-    found = {name: str(getattr(choices, name, None) or "") for name in registry.REGISTRIES}
-    if found["criterion"]:
-        yield _registered(registry, from_dataclass, "criterion", found["criterion"])
-    if choices.arch:
-        sizes = argparse.Namespace()
-        if choices.arch in models.ARCH_CONFIG_REGISTRY:
-            models.ARCH_CONFIG_REGISTRY[choices.arch](sizes)
-        yield f"--arch {choices.arch}", models.ARCH_MODEL_REGISTRY[choices.arch].add_args, vars(sizes)
-    for kind in ("optimizer", "lr_scheduler", "tokenizer", "bpe"):
-        if found[kind]:
-            yield _registered(registry, from_dataclass, kind, found[kind])
-
-
-def _registered(registry: Any, from_dataclass: Any, kind: str, name: str) -> tuple[str, Any, dict[str, Any]]:
-    cls = registry.REGISTRIES[kind]["registry"][name]
-    config = registry.REGISTRIES[kind]["dataclass_registry"].get(name)
-
-    def add_options(group: argparse._ArgumentGroup) -> None:
-        if hasattr(cls, "add_args"):
-            cls.add_args(group)
-        elif config:
-            from_dataclass(group, config())
-
-    return f"--{kind.replace('_', '-')} {name}", add_options, {}
+    for kind in ("criterion", "arch", "optimizer", "lr_scheduler", "tokenizer", "bpe"):
+        if not (name := str(getattr(choices, kind, None) or "")):
+            continue
+        title = f"--{kind.replace('_', '-')} {name}"
+        if kind == "arch":
+            sizes = argparse.Namespace()
+            if name in models.ARCH_CONFIG_REGISTRY:
+                models.ARCH_CONFIG_REGISTRY[name](sizes)
+            yield title, models.ARCH_MODEL_REGISTRY[name].add_args, vars(sizes)
+        elif hasattr(cls := registry.REGISTRIES[kind]["registry"][name], "add_args"):
+            yield title, cls.add_args, {}
+        elif config := registry.REGISTRIES[kind]["dataclass_registry"].get(name):
+            yield title, partial(from_dataclass, dataclass_instance=config()), {}

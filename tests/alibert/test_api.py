@@ -84,10 +84,10 @@ def test_words_of_a_tokenizer_are_those_of_its_rules(made):
 
 
 def test_options_become_words_of_a_command_line():
-    from alibert.api import _option
+    from alibert.api import _words
 
-    assert _option("max_update", 3) == ["--max-update", 3] and _option("cpu", True) == ["--cpu"]
-    assert _option("cpu", False) == _option("seed", None) == [] and _option("lamb_betas", (0.9, 0.98))[1] == "0.9,0.98"
+    assert _words({"max_update": 3, "cpu": True}) == ["--max-update", "3", "--cpu"]
+    assert _words({"cpu": False, "seed": None, "lamb_betas": (0.9, 0.98)}) == ["--lamb-betas", "0.9,0.98"]
 
 
 def test_a_recipe_that_is_not_there_is_named_with_those_that_are(tmp_path):
