@@ -75,13 +75,9 @@ def overview() -> str:
     return "\n".join([*lines, "", EPILOG])
 
 
+@readers_may_leave()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line; `arguments` replace those of the process."""
-    with readers_may_leave():
-        _main(arguments)
-
-
-def _main(arguments: Sequence[str] | None) -> None:
     name, *rest = arguments if arguments is not None else sys.argv[1:] or ["--help"]
     if name in ("-h", "--help"):
         print(overview())

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from alibert_common.errors import InputError
 
@@ -27,34 +27,16 @@ class Option(NamedTuple):
 
 
 class OptionParser(argparse.ArgumentParser):
-    """A parser that knows its options by name, so that a YAML file can set them. `options` holds them."""
+    """A parser that knows its options by name, so that a YAML file can set them."""
 
-    def __init__(self, *arguments: Any, **settings: Any):
-        self.options: dict[str, Option] = {}
-        super().__init__(*arguments, **settings)
-
-    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
-        """As argparse does."""
-        return self._known(super().add_argument(*names, **settings), settings)
-
-    def add_argument_group(self, *arguments: Any, **settings: Any) -> Any:
-        """As argparse does."""
-        return self._with_known_options(super().add_argument_group(*arguments, **settings))
-
-    def add_mutually_exclusive_group(self, **settings: Any) -> Any:
-        """As argparse does."""
-        return self._with_known_options(super().add_mutually_exclusive_group(**settings))
-
-    def _with_known_options(self, group: Any) -> Any:
-        add = group.add_argument
-        group.add_argument = lambda *names, **settings: self._known(add(*names, **settings), settings)
-        return group
-
-    def _known(self, action: argparse.Action, settings: dict) -> argparse.Action:
-        repeated, many = settings.get("action") == "append", action.nargs in ("+", "*")
-        option = Option(action.dest, action.type, action.nargs == 0, many, repeated)
-        self.options |= dict.fromkeys(action.option_strings, option)
-        return action
+    @property
+    def options(self) -> dict[str, Option]:
+        """The options by each of their names, those of groups too."""
+        options = {}
+        for name, action in self._option_string_actions.items():
+            many, repeated = action.nargs in ("+", "*"), isinstance(action, argparse._AppendAction)
+            options[name] = Option(action.dest, action.type, action.nargs == 0, many, repeated)
+        return options
 
 
 def command_parser(command: str, description: str | None) -> OptionParser:
@@ -97,20 +79,18 @@ def named_path(argument: str) -> tuple[str, str]:
 
 
 def named(arguments: list[str], option: str, default_names: bool) -> dict[str, Path]:
-    """{name: path} of NAME=PATH; with default_names a PATH alone is named as its last part.
+    """{name: path} of NAME=PATH. Raises InputError for a name that is missing or there twice.
 
-    With default_names, what is there is a path, though it has a = in it: outputs of changed settings have (epochs=3).
-
-    Raises InputError for a name that is missing or there twice.
+    With default_names a PATH alone is named as its last part. A PATH that exists may have a = in it (epochs=3).
     """
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for argument in arguments:
         name, equals, path = argument.partition("=")
         if default_names and (not equals or Path(argument).exists()):
             name, path = Path(argument).resolve().name, argument
         if not name or not path:
             raise InputError(f"{option} {argument}: write NAME=PATH.")
-        if name in found:
+        if name in paths:
             raise InputError(f"{option} {argument}: {name!r} is there twice; write NAME=PATH with another name.")
-        found[name] = Path(path)
-    return found
+        paths[name] = Path(path)
+    return paths

@@ -1,8 +1,8 @@
 """Output directories that appear whole or not at all, and never replace what a user put there."""
 
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -45,8 +45,10 @@ def directory_written_whole(path: os.PathLike, marker: Marker | None = None, sha
     path = Path(path)
     if marker:
         refuse_foreign(path, marker)
-    aside = _make_aside(path, shared)
+    make_folder(path.parent, shared)
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     try:
+        aside.mkdir(mode=0o700)
         yield aside
         if marker:
             refuse_others(path, files_in(aside), "this output does not have", marker.sometimes)
@@ -55,7 +57,7 @@ def directory_written_whole(path: os.PathLike, marker: Marker | None = None, sha
         take_place(aside, path)
     except OSError as error:
         if error.filename is None or str(error.filename).startswith(str(aside)):
-            error.filename = path
+            error.filename = path  # the user does not know the name of the partial directory
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
@@ -70,7 +72,7 @@ def refuse_foreign(path: Path, marker: Marker) -> None:
     if path.is_dir() and any(path.iterdir()) and not marker.is_in(path):
         raise InputError(
             f"{path}: holds other files than an older output of this command, and they would be replaced; "
-            f"choose a new directory."
+            "choose a new directory."
         )
 
 
@@ -81,24 +83,16 @@ def files_in(directory: Path) -> dict[str, int]:
 
 
 def refuse_others(path: Path, own: Collection[str], why: str, patterns: Iterable[str] = ()) -> None:
-    """Raise InputError when the directory `path`, which will be replaced, holds files that are not in `own` and match
-    none of the `patterns`."""
-    others = [name for name in files_in(path) if name not in own and not any(fnmatch(name, one) for one in patterns)]
+    """Raise InputError when `path`, which will be replaced, holds files that are not in `own` and match no pattern."""
+    others = [
+        name for name in files_in(path) if name not in own and not any(fnmatch(name, pattern) for pattern in patterns)
+    ]
     if others:
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
         raise InputError(
             f"{path}: holds {readable(others[0])}{more}, which {why} and which would be removed; move it elsewhere, "
             "or choose another --output."
         )
-
-
-def _make_aside(path: Path, shared: bool) -> Path:
-    make_folder(path.parent, shared)
-    try:
-        return Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
-    except OSError as error:
-        error.filename = path  # the user does not know the name of the partial directory
-        raise
 
 
 def flush_to_disk(directory: Path) -> None:

@@ -30,31 +30,24 @@ class InputError(ValueError):
     """The user's input cannot be used. The message is one sentence: the file, the place in it, and the remedy."""
 
 
-class Stopped(KeyboardInterrupt):
-    """A signal asked the command to end. `args` holds its number."""
-
-
+@readers_may_leave()
 def exit_with_sentence(main: Callable[[], None]) -> None:
     """Run a command's `main`. Bad input prints its sentence on stderr and exits with status 2.
 
     SIGTERM, and SIGHUP from a closed terminal, end a command as Ctrl-C does: its processes end with it. A reader of its
     output that leaves ends nothing.
     """
-    with readers_may_leave():
-        _exit_with_sentence(main)
-
-
-def _exit_with_sentence(main: Callable[[], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP, and a caller may have its own handler
             signal.signal(number, _stop)
     try:
         main()
+        print(end="", flush=True)  # what is still buffered may not fit on the disk
     except InputError as error:
         sys.exit(_say(error))
     except KeyboardInterrupt as stopped:
         print("stopped; give the same command again", file=sys.stderr)
-        sys.exit(128 + (stopped.args[0] if isinstance(stopped, Stopped) else signal.SIGINT))
+        sys.exit(128 + (stopped.args or (signal.SIGINT,))[0])  # see _stop
     except OSError as error:
         if error.errno not in REMEDIES:
             raise
@@ -73,7 +66,7 @@ def readable(path: object) -> str:
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    raise Stopped(number)
+    raise KeyboardInterrupt(number)
 
 
 def _say(message: object) -> int:

@@ -3,34 +3,27 @@
 import hashlib
 import io
 import os
-from collections.abc import Callable
 from typing import IO, Any
 
 from alibert_common.errors import readable
 
 
-class HashedFile(io.RawIOBase):
+class HashedFile(io.FileIO):
     """A file that knows how many of its bytes were read and their SHA-256, without a second pass over it."""
 
-    def __init__(self, path: os.PathLike, tell: Callable[[int], None]):
-        self.file = open(path, "rb", buffering=0)
-        self.tell_read = tell  # of bytes, as they are read
-        self.bytes_read = 0
-        self.digest = hashlib.sha256()
+    read = io.RawIOBase.read  # type: ignore[assignment]  # this and the next call readinto
+    readall = io.RawIOBase.readall
 
-    def readable(self) -> bool:
-        return True
+    def __init__(self, path: os.PathLike, log: "InputLog"):
+        super().__init__(path)
+        self.log, self.bytes_read, self.digest = log, 0, hashlib.sha256()
 
     def readinto(self, buffer: Any) -> int:
-        count = self.file.readinto(buffer)
+        count = super().readinto(buffer)
         self.bytes_read += count
-        self.tell_read(count)
+        self.log.bytes_read += count
         self.digest.update(memoryview(buffer)[:count])
         return count
-
-    def close(self) -> None:
-        self.file.close()
-        super().close()
 
 
 class InputLog:
@@ -42,11 +35,8 @@ class InputLog:
 
     def open(self, path: os.PathLike) -> IO[bytes]:
         """Open a file for one reading from start to end; a second reading of the same path replaces the first."""
-        self.files[str(path)] = HashedFile(path, self._count)
+        self.files[str(path)] = HashedFile(path, self)
         return io.BufferedReader(self.files[str(path)], buffer_size=1 << 20)  # 1 MB: few calls, little memory
-
-    def _count(self, count: int) -> None:
-        self.bytes_read += count
 
     def manifest(self) -> list[dict]:
         """`{"path", "bytes", "sha256"}` of every file, in the order of reading; call when all are read to their end."""

@@ -4,7 +4,6 @@ The work lies beside the output, in `.NAME.work/KEY`, and takes the place of the
 for settings and inputs. An output of the same key stays as it is. Partial work of another key is removed.
 """
 
-import json
 import shutil
 import sys
 from collections.abc import Collection, Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 from alibert_common.directories import Marker, files_in, flush_to_disk, refuse_foreign, refuse_others, take_place
 from alibert_common.errors import FULL, REMEDIES, InputError
 from alibert_common.executors.slurm import end_left
-from alibert_common.files import written_whole
+from alibert_common.files import write_json
 from alibert_common.locks import locked
 from alibert_common.provenance import MANIFEST, Stage, changed, read_manifest
 from alibert_common.rights import make_folder, set_rights
@@ -62,10 +61,10 @@ def resumable_directory(path: Path, stage: Stage, key: dict) -> Iterator[Work | 
         end_left(place)
         if not _is_of(work.directory, origin):  # else an older command stopped before the last rename
             _begin(path, place, work, origin)
-            with _place_told_on_full_disk(path, work), _no_empty_work_left(work):
+            with _kept_for_the_next_run(path, work):
                 yield work
             _remove_partial(work)
-            _write_manifest(work, origin)
+            write_json(work.directory / MANIFEST, origin | {FILES: _sizes(work.directory)} | work.manifest)
         else:
             yield None
         flush_to_disk(work.directory)
@@ -79,8 +78,7 @@ def resumable_directory(path: Path, stage: Stage, key: dict) -> Iterator[Work | 
 
 def _there_already(path: Path, origin: dict) -> bool:
     """Whether the output is complete and of this origin. If so, one line on stderr says it."""
-    there = _is_of(path, origin)
-    if there:
+    if there := _is_of(path, origin):
         print(f"{path}: there already, made from the same", file=sys.stderr)
     return there
 
@@ -89,13 +87,13 @@ def _is_of(directory: Path, origin: dict) -> bool:
     """Whether it is a complete output of this origin."""
     manifest = read_manifest(directory / MANIFEST)
     same = manifest.get("command") == origin["command"] and not changed(manifest, origin)
-    return same and manifest.get(FILES) == _files_but_manifest(directory, manifest.get(FILES))
+    return same and manifest.get(FILES) == _sizes(directory, manifest.get(FILES))
 
 
-def _files_but_manifest(directory: Path, named: Collection[str] | None = None) -> dict[str, int]:
-    """{name: size} of its files, or of those `named`."""
-    names = files_in(directory).items()
-    return {name: size for name, size in names if name != MANIFEST and (named is None or name in named)}
+def _sizes(directory: Path, named: Collection[str] | None = None) -> dict[str, int]:
+    """{name: size} of its files, or of those `named`, without the manifest and the scratch."""
+    sizes = {name: size for name, size in files_in(directory).items() if not name.startswith(f"{SCRATCH}/")}
+    return {name: size for name, size in sizes.items() if name != MANIFEST and (named is None or name in named)}
 
 
 def _refuse_touched(path: Path) -> None:
@@ -106,19 +104,12 @@ def _refuse_touched(path: Path) -> None:
     if listed is None:
         raise InputError(f"{path}: made by an older version, which did not list its files; remove it with `rm -r`.")
     refuse_others(path, {MANIFEST, *listed}, f"its {MANIFEST} does not list")
-    for name, size in _files_but_manifest(path, listed).items():
+    for name, size in _sizes(path, listed).items():
         if size != listed[name]:
             raise InputError(
                 f"{path}: {name} is not as long as it was written; remove it to have it made again, or choose another "
                 "--output."
             )
-
-
-def _write_manifest(work: Work, origin: dict) -> None:
-    files = _files_but_manifest(work.directory)
-    files = {name: size for name, size in files.items() if not name.startswith(f"{SCRATCH}/")}
-    with written_whole(work.directory / MANIFEST) as handle:
-        handle.write(json.dumps(origin | {FILES: files} | work.manifest, ensure_ascii=False, indent=2) + "\n")
 
 
 @contextmanager
@@ -136,28 +127,19 @@ def _place_of_work(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _place_told_on_full_disk(path: Path, work: Work) -> Iterator[None]:
-    """Say on a full disk which files can be removed."""
+def _kept_for_the_next_run(path: Path, work: Work) -> Iterator[None]:
+    """After an error, keep the work if a file of it is made. Say on a full disk which files can be removed."""
     try:
         yield
-    except OSError as error:
-        if error.errno not in FULL or not work.directory.exists():
-            raise
-        raise InputError(
-            f"{path}: {error.strerror}; {REMEDIES[error.errno]}: it resumes from {work.directory.parent}, "
-            "which may also be removed."
-        ) from None
-
-
-@contextmanager
-def _no_empty_work_left(work: Work) -> Iterator[None]:
-    """Remove the work of a block that fails before it has made a file."""
-    try:
-        yield
-    except BaseException:
-        files = [path for path in work.directory.rglob("*") if path.is_file()]
-        if all(path.name == KEY or work.copies in path.parents for path in files):
+    except BaseException as error:
+        files = [file for file in work.directory.rglob("*") if file.is_file()]
+        if all(file.name == KEY or work.copies in file.parents for file in files):
             shutil.rmtree(work.directory)
+        elif isinstance(error, OSError) and error.errno in FULL:
+            raise InputError(
+                f"{path}: {error.strerror}; {REMEDIES[error.errno]}: it resumes from {work.directory.parent}, "
+                "which may also be removed."
+            ) from None
         raise
 
 
@@ -165,14 +147,13 @@ def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
     """Keep work of the same key only. Say what changed since the older output, if there is one."""
     key = work.scratch / KEY
     if not key.exists():
-        older = [before for other in place.iterdir() if (before := read_manifest(other / SCRATCH / KEY))]
-        older.append(read_manifest(path / MANIFEST))
-        if older[0]:
-            gone = read_manifest(path / MANIFEST).get(FILES, {}).keys() - files_in(path).keys()
-            why = changed(older[0], origin) or sorted(gone) or ["the code, before it was whole"]
+        output = read_manifest(path / MANIFEST)
+        unfinished = (read_manifest(other / SCRATCH / KEY) for other in place.iterdir())
+        if older := next(filter(None, unfinished), output):
+            gone = output.get(FILES, {}).keys() - files_in(path).keys()
+            why = changed(older, origin) or sorted(gone) or ["the code, before it was whole"]
             print(f"{path}: made anew; changed since: {', '.join(why)}", file=sys.stderr)
-        with written_whole(key) as handle:
-            handle.write(json.dumps(origin, indent=2) + "\n")
+        write_json(key, origin)
     _remove_others(place, work.directory.name)
     _remove_partial(work)
 

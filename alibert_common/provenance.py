@@ -19,9 +19,7 @@ from alibert_common.json_value import parse_json
 
 MANIFEST = "manifest.json"
 # Manifests of older revisions hold a digest of all code in place of the VERSION of the stage.
-VERSION_OF_CODE = {
-    "c3f4a6caa86e66f9f0c0921a956df74eb15632ac088a8fa56dff475139d137b8": 1,  # revision 057498c
-}
+VERSION_OF_CODE = {"c3f4a6caa86e66f9f0c0921a956df74eb15632ac088a8fa56dff475139d137b8": 1}  # revision 057498c
 
 
 @dataclass(frozen=True)
@@ -33,18 +31,13 @@ class Stage:
     version: int
     libraries: tuple[str, ...] = ()
 
-    def versions(self) -> dict[str, str]:
-        """The versions of Python and of the installed libraries. Python's minor version selects the Unicode tables."""
-        found = {"python": ".".join(platform.python_version_tuple()[:2])}
-        for name in self.libraries:
-            with suppress(PackageNotFoundError):  # pyarrow is optional
-                found[name] = installed_version(name)
-        return found
-
     def origin(self, key: dict) -> dict:
         """The beginning of a manifest. `key` holds settings and inputs."""
         made_from = {name: digest_of(value) for name, value in key.items()} | {"version": self.version}
-        versions = self.versions()
+        versions = {"python": ".".join(platform.python_version_tuple()[:2])}  # selects the Unicode tables
+        for name in self.libraries:
+            with suppress(PackageNotFoundError):  # pyarrow is optional
+                versions[name] = installed_version(name)
         whole = digest_of([self.command, made_from, versions])
         return {"command": self.command, "key": whole, "made_from": made_from, "versions": versions}
 

@@ -9,22 +9,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-SHARED = "ALIBERT_SHARED"
-
-
-def file_mode(shared: bool = False) -> int:
-    """The mode of a new file."""
-    return 0o666 & ~_mask(shared)
-
-
-def folder_mode(shared: bool = False) -> int:
-    """The mode of a new folder."""
-    return 0o777 & ~_mask(shared)
-
 
 def opener(shared: bool = False) -> Callable[[str, int], int]:
     """For `open`: a file that it makes gets these rights."""
-    return lambda path, flags: os.open(path, flags, file_mode(shared))
+    return lambda path, flags: os.open(path, flags, _rights(0o666, shared))
 
 
 def make_folder(path: Path, shared: bool = False) -> None:
@@ -33,16 +21,16 @@ def make_folder(path: Path, shared: bool = False) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     if not path.is_dir():
         make_folder(path.parent, shared)
-        path.mkdir(mode=folder_mode(shared), exist_ok=True)
+        path.mkdir(mode=_rights(0o777, shared), exist_ok=True)
 
 
 def set_rights(directory: Path, shared: bool = False) -> None:
-    """Give a folder and all in it the rights of new ones: mkdtemp and safetensors give some to the owner alone."""
+    """Give a folder and all in it the rights of new ones: safetensors gives some to the owner alone."""
     for path in (directory, *directory.rglob("*")):
         if not path.is_symlink():
-            path.chmod(folder_mode(shared) if path.is_dir() else file_mode(shared))
+            path.chmod(_rights(0o777 if path.is_dir() else 0o666, shared))
 
 
-def _mask(shared: bool) -> int:
+def _rights(mode: int, shared: bool) -> int:
     os.umask(mask := os.umask(0o077))
-    return mask if shared or os.environ.get(SHARED) else mask | 0o077
+    return mode & ~(mask if shared or os.environ.get("ALIBERT_SHARED") else mask | 0o077)

@@ -2,13 +2,13 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 
 class _Lenient:
-    """A stream. What is written after its reader has left goes nowhere."""
+    """A stream. What is written after its reader has left, or after another error, goes nowhere."""
 
     def __init__(self, stream: TextIO):
         self.stream = stream
@@ -17,24 +17,22 @@ class _Lenient:
         return getattr(self.stream, name)
 
     def write(self, text: str) -> int:
-        """As a text stream."""
-        try:
-            return self.stream.write(text)
-        except BrokenPipeError:
-            self._to_nowhere()
-            return len(text)
+        """Write text, and return its length."""
+        self._call(self.stream.write, text)
+        return len(text)
 
     def flush(self) -> None:
-        """As a text stream."""
-        try:
-            self.stream.flush()
-        except BrokenPipeError:
-            self._to_nowhere()
+        """Write what is buffered."""
+        self._call(self.stream.flush)
 
-    def _to_nowhere(self) -> None:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.stream.fileno())
-        os.close(nowhere)
+    def _call(self, method: Callable, *arguments: str) -> None:
+        try:
+            method(*arguments)
+        except OSError as error:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), self.stream.fileno())  # else the next flush would fail in the same way
+            if not isinstance(error, BrokenPipeError):
+                raise
 
 
 @contextmanager

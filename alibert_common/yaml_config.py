@@ -54,10 +54,8 @@ def _parsed(text: str, place: str) -> object:
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise InputError(f"{place}{line}: not YAML ({error.problem}); correct it there.") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # a ValueError is of a number with thousands of digits
         raise InputError(f"{place}: not YAML ({' '.join(str(error).split())}); correct it.") from None
-    except ValueError as error:  # of a number with thousands of digits
-        raise InputError(f"{place}: not YAML ({error}); correct it.") from None
 
 
 def built(cls: type[T], values: dict, file: Path, places: dict[str, str] | None = None) -> T:

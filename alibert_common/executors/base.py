@@ -9,38 +9,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
 
 from alibert_common.cli import at_least
 from alibert_common.errors import InputError
-from alibert_common.executors.local import Item, run_here
-from alibert_common.executors.sbatch import add_slurm_options, slurm_options
+from alibert_common.executors.local import Item, Task, run_here
+from alibert_common.executors.sbatch import Options, add_slurm_options, slurm_options
 from alibert_common.executors.slurm import Job, run_on_slurm
 
-Taken = TypeVar("Taken", contravariant=True)  # an item, as a task takes it
 SLURM_HOURS = 24  # as in the launcher; after a longer job the same command resumes
-
-
-class Task(Protocol[Taken]):
-    """The work on one item. Tasks and items are pickled for other processes."""
-
-    def __call__(self, item: Taken, /) -> None:
-        """Write the files of the item."""
-
-    def done(self, item: Taken, /) -> Path:
-        """The file that is written last. When it exists, the item is done."""
-
-
-@dataclass(frozen=True)
-class Missing(Generic[Item]):
-    """The task, without items that are done: Slurm restarts a job that it stopped."""
-
-    task: Task[Item]
-
-    def __call__(self, item: Item) -> None:
-        """Write the files of the item, unless they are there."""
-        if not self.task.done(item).exists():
-            self.task(item)
 
 
 @dataclass
@@ -49,7 +25,7 @@ class Engine:
 
     workers: int = 1
     jobs: int = 0
-    slurm: dict[str, str | int | bool] = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
+    slurm: Options = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
 
     def run(self, name: str, task: Task[Item], items: Sequence[Item], logs: Path) -> None:
         """Run the task on every item that is not done, in their order. A bar shows the remaining time.
@@ -64,10 +40,10 @@ class Engine:
 
         with tqdm(total=len(waiting), desc=name, mininterval=1) as bar:
             if self.jobs:
-                run_on_slurm(name, Job(Missing(task), self.workers), waiting, self.jobs, logs, self.slurm, bar)
-                return
-            for _ in run_here(Missing(task), waiting, self.workers):
-                bar.update()
+                run_on_slurm(name, Job(task, self.workers), waiting, self.jobs, logs, self.slurm, bar)
+            else:
+                for _ in run_here(task, waiting, self.workers):
+                    bar.update()
 
 
 ALONE = Engine()  # one process, here
@@ -76,16 +52,11 @@ ALONE = Engine()  # one process, here
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """The options that `engine_of` reads."""
     cores = len(os.sched_getaffinity(0))
-    parser.add_argument(
-        "--workers", type=at_least(1), default=cores, help=f"number of processes (default {cores}: the free cores)"
-    )
+    help_workers = f"number of processes (default {cores}: the free cores)"
+    parser.add_argument("--workers", type=at_least(1), default=cores, help=help_workers)
     slurm = parser.add_argument_group("Slurm; needs --output on a file system that all nodes see")
-    slurm.add_argument(
-        "--slurm",
-        type=at_least(1),
-        metavar="JOBS",
-        help="number of Slurm jobs, with --workers cores each (default: run here)",
-    )
+    help_slurm = "number of Slurm jobs, with --workers cores each (default: run here)"
+    slurm.add_argument("--slurm", type=at_least(1), metavar="JOBS", help=help_slurm)
     add_slurm_options(slurm, time_help=f"(default {SLURM_HOURS} hours; the same command resumes)")
 
 

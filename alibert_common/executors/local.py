@@ -4,32 +4,43 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from pathlib import Path
+from typing import Protocol, TypeVar
 
 from alibert_common.errors import InputError
 
 Item = TypeVar("Item")
+Taken = TypeVar("Taken", contravariant=True)  # an item, as a task takes it
 
 
-def run_here(function: Callable[[Item], None], items: Sequence[Item], workers: int) -> Iterator[None]:
-    """Run the function on every item, in `workers` processes and in any order. Yields after each.
+class Task(Protocol[Taken]):
+    """The work on one item. Tasks and items are pickled for other processes."""
+
+    def __call__(self, item: Taken, /) -> None:
+        """Write the files of the item."""
+
+    def done(self, item: Taken, /) -> Path:
+        """The file that is written last. When it exists, the item is done."""
+
+
+def run_here(task: Task[Item], items: Sequence[Item], workers: int) -> Iterator[None]:
+    """Run the task on every item that is not done, in `workers` processes and in any order. Yields after each.
 
     Raises the error of an item, and InputError for a killed process. Then, and on Ctrl-C, the other processes end at
     once: every item is whole or missing.
     """
     if workers == 1 or len(items) == 1:
         for item in items:
-            function(item)
+            _run_missing(task, item)
             yield
         return
     # Spawned, not forked: threads of the tokenizer and of progress bars do not survive a fork.
-    spawn = multiprocessing.get_context("spawn")
-    others = multiprocessing.active_children()
+    spawn, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
     # Only numbers are submitted. With more bytes than a pipe holds, Python 3.10 waits for ever after a process died.
-    pool = ProcessPoolExecutor(min(workers, len(items)), spawn, initializer=_receive, initargs=(function, items))
+    pool = ProcessPoolExecutor(min(workers, len(items)), spawn, initializer=_receive, initargs=(task, items))
     try:
         for future in as_completed(_submitted(pool, len(items))):
             yield future.result()
@@ -54,30 +65,32 @@ def _submitted(pool: ProcessPoolExecutor, count: int) -> list[Future]:
         raise
 
 
-_received: list = []  # in a process of the pool: the function and all items
+_received: list = []  # in a process of the pool: the task and all items
 
 
-def _receive(function: Callable[[Item], None], items: Sequence[Item]) -> None:
+def _receive(task: Task[Item], items: Sequence[Item]) -> None:
     begin_worker()
-    _received[:] = function, items
+    _received[:] = task, items
 
 
 def _run(number: int) -> None:
-    function, items = _received
-    try:
-        function(items[number])
-    except BaseException:
-        _received[0] = _nothing  # else it runs the next item until this process ends
-        raise
+    if _received:
+        task, items = _received
+        try:
+            _run_missing(task, items[number])
+        except BaseException:
+            _received.clear()  # else it runs the next item until this process ends
+            raise
 
 
-def _nothing(_: Item) -> None:
-    pass
+def _run_missing(task: Task[Item], item: Item) -> None:
+    """Run an item unless it is done: Slurm restarts a job that it stopped."""
+    if not task.done(item).exists():
+        task(item)
 
 
 def begin_worker() -> None:
-    """For a process of a pool: end with the parent, also a killed one. The parent alone handles Ctrl-C and a closed
-    terminal."""
+    """End this process of a pool with its parent, also a killed one. The parent alone handles Ctrl-C and SIGHUP."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

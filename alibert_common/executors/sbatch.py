@@ -3,6 +3,7 @@
 import argparse
 import re
 import subprocess
+from typing import TypeAlias
 
 from alibert_common.errors import InputError
 
@@ -11,6 +12,7 @@ FINAL_STATES = {
     "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED",
     "TIMEOUT",
 }  # fmt: skip
+Options: TypeAlias = dict[str, str | int | bool]
 QUESTION_SECONDS = 10  # between two calls of squeue, which loads the controller that all users share
 
 
@@ -23,12 +25,12 @@ def add_slurm_options(group: argparse._ArgumentGroup, time_help: str) -> None:
     group.add_argument("--sbatch", action="append", default=[], metavar="NAME=VALUE", help=help_sbatch)
 
 
-def slurm_options(options: argparse.Namespace, own: set[str]) -> dict[str, str | int | bool]:
+def slurm_options(options: argparse.Namespace, own: set[str]) -> Options:
     """The options of sbatch that the user chose, `time` in minutes. `own` are other options of the command.
 
     Raises InputError for a --sbatch that names no option, or one of `own`.
     """
-    chosen: dict[str, str | int | bool] = {}
+    chosen: Options = {}
     for pair in options.sbatch:
         name, equals, value = pair.partition("=")
         name = name.lstrip("-").replace("-", "_")
@@ -52,8 +54,7 @@ def minutes(text: str) -> int:
 
 def alive(array: str) -> set[str] | None:
     """The jobs of an array, such as 12_0, that wait or run. None without an answer."""
-    command = ["squeue", "--noheader", "--array", "--jobs", array, "--format=%i"]
-    answer = subprocess.run(command, capture_output=True, text=True)
+    answer = _ask("squeue", "--noheader", "--array", "--jobs", array, "--format=%i")
     if answer.returncode:
         return set() if "Invalid job id" in answer.stderr else None
     return set(answer.stdout.split())
@@ -61,21 +62,23 @@ def alive(array: str) -> set[str] | None:
 
 def cancel(array: str, name: str) -> None:
     """End the jobs of an array if they have this name: Slurm may have given the number to other jobs."""
-    subprocess.run(["scancel", f"--name={name}", array], capture_output=True)
+    _ask("scancel", f"--name={name}", array)
 
 
 def restarts(job_id: str) -> int | None:
     """How often Slurm has restarted the job. None without an answer, or for a forgotten job."""
-    answer = subprocess.run(["scontrol", "show", "job", job_id], capture_output=True, text=True)
-    found = re.search(r"\bRestarts=(\d+)", answer.stdout)
+    found = re.search(r"\bRestarts=(\d+)", _ask("scontrol", "show", "job", job_id).stdout)
     return int(found[1]) if found else None
 
 
 def state(job_id: str) -> str:
     """The state of the job in Slurm's words, with the reason if it waits. COMPLETED if forgotten, "" without answer."""
-    command = ["squeue", "--noheader", "--states=all", "--jobs", job_id, "--format=%T %r"]
-    answer = subprocess.run(command, capture_output=True, text=True)
+    answer = _ask("squeue", "--noheader", "--states=all", "--jobs", job_id, "--format=%T %r")
     if answer.returncode:
         return "COMPLETED" if "Invalid job id" in answer.stderr else ""
     state, _, reason = answer.stdout.strip().partition(" ")
     return f"{state} ({reason})" if state == "PENDING" else state or "COMPLETED"
+
+
+def _ask(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, errors="replace")

@@ -5,14 +5,14 @@ import io
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 from alibert_common.errors import InputError, describe_os_error
 from alibert_common.executors import sbatch
-from alibert_common.executors.local import Item, run_here
+from alibert_common.executors.local import Item, Task, run_here
 from alibert_common.files import written_whole
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ SHOWN_SECONDS = 60  # until a shared file system shows what a job wrote, or Slur
 class Job(Generic[Item]):
     """The work of one node: some of the items, in `workers` processes."""
 
-    function: Callable[[Item], None]
+    task: Task[Item]
     workers: int
 
     def __call__(self, items: Sequence[Item], progress: Path) -> str | None:
         """Run the items; `progress` holds the number of those done. Returns the sentence of a user's error, or None."""
         try:
-            for done, _ in enumerate(run_here(self.function, items, self.workers), 1):
+            for done, _ in enumerate(run_here(self.task, items, self.workers), 1):
                 progress.write_text(str(done))
         except InputError as error:
             return str(error)
@@ -49,13 +49,7 @@ class Job(Generic[Item]):
 
 
 def run_on_slurm(
-    name: str,
-    job: Job[Item],
-    items: Sequence[Item],
-    jobs: int,
-    logs: Path,
-    options: dict[str, str | int | bool],
-    bar: "tqdm",
+    name: str, job: Job[Item], items: Sequence[Item], jobs: int, logs: Path, options: sbatch.Options, bar: "tqdm"
 ) -> None:
     """Run the items in at most `jobs` jobs. All nodes must see the folder `logs`.
 
@@ -110,16 +104,12 @@ def _submit(name: str, job: Job[Item], shares: list, progress: list[Path], logs:
     from submitit.core.utils import FailedJobError
 
     executor = SlurmExecutor(logs)
+    srun = [f"--cpus-per-task={job.workers}"]  # which srun does not inherit from sbatch since 22.05
+    others = {option: value for option, value in options.items() if option != "time"}
     executor.update_parameters(
-        job_name=name,
-        time=options["time"],
-        cpus_per_task=job.workers,
-        array_parallelism=len(shares),
-        stderr_to_stdout=True,
-        # srun does not inherit sbatch's --cpus-per-task since 22.05
-        srun_args=[f"--cpus-per-task={job.workers}"],
-        additional_parameters={option: value for option, value in options.items() if option != "time"},
-    )
+        job_name=name, time=options["time"], cpus_per_task=job.workers, array_parallelism=len(shares),
+        stderr_to_stdout=True, srun_args=srun, additional_parameters=others,
+    )  # fmt: skip
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # the error holds the words of sbatch
             return executor.map_array(job, shares, progress)
@@ -128,9 +118,9 @@ def _submit(name: str, job: Job[Item], shares: list, progress: list[Path], logs:
 
 
 def _follow(submitted: list, progress: list[Path], bar: "tqdm") -> None:
-    """Update the bar until every job has ended well."""
+    """Update the bar until all jobs have ended. Raises InputError for one that Slurm forgot and that has no result."""
     waiting, asked = dict(enumerate(submitted)), time.monotonic()
-    gone: dict[str, float] = {}
+    known = dict.fromkeys(waiting, asked)  # when Slurm last knew a job, or did not answer
     while waiting:
         bar.update(sum(int(file.read_text() or 0) for file in progress if file.exists()) - bar.n)
         for number, job in list(waiting.items()):
@@ -139,8 +129,14 @@ def _follow(submitted: list, progress: list[Path], bar: "tqdm") -> None:
                 del waiting[number]
         if time.monotonic() - asked > sbatch.QUESTION_SECONDS:
             asked, running = time.monotonic(), sbatch.alive(submitted[0].job_id.partition("_")[0])
-            for job in waiting.values():
-                _notice_death(job, running, gone)
+            for number, job in waiting.items():
+                if running is None or job.job_id in running:
+                    known[number] = asked
+                elif asked - known[number] > SHOWN_SECONDS + sbatch.QUESTION_SECONDS:
+                    raise InputError(
+                        f"job {job.job_id} was ended from outside, by a limit on time or memory or by hand; its log: "
+                        f"{job.paths.stdout}; the same command goes on with what is not done."
+                    )
         time.sleep(LOOK_SECONDS if waiting else 0)
     bar.update((bar.total or 0) - bar.n)
 
@@ -151,20 +147,6 @@ def _check(job: Any) -> None:
     try:
         sentence = job.result()
     except FailedJobError:
-        raise InputError(
-            f"job {job.job_id} ended with an error of this program; see its log {job.paths.stdout}"
-        ) from None
+        sentence = f"job {job.job_id} ended with an error of this program; see its log {job.paths.stdout}"
     if sentence is not None:
         raise InputError(sentence)
-
-
-def _notice_death(job: Any, running: set[str] | None, gone: dict[str, float]) -> None:
-    """Raise InputError for a job that Slurm has forgotten and that left no result."""
-    if running is None or job.job_id in running:
-        gone.pop(job.job_id, None)
-        return
-    if time.monotonic() - gone.setdefault(job.job_id, time.monotonic()) > SHOWN_SECONDS:
-        raise InputError(
-            f"job {job.job_id} was ended from outside, by a limit on time or memory or by hand; its log: "
-            f"{job.paths.stdout}; the same command goes on with what is not done."
-        )

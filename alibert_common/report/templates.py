@@ -9,10 +9,7 @@ def filled(template: Path, **values: Any) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape  # here: it makes --help slow
 
     environment = Environment(
-        loader=FileSystemLoader(template.parent),
-        autoescape=select_autoescape(),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
+        loader=FileSystemLoader(template.parent), autoescape=select_autoescape(), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     return environment.get_template(template.name).render(values)

@@ -3,9 +3,14 @@
 The same on a real Slurm: tests/slurm/test_corpus_stages.py.
 """
 
+from itertools import chain, repeat
+from types import SimpleNamespace
+
 import pytest
 
 from alibert_common.errors import InputError
+from alibert_common.executors import sbatch
+from alibert_common.executors import slurm as slurm_jobs
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import Stage
 
@@ -77,3 +82,23 @@ def test_without_slurm_there_is_nothing_to_end(tmp_path, monkeypatch):
     stopped(tmp_path / "out", {"settings": 1})
     with resumable_directory(tmp_path / "out", Stage("clean", 1), {"settings": 1}) as work:
         assert (work.directory / "a").exists()
+
+
+def followed(logs, known):
+    """Follow the job 12_0, whose result is never there, while Slurm answers with the jobs `known`."""
+    job = SimpleNamespace(job_id="12_0", paths=SimpleNamespace(result_pickle=logs / "result", stdout=logs / "12_0.out"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slurm_jobs, "LOOK_SECONDS", 0.001)
+        patch.setattr(slurm_jobs, "SHOWN_SECONDS", 0.05)
+        patch.setattr(sbatch, "QUESTION_SECONDS", 0.01)
+        patch.setattr(sbatch, "alive", lambda array: next(known))
+        slurm_jobs._follow([job], [], SimpleNamespace(n=0, total=1, update=lambda count: None))
+
+
+@pytest.mark.parametrize("last", [{"12_0"}, None])
+def test_a_job_that_slurm_forgets_is_an_error_after_a_while(tmp_path, last):
+    """Not while it is known, nor while Slurm does not answer."""
+    with pytest.raises(StopIteration):
+        followed(tmp_path, iter([last] * 20))
+    with pytest.raises(InputError, match=r"job 12_0 was ended from outside, .*12_0\.out"):
+        followed(tmp_path, chain([last] * 3, repeat(set())))

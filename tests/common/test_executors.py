@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from alibert_common.errors import InputError
-from alibert_common.executors.base import Engine, Missing, add_engine_options, engine_of
+from alibert_common.executors.base import Engine, add_engine_options, engine_of
 from alibert_common.executors.slurm import Job
 
 
@@ -54,7 +54,7 @@ def test_what_is_done_is_left_as_it_is(tmp_path, workers):
 def test_what_is_done_by_the_time_is_left_as_it_is_too(tmp_path):
     """As in a job that Slurm stopped and starts again: it is given the same items."""
     (tmp_path / "a").write_text("older")
-    job = Job(Missing(Write(tmp_path)), 1)
+    job = Job(Write(tmp_path), 1)
     assert job(["a", "b"], tmp_path / "progress") is None
     assert (tmp_path / "a").read_text() == "older" and (tmp_path / "b").exists()
 

@@ -37,9 +37,12 @@ def test_an_error_without_a_reader_keeps_its_status(tmp_path):
     assert subprocess.run(["bash", "-c", command], cwd=tmp_path).returncode == 2
 
 
-def test_a_full_disk_behind_stdout_is_one_sentence(tmp_path):
+@pytest.mark.parametrize("unbuffered", ["1", ""])
+def test_a_full_disk_behind_stdout_is_one_sentence(tmp_path, monkeypatch, unbuffered):
+    """Also where only the last flush finds it."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     (tmp_path / "program.py").write_text(PROGRAM.replace("20_000", "1").replace(", flush=number % 2 == 0", ""))
     command = f"{sys.executable} program.py out > /dev/full"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode != 0 and "error: output: No space left on device; free some space" in done.stderr
+    assert done.returncode == 2 and "error: output: No space left on device; free some space" in done.stderr
     assert "Traceback" not in done.stderr
