@@ -14,7 +14,7 @@ import numpy as np
 from alibert_common.errors import InputError
 from downstream.data.examples import Candidates
 from downstream.data.readers import CANDIDATES
-from downstream.data.readers.ranking import fewer_candidates
+from downstream.data.readers.candidates import fewer_candidates
 from downstream.data.recipe import Recipe
 from downstream.metrics.labels import multi_label
 from downstream.metrics.ranking import ranking

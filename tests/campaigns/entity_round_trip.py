@@ -9,6 +9,7 @@ one after the other, which can take longer: TMPDIR=/dev/shm keeps them in memory
 """
 
 import argparse
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ CAUSES = (TWICE, PIECES, PARTIAL, BLANK, SAME, INSIDE, ACROSS, CUT)
 
 
 class Corpus(NamedTuple):
-    """An entity set: the part of the table, how it is read and with which types; `texts` as brat's reader has it."""
+    """An entity set: the part of the table, how it is read and with which types; `texts`: where its .txt files are."""
 
     name: str
     path: str
@@ -39,8 +40,15 @@ class Corpus(NamedTuple):
     texts: str | None = None
 
     def documents(self, root: Path) -> list[AnnotatedText]:
-        apart = {"texts": root / self.texts} if self.texts else {}
-        return self.read(root / self.path, Labels(self.types), Counter(), **apart)
+        if not self.texts:
+            return self.read(root / self.path, Labels(self.types), Counter())
+        with tempfile.TemporaryDirectory() as folder:  # brat has text and annotations side by side
+            for part, suffix in ((self.path, ".ann"), (self.texts, ".txt")):
+                for file in sorted((root / part).rglob(f"*{suffix}")):
+                    beside = Path(folder) / file.relative_to(root / part)
+                    beside.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(file, beside)
+            return self.read(Path(folder), Labels(self.types), Counter())
 
 
 STANDOFF = [

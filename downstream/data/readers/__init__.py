@@ -13,19 +13,14 @@ from alibert_common.errors import InputError
 from alibert_common.yaml_config import value_as
 from downstream.data.readers import (
     bioasq,
-    biobert,
     brat,
-    brat_relations,
-    chemprot,
+    candidates,
     ddi,
-    ddi_relations,
-    euadr,
-    frenchmedmcqa,
     hoc,
     iob,
     jsonl,
     pubmedqa,
-    refomed,
+    sentence_relations,
     squad,
     tables,
 )
@@ -36,18 +31,18 @@ ENTITIES: Readers = {"brat": brat.read, "ddi": ddi.read, "iob": iob.read, "jsonl
 TEXTS: Readers = {"table": tables.read_texts, "hoc": hoc.read, "pubmedqa": pubmedqa.read, "bioasq": bioasq.read_texts}
 RELATIONS: Readers = {
     "table": tables.read_relations,
-    "biobert": biobert.read,
-    "brat": brat_relations.read,
-    "chemprot": chemprot.read,
-    "ddi": ddi_relations.read,
-    "euadr": euadr.read,
+    "biobert": sentence_relations.read_biobert,
+    "brat": brat.read_relations,
+    "chemprot": sentence_relations.read_chemprot,
+    "ddi": ddi.read_relations,
+    "euadr": sentence_relations.read_euadr,
 }
 PAIRS: Readers = {"table": tables.read_pairs}
 CANDIDATES: Readers = {
     "options": tables.read_options,
     "ranking": tables.read_ranking,
-    "frenchmedmcqa": frenchmedmcqa.read,
-    "refomed": refomed.read,
+    "frenchmedmcqa": candidates.read_frenchmedmcqa,
+    "refomed": candidates.read_refomed,
 }
 READING: Readers = {"squad": squad.read, "bioasq": bioasq.read_questions}
 

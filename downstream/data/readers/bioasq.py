@@ -22,7 +22,10 @@ CONTEXTS = ("snippets", "ideal_answer")
 LEADING_ANSWER = re.compile(r"\A\s*(?:yes|no)(?:\s*[.,;:!?…–—]+|\s-+(?=\s)|\s*$)\s*", re.IGNORECASE)
 
 
-def read_texts(path: Path, labels: Labels, counts: Counter, *, context: str = "snippets") -> list[LabelledText]:
+@distinct
+def read_texts(
+    path: Path, labels: Labels, counts: Counter, *, context: str = "snippets"
+) -> Iterator[tuple[str, LabelledText]]:
     """The questions of type yesno; the others are counted.
 
     context: the second text, snippets (a line each) as in the challenge, or ideal_answer as in Bio-ELECTRA, section 3:
@@ -31,34 +34,27 @@ def read_texts(path: Path, labels: Labels, counts: Counter, *, context: str = "s
     """
     if context not in CONTEXTS:
         raise InputError(f"{path}: the context {context!r} is not known; choose one of {', '.join(CONTEXTS)}.")
-
-    def items() -> Iterator[tuple[str, LabelledText]]:
-        for place, record in _questions(path, ("yesno",), counts):
-            label = labels.keep(field(record, "exact_answer", str, place), place, counts, "texts")
-            if label is not None:
-                second = _snippets(record, place, counts) if context == "snippets" else _ideal_answers(record, place)
-                name, question = field(record, "id", str, place), field(record, "body", str, place)
-                yield place, LabelledText(name, question, (label,), "\n".join(second) or None)
-
-    return distinct(items(), counts)
+    for place, record in _questions(path, ("yesno",), counts):
+        label = labels.keep(field(record, "exact_answer", str, place), place, counts, "texts")
+        if label is not None:
+            second = _snippets(record, place, counts) if context == "snippets" else _ideal_answers(record, place)
+            name, question = field(record, "id", str, place), field(record, "body", str, place)
+            yield place, LabelledText(name, question, (label,), "\n".join(second) or None)
 
 
-def read_questions(path: Path, counts: Counter) -> list[ReadingQuestion]:
+@distinct
+def read_questions(path: Path, counts: Counter) -> Iterator[tuple[str, ReadingQuestion]]:
     """The questions of type factoid and list, with their snippets as contexts; the others are counted.
 
     places: wherever a form of an answer stands in a snippet as whole words, in upper or lower case. Questions without
     one are kept, since they count in the scores, and are counted.
     """
-
-    def items() -> Iterator[tuple[str, ReadingQuestion]]:
-        for place, record in _questions(path, ("factoid", "list"), counts):
-            contexts, answers = _snippets(record, place, counts), _answers(record, place)
-            places = tuple(_places(contexts, [form for forms in answers for form in forms]))
-            counts["questions whose answer is in no snippet"] += not places
-            name, question = field(record, "id", str, place), field(record, "body", str, place)
-            yield place, ReadingQuestion(name, question, contexts, answers, places, record["type"] == "list")
-
-    return distinct(items(), counts)
+    for place, record in _questions(path, ("factoid", "list"), counts):
+        contexts, answers = _snippets(record, place, counts), _answers(record, place)
+        places = _places(contexts, [form for forms in answers for form in forms])
+        counts["questions whose answer is in no snippet"] += not places
+        name, question = field(record, "id", str, place), field(record, "body", str, place)
+        yield place, ReadingQuestion(name, question, contexts, answers, places, record["type"] == "list")
 
 
 def _questions(path: Path, wanted: tuple[str, ...], counts: Counter) -> Iterator[tuple[str, dict]]:
@@ -83,7 +79,7 @@ def _snippets(record: dict, place: str, counts: Counter) -> tuple[str, ...]:
 def _ideal_answers(record: dict, place: str) -> list[str]:
     answer = record.get("ideal_answer")
     answers = [answer] if isinstance(answer, str) else texts(record, "ideal_answer", place)
-    return [LEADING_ANSWER.sub("", one) for one in answers]
+    return [LEADING_ANSWER.sub("", text) for text in answers]
 
 
 def _answers(record: dict, place: str) -> tuple[tuple[str, ...], ...]:
@@ -93,9 +89,8 @@ def _answers(record: dict, place: str) -> tuple[tuple[str, ...], ...]:
     text or a list of forms.
     """
     exact = record.get("exact_answer")
-    groups: list[Any] = [
-        [one] if isinstance(one, str) else one for one in (exact if isinstance(exact, list) else [exact])
-    ]
+    given = exact if isinstance(exact, list) else [exact]
+    groups: list[Any] = [[group] if isinstance(group, str) else group for group in given]
     if record["type"] == "factoid" and all(isinstance(group, list) for group in groups):
         groups = [[form for group in groups for form in group]]
     if not all(isinstance(group, list) and all(isinstance(form, str) for form in group) for group in groups):
@@ -108,12 +103,13 @@ def _answers(record: dict, place: str) -> tuple[tuple[str, ...], ...]:
     return answers
 
 
-def _places(contexts: tuple[str, ...], forms: list[str]) -> Iterator[tuple[int, int, int]]:
+def _places(contexts: tuple[str, ...], forms: list[str]) -> tuple[tuple[int, int, int], ...]:
     """Sorted, each once. Letters and digits beside a form make it part of another word."""
+    patterns = [re.compile(rf"(?<!\w){re.escape(form)}(?!\w)", re.IGNORECASE) for form in forms]
     found = {
         (number, *match.span())
         for number, context in enumerate(contexts)
-        for form in forms
-        for match in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", context, re.IGNORECASE)
+        for pattern in patterns
+        for match in pattern.finditer(context)
     }
-    return iter(sorted(found))
+    return tuple(sorted(found))

@@ -1,14 +1,20 @@
-"""brat standoff: a folder of .txt files, each beside a .ann file whose T lines give type, offsets and text."""
+"""brat standoff: a folder of .txt files, each beside a .ann file of lines `T1<tab>TYPE 3 8<tab>text`, entities at
+offsets, and `R1<tab>TYPE Arg1:T1 Arg2:T2`, relations between them.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import permutations
 from pathlib import Path
+from typing import NamedTuple
 
 from alibert_common.directories import directory_written_whole
 from alibert_common.errors import InputError
 from alibert_common.files import files_of, read_text
 from downstream.data.annotated_text import AnnotatedText, Entity, Labels
+from downstream.data.examples import Mention, Relation
+from downstream.data.readers.records import distinct, lines_of
 
 WHERE = re.compile(r"^(\S.*?) +(-?\d+ +-?\d+(?:;-?\d+ +-?\d+)*) *$")  # a type, which may have spaces, and offsets
 # What brat needs to open a folder: the types, the four sections, and that entities may overlap.
@@ -24,51 +30,147 @@ CONFIGURATION = """[entities]
 
 [attributes]
 """
+UNRELATED = "none"  # the label of two entities without an R line
 
 
-def read(path: Path, labels: Labels, counts: Counter, texts: Path | None = None) -> list[AnnotatedText]:
+class Annotated(NamedTuple):
+    """The type of an R line, and where that stands."""
+
+    label: str
+    place: str
+
+
+def read(path: Path, labels: Labels, counts: Counter) -> list[AnnotatedText]:
     """One document a .txt file, at any depth of the folder; `path` may also be one .txt file.
 
-    texts: the folder of the .txt files where `path` has only the .ann. A .txt without .ann was never annotated: it is
-    left out and counted. Lines of other kinds than T (notes, relations, events, attributes) are counted. Raises
-    InputError as `parse_entity` does, and for a .ann without its text.
+    A .txt without .ann was never annotated: it is left out and counted. Lines of other kinds than T (notes, relations,
+    events, attributes) are counted. Raises InputError as `parse_entity` does, and for a .ann without its text.
     """
-    if path.is_file() and path.suffix != ".txt":
-        raise InputError(f"{path}: a single file of brat is given as its .txt, which lies beside the .ann.")
-    home = texts or path
-    for annotation in files_of(path, ".ann"):
-        if not _counterpart(annotation, path, home, ".txt").is_file():
-            place = "beside it" if texts is None else f"in {texts}"
-            raise InputError(f"{annotation}: there is no {annotation.stem}.txt {place}; put the text there.")
     documents = []
-    for file in files_of(home, ".txt"):
-        annotation = _counterpart(file, home, path, ".ann")
-        if not annotation.is_file():
-            counts["documents without .ann left out"] += 1
-            continue
-        text = read_text(file)
-        name = file.stem if file == home else file.relative_to(home).with_suffix("").as_posix()
-        documents.append(AnnotatedText(name, text, _entities(annotation, text, labels, counts)))
+    for name, file, text in _annotated(path, counts):
+        entities = []
+        for _, place, line in lines_of(file):
+            if not line.startswith("T"):
+                counts["annotation lines that are not entities"] += bool(line)
+                continue
+            label, fragments = parse_entity(line, text, place)
+            kept = labels.keep(label, place, counts)
+            if kept is not None:
+                entities.append(Entity(kept, fragments))
+        documents.append(AnnotatedText(name, text, entities))
     return documents
 
 
-def _counterpart(file: Path, folder: Path, other: Path, suffix: str) -> Path:
-    """What stands in `other` where `file` stands in `folder`, with another suffix."""
-    return (other / file.relative_to(folder)).with_suffix(suffix)
+def _annotated(path: Path, counts: Counter) -> Iterator[tuple[str, Path, str]]:
+    """(name, its .ann, text) of each document."""
+    if path.is_file() and path.suffix != ".txt":
+        raise InputError(f"{path}: a single file of brat is given as its .txt, which lies beside the .ann.")
+    for annotation in files_of(path, ".ann"):
+        if not annotation.with_suffix(".txt").is_file():
+            raise InputError(f"{annotation}: there is no {annotation.stem}.txt beside it; put the text there.")
+    for file in files_of(path, ".txt"):
+        annotation = file.with_suffix(".ann")
+        if annotation.is_file():
+            name = file.stem if file == path else file.relative_to(path).with_suffix("").as_posix()
+            yield name, annotation, read_text(file)
+        else:
+            counts["documents without .ann left out"] += 1
 
 
-def _entities(file: Path, text: str, labels: Labels, counts: Counter) -> list[Entity]:
-    entities = []
-    for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
-        line = line.rstrip("\r")
-        if not line.startswith("T"):
-            counts["annotation lines that are not entities"] += bool(line)
-            continue
-        label, fragments = parse_entity(line, text, f"{file}, line {number}")
-        kept = labels.keep(label, f"{file}, line {number}", counts)
-        if kept is not None:
-            entities.append(Entity(kept, fragments))
-    return entities
+@distinct
+def read_relations(path: Path, labels: Labels, counts: Counter, *, pairs: list[str]) -> Iterator[tuple[str, Relation]]:
+    """Every two entities of one line of text whose types are a pair of `pairs`; related as the R lines say, or `none`.
+
+    pairs: types of the first and of the second argument, such as "CHEMICAL GENE". A sentence is a line, so these
+    files have a sentence a line; pairs across lines are not made, and relations across lines are counted. Of a pair of
+    equal types ("DRUG DRUG") the mention that is first in the text is the first argument; a relation annotated the
+    other way has "-reversed" after its type, which the recipe keeps as a type, or renames where order means nothing.
+    Discontinuous mentions go from their first to their last character (counted).
+
+    Raises InputError for lines that brat would not write, a name that two entities have, a relation of an
+    entity that is not there, and a .ann without its text.
+    """
+    wanted = [tuple(str(pair).split()) for pair in pairs]
+    for pair, types in zip(pairs, wanted, strict=True):
+        if len(types) != 2:
+            raise InputError(
+                f"{path}: {pair!r} under pairs is not two types of entities; write for example CHEMICAL GENE."
+            )
+    for document, file, text in _annotated(path, counts):
+        entities, relations = _annotations(file, text, counts)
+        start = 0
+        for line in text.split("\n"):
+            here = {
+                name: Mention(entity.start - start, entity.end - start, entity.label)
+                for name, entity in entities.items()
+                if start <= entity.start and entity.end <= start + len(line)
+            }
+            for ends in _candidates(here, wanted):
+                relation = _pop(relations, ends, here) or Annotated(UNRELATED, f"{file}, {' '.join(ends)}")
+                label = labels.keep(relation.label, relation.place, counts, "relations")
+                if label is not None:
+                    mentions = here[ends[0]], here[ends[1]]
+                    yield relation.place, Relation(f"{document}:{'-'.join(ends)}", line, label, mentions, document)
+            start += len(line) + 1
+        counts["relations across lines, or not of a pair of types"] += len(relations)
+
+
+def _candidates(entities: dict[str, Mention], wanted: list[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """Names of the entities to pair, first argument first; of equal types, in the order of the text."""
+    ordered = sorted(entities, key=lambda name: (entities[name].start, entities[name].end))
+    for (rank, first), (other_rank, second) in permutations(enumerate(ordered), 2):
+        types = entities[first].label, entities[second].label
+        if types in wanted and (types[0] != types[1] or rank < other_rank):
+            yield first, second
+
+
+def _pop(
+    relations: dict[tuple[str, str], Annotated], ends: tuple[str, str], entities: dict[str, Mention]
+) -> Annotated | None:
+    """The annotated relation of two entities, taken out of `relations`, or None."""
+    first, second = ends
+    if ends not in relations and entities[first].label == entities[second].label:
+        backwards = relations.pop((second, first), None)
+        return backwards and backwards._replace(label=f"{backwards.label}-reversed")
+    return relations.pop(ends, None)
+
+
+def _annotations(file: Path, text: str, counts: Counter) -> tuple[dict[str, Mention], dict[tuple[str, str], Annotated]]:
+    """Entities by their name T1, and relations by those of their ends."""
+    entities: dict[str, Mention] = {}
+    relations: dict[tuple[str, str], Annotated] = {}
+    lines = list(lines_of(file))
+    for _, place, line in lines:
+        if line.startswith("T"):
+            label, fragments = parse_entity(line, text, place)
+            counts["discontinuous mentions (hull)"] += len(fragments) > 1
+            name = line.split("\t")[0]
+            if name in entities:
+                raise InputError(f"{place}: {name} names another entity too; give each a name of its own.")
+            entities[name] = Mention(fragments[0][0], fragments[-1][1], label)
+    for _, place, line in lines:
+        if line.startswith("R"):
+            label, arguments = _parse(line, place)
+            if not set(arguments) <= entities.keys():
+                raise InputError(f"{place}: the entity {' or '.join(arguments)} has no T line; mend the relation.")
+            counts["second relations of one pair left out"] += arguments in relations
+            relations.setdefault(arguments, Annotated(label, place))
+        elif line and not line.startswith("T"):
+            counts["annotation lines that are neither entities nor relations"] += 1
+    return entities, relations
+
+
+def _parse(line: str, place: str) -> tuple[str, tuple[str, str]]:
+    """Type and entities of a line `R1<tab>TYPE Arg1:T1 Arg2:T2`; the names of the arguments do not matter."""
+    try:
+        _, content = line.rstrip("\t ").split("\t")
+        label, first, second = content.split()
+        (_, first), (_, second) = first.split(":"), second.split(":")
+    except ValueError:
+        raise InputError(
+            f"{place}: not a relation line of brat (R1<tab>TYPE Arg1:T1 Arg2:T2); mend the line."
+        ) from None
+    return label, (first, second)
 
 
 def parse_entity(line: str, text: str, place: str) -> tuple[str, tuple[tuple[int, int], ...]]:

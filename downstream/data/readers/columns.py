@@ -74,12 +74,9 @@ def _word(value: object, place: str) -> str:
 
 
 def rows(
-    path: Path,
-    wanted: dict[str, Column | None],
-    counts: Counter,
-    delimiter: str | None = None,
+    path: Path, wanted: dict[str, Column | None], counts: Counter, delimiter: str | None = None,
     quoted: bool | None = None,
-) -> Iterator[Row]:
+) -> Iterator[Row]:  # fmt: skip
     """The rows of a file, or of the .tsv, .csv and .jsonl files of a folder in the order of their names.
 
     wanted: what the task calls a column -> the column; None: there is none. Names mean that the first row holds the
@@ -103,19 +100,17 @@ def rows(
             lines = _lines(file, delimiter or ("," if file.suffix == ".csv" else "\t"), in_quotes)
             records = _named(file, lines, columns) if kinds == {str} else _numbered(file, lines, columns)
         for number, cells in records:
-            counts["cells that keep their quotes"] += sum(map(_in_quotes, cells.values()))
+            counts["cells that keep their quotes"] += sum(
+                isinstance(cell, str) and len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells.values()
+            )
             yield Row(f"{file}, line {number}", RowId(f"{file.stem}-{number}"), cells)
 
 
-def _in_quotes(cell: object) -> bool:
-    return isinstance(cell, str) and len(cell) > 1 and cell[0] == cell[-1] == '"'
-
-
 def _keyed(file: Path, wanted: dict[str, Column]) -> Iterator[tuple[int, dict[str, object]]]:
-    for number, record in json_lines(file):
+    for number, place, record in json_lines(file):
         for column in wanted.values():
             if column not in record:
-                raise InputError(f"{file}, line {number}: there is no key {column!r}; it has {', '.join(record)}.")
+                raise InputError(f"{place}: there is no key {column!r}; it has {', '.join(record)}.")
         yield number, {key: record[column] for key, column in wanted.items()}
 
 

@@ -1,13 +1,18 @@
-"""The DDI corpus's drugs: sentences with their text and their drugs at offsets, as ddi_xml has them."""
+"""The DDI corpus's XML (Herrero-Zazo et al., 2013), a document a file: sentences, drugs at offsets, pairs of these."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from lxml import etree
 
+from alibert_common.errors import InputError
 from alibert_common.files import files_of
 from downstream.data.annotated_text import AnnotatedText, Entity, Labels
-from downstream.data.readers.ddi_xml import attribute, document_of, fragments_of, is_there, place_of, text_of
+from downstream.data.examples import Mention, Relation
+from downstream.data.readers.records import distinct
+
+NOT_FOR_RELATIONS = "Test for DrugNER task"
 
 
 def read(path: Path, labels: Labels, counts: Counter) -> list[AnnotatedText]:
@@ -18,25 +23,116 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[AnnotatedText]:
     """
     documents = []
     for file in files_of(path, ".xml"):
-        root, text, entities = document_of(file), "", []
+        root, text, entities = _document_of(file), "", []
         for sentence in root.iter("sentence"):
-            own = text_of(sentence, file)
-            for element in sentence.iter("entity"):
-                entities += _entity(element, own, len(text), file, labels, counts)
+            own = _text_of(sentence, file)
+            for drug in sentence.iter("entity"):
+                fragments = _fragments_of(drug, own, file)
+                if not _is_there(drug, own, fragments):
+                    counts["entities whose text is not at their offsets"] += 1
+                    continue
+                label = labels.keep(_attribute(drug, "type", file), _place_of(drug, file), counts)
+                if label is not None:
+                    entities.append(
+                        Entity(label, tuple((start + len(text), end + len(text)) for start, end in fragments))
+                    )
             text += own + "\n"
-        documents.append(AnnotatedText(attribute(root, "id", file), text, entities))
+        documents.append(AnnotatedText(_attribute(root, "id", file), text, entities))
     return documents
 
 
-def _entity(
-    element: etree._Element, sentence: str, shift: int, file: Path, labels: Labels, counts: Counter
-) -> list[Entity]:
-    """None or one; `shift` is where the sentence starts in the document."""
-    fragments = fragments_of(element, sentence, file)
-    if not is_there(element, sentence, fragments):
-        counts["entities whose text is not at their offsets"] += 1
-        return []
-    label = labels.keep(attribute(element, "type", file), place_of(element, file), counts)
-    if label is None:
-        return []
-    return [Entity(label, tuple((start + shift, end + shift) for start, end in fragments))]
+@distinct
+def read_relations(path: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, Relation]]:
+    """The pairs of the XML files of a folder, at any depth, or of one file; their group is the document.
+
+    Labels are the types advise, effect, int and mechanism; false for drugs that do not interact; true for the one pair
+    of the corpus that interacts in a way not said. Mentions in several pieces go from the first to the last, counted.
+    A mention whose text is not at its offsets stays there, so that no pair is lost, and is counted (there is one).
+
+    Raises InputError for what is no XML of this form, a pair without its mentions, offsets outside the sentence, and
+    for a folder that holds the test set of the entity task, whose pairs were never annotated.
+    """
+    if any(path.rglob(NOT_FOR_RELATIONS)) or NOT_FOR_RELATIONS in path.parts:
+        raise InputError(
+            f"{path}: holds {NOT_FOR_RELATIONS!r}, where pairs are not annotated; give 'Test for DDI Extraction task'."
+        )
+    for file in files_of(path, ".xml"):
+        document = _document_of(file)
+        group = _attribute(document, "id", file)
+        for sentence in document.iter("sentence"):
+            text = _text_of(sentence, file)
+            drugs = {
+                _attribute(drug, "id", file): _mention(drug, text, file, counts) for drug in sentence.iter("entity")
+            }
+            for pair in sentence.iter("pair"):
+                place, name, interacts = (
+                    _place_of(pair, file),
+                    _attribute(pair, "id", file),
+                    _attribute(pair, "ddi", file),
+                )
+                label = pair.get("type", "true") if interacts == "true" else interacts
+                label = labels.keep(label, place, counts, "relations")
+                first, second = (drugs.get(pair.get(end, "")) for end in ("e1", "e2"))
+                if first is None or second is None:
+                    raise InputError(
+                        f"{place}: the pair {name!r} has an entity that is not in the sentence; mend the pair."
+                    )
+                if label is not None:
+                    yield place, Relation(name, text, label, (first, second), group)
+
+
+def _mention(drug: etree._Element, text: str, file: Path, counts: Counter) -> Mention:
+    fragments = _fragments_of(drug, text, file)
+    counts["discontinuous mentions (hull)"] += len(fragments) > 1
+    counts["mentions whose text is not at their offsets"] += not _is_there(drug, text, fragments)
+    return Mention(fragments[0][0], fragments[-1][1], _attribute(drug, "type", file))
+
+
+def _document_of(file: Path) -> etree._Element:
+    """The root, in the encoding that the file declares (UTF-8 if none)."""
+    try:  # offline, and no entity of the file's own is expanded
+        root = etree.fromstring(file.read_bytes(), etree.XMLParser(resolve_entities=False, no_network=True))
+    except etree.XMLSyntaxError as error:
+        reason = " ".join(error.msg.split()).rstrip(".")
+        raise InputError(f"{file}, line {error.lineno}: not XML ({reason}); copy the file again, or mend it.") from None
+    if root.tag != "document":
+        raise InputError(f"{file}: its root is <{root.tag}>, not the <document> of the DDI corpus; check the format.")
+    return root
+
+
+def _place_of(element: etree._Element, file: Path) -> str:
+    return f"{file}, line {element.sourceline}"
+
+
+def _attribute(element: etree._Element, name: str, file: Path) -> str:
+    value = element.get(name)
+    if value is None:
+        raise InputError(f"{_place_of(element, file)}: a <{element.tag}> has no {name}; mend the file.")
+    return value
+
+
+def _text_of(sentence: etree._Element, file: Path) -> str:
+    """A sentence is one line: a line break in it is a space, so that offsets stay."""
+    return _attribute(sentence, "text", file).replace("\r", " ").replace("\n", " ")
+
+
+def _fragments_of(drug: etree._Element, text: str, file: Path) -> tuple[tuple[int, int], ...]:
+    """Where it stands in the text of its sentence: sorted (start, end) pairs, end excluded (included in the file)."""
+    place = _place_of(drug, file)
+    try:
+        pairs = [tuple(map(int, pair.split("-"))) for pair in drug.get("charOffset", "").split(";")]
+        fragments = tuple(sorted((start, last + 1) for start, last in pairs))
+    except ValueError:
+        raise InputError(f'{place}: not offsets of the form charOffset="0-7" or "3-8;12-15"; mend them.') from None
+    for start, end in fragments:
+        if not 0 <= start < end <= len(text):
+            raise InputError(
+                f"{place}: offsets {start}-{end - 1} lie outside the {len(text)} characters of the sentence; mend them."
+            )
+    return fragments
+
+
+def _is_there(drug: etree._Element, text: str, fragments: tuple[tuple[int, int], ...]) -> bool:
+    """Whether its text is at its offsets. White space may differ, as in `mu-selective` for `mu-` and `selective`."""
+    found = "".join(text[start:end] for start, end in fragments)
+    return "".join(found.split()) == "".join(drug.get("text", "").split())

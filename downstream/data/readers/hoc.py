@@ -15,7 +15,8 @@ from downstream.data.examples import LabelledText
 from downstream.data.readers.records import distinct
 
 
-def read(path: Path, labels: Labels, counts: Counter) -> list[LabelledText]:
+@distinct
+def read(path: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, LabelledText]]:
     """A sentence each, with any number of hallmarks; its group is the abstract. The corpus has no split of its own.
 
     NULL, which stands for the labels of a few sentences, is no hallmark; it is counted. Raises InputError for a text
@@ -25,9 +26,8 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[LabelledText]:
     annotations = {file.name: file for file in files_of(path / "labels", ".txt")}
     for name in sorted(texts.keys() ^ annotations.keys()):
         raise InputError(f"{path}: {name} is in text/ or in labels/ but not in both; put it there.")
-    return distinct(
-        (pair for name in texts for pair in _sentences(texts[name], annotations[name], labels, counts)), counts
-    )
+    for name, text in texts.items():
+        yield from _sentences(text, annotations[name], labels, counts)
 
 
 def _sentences(text: Path, annotation: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, LabelledText]]:

@@ -5,9 +5,10 @@ from collections import Counter
 from pathlib import Path
 
 from alibert_common.errors import InputError
-from alibert_common.files import files_of, read_text
+from alibert_common.files import files_of
 from downstream.data.annotated_text import AnnotatedText, Labels
 from downstream.data.examples import RowId
+from downstream.data.readers.records import lines_of
 from downstream.data.readers.tags import FRENCH, Token, rebuild
 
 SUFFIXES = (".iob", ".iob2", ".bio", ".conll", ".tsv", ".txt")
@@ -16,12 +17,7 @@ DOCUMENT_STARTS = ("-DOCSTART-", "###MEDLINE:")  # CoNLL-2003, JNLPBA
 
 
 def read(
-    path: Path,
-    labels: Labels,
-    counts: Counter,
-    *,
-    documents: str | int = MARKS,
-    spacing: str = FRENCH,
+    path: Path, labels: Labels, counts: Counter, *, documents: str | int = MARKS, spacing: str = FRENCH
 ) -> list[AnnotatedText]:
     """The documents of a file, or of the files of a folder.
 
@@ -52,24 +48,17 @@ def _documents(file: Path) -> list[tuple[str, list[list[Token]]]]:
     """The ids (empty without) and sentences of the marked documents, the first of which is what no mark precedes."""
     documents: list[tuple[str, list[list[Token]]]] = [("", [[]])]
     width = 0
-    for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
-        line, place = line.rstrip("\r"), f"{file}, line {number}"
+    for _, place, line in lines_of(file):
         if line.startswith(DOCUMENT_STARTS):
             documents.append((line.strip("# ") if line.startswith("#") else "", [[]]))
         elif not line.strip():
             documents[-1][1].append([])
         else:
-            columns = _columns(line, width, place)
+            columns = line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+            if len(columns) < 2 or not columns[0].strip():
+                raise InputError(f"{place}: a token and a label are needed, separated by white space; found {line!r}.")
+            if width and len(columns) != width:
+                raise InputError(f"{place}: {len(columns)} columns after lines of {width}; mend the line {line!r}.")
             width = len(columns)
             documents[-1][1][-1].append(Token(columns[0].strip(), columns[-1].strip(), place))
     return [(own, [sentence for sentence in sentences if sentence]) for own, sentences in documents]
-
-
-def _columns(line: str, width: int, place: str) -> list[str]:
-    """`width` is that of the lines before, 0 for the first."""
-    columns = line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
-    if len(columns) < 2 or not columns[0].strip():
-        raise InputError(f"{place}: a token and a label are needed, separated by white space; found {line!r}.")
-    if width and len(columns) != width:
-        raise InputError(f"{place}: {len(columns)} columns after lines of {width}; mend the line {line!r}.")
-    return columns

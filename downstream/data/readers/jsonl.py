@@ -27,8 +27,7 @@ def read(path: Path, labels: Labels, counts: Counter, *, spacing: str = FRENCH) 
     documents = []
     for file in files_of(path, ".jsonl"):
         names = _tag_names(file.with_name(INFO))
-        for number, record in json_lines(file):
-            place = f"{file}, line {number}"
+        for number, place, record in json_lines(file):
             name = str(record["id"]) if "id" in record else RowId(f"{file.stem}-{number}")
             if "ner_tags" in record:
                 documents.append(rebuild(name, [_tagged(record, names, place)], labels, counts, spacing))

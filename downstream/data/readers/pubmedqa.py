@@ -13,7 +13,8 @@ QUESTIONS = "ori_pqal.json"
 TEST = "test_ground_truth.json"
 
 
-def read(path: Path, labels: Labels, counts: Counter) -> list[LabelledText]:
+@distinct
+def read(path: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, LabelledText]]:
     """The question and, as its second text, the parts of the abstract, a line each; the conclusion is not given.
 
     The official split is in the file's names: test_ground_truth.json, which holds PMID -> answer only, stands for those
@@ -22,11 +23,17 @@ def read(path: Path, labels: Labels, counts: Counter) -> list[LabelledText]:
     """
     content = _object(path)
     if content and all(isinstance(value, str) for value in content.values()):
-        return distinct(_test(path, content, labels, counts), counts)
-    left_out = _object(path.with_name(TEST)) if path.name == QUESTIONS and path.with_name(TEST).is_file() else {}
-    counts["questions that are the official test"] += len(content.keys() & left_out.keys())
-    kept = {pmid: record for pmid, record in content.items() if pmid not in left_out}
-    return distinct(_items(path, kept, labels, counts), counts)
+        path, content = path.with_name(QUESTIONS), _test(path, content)
+    else:
+        left_out = _object(path.with_name(TEST)) if path.name == QUESTIONS and path.with_name(TEST).is_file() else {}
+        counts["questions that are the official test"] += len(content.keys() & left_out.keys())
+        content = {pmid: record for pmid, record in content.items() if pmid not in left_out}
+    for pmid, record in content.items():
+        place = f"{path}, key {pmid!r}"
+        answer = labels.keep(field(record, "final_decision", str, place), place, counts, "texts")
+        if answer is not None:
+            abstract = "\n".join(texts(record, "CONTEXTS", place))
+            yield place, LabelledText(pmid, field(record, "QUESTION", str, place), (answer,), abstract)
 
 
 def _object(file: Path) -> dict:
@@ -36,7 +43,8 @@ def _object(file: Path) -> dict:
     return content
 
 
-def _test(path: Path, answers: dict, labels: Labels, counts: Counter) -> Iterator[tuple[str, LabelledText]]:
+def _test(path: Path, answers: dict) -> dict:
+    """The questions of the answers, which stand beside them."""
     file = path.with_name(QUESTIONS)
     questions = _object(file)
     for pmid, answer in answers.items():
@@ -45,13 +53,4 @@ def _test(path: Path, answers: dict, labels: Labels, counts: Counter) -> Iterato
                 f"{path}, key {pmid!r}: the answer is {answer!r} but {questions[pmid]['final_decision']!r} in {file}; "
                 "take both files from one release."
             )
-    yield from _items(file, {pmid: questions[pmid] for pmid in answers}, labels, counts)
-
-
-def _items(file: Path, questions: dict, labels: Labels, counts: Counter) -> Iterator[tuple[str, LabelledText]]:
-    for pmid, record in questions.items():
-        place = f"{file}, key {pmid!r}"
-        answer = labels.keep(field(record, "final_decision", str, place), place, counts, "texts")
-        if answer is not None:
-            abstract = "\n".join(texts(record, "CONTEXTS", place))
-            yield place, LabelledText(pmid, field(record, "QUESTION", str, place), (answer,), abstract)
+    return {pmid: questions[pmid] for pmid in answers}

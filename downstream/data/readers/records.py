@@ -4,16 +4,18 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from alibert_common.errors import InputError
 from alibert_common.files import read_text
 from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
 
 Item = TypeVar("Item", LabelledText, Relation, ScoredPair, Candidates, ReadingQuestion)
+P = ParamSpec("P")
 
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # as it is written; two make a character, one cannot be written again
 SURROGATES = re.compile("[\ud800-\udfff]")
@@ -25,15 +27,20 @@ def json_of(file: Path) -> Any:
     return _parse(read_text(file).removeprefix("\ufeff"), file, f"{file}")
 
 
-def json_lines(file: Path) -> Iterator[tuple[int, dict]]:
-    """(number of the line, object) of each line that is not blank. Raises InputError for a line that is no object."""
+def lines_of(file: Path) -> Iterator[tuple[int, str, str]]:
+    """(number, place, text) of each line; the place names file and line for an error."""
     for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
+        yield number, f"{file}, line {number}", line.rstrip("\r")
+
+
+def json_lines(file: Path) -> Iterator[tuple[int, str, dict]]:
+    """(number, place, object) of each line that is not blank. Raises InputError for a line that is no object."""
+    for number, place, line in lines_of(file):
         if line.strip():
-            place = f"{file}, line {number}"
             record = _parse(line, file, place, number)
             if not isinstance(record, dict):
                 raise InputError(f"{place}: not an object; write one in braces on each line.")
-            yield number, record
+            yield number, place, record
 
 
 def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
@@ -74,26 +81,27 @@ def texts(record: object, key: str, place: str) -> list[str]:
     return values
 
 
-def distinct(items: Iterable[tuple[str, Item]], counts: Counter) -> list[Item]:
-    """The items of (place, item) pairs. One that comes twice is kept, as "ID (2)", and counted.
+def distinct(items: Callable[P, Iterator[tuple[str, Item]]]) -> Callable[P, list[Item]]:
+    """Make a reader of a generator of (place, item) pairs, whose last argument by position is `counts`.
 
+    An item that comes twice is kept, as "ID (2)", of the same group, since splits must not divide the two; and counted.
     Raises InputError naming both places if two items that differ have one id: predictions are kept by id.
     """
-    seen: dict[str, tuple[str, Item]] = {}
-    for place, item in items:
-        first_place, first = seen.get(item.id, (place, item))
-        if item != first:
-            raise InputError(
-                f"{place}: the id {item.id!r} is that of another item ({first_place}); give each an id of its own."
-            )
-        if item.id in seen:
-            counts["items that stand in the files twice"] += 1
-            item = _again(item, seen)
-        seen[item.id] = place, item
-    return [item for _, item in seen.values()]
 
+    @wraps(items)
+    def read(*args: Any, **settings: Any) -> list[Item]:
+        seen: dict[str, tuple[str, Item]] = {}
+        for place, item in items(*args, **settings):
+            first_place, first = seen.get(item.id, (place, item))
+            if item != first:
+                raise InputError(
+                    f"{place}: the id {item.id!r} is that of another item ({first_place}); give each an id of its own."
+                )
+            if item.id in seen:
+                args[-1]["items that stand in the files twice"] += 1
+                names = (f"{item.id} ({number})" for number in itertools.count(2))
+                item = replace(item, id=next(name for name in names if name not in seen), group=item.group or item.id)
+            seen[item.id] = place, item
+        return [item for _, item in seen.values()]
 
-def _again(item: Item, taken: Container[str]) -> Item:
-    """A copy under the next free id, of the same group: splits must not divide the two."""
-    names = (f"{item.id} ({number})" for number in itertools.count(2))
-    return replace(item, id=next(name for name in names if name not in taken), group=item.group or item.id)
+    return read

@@ -12,7 +12,8 @@ from downstream.data.examples import ReadingQuestion
 from downstream.data.readers.records import distinct, field, json_of
 
 
-def read(path: Path, counts: Counter) -> list[ReadingQuestion]:
+@distinct
+def read(path: Path, counts: Counter) -> Iterator[tuple[str, ReadingQuestion]]:
     """A question about one context each; the answers of several annotators are the forms of one answer.
 
     Questions on one context are a group, wherever it stands: dev, drawn from train, has none of train's texts.
@@ -21,18 +22,13 @@ def read(path: Path, counts: Counter) -> list[ReadingQuestion]:
     not stand at its answer_start is taken from where its text is nearest, and counted. Raises InputError for an answer
     whose text the context does not have, and for a question that is marked as impossible and has an answer.
     """
-    return distinct(_items(path, counts), counts)
-
-
-def _items(file: Path, counts: Counter) -> Iterator[tuple[str, ReadingQuestion]]:
-    for number, article in enumerate(field(json_of(file), "data", list, f"{file}"), 1):
-        place = f"{file}, entry {number} of data"
-        for paragraph in field(article, "paragraphs", list, place):
+    for number, article in enumerate(field(json_of(path), "data", list, f"{path}"), 1):
+        for paragraph in field(article, "paragraphs", list, place := f"{path}, entry {number} of data"):
             context = field(paragraph, "context", str, place)
             group = hashlib.sha256(context.encode()).hexdigest()
             for record in field(paragraph, "qas", list, place):
                 name = field(record, "id", str, place)
-                own = f"{file}, question {name!r}"
+                own = f"{path}, question {name!r}"
                 yield own, replace(_question(name, record, context, own, counts), group=group)
 
 
@@ -52,6 +48,6 @@ def _place(answer: dict, context: str, place: str, counts: Counter) -> tuple[int
     starts = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]  # overlapping ones too
     if not text.strip() or not starts:
         raise InputError(f"{place}: the answer {text!r} does not stand in the context; mend the answer.")
-    nearest = min(starts, key=lambda one: abs(one - start))
+    nearest = min(starts, key=lambda place: abs(place - start))
     counts["answers moved to where their text stands"] += nearest != start
     return nearest, nearest + len(text)

@@ -15,104 +15,58 @@ from downstream.data.readers.columns import Column, Row, rows
 from downstream.data.readers.records import distinct
 
 
+@distinct
 def read_texts(
-    path: Path,
-    labels: Labels,
-    counts: Counter,
-    *,
-    text: Column,
-    label: Column,
-    second: Column | None = None,
-    id: Column | None = None,
-    group: Column | None = None,
-    separator: str | None = None,
-    delimiter: str | None = None,
-    quoted: bool | None = None,
-) -> list[LabelledText]:
+    path: Path, labels: Labels, counts: Counter, *, text: Column, label: Column, second: Column | None = None,
+    id: Column | None = None, group: Column | None = None, separator: str | None = None,
+    delimiter: str | None = None, quoted: bool | None = None,
+) -> Iterator[tuple[str, LabelledText]]:  # fmt: skip
     """A text, or a pair of texts, a row.
 
     separator: divides the labels of one cell; a text may then have none, and an ignored label is taken from its text.
     Left out: a text has one label, and goes with it if that is ignored.
     """
     wanted = {"text": text, "second": second, "label": label, "id": id, "group": group}
-
-    def items() -> Iterator[tuple[str, LabelledText]]:
-        for row in rows(path, wanted, counts, delimiter, quoted):
-            kept = _labels(row, labels, separator, counts)
-            if kept is not None:
-                pair = row.text("second") if second is not None else None
-                where = row.word("group") if group is not None else ""
-                yield row.place, LabelledText(row.id(), row.text("text"), kept, pair, where)
-
-    return distinct(items(), counts)
+    for row in rows(path, wanted, counts, delimiter, quoted):
+        words = [row.word("label")] if separator is None else row.words("label", separator)
+        names = [labels.keep(word, row.place, counts, "texts") for word in words]
+        kept = tuple(dict.fromkeys(name for name in names if name is not None))
+        if kept or separator is not None:
+            pair = row.text("second") if second is not None else None
+            where = row.word("group") if group is not None else ""
+            yield row.place, LabelledText(row.id(), row.text("text"), kept, pair, where)
 
 
-def _labels(row: Row, labels: Labels, separator: str | None, counts: Counter) -> tuple[str, ...] | None:
-    if separator is None:
-        kept = labels.keep(row.word("label"), row.place, counts, "texts")
-        return None if kept is None else (kept,)
-    found = [labels.keep(one, row.place, counts, "texts") for one in row.words("label", separator)]
-    return tuple(dict.fromkeys(one for one in found if one is not None))
-
-
+@distinct
 def read_relations(
-    path: Path,
-    labels: Labels,
-    counts: Counter,
-    *,
-    text: Column,
-    label: Column,
-    id: Column | None = None,
-    group: Column | None = None,
-    delimiter: str | None = None,
-    quoted: bool | None = None,
-) -> list[Relation]:
+    path: Path, labels: Labels, counts: Counter, *, text: Column, label: Column,
+    id: Column | None = None, group: Column | None = None, delimiter: str | None = None, quoted: bool | None = None,
+) -> Iterator[tuple[str, Relation]]:  # fmt: skip
     """A text with two mentions, replaced (@GENE$) or marked in it, a row."""
     wanted = {"text": text, "label": label, "id": id, "group": group}
-
-    def items() -> Iterator[tuple[str, Relation]]:
-        for row in rows(path, wanted, counts, delimiter, quoted):
-            kept = labels.keep(row.word("label"), row.place, counts, "relations")
-            if kept is not None:
-                where = row.word("group") if group is not None else ""
-                yield row.place, Relation(row.id(), row.text("text"), kept, None, where)
-
-    return distinct(items(), counts)
+    for row in rows(path, wanted, counts, delimiter, quoted):
+        kept = labels.keep(row.word("label"), row.place, counts, "relations")
+        if kept is not None:
+            where = row.word("group") if group is not None else ""
+            yield row.place, Relation(row.id(), row.text("text"), kept, None, where)
 
 
+@distinct
 def read_pairs(
-    path: Path,
-    counts: Counter,
-    *,
-    first: Column,
-    second: Column,
-    score: Column,
-    id: Column | None = None,
-    delimiter: str | None = None,
-    quoted: bool | None = None,
-) -> list[ScoredPair]:
+    path: Path, counts: Counter, *, first: Column, second: Column, score: Column,
+    id: Column | None = None, delimiter: str | None = None, quoted: bool | None = None,
+) -> Iterator[tuple[str, ScoredPair]]:  # fmt: skip
     """Two texts and their score a row."""
     wanted = {"first": first, "second": second, "score": score, "id": id}
-
-    def items() -> Iterator[tuple[str, ScoredPair]]:
-        for row in rows(path, wanted, counts, delimiter, quoted):
-            yield row.place, ScoredPair(row.id(), row.text("first"), row.text("second"), row.number("score"))
-
-    return distinct(items(), counts)
+    for row in rows(path, wanted, counts, delimiter, quoted):
+        yield row.place, ScoredPair(row.id(), row.text("first"), row.text("second"), row.number("score"))
 
 
+@distinct
 def read_options(
-    path: Path,
-    counts: Counter,
-    *,
-    question: Column,
-    options: dict[str, Column],
-    right: Column,
-    separator: str = ",",
-    id: Column | None = None,
-    delimiter: str | None = None,
-    quoted: bool | None = None,
-) -> list[Candidates]:
+    path: Path, counts: Counter, *, question: Column, options: dict[str, Column], right: Column, separator: str = ",",
+    id: Column | None = None, delimiter: str | None = None, quoted: bool | None = None,
+) -> Iterator[tuple[str, Candidates]]:  # fmt: skip
     """A question, its options and the names of the right ones a row: multiple choice, as DEFT 2020's second task.
 
     options: name of an option, as `right` has it -> its column. separator: divides the names of several right ones.
@@ -120,30 +74,19 @@ def read_options(
     """
     names = list(options)
     wanted = {"question": question, "right": right, "id": id} | {f"option {name}": options[name] for name in names}
-
-    def items() -> Iterator[tuple[str, Candidates]]:
-        for row in rows(path, wanted, counts, delimiter, quoted):
-            answers = row.words("right", separator)
-            if not answers or not set(answers) <= set(names):
-                raise InputError(f"{row.place}: right is {answers}; one or several of {', '.join(names)} are needed.")
-            texts = tuple(row.text(f"option {name}") for name in names)
-            right = tuple(sorted({names.index(answer) for answer in answers}))
-            yield row.place, Candidates(row.id(), row.text("question"), texts, right)
-
-    return distinct(items(), counts)
+    for row in rows(path, wanted, counts, delimiter, quoted):
+        answers = row.words("right", separator)
+        if not answers or not set(answers) <= set(names):
+            raise InputError(f"{row.place}: right is {answers}; one or several of {', '.join(names)} are needed.")
+        texts = tuple(row.text(f"option {name}") for name in names)
+        places = tuple(sorted({names.index(answer) for answer in answers}))
+        yield row.place, Candidates(row.id(), row.text("question"), texts, places)
 
 
 def read_ranking(
-    path: Path,
-    counts: Counter,
-    *,
-    question: Column,
-    candidate: Column,
-    right: Column,
-    id: Column | None = None,
-    delimiter: str | None = None,
-    quoted: bool | None = None,
-) -> list[Candidates]:
+    path: Path, counts: Counter, *, question: Column, candidate: Column, right: Column,
+    id: Column | None = None, delimiter: str | None = None, quoted: bool | None = None,
+) -> list[Candidates]:  # fmt: skip
     """A question, one candidate answer and 1 or 0, right or wrong, a row, as in Bio-ELECTRA's Table 5.
 
     Rows of one question, wherever they stand, become one item: those of one id, or of one text where no column holds

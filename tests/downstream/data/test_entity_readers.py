@@ -301,16 +301,14 @@ def test_the_encoding_that_ddis_xml_declares_is_kept(tmp_path):
 # brat
 
 
-def test_brat_with_its_texts_in_another_folder(tmp_path):
-    (tmp_path / "raw" / "x").mkdir(parents=True)
-    (tmp_path / "flat" / "x").mkdir(parents=True)
-    (tmp_path / "raw" / "x" / "a.txt").write_text("foie")
-    (tmp_path / "raw" / "x" / "a.ann").write_text("T1\tsymptom 0 4\tfoie\n")
-    (tmp_path / "flat" / "x" / "a.ann").write_text("T1\tanatomy 0 4\tfoie\n")
-    [document] = brat.read(tmp_path / "flat", TYPES, Counter(), texts=tmp_path / "raw")
+def test_brat_names_documents_by_their_folders_and_refuses_an_ann_without_its_text(tmp_path):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "a.txt").write_text("foie")
+    (tmp_path / "x" / "a.ann").write_text("T1\tanatomy 0 4\tfoie\n")
+    [document] = brat.read(tmp_path, TYPES, Counter())
     assert document == AnnotatedText("x/a", "foie", [Entity("anatomy", ((0, 4),))])
-    (tmp_path / "flat" / "b.ann").write_text("")
-    assert f"there is no b.txt in {tmp_path / 'raw'}" in refused(brat.read, tmp_path / "flat", texts=tmp_path / "raw")
+    (tmp_path / "b.ann").write_text("")
+    assert "b.ann: there is no b.txt beside it" in refused(brat.read, tmp_path)
 
 
 def test_deft_writes_attributes_relations_and_notes_between_the_entities(tmp_path):

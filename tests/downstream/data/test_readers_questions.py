@@ -10,7 +10,7 @@ from item_helpers import read_items, refused
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import Candidates, LabelledText, ReadingQuestion
 from downstream.data.readers import CANDIDATES, READING, TEXTS
-from downstream.data.readers.ranking import fewer_candidates
+from downstream.data.readers.candidates import fewer_candidates
 
 
 def written(folder, content, name="q.json"):
