@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from alibert_common.errors import InputError
 from alibert_common.yaml_config import built, read_yaml
+from downstream.data.annotated_text import Labels
 from downstream.data.readers import check_settings
 from downstream.data.split_lists import refuse_overlap
 
@@ -48,8 +49,23 @@ class Recipe:
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}  # the values that a key may have
 
     def settings(self, format: str) -> dict:
-        """Of a reader: the recipe's are for its own format."""
+        """Settings of a reader: the recipe's are for its own format."""
         return self.reader if format == self.format else {}
+
+    def kept(self) -> Labels | None:
+        """The labels that are kept, where items have labels."""
+        return None
+
+    def read(self, path: Path, format: str, counts: Counter) -> list:
+        """What the reader of this format finds in a file or folder; counts: of what was read past, and changed.
+
+        Raises InputError for what cannot be used.
+        """
+        labels = self.kept()
+        items = self.readers[format](path, *([labels] if labels else []), counts, **self.settings(format))
+        if labels:
+            labels.refuse_unknown()
+        return items
 
     def as_dict(self) -> dict:
         """Its values by key; `Recipe(**values)` is the way back."""
@@ -125,11 +141,14 @@ class Recipe:
             )
 
 
-def refuse_twice(names: list[str], place: str) -> None:
-    """Raise InputError for a name that stands in a list twice."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
+def check_labels(labels: Labels, what: str, file: Path) -> None:
+    """Raise InputError for a label that stands there twice, and for a renaming to none. what: the recipe's word."""
+    twice = [name for name, count in Counter(labels.types).items() if count > 1]
     if twice:
-        raise InputError(f"{place}: {twice[0]!r} stands there twice; keep one of them.")
+        raise InputError(f"{file}: {what}s: {twice[0]!r} stands there twice; keep one of them.")
+    strangers = set(labels.rename.values()) - set(labels.types) - set(labels.ignore)
+    if strangers:
+        raise InputError(f"{file}: rename leads to {', '.join(sorted(strangers))}, which is no {what} of the recipe.")
 
 
 def _listed(keys: tuple[str, ...]) -> str:

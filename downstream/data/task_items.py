@@ -19,12 +19,9 @@ class TaskItems(ABC):
     def metric_name(self) -> str:
         """The metric that chooses epochs, seeds and settings, in words."""
 
-    @abstractmethod
     def read(self, path: Path, format: str, counts: Counter) -> list:
-        """The items of a file or folder, by the reader of this format; counts: of what was read past, and changed.
-
-        Raises InputError for what cannot be used.
-        """
+        """The items of a file or folder, as Recipe.read has it."""
+        return self.recipe.read(path, format, counts)
 
     @abstractmethod
     def texts(self, item: Any) -> Iterable[str]:

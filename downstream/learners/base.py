@@ -12,6 +12,7 @@ class Learner(ABC):
 
     task: Task
     conditions: dict
+    num_parameters: int  # of what has learned
     draws = True  # whether the seed makes a difference
     saves = False  # whether `save` leaves a model that can be used
     selected: dict | None = None  # settings that `fit` chose on dev, and `tried`, the chief figure of each
@@ -27,11 +28,6 @@ class Learner(ABC):
     @abstractmethod
     def answer(self, encoded: Encoded) -> list:
         """An answer an item, as the task's `score` takes them."""
-
-    @property
-    @abstractmethod
-    def num_parameters(self) -> int:
-        """Of what has learned."""
 
     def kept(self, curve: list[Epoch]) -> Epoch | None:
         """The epoch whose weights the model has, where there are epochs."""

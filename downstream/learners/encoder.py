@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from downstream.learners.probe import LinearProbe
+from downstream.learners.networks import LinearProbe
 from downstream.learners.trained import Trained
 from downstream.tasks.base import Encoded, Task
 from downstream.training import models
@@ -25,7 +25,7 @@ class Start(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of the folder, as outputs and tables have it."""
+        """Name of the folder, as outputs and tables have it."""
         return self.folder.resolve().name
 
 

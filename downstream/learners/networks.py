@@ -1,6 +1,7 @@
-"""Two small networks over word vectors: convolutions, and a recurrence that is read by attention.
+"""Networks that are not of transformers: a linear probe of an encoder, and two small ones over word vectors.
 
-Both read one text, or two whose tokens have the types 0 and 1, as training.py's batches have them.
+The small ones, convolutions and a recurrence that is read by attention, read one text, or two whose tokens have the
+types 0 and 1, as the batches of training/loop.py have them.
 """
 
 from typing import NamedTuple
@@ -18,6 +19,30 @@ class Output(NamedTuple):
     """logits: (batch, outputs), or (batch, tokens, outputs)."""
 
     logits: torch.Tensor
+
+
+class LinearProbe(nn.Module):
+    """For answers of whole texts: one linear map of the mean last hidden state of an encoder that stays as it is.
+
+    The mean is over all tokens of the text or pair.
+    The heads that transformers puts on texts have a hidden layer of their own (or a pooler), which would learn what
+    the encoder does not know; and the first token of an encoder that was pretrained on tokens alone says nothing of
+    the others, so the mean is read.
+    """
+
+    base_model_prefix = "encoder"
+
+    def __init__(self, model, num_outputs: int):
+        """model: one of transformers, with any head, whose encoder is taken."""
+        super().__init__()
+        self.encoder, self.config = model.base_model, model.config
+        self.out = nn.Linear(model.config.hidden_size, num_outputs)
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, **types: torch.Tensor) -> Output:
+        """logits: (batch, outputs), from (batch, tokens)."""
+        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types).last_hidden_state
+        mask = attention_mask.unsqueeze(-1).to(states.dtype)
+        return Output(self.out((states * mask).sum(1) / mask.sum(1)))
 
 
 class OverVectors(nn.Module):

@@ -39,6 +39,7 @@ class Trained(Learner):
         torch.manual_seed(seed)
         head = head_of(self.task.head())
         self.model = self.built(head, train).to(self.machine.device)
+        self.num_parameters = sum(weight.numel() for weight in self.model.parameters())  # frozen ones included
         self.learned = Learned(self.model, head, self.frame.padding, self.machine)
         drawn = self._drawn(dev)
 
@@ -62,8 +63,3 @@ class Trained(Learner):
     def answer(self, encoded: Encoded) -> list:
         """By the model as it is now."""
         return self.task.decode(encoded, predict(self.learned, encoded.pieces))
-
-    @property
-    def num_parameters(self) -> int:
-        """Frozen ones included."""
-        return sum(parameter.numel() for parameter in self.model.parameters())

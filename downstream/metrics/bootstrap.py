@@ -34,12 +34,7 @@ def interval(tallies: Tallies, figure: Figure, seed: int, draws: int = DRAWS, co
 
 
 def comparison(
-    first: Tallies,
-    second: Tallies,
-    figure: Figure,
-    seed: int,
-    draws: int = DRAWS,
-    confidence: float = CONFIDENCE,
+    first: Tallies, second: Tallies, figure: Figure, seed: int, draws: int = DRAWS, confidence: float = CONFIDENCE
 ) -> dict:
     """first - second on the same items: paired bootstrap interval, and the p value of approximate randomisation.
 
@@ -54,11 +49,14 @@ def comparison(
     shapes, others = ([one.shape[1:] for one in folds] for folds in (first, second))
     if shapes != others:
         raise ValueError(f"the systems have tallies of {shapes} and {others} (items, k), not the same")
-    pairs, generator = zip(first, second, strict=True), np.random.default_rng([seed, 0])
-    drawn = np.mean([_drawn_differences(*pair, figure.value, generator, draws) for pair in pairs], axis=0)
+    differences, generator = [], np.random.default_rng([seed, 0])
+    for one, other in zip(first, second, strict=True):
+        figures = _drawn_figures(np.concatenate([one, other]), figure.value, generator, draws)
+        differences.append(figures[:, : len(one)].mean(1) - figures[:, len(one) :].mean(1))
+    bounds = _bounds(np.mean(differences, axis=0), confidence)
     difference = _figure(first, figure.value) - _figure(second, figure.value)
     p = _p(first, second, figure, seed, draws)
-    return {"difference": difference, **_bounds(drawn, confidence), "p": p, "draws": draws, "seed": seed}
+    return {"difference": difference, **bounds, "p": p, "draws": draws, "seed": seed}
 
 
 def _p(first: list[np.ndarray], second: list[np.ndarray], figure: Figure, seed: int, draws: int) -> float:
@@ -103,14 +101,6 @@ def _drawn_figures(tallies: np.ndarray, value: Value, generator: np.random.Gener
         times = np.bincount(drawn.ravel(), minlength=rows * items).reshape(rows, items)
         figures.append(value(_weighted(times, tallies)))
     return np.concatenate(figures)
-
-
-def _drawn_differences(
-    first: np.ndarray, second: np.ndarray, value: Value, generator: np.random.Generator, draws: int
-) -> np.ndarray:
-    """first - second over the same drawn items, (draws,)."""
-    figures = _drawn_figures(np.concatenate([first, second]), value, generator, draws)
-    return figures[:, : len(first)].mean(1) - figures[:, len(first) :].mean(1)
 
 
 def _exchanged_differences(

@@ -1,7 +1,8 @@
-"""Scores of entity recognition: strict seqeval on words. Entities that no tag sequence holds are in spans.py."""
+"""Scores of entity recognition: strict seqeval on words, and by sets, of entities that no tag sequence holds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from downstream.data.annotated_text import Entity
 from downstream.metrics.rows import macro, no_row, plain_row, row
 
 EVALUATION = {
@@ -25,12 +26,18 @@ def scores(gold: list[list[str]], predicted: list[list[str]], types: Iterable[st
         report: dict = {}
     else:
         report = classification_report(gold, predicted, mode="strict", scheme=IOB2, output_dict=True, zero_division=0)
-    per_type = {kind: _row(report.get(kind)) for kind in types}
-    micro = _row(report["micro avg"]) if report else row(0, 0, 0)
-    return {"types": per_type, "micro": micro, "macro": macro(per_type.values())}
+    keys = ("precision", "recall", "f1-score", "support")
+    rows = {kind: plain_row(*map(rates.get, keys)) for kind, rates in report.items()}
+    per_type = {kind: rows.get(kind) or no_row() for kind in types}
+    return {"types": per_type, "micro": rows.get("micro avg") or row(0, 0, 0), "macro": macro(per_type.values())}
 
 
-def _row(report: dict | None) -> dict:
-    if report is None:
-        return no_row()
-    return plain_row(report["precision"], report["recall"], report["f1-score"], report["support"])
+def span_scores(gold: Sequence[Iterable[Entity]], predicted: Sequence[Iterable[Entity]]) -> dict:
+    """Micro precision, recall, F1 and support of entities, nested and discontinuous ones too; a collection a document.
+
+    Found: the same document, type and fragments. Sets: an entity annotated or predicted twice is one.
+    Raises ValueError if the two sides differ in their number of documents.
+    """
+    pairs = list(zip(map(set, gold), map(set, predicted), strict=True))
+    found = sum(len(theirs & mine) for theirs, mine in pairs)
+    return row(found, sum(len(mine) for _, mine in pairs), sum(len(theirs) for theirs, _ in pairs))

@@ -1,7 +1,7 @@
 """Classification: one label an item (relations, inference, yes/no questions), or any number of labels an item."""
 
 import statistics
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from operator import eq
 from typing import Any
@@ -60,14 +60,19 @@ def multi_label(gold: Sequence[Collection[str]], predicted: Sequence[Collection[
     calls the Hamming score of FrenchMedMCQA; it is not 1 - Hamming loss.
     Raises ValueError on a label that is not in `classes`, and on fewer than two classes.
     """
-    _check_known({name for item in (*gold, *predicted) for name in item}, classes)
-    sides = [_indicators(items, classes) for items in (gold, predicted)]
+    used = {name for item in (*gold, *predicted) for name in item}
+    _check_known(used, classes)
+    if len(classes) < 2:  # scikit-learn takes a single column for the labels 0 and 1
+        raise ValueError(f"label sets need two classes or more, not {list(classes)}; one class is a yes/no question")
+    theirs, mine = (
+        np.array([[name in item for name in classes] for item in side], dtype=int) for side in (gold, predicted)
+    )
     columns = {name: column for column, name in enumerate(classes)}
-    used = {name for name in classes if any(side[:, columns[name]].any() for side in sides)}
     precision, recall, f1, jaccard = map(statistics.fmean, zip(*map(agreement, gold, predicted), strict=True))
+    of_means = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return {
-        **_figures(sides[0], sides[1], columns, used),
-        "example_based": {"precision": precision, "recall": recall, "f1": harmonic_mean(precision, recall)},
+        **_figures(theirs, mine, columns, used),
+        "example_based": {"precision": precision, "recall": recall, "f1": of_means},
         "mean_example_f1": f1,
         "exact_match": _accuracy(list(map(set, gold)), list(map(set, predicted))),
         "jaccard": jaccard,
@@ -87,22 +92,6 @@ def agreement(gold: Collection[str], predicted: Collection[str]) -> tuple[float,
     return precision, recall, 2 * shared / (len(theirs) + len(mine)), shared / len(theirs | mine)
 
 
-def harmonic_mean(precision: float, recall: float) -> float:
-    """F1 of a precision and a recall; 0 where both are."""
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def by_group(groups: Sequence[Hashable], labels: Sequence[Iterable[str]]) -> dict[Hashable, set[str]]:
-    """The union of the labels of each group's items, in the order in which groups first appear.
-
-    HoC is labelled by sentence and scored by document (BLUE): a document has the labels of all its sentences.
-    """
-    united: dict[Hashable, set[str]] = {}
-    for group, names in zip(groups, labels, strict=True):
-        united.setdefault(group, set()).update(names)
-    return united
-
-
 def _accuracy(gold: Sequence, predicted: Sequence) -> float:
     """The share of answers that equal the gold."""
     return sum(map(eq, gold, predicted)) / len(gold)
@@ -113,19 +102,13 @@ def _check_known(labels: set[str], classes: Sequence[str]) -> None:
         raise ValueError(f"labels {sorted(unknown)} are not among the classes {list(classes)}")
 
 
-def _indicators(items: Sequence[Collection[str]], classes: Sequence[str]) -> np.ndarray:
-    if len(classes) < 2:  # scikit-learn takes a single column for the labels 0 and 1
-        raise ValueError(f"label sets need two classes or more, not {list(classes)}; one class is a yes/no question")
-    return np.array([[name in item for name in classes] for item in items], dtype=int)
-
-
 def _figures(gold: Any, predicted: Any, keys: Mapping[str, str | int], used: Collection[str]) -> dict:
     """Rows by class, micro, macro, weighted. keys: scikit-learn's names of the classes; used: those that occur."""
     from sklearn.metrics import precision_recall_fscore_support  # here: it takes a second, and --help needs none
 
     rates = partial(precision_recall_fscore_support, gold, predicted, zero_division=0)
     by_class = zip(*rates(labels=list(keys.values()), average=None), strict=True)
-    rows = {name: plain_row(*one) if name in used else no_row() for name, one in zip(keys, by_class, strict=True)}
+    rows = {name: plain_row(*row) if name in used else no_row() for name, row in zip(keys, by_class, strict=True)}
     in_gold = [keys[name] for name, row in rows.items() if row["support"]]
     support = sum(row["support"] for row in rows.values())
     averages = {

@@ -12,13 +12,8 @@ def row(found: int, predicted: int, gold: int) -> dict:
     return dict(zip(FIGURES, rates, strict=True)) | {"support": gold}
 
 
-def type_row(found: int, predicted: int, gold: int) -> dict:
-    """`row` of one type; a type that neither side has is no zero: its figures are None."""
-    return row(found, predicted, gold) if predicted or gold else no_row()
-
-
 def no_row() -> dict:
-    """The row of a type without any."""
+    """The row of a type that neither side has: no zeros, its figures are None."""
     return dict.fromkeys(FIGURES) | {"support": 0}
 
 
@@ -30,6 +25,6 @@ def plain_row(precision: float, recall: float, f1: float, support: int) -> dict:
 def macro(rows: Iterable[dict]) -> dict:
     """Plain mean over the rows of the types that occur in the gold; 0 when none does."""
     rows = list(rows)
-    present = [one for one in rows if one["support"]]
-    means = {name: statistics.fmean(one[name] for one in present) if present else 0.0 for name in FIGURES}
-    return means | {"support": sum(one["support"] for one in rows)}
+    present = [row for row in rows if row["support"]]
+    means = {name: statistics.fmean(row[name] for row in present) if present else 0.0 for name in FIGURES}
+    return means | {"support": sum(row["support"] for row in rows)}

@@ -31,9 +31,21 @@ class Figure(NamedTuple):
 def figure(name: str, classes: Sequence[str] = ()) -> Figure:
     """The figure of a name in FIGURES or OVER_CLASSES; `classes` are those that count, for the latter.
 
-    micro_f1 over the positive classes is that of relations.
+    micro_f1 over the positive classes is that of relations. An item is then a label or a collection of labels. Its
+    tally: right decisions for each class, then predictions of each, then gold labels of each.
     """
-    return OVER_CLASSES[name](classes) if name in OVER_CLASSES else FIGURES[name]
+    if name in FIGURES:
+        return FIGURES[name]
+    value = OVER_CLASSES[name]
+
+    def tally(gold: str | Collection[str], predicted: str | Collection[str]) -> list[bool]:
+        theirs, mine = _labels(gold), _labels(predicted)
+        return [name in side for side in (theirs & mine, mine, theirs) for name in classes]
+
+    def of_sums(sums: np.ndarray) -> np.ndarray:
+        return value(*np.moveaxis(sums.reshape(*sums.shape[:-1], 3, -1), -2, 0))
+
+    return Figure(tally, of_sums)
 
 
 def tallies(figure: Figure, gold: Sequence, predicted: Sequence) -> np.ndarray:
@@ -58,53 +70,8 @@ def mean_of(score: Callable[..., float]) -> Figure:
     return Figure(lambda gold, predicted: (score(gold, predicted), 1), lambda sums: _ratio(sums[..., 0], sums[..., 1]))
 
 
-def micro_f1(classes: Sequence[str]) -> Figure:
-    """F1 of all decisions for one of the classes; an item is a label or a collection of labels."""
-    return Figure(_count_by(classes), lambda sums: _f1(*_by_class(sums).sum(-1)))
-
-
-def macro_f1(classes: Sequence[str]) -> Figure:
-    """Mean of the F1 of the classes that occur in the gold."""
-
-    def value(sums: np.ndarray) -> np.ndarray:
-        found, predicted, gold = _by_class(sums)
-        return _ratio((_f1(found, predicted, gold) * (gold > 0)).sum(-1), (gold > 0).sum(-1))
-
-    return Figure(_count_by(classes), value)
-
-
-def macro_f1_of_all(classes: Sequence[str]) -> Figure:
-    """Mean of the F1 of all classes, 0 of one that neither side has."""
-    return Figure(_count_by(classes), lambda sums: _f1(*_by_class(sums)).mean(-1))
-
-
-def weighted_f1(classes: Sequence[str]) -> Figure:
-    """Mean of the F1 of the classes, each as often as it occurs in the gold."""
-
-    def value(sums: np.ndarray) -> np.ndarray:
-        found, predicted, gold = _by_class(sums)
-        return _ratio((_f1(found, predicted, gold) * gold).sum(-1), gold.sum(-1))
-
-    return Figure(_count_by(classes), value)
-
-
-def _count_by(classes: Sequence[str]) -> Callable[..., Sequence[float]]:
-    """Right decisions for each class, then predictions of each, then gold labels of each."""
-
-    def tally(gold: str | Collection[str], predicted: str | Collection[str]) -> list[bool]:
-        theirs, mine = _labels(gold), _labels(predicted)
-        return [name in side for side in (theirs & mine, mine, theirs) for name in classes]
-
-    return tally
-
-
 def _labels(item: str | Collection[str]) -> set[str]:
     return {item} if isinstance(item, str) else set(item)
-
-
-def _by_class(sums: np.ndarray) -> np.ndarray:
-    """(..., 3 x classes) as found, predicted and gold, each (..., classes)."""
-    return np.moveaxis(sums.reshape(*sums.shape[:-1], 3, -1), -2, 0)
 
 
 def _entities(gold: Collection[Hashable], predicted: Collection[Hashable]) -> tuple[int, int, int]:
@@ -145,6 +112,11 @@ def _f1(found: np.ndarray, predicted: np.ndarray, gold: np.ndarray) -> np.ndarra
     return _ratio(2 * found, predicted + gold)
 
 
+def _mean(figures: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted mean over the classes."""
+    return _ratio((figures * weights).sum(-1), weights.sum(-1))
+
+
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """part / whole, 0 where whole is."""
     whole = np.broadcast_to(whole, part.shape)
@@ -167,9 +139,9 @@ FIGURES: dict[str, Figure] = {
     "factoid_reciprocal_rank": mean_of(factoid_reciprocal_rank),
     "list_f1": mean_of(lambda answers, predicted: list_rates(answers, predicted)[2]),
 }
-OVER_CLASSES: dict[str, Callable[[Sequence[str]], Figure]] = {
-    "micro_f1": micro_f1,
-    "macro_f1": macro_f1,
-    "macro_f1_of_all": macro_f1_of_all,
-    "weighted_f1": weighted_f1,
+OVER_CLASSES: dict[str, Callable[..., np.ndarray]] = {  # of found, predicted and gold, each (..., classes)
+    "micro_f1": lambda found, predicted, gold: _f1(found.sum(-1), predicted.sum(-1), gold.sum(-1)),
+    "macro_f1": lambda found, predicted, gold: _mean(_f1(found, predicted, gold), gold > 0),  # classes in the gold
+    "macro_f1_of_all": lambda found, predicted, gold: _f1(found, predicted, gold).mean(-1),  # 0 of one nobody gives
+    "weighted_f1": lambda found, predicted, gold: _mean(_f1(found, predicted, gold), gold),
 }

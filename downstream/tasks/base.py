@@ -121,7 +121,7 @@ class Task(TaskItems):
         """Each item's part of the chief figure, which sums of these give (metrics/tallies.py)."""
         tally = self.chief_figure.tally
         sides = [self.sides(*pair) for pair in zip(items, answers, strict=True)]
-        return [one and list(map(float, tally(*one))) for one in sides]
+        return [pair and list(map(float, tally(*pair))) for pair in sides]
 
     @abstractmethod
     def record(self, item: Any, answer: Any) -> dict:

@@ -54,7 +54,7 @@ class OfCandidates(OfTexts):
         self.weight = 1.0
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Candidates]:
-        items = CANDIDATES[format](path, counts, **self.recipe.settings(format))
+        items = super().read(path, format, counts)
         if self.recipe.num_wrong is None:
             return items
         fewer = fewer_candidates(items, self.recipe.num_wrong, self.recipe.split_seed)

@@ -13,7 +13,7 @@ from alibert_common.errors import InputError
 from downstream.data.annotated_text import Labels
 from downstream.data.examples import LabelledText
 from downstream.data.readers import TEXTS
-from downstream.data.recipe import Recipe, refuse_twice
+from downstream.data.recipe import Recipe, check_labels
 from downstream.metrics import labels as metrics
 from downstream.tasks.base import Chief, Encoded, HeadSpec
 from downstream.tasks.texts import OfTexts, Pair
@@ -45,12 +45,7 @@ class LabelRecipe(Recipe):
         super().check(file)
         if len(set(self.labels)) < 2 or "" in self.labels:
             raise InputError(f"{file}: labels are {self.labels}; at least two different ones are needed.")
-        refuse_twice(self.labels, f"{file}: labels")
-        strangers = set(self.rename.values()) - set(self.labels) - set(self.ignore)
-        if strangers:
-            raise InputError(
-                f"{file}: rename leads to {', '.join(sorted(strangers))}, which is no label of the recipe."
-            )
+        check_labels(self.kept(), "label", file)
 
     def kept(self) -> Labels:
         return Labels(tuple(self.labels), self.rename, tuple(self.ignore))
@@ -105,9 +100,7 @@ class TextClassification(OfTexts):
 
     def read(self, path: Path, format: str, counts: Counter) -> list[LabelledText]:
         """Raises InputError for a text with a label too many or too few."""
-        labels = self.recipe.kept()
-        items = TEXTS[format](path, labels, counts, **self.recipe.settings(format))
-        labels.refuse_unknown()
+        items = super().read(path, format, counts)
         for item in items:
             if not self.multi_label and len(item.labels) != 1:
                 raise InputError(
@@ -150,19 +143,24 @@ class TextClassification(OfTexts):
 
     def score(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict:
         """Of texts, questions of yes and no (and maybe) as BioASQ's; of documents if the recipe says so."""
-        gold, mine = [item.labels for item in items], answers
         if not self.multi_label:
             scored = metrics.yes_no if self.yes_no else metrics.single_label
-            return scored([one for (one,) in gold], [one for (one,) in mine], self.names)
+            return scored(
+                [label for item in items for label in item.labels], [label for (label,) in answers], self.names
+            )
         if self.recipe.by_group:
             gold, mine = zip(*self._by_group(items, answers).values(), strict=True)
-        return metrics.multi_label(gold, mine, self.names)
+            return metrics.multi_label(gold, mine, self.names)
+        return metrics.multi_label([item.labels for item in items], answers, self.names)
 
     def _by_group(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> dict[Hashable, tuple[set, set]]:
         """Gold and predicted labels of each document: those of its texts."""
-        groups = [self.group(item) for item in items]
-        gold, mine = metrics.by_group(groups, [item.labels for item in items]), metrics.by_group(groups, answers)
-        return {group: (gold[group], mine[group]) for group in gold}
+        sides: dict[Hashable, tuple[set, set]] = {}
+        for item, answer in zip(items, answers, strict=True):
+            gold, mine = sides.setdefault(self.group(item), (set(), set()))
+            gold.update(item.labels)
+            mine.update(answer)
+        return sides
 
     def tallies(self, items: list[LabelledText], answers: list[tuple[str, ...]]) -> list[list[float] | None]:
         """Where documents are scored, one has its tally with the first of its texts."""
@@ -170,7 +168,7 @@ class TextClassification(OfTexts):
             return super().tallies(items, answers)
         tally, sides = self.chief_figure.tally, self._by_group(items, answers)
         first = [sides.pop(self.group(item), None) for item in items]
-        return [one and list(map(float, tally(*one))) for one in first]
+        return [pair and list(map(float, tally(*pair))) for pair in first]
 
     def sides(self, item: LabelledText, answer: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The labels."""

@@ -96,9 +96,6 @@ class ExtractiveAnswers(Task):
         score = {"f1": metrics.token_f1, "exact_match": metrics.exact_match}.get(self.chief.path[0])
         return mean_of(partial(score, language=self.recipe.language)) if score else super().chief_figure
 
-    def read(self, path: Path, format: str, counts: Counter) -> list[ReadingQuestion]:
-        return READING[format](path, counts, **self.recipe.settings(format))
-
     def begin(self, items: list[ReadingQuestion]) -> None:
         """Whether a question may have no answer. Raises InputError if no training question has one in its text."""
         self.may_be_none = any(not item.answers for item in items)

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import compress
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from alibert_common.errors import InputError
 from downstream.data.alignment import deciding_tokens, token_ranges, token_tags, trimmed, word_tags, words_covered
-from downstream.data.annotated_text import AnnotatedText, Entity, Labels
+from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.spans import (
     ScoredSpan,
     Span,
@@ -28,8 +29,7 @@ from downstream.data.spans import (
     words_of,
 )
 from downstream.data.windows import Window, cut_ranks, keep_whole, windows
-from downstream.metrics.entities import EVALUATION, scores
-from downstream.metrics.spans import span_scores
+from downstream.metrics.entities import EVALUATION, scores, span_scores
 from downstream.tasks.base import IGNORED, Chief, Encoded, HeadSpec, Piece, Task
 from downstream.tasks.ner_recipe import NerRecipe
 
@@ -56,7 +56,6 @@ class NamedEntities(Task):
 
     def __init__(self, recipe: NerRecipe):
         self.recipe = recipe
-        self.labels = Labels(tuple(recipe.types), recipe.rename, tuple(recipe.ignore))
         self.policy = recipe.policy()
         self.names = label_names(recipe.types)
         self.per_type = recipe.nested == "per_type"
@@ -71,9 +70,7 @@ class NamedEntities(Task):
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Example]:
         """Raises InputError for annotations that cannot be used."""
-        documents = self.recipe.readers[format](path, self.labels, counts, **self.recipe.settings(format))
-        self.labels.refuse_unknown()
-        return [self.example(one, counts) for one in documents]
+        return [self.example(document, counts) for document in super().read(path, format, counts)]
 
     def example(self, document: AnnotatedText, counts: Counter) -> Example:
         """A document with what of its gold can be held."""
@@ -88,8 +85,7 @@ class NamedEntities(Task):
                 "nested, discontinuous, partial_words."
             )
         if self.recipe.nested == "concatenated":
-            found = {span.label for example in items for layer in example.layers for span in layer}
-            self.names = label_names(sorted(found))
+            self.names = label_names(sorted(set(_labels(items))))
 
     def head(self) -> HeadSpec:
         """A classifier of the words' tags, or one for each type."""
@@ -101,8 +97,14 @@ class NamedEntities(Task):
 
         Notes are, of each item, the words that each of its tokens covers, first to last (excluded).
         """
-        found = Encoded(items, [], self._sizes(items))
-        texts = [example.document.text for example in items]
+        sizes = {
+            "documents": len(items),
+            "empty documents": sum(not example.words for example in items),
+            "words": sum(len(example.words) for example in items),
+            "entities read": sum(len(example.document.entities) for example in items),
+            "entities kept": sum(len(self.entities(example, example.layers)) for example in items),
+        }
+        found, texts = Encoded(items, [], Counter(sizes)), [example.document.text for example in items]
         encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         size = frame.room(self.recipe.max_tokens)
         for number, example in enumerate(items):
@@ -118,24 +120,16 @@ class NamedEntities(Task):
             if training:
                 ranks = keep_whole(ranks, entities)
             cut = windows(ranks, size, size // CONTEXT_SHARE, self.recipe.sequence == "line")
-            found.counts["entities across a sequence border"] += _across(entities, cut)
+            borders = [window.core_start for window in cut]
+            found.counts["entities across a sequence border"] += sum(
+                bisect_right(borders, start) != bisect_left(borders, end) for start, end in entities
+            )
             targets = self._targets(example, covered, found.counts)
             found.pieces += [_piece(ids, targets, number, window, frame) for window in cut]
             found.notes.append(covered)
             found.counts["tokens"] += len(ids)
         found.counts["sequences"] = len(found.pieces)
         return found
-
-    def _sizes(self, items: list[Example]) -> Counter:
-        return Counter(
-            {
-                "documents": len(items),
-                "empty documents": sum(not one.words for one in items),
-                "words": sum(len(one.words) for one in items),
-                "entities read": sum(len(one.document.entities) for one in items),
-                "entities kept": sum(len(self.entities(one, one.layers)) for one in items),
-            }
-        )
 
     def _targets(self, example: Example, covered: list[tuple[int, int]], counts: Counter) -> list:
         """A label id a token, or one a layer; IGNORED for a label that training has not."""
@@ -161,16 +155,13 @@ class NamedEntities(Task):
         self, encoded: Encoded, answers: list, probabilities: Sequence[np.ndarray]
     ) -> Iterator[list[ScoredSpan]]:
         """The entities of each item with their scores; probabilities: of each token's answer, one or one a layer."""
-        for example, covered, layers, rows in zip(
-            encoded.items, encoded.notes, answers, _by_item(encoded, probabilities), strict=True
-        ):
+        tokens_of = _by_item(encoded, probabilities)
+        for example, covered, layers, rows in zip(encoded.items, encoded.notes, answers, tokens_of, strict=True):
             tokens = deciding_tokens(len(example.words), covered)
             found = []
             for span in self.entities(example, layers):
-                inside = [
-                    at for at, (start, end) in enumerate(example.words) if span.start <= start and end <= span.end
-                ]
-                own = [rows[token] for at in inside if (token := tokens[at]) is not None]
+                inside = [span.start <= start and end <= span.end for start, end in example.words]
+                own = [rows[token] for token in compress(tokens, inside) if token is not None]
                 if self.per_type:
                     own = [row[self.recipe.types.index(span.label)] for row in own]
                 found.append(ScoredSpan.of(span, statistics.fmean(own)))
@@ -197,14 +188,14 @@ class NamedEntities(Task):
     def _against_everything(self, pairs: list[tuple[Example, list]]) -> dict:
         """Micro figures of these layers against all that was annotated, nested and discontinuous entities included."""
         mine = [as_entities(self.entities(*pair)) for pair in pairs]
-        return span_scores([gold_entities(example) for example, _ in pairs], mine, self.recipe.types)["micro"]
+        return span_scores([gold_entities(example) for example, _ in pairs], mine)
 
     def _rows(self, items: list[Example]) -> list[str]:
         """The types of the table: the recipe's; of concatenated labels those of the gold, so that every seed has the
         same ones."""
         if self.recipe.nested != "concatenated":
             return self.recipe.types
-        return sorted({span.label for example in items for layer in example.layers for span in layer})
+        return sorted(set(_labels(items)))
 
     def entities(self, example: Example, layers: list[list[Span]]) -> list[Span]:
         """Entities in characters of the raw text, in its order."""
@@ -215,11 +206,11 @@ class NamedEntities(Task):
 
     def sides(self, item: Example, answer: list) -> tuple[list, list]:
         """Spans, each with the layer that it is in."""
-        gold, mine = (
-            [(number, *span) for number, layer in enumerate(layers) for span in layer]
-            for layers in (item.layers, answer)
-        )
-        return gold, mine
+
+        def placed(layers: list[list[Span]]) -> list[tuple]:
+            return [(number, *span) for number, layer in enumerate(layers) for span in layer]
+
+        return placed(item.layers), placed(answer)
 
     def record(self, item: Example, answer: list) -> dict:
         """The raw text; gold (as the policies left it) and predicted entities, offsets into it."""
@@ -238,12 +229,12 @@ class NamedEntities(Task):
         """Of concatenated labels; all others are those of the recipe, whether they occur in training or not."""
         if self.recipe.nested != "concatenated":
             return 0, 0
-        labels = [span.label for example in items for layer in example.layers for span in layer]
+        labels = _labels(items)
         return sum(f"B-{label}" not in self.names for label in labels), len(labels)
 
     def learned(self, items: list[Example]) -> dict[str, int]:
         """Entities of each type, as the policies leave them."""
-        return dict(sorted(Counter(span.label for one in items for span in self.entities(one, one.layers)).items()))
+        return dict(sorted(Counter(span.label for item in items for span in self.entities(item, item.layers)).items()))
 
     def is_scored(self, item: Example) -> bool:
         """Where there is no entity, F1 only tells false ones: a split of such documents has 0, whatever is answered."""
@@ -255,7 +246,7 @@ class NamedEntities(Task):
 
     def describe(self, items: list[Example]) -> dict[str, int]:
         """Entities of each type, before the policies."""
-        return dict(sorted(Counter(entity.label for one in items for entity in one.document.entities).items()))
+        return dict(sorted(Counter(entity.label for item in items for entity in item.document.entities).items()))
 
 
 def label_names(types: Iterable[str]) -> tuple[str, ...]:
@@ -273,6 +264,11 @@ def gold_entities(example: Example) -> list[Entity]:
     ]
 
 
+def _labels(items: list[Example]) -> list[str]:
+    """The label of every gold span."""
+    return [span.label for example in items for layer in example.layers for span in layer]
+
+
 def as_entities(spans: Iterable[Span]) -> list[Entity]:
     """Spans in characters as entities of one fragment."""
     return [Entity(span.label, ((span.start, span.end),)) for span in spans]
@@ -285,11 +281,6 @@ def _by_item(encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[list]:
         first, last = piece.place
         tokens[piece.item] += rows[first:last].tolist()
     return tokens
-
-
-def _across(entities: list[tuple[int, int]], cut: list[Window]) -> int:
-    borders = [window.core_start for window in cut]
-    return sum(bisect_right(borders, start) != bisect_left(borders, end) for start, end in entities)
 
 
 def _piece(ids: list[int], targets: list, item: int, window: Window, frame) -> Piece:

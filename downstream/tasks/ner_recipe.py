@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from alibert_common.errors import InputError
+from downstream.data.annotated_text import Labels
 from downstream.data.readers import ENTITIES
-from downstream.data.recipe import Recipe, refuse_twice
+from downstream.data.recipe import Recipe, check_labels
 from downstream.data.spans import Policy
 
 
@@ -40,10 +41,10 @@ class NerRecipe(Recipe):
                     f"{file}: type {name!r} has an outer or double space, an outer hyphen, a + or a /, which would be "
                     "lost in labels; give it another name under rename."
                 )
-        refuse_twice(self.types, f"{file}: types")
-        strangers = set(self.rename.values()) - set(self.types) - set(self.ignore)
-        if strangers:
-            raise InputError(f"{file}: rename leads to {', '.join(sorted(strangers))}, which is no type of the recipe.")
+        check_labels(self.kept(), "type", file)
+
+    def kept(self) -> Labels:
+        return Labels(tuple(self.types), self.rename, tuple(self.ignore))
 
     def policy(self) -> Policy:
         return Policy(self.nested, self.discontinuous, self.partial_words)

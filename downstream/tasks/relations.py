@@ -51,12 +51,6 @@ class Relations(OfTexts):
         """With the labels that count."""
         return {"show": self.recipe.show, "labels that count": ", ".join(self.counted)}
 
-    def read(self, path: Path, format: str, counts: Counter) -> list[Relation]:
-        labels = self.recipe.kept()
-        items = RELATIONS[format](path, labels, counts, **self.recipe.settings(format))
-        labels.refuse_unknown()
-        return items
-
     def begin(self, items: list[Relation]) -> None:
         """Raises InputError for training items that are all alike."""
         if len({item.label for item in items}) < 2:

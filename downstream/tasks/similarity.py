@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -33,9 +32,6 @@ class Similarity(OfTexts):
     def __init__(self, recipe: SimilarityRecipe):
         self.recipe = recipe
         self.names = ("score",)
-
-    def read(self, path: Path, format: str, counts: Counter) -> list[ScoredPair]:
-        return PAIRS[format](path, counts, **self.recipe.settings(format))
 
     def begin(self, items: list[ScoredPair]) -> None:
         """Raises InputError for training items that are all alike."""

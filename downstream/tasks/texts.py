@@ -32,7 +32,9 @@ class OfTexts(Task):
     def encode(self, items: list, tokenizer, frame, training: bool) -> Encoded:
         """Pieces whose place is the number of their pair in the item."""
         found, longest = Encoded(items, [], Counter()), min(self.recipe.max_tokens, frame.longest)
-        ids = _tokens({text for item in items for pair in self.pairs(item) for text in pair if text}, tokenizer)
+        texts = sorted({text for item in items for pair in self.pairs(item) for text in pair if text})
+        tokens = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"] if texts else []
+        ids = dict(zip(texts, tokens, strict=True))
         for number, item in enumerate(items):
             for place, (pair, target) in enumerate(zip(self.pairs(item), self.targets(item), strict=True)):
                 first, second = ids.get(pair[0], []), None if pair[1] is None else ids.get(pair[1], [])
@@ -58,14 +60,6 @@ class OfTexts(Task):
     def texts(self, item: Any) -> Iterable[str]:
         """Each text of its pairs once."""
         return dict.fromkeys(text for pair in self.pairs(item) for text in pair if text)
-
-
-def _tokens(texts: set[str], tokenizer) -> dict[str, list[int]]:
-    """Token ids of each text."""
-    order = sorted(texts)
-    if not order:
-        return {}
-    return dict(zip(order, tokenizer(order, add_special_tokens=False, verbose=False)["input_ids"], strict=True))
 
 
 def windows_of(first: list[int], second: list[int] | None, frame, longest: int) -> list[tuple]:

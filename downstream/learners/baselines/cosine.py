@@ -27,15 +27,11 @@ class TfidfCosine(TextBaseline):
     def learn(self, train: Encoded, dev: Encoded) -> None:
         """Raises InputError for texts without a word."""
         self.tfidf = Tfidf().fit(self.pairs(train))
+        self.num_parameters = sum(len(view.vocabulary_) for view in self.tfidf.views)  # document frequencies
 
     def outputs(self, pairs: list[Pair]) -> np.ndarray:
         """A cosine a pair."""
         return cosines(*self.tfidf.sides(pairs)).mean(axis=1, keepdims=True)
-
-    @property
-    def num_parameters(self) -> int:
-        """Document frequencies."""
-        return len(self.tfidf)
 
 
 class EncoderCosine(TextBaseline):
@@ -55,6 +51,7 @@ class EncoderCosine(TextBaseline):
             "protocol": {"name": "cosine", "changed": [], "pooling": "mean of the last hidden states"},
         }
         self.model = models.load_model(folder, a_number(), random_init=False).base_model.to(machine.device)
+        self.num_parameters = self.model.num_parameters()
         self.learned = Learned(self.model, HIDDEN, self.frame.padding, machine)
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
@@ -77,7 +74,3 @@ class EncoderCosine(TextBaseline):
             states[piece.item].append(rows)
         means = [np.concatenate(rows).mean(axis=0) for rows in states]
         return {text: mean / np.linalg.norm(mean) for text, mean in zip(order, means, strict=True)}
-
-    @property
-    def num_parameters(self) -> int:
-        return self.model.num_parameters()

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -37,7 +37,7 @@ class Crf(Baseline):
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
         self.models: list[bytes] = []  # files
-        self.num_weights = 0
+        self.num_parameters = 0  # weights that are not 0
         for layer in range(self.task.num_layers):
             tags = [example.tags(layer) for example in train.items]
             self._train((some, tags[number][begin:end]) for number, begin, end, some in _sentences(train))
@@ -53,7 +53,7 @@ class Crf(Baseline):
             trainer.train(str(file))
             self.models.append(file.read_bytes())
         if trainer.logparser.last_iteration:  # of one tag alone there is nothing to learn, and it is every answer
-            self.num_weights += trainer.logparser.last_iteration["active_features"]
+            self.num_parameters += trainer.logparser.last_iteration["active_features"]
 
     def answer(self, encoded: Encoded) -> list[list[list[Span]]]:
         """Spans in words, a list for each layer."""
@@ -62,12 +62,7 @@ class Crf(Baseline):
         for number, begin, end, some in _sentences(encoded):
             for layer, tagger in enumerate(taggers):
                 tags[number][layer][begin:end] = tagger.tag(some)
-        return [[spans_of(one) for one in layers] for layers in tags]
-
-    @property
-    def num_parameters(self) -> int:
-        """Weights that are not 0."""
-        return self.num_weights
+        return [list(map(spans_of, layers)) for layers in tags]
 
 
 def _tagger(model: bytes):
@@ -110,7 +105,7 @@ def features(words: list[str]) -> list[list[str]]:
         some += [f"{length} last={word[-length:].lower()}" for length in AFFIXES]
         for step in NEIGHBOURS:
             if 0 <= place + step < len(words):
-                some += [f"{step:+d} {one}" for one in own[place + step]]
+                some += [f"{step:+d} {feature}" for feature in own[place + step]]
             else:
                 some.append(f"{step:+d} outside")
         found.append(some)
@@ -119,5 +114,5 @@ def features(words: list[str]) -> list[list[str]]:
 
 def shape(word: str) -> str:
     """Capitals X, other letters x, digits 0, the rest as it is; of a run of one kind, one."""
-    kinds = ["X" if one.isupper() else "x" if one.isalpha() else "0" if one.isdigit() else one for one in word]
-    return "".join(one for place, one in enumerate(kinds) if place == 0 or kinds[place - 1] != one)
+    kinds = ("X" if sign.isupper() else "x" if sign.isalpha() else "0" if sign.isdigit() else sign for sign in word)
+    return "".join(kind for kind, _ in groupby(kinds))

@@ -27,16 +27,12 @@ class Dictionary(Baseline):
     def learn(self, train: Encoded, dev: Encoded) -> None:
         """A dictionary for each layer of tags."""
         self.layers = [_kept_forms(train.items, layer) for layer in range(self.task.num_layers)]
+        self.num_parameters = sum(map(len, self.layers))  # forms
 
     def answer(self, encoded: Encoded) -> list[list[list[Span]]]:
         """Spans in words, a list for each layer."""
         words = [_words(example) for example in encoded.items]
         return [[list(matches(some, forms)) for forms in self.layers] for some in words]
-
-    @property
-    def num_parameters(self) -> int:
-        """Forms."""
-        return sum(map(len, self.layers))
 
 
 def _words(example: Example) -> list[str]:
@@ -67,7 +63,7 @@ def matches(words: list[str], forms: dict[Form, str]) -> Iterator[Span]:
     longest, place = max(map(len, forms), default=0), 0
     while place < len(words):
         lengths = range(min(longest, len(words) - place), 0, -1)
-        length = next((one for one in lengths if tuple(words[place : place + one]) in forms), 0)
+        length = next((size for size in lengths if tuple(words[place : place + size]) in forms), 0)
         if length:
             yield Span(place, place + length, forms[tuple(words[place : place + length])])
         place += length or 1

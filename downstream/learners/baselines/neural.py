@@ -61,7 +61,10 @@ class OverWords(Trained):
     def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
         """As all that are trained; it reads pairs where training has one."""
         self.pairs = any(piece.types for piece in train.pieces)
-        return super().fit(self._paired(train), dev, seed, watch)
+        curve = super().fit(self._paired(train), dev, seed, watch)
+        own = sum(weight.numel() for weight in self.model.parameters() if weight.requires_grad)
+        self.num_parameters = own + self.vectors.num_parameters  # vectors of words met later left out
+        return curve
 
     def _paired(self, encoded: Encoded) -> Encoded:
         """Where it reads pairs, a text without a second (a question without snippets) is one beside an empty text."""
@@ -97,12 +100,6 @@ class OverWords(Trained):
             rows = self._rows().to(self.machine.device)
             self.model.words = nn.Embedding.from_pretrained(rows, freeze=True, padding_idx=WordIds.PADDING)
         return super().answer(self._paired(encoded))
-
-    @property
-    def num_parameters(self) -> int:
-        """Of the network and of the vectors, those of words met later left out."""
-        own = sum(parameter.numel() for parameter in self.model.parameters() if parameter.requires_grad)
-        return own + self.vectors.num_parameters
 
 
 class Cnn(OverWords):

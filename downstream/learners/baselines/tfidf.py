@@ -24,11 +24,11 @@ class Tfidf:
         texts = [text for pair in pairs for text in pair if text]
         if not any(map(str.strip, texts)):
             raise InputError("no training text has a word; check the recipe's columns.")
-        self.views = [view.fit(texts) for view in map(_view, VIEWS)]
+        self.views = [
+            TfidfVectorizer(analyzer=name, ngram_range=sizes, sublinear_tf=True, token_pattern=pattern).fit(texts)
+            for name, sizes, pattern in (("word", VIEWS["word"], WORD), ("char_wb", VIEWS["char_wb"], None))
+        ]
         return self
-
-    def __len__(self) -> int:
-        return sum(len(view.vocabulary_) for view in self.views)
 
     def vectors(self, texts: list[str]) -> list[sparse.csr_matrix]:
         """(texts, features) of each view."""
@@ -37,11 +37,6 @@ class Tfidf:
     def sides(self, pairs: list[Pair]) -> list[list[sparse.csr_matrix]]:
         """The same of the first texts and of the second ones."""
         return [self.vectors([pair[side] or "" for pair in pairs]) for side in (0, 1)]
-
-
-def _view(analyzer: str) -> TfidfVectorizer:
-    pattern = {"token_pattern": WORD} if analyzer == "word" else {}
-    return TfidfVectorizer(analyzer=analyzer, ngram_range=VIEWS[analyzer], sublinear_tf=True, **pattern)
 
 
 def cosines(first: list[sparse.csr_matrix], second: list[sparse.csr_matrix]) -> np.ndarray:

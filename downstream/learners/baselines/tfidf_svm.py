@@ -19,12 +19,8 @@ from downstream.tasks.texts import Pair
 # C, by tens up to scikit-learn's 1. With 10, MORFITT and RefoMed were worse on dev, and pairs did not converge.
 STRENGTHS = (0.01, 0.1, 1.0)
 ITERATIONS = 10_000  # at most; with scikit-learn's 1,000 a rare label of ChemProt, balanced, did not converge
-RIDGE = (
-    0.1,
-    1.0,
-    10.0,
-    100.0,
-)  # 1 / alpha, by tens around scikit-learn's 1 and above: a few features need little of it
+# 1 / alpha, by tens around scikit-learn's 1 and above: a few features need little of it
+RIDGE = (0.1, 1.0, 10.0, 100.0)
 
 
 class Setting(NamedTuple):
@@ -64,14 +60,15 @@ class TfidfSvm(TextBaseline):
             figures[setting] = self.task.chosen(self.task.score(dev.items, answers))
         best = max(figures, key=figures.__getitem__)
         self.models = models[best]
-        self.selected = {**best._asdict(), "tried": {str(one): figure for one, figure in figures.items()}}
+        self.num_parameters = sum(1 if isinstance(model, float) else model.coef_.size + 1 for model in self.models)
+        self.selected = {**best._asdict(), "tried": {str(setting): figure for setting, figure in figures.items()}}
 
     def choices(self) -> list[Setting]:
         """Weights of labels are chosen where there are labels, and the recipe has no say."""
         if isinstance(self.task, Similarity):
             return [Setting(strength, False) for strength in RIDGE]
         weights = (False,) if isinstance(self.task, OfCandidates) else (False, True)
-        return [Setting(*one) for one in product(STRENGTHS, weights)]
+        return [Setting(*setting) for setting in product(STRENGTHS, weights)]
 
     def features(self, pairs: list[Pair]) -> sparse.csr_matrix | np.ndarray:
         """(pairs, features)."""
@@ -108,15 +105,12 @@ class TfidfSvm(TextBaseline):
         return self._read(self.models, self.features(pairs))
 
     def _read(self, models: list, features) -> np.ndarray:
-        return np.column_stack([_column(model, features) for model in models]) + self.border
-
-    @property
-    def num_parameters(self) -> int:
-        """Weights of all machines."""
-        return sum(1 if isinstance(model, float) else model.coef_.size + 1 for model in self.models)
-
-
-def _column(model: LinearSVC | Ridge | float, features) -> np.ndarray:
-    if isinstance(model, float):
-        return np.full(features.shape[0], model)
-    return model.predict(features) if isinstance(model, Ridge) else model.decision_function(features)
+        columns = []
+        for model in models:
+            if isinstance(model, float):
+                columns.append(np.full(features.shape[0], model))
+            else:
+                columns.append(
+                    model.predict(features) if isinstance(model, Ridge) else model.decision_function(features)
+                )
+        return np.column_stack(columns) + self.border

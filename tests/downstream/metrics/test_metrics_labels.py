@@ -6,7 +6,7 @@ import pytest
 from sklearn import metrics
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from downstream.metrics.labels import by_group, confusion, multi_label, single_label, yes_no
+from downstream.metrics.labels import confusion, multi_label, single_label, yes_no
 
 CLASSES = ["none", "a", "b", "c"]
 FIGURES = ("precision", "recall", "f1")
@@ -151,10 +151,3 @@ def test_nothing_right_is_zero():
 def test_one_class_is_no_label_set():
     with pytest.raises(ValueError, match="two classes or more"):
         multi_label([{"a"}], [set()], ["a"])
-
-
-def test_a_document_has_the_labels_of_its_sentences():
-    united = by_group(["d2", "d1", "d2", "d1"], [["a"], [], ["b"], ["c"]])
-    assert united == {"d2": {"a", "b"}, "d1": {"c"}} and list(united) == ["d2", "d1"]
-    with pytest.raises(ValueError):
-        by_group(["d1"], [])

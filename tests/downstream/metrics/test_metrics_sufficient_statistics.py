@@ -13,8 +13,7 @@ from downstream.data.annotated_text import Entity
 from downstream.data.spans import spans_of
 from downstream.metrics import extractive_qa, labels, ranking, similarity
 from downstream.metrics.bootstrap import comparison, interval
-from downstream.metrics.entities import scores
-from downstream.metrics.spans import span_scores
+from downstream.metrics.entities import scores, span_scores
 from downstream.metrics.sufficient_statistics import FIGURES, OVER_CLASSES, figure, grouped, mean_of, tallies
 
 CLASSES = ("none", "a", "b", "c")
@@ -59,7 +58,7 @@ def listed(draw):
 
 # name: how an item is drawn, and the figure outright.
 OUTRIGHT = {
-    "entity_micro_f1": (entities, lambda gold, mine: span_scores(gold, mine, "ab")["micro"]["f1"]),
+    "entity_micro_f1": (entities, lambda gold, mine: span_scores(gold, mine)["f1"]),
     "accuracy": (one_label, lambda gold, mine: labels.single_label(gold, mine, CLASSES)["accuracy"]),
     "example_f1": (label_sets, lambda gold, mine: labels.multi_label(gold, mine, CLASSES)["example_based"]["f1"]),
     "mean_example_f1": (label_sets, lambda gold, mine: labels.multi_label(gold, mine, CLASSES)["mean_example_f1"]),
@@ -210,7 +209,7 @@ def reports():
     yield extractive_qa.reading(*drawn(answer, 5))
     yield extractive_qa.factoids(*drawn(factoid, 5))
     yield extractive_qa.lists(*drawn(listed, 5))
-    yield span_scores(*drawn(entities, 5), "ab")
+    yield span_scores(*drawn(entities, 5))
     yield scores([["B-a", "O"]], [["B-a", "B-b"]], "abc")
 
 
