@@ -100,8 +100,8 @@ def in_files(sought: Iterable[Sought], files: Iterable[Path], show=iter) -> None
     """
     sought = list(sought)
     for line in show(_lines(files)):
-        for one in sought:
-            one.look_in(line)
+        for sentences in sought:
+            sentences.look_in(line)
 
 
 def _lines(files: Iterable[Path]) -> Iterator[str]:

@@ -83,11 +83,7 @@ class Recipe:
             check_settings(self.readers[name], self.settings(name), f"{file}: reader")
         if self.max_tokens < SHORTEST:
             raise InputError(f"{file}: max_tokens is {self.max_tokens}; a sequence needs at least {SHORTEST}.")
-        self._check_names(file)
-        self._check_splits(file)
-
-    def _check_names(self, file: Path) -> None:
-        """That no folder is made, or looked for, in another place than the command says."""
+        # No folder is made, or looked for, in another place than the command says.
         if not NAME.fullmatch(self.task):
             raise InputError(
                 f"{file}: task is {self.task!r}; letters, digits, _, - and . name it, and no . comes first."
@@ -97,6 +93,7 @@ class Recipe:
             raise InputError(
                 f"{file}: folder is {self.folder!r}; a path below --data is needed, without dots for parents."
             )
+        self._check_splits(file)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -109,6 +106,7 @@ class Recipe:
         return "all" in self.splits or self.dev_share is not None
 
     def _check_splits(self, file: Path) -> None:
+        """That the splits which the recipe does not name can be drawn, and in one way only."""
         shares = [share for share in (self.dev_share, self.test_share) if share is not None]
         if not all(0 < share < 1 for share in shares) or sum(shares) >= 1:
             raise InputError(f"{file}: dev_share and test_share lie between 0 and 1 and leave something to train.")
@@ -116,12 +114,6 @@ class Recipe:
             raise InputError(f"{file}: also_train goes with splits that have a train.")
         if self.folds is not None and self.folds < 3:
             raise InputError(f"{file}: folds is {self.folds}; three are the fewest that give train, dev and test.")
-        self._check_combination(file)
-        also = {f"also_train's {path}": path for path in self.also_train}
-        refuse_overlap(self.splits | also, f"{file}: splits")
-
-    def _check_combination(self, file: Path) -> None:
-        """That the splits which the recipe does not name can be drawn, and in one way only."""
         if frozenset(self.splits) not in DRAWN_BY:
             raise InputError(
                 f"{file}: splits names {', '.join(self.splits)}; name train, dev and test, or train and test, or all."
@@ -139,6 +131,8 @@ class Recipe:
                 f"{file}: with splits {', '.join(self.splits)} goes {' or '.join(map(_listed, allowed))}, but it has "
                 f"{_listed(given)}; folds that are official have {FOLD} in their paths."
             )
+        also = {f"also_train's {path}": path for path in self.also_train}
+        refuse_overlap(self.splits | also, f"{file}: splits")
 
 
 def check_labels(labels: Labels, what: str, file: Path) -> None:

@@ -56,7 +56,7 @@ def words_of(text: str) -> list[tuple[int, int]]:
 
 def flatten(entities: Iterable[Entity], policy: Policy, counts: Counter) -> list[Span]:
     """The entities that can stand together in one flat sequence, in order of the text; spans are characters."""
-    unique = _unique(_continuous(entities, policy.discontinuous, counts), counts)
+    unique = _continuous(entities, policy.discontinuous, counts)
     sign = 1 if policy.nested == "innermost" else -1
     kept: list[Span] = []
     for span in sorted(unique, key=lambda span: sign * (span.end - span.start)):  # stable: ties in the file's order
@@ -69,6 +69,7 @@ def flatten(entities: Iterable[Entity], policy: Policy, counts: Counter) -> list
 
 
 def _continuous(entities: Iterable[Entity], policy: str, counts: Counter) -> list[Span]:
+    """Each span once, in the order of the entities."""
     spans = []
     for entity in entities:
         if len(entity.fragments) == 1:
@@ -79,11 +80,6 @@ def _continuous(entities: Iterable[Entity], policy: str, counts: Counter) -> lis
             spans += [Span(start, end, entity.label) for start, end in entity.fragments]
         elif policy == "hull":
             spans.append(Span(entity.start, entity.end, entity.label))
-    return spans
-
-
-def _unique(spans: list[Span], counts: Counter) -> list[Span]:
-    """In the same order."""
     unique = list(dict.fromkeys(spans))
     counts["duplicates dropped"] += len(spans) - len(unique)
     return unique
@@ -128,8 +124,8 @@ def layers_of(
         own = [[entity for entity in entities if entity.label == kind] for kind in types]
         return [on_words(flatten(some, policy, counts), words, policy, counts) for some in own]
     if policy.nested == "concatenated":
-        spans = _unique(_continuous(entities, policy.discontinuous, counts), counts)
-        placed = [one for span in spans for one in on_words([span], words, policy, counts)]
+        spans = _continuous(entities, policy.discontinuous, counts)
+        placed = [word_span for span in spans for word_span in on_words([span], words, policy, counts)]
         stretches = concatenated(placed)
         counts["entities that concatenated labels change"] += (Counter(placed) - Counter(merged(stretches))).total()
         return [stretches]

@@ -43,21 +43,23 @@ def read_folds(task: TaskItems, root: Path, dev_only: bool) -> list[Splits]:
     recipe = task.recipe
     if "all" in recipe.splits:
         whole = _read(task, root, recipe.splits["all"], recipe.format)
-        folds = _folds_of(task, whole) if recipe.folds else [_shares_of(task, whole)]
-    elif recipe.folds:
-        folds = [
-            _official(task, root, fold, dev_only) for fold in range(recipe.first_fold, recipe.first_fold + recipe.folds)
-        ]
+        shares = {"test": recipe.test_share, "dev": recipe.dev_share}
+        folds = _folds_of(task, whole) if recipe.folds else [_divided(task, whole, shares, "train")]
     else:
-        folds = [_official(task, root, None, dev_only)]
-    names = [name for name in ("train", "dev", "test") if name != "test" or not dev_only]
+        numbers = range(recipe.first_fold, recipe.first_fold + (recipe.folds or 1))
+        folds = [_official(task, root, number, dev_only) for number in numbers]
+    names = ("train", "dev") if dev_only else ("train", "dev", "test")
     folds = [_with_common(task, {name: splits[name] for name in names}) for splits in folds]
-    for splits in folds:
-        _refuse_unscored(task, splits)
+    for name, split in ((name, splits[name]) for splits in folds for name in names[1:]):
+        if not any(map(task.is_scored, split.items)):
+            raise InputError(
+                f"{recipe.task}: the chief figure, {task.metric_name}, is of no item of {name}; name "
+                "another figure in the recipe, or other splits."
+            )
     return folds
 
 
-def _official(task: TaskItems, root: Path, fold: int | None, dev_only: bool) -> Splits:
+def _official(task: TaskItems, root: Path, fold: int, dev_only: bool) -> Splits:
     """As the recipe names them; dev is drawn from train where the data have none, before more is added to train."""
     recipe, splits = task.recipe, {}
     for name, path in recipe.splits.items():
@@ -69,12 +71,9 @@ def _official(task: TaskItems, root: Path, fold: int | None, dev_only: bool) -> 
     if "dev" not in splits:
         splits |= _divided(task, splits["train"], {"dev": recipe.dev_share}, "train")
     for part in more:
-        splits["train"] = _together(splits["train"], part)
+        items, counts, source, _ = splits["train"]
+        splits["train"] = Split(items + part.items, counts + part.counts, f"{source} and {part.source}")
     return splits
-
-
-def _together(one: Split, other: Split) -> Split:
-    return Split(one.items + other.items, one.counts + other.counts, f"{one.source} and {other.source}")
 
 
 def _refuse_twice(task: TaskItems, items: list, place: str) -> None:
@@ -88,21 +87,11 @@ def _with_common(task: TaskItems, splits: Splits) -> Splits:
     found: Splits = {}
     earlier: set[str] = set()
     for name, part in splits.items():
-        documents = {one for one in documents_in(task, part) if not isinstance(one, RowId)}
+        documents = {name for name in documents_in(task, part) if not isinstance(name, RowId)}
         common = Counter({"documents whose id an earlier split has": len(documents & earlier)})
         found[name] = part._replace(own=part.own + common)
         earlier |= documents
     return found
-
-
-def _refuse_unscored(task: TaskItems, splits: Splits) -> None:
-    """Raise InputError for a split that the chief figure says nothing of."""
-    for name in [name for name in splits if name != "train"]:
-        if not any(map(task.is_scored, splits[name].items)):
-            raise InputError(
-                f"{task.recipe.task}: the chief figure, {task.metric_name}, is of no item of {name}; name "
-                "another figure in the recipe, or other splits."
-            )
 
 
 def _read(task: TaskItems, root: Path, split: str, format: str) -> Split:
@@ -119,11 +108,6 @@ def _read(task: TaskItems, root: Path, split: str, format: str) -> Split:
     if not items:
         raise InputError(f"{path}: nothing annotated as {format} in it; check the recipe's data, splits and format.")
     return Split(items, counts, split)
-
-
-def _shares_of(task: TaskItems, whole: Split) -> Splits:
-    recipe = task.recipe
-    return _divided(task, whole, {"test": recipe.test_share, "dev": recipe.dev_share}, "train")
 
 
 def _divided(task: TaskItems, whole: Split, shares: dict[str, float | None], rest: str) -> Splits:
@@ -180,9 +164,8 @@ def _folds_of(task: TaskItems, whole: Split) -> list[Splits]:
     for number, test in enumerate(tests):
         dev = tests[(number + 1) % len(tests)]
         of = {"train": set(range(len(whole.items))) - test - dev, "dev": dev, "test": test}
-        folds.append(
-            {name: whole._replace(items=[whole.items[one] for one in sorted(numbers)]) for name, numbers in of.items()}
-        )
+        items = {name: [whole.items[number] for number in sorted(numbers)] for name, numbers in of.items()}
+        folds.append({name: whole._replace(items=own) for name, own in items.items()})
     return folds
 
 
