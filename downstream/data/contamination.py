@@ -50,14 +50,12 @@ class Sought:
                     self.shown.setdefault(alike(sentence), sentence)
         self.num_items = len(items)
         self.found: set[str] = set()
-        self.order = list(self.items)
-        self.automaton = ahocorasick_rs.AhoCorasick(self.order) if self.order else None
+        self.automaton = ahocorasick_rs.AhoCorasick(list(self.items)) if self.items else None
 
     def look_in(self, text: str) -> None:
         """One text, or a line of one."""
         if self.automaton:
-            for number, _, _ in self.automaton.find_matches_as_indexes(alike(text), overlapping=True):
-                self.found.add(self.order[number])
+            self.found.update(self.automaton.find_matches_as_strings(alike(text), overlapping=True))
 
     def report(self) -> dict:
         """Counts of sentences and items; the ids of those, and some sentences, that were found."""

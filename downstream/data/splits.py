@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -159,25 +159,19 @@ def with_fewer(task: TaskItems, whole: Split, number: int, seed: int) -> Split:
 
 def _folds_of(task: TaskItems, whole: Split) -> list[Splits]:
     """Fold k is test, the next one dev, the others train; labels are as frequent in each as in the whole."""
-    tests = list(_stratified(task, whole.items))
-    folds = []
-    for number, test in enumerate(tests):
-        dev = tests[(number + 1) % len(tests)]
-        of = {"train": set(range(len(whole.items))) - test - dev, "dev": dev, "test": test}
-        items = {name: [whole.items[number] for number in sorted(numbers)] for name, numbers in of.items()}
-        folds.append({name: whole._replace(items=own) for name, own in items.items()})
-    return folds
-
-
-def _stratified(task: TaskItems, items: list) -> Iterator[set[int]]:
     from sklearn.model_selection import StratifiedGroupKFold  # here: it takes a second, and few recipes have folds
 
     recipe, number = task.recipe, task.recipe.folds or 0
-    strata, groups = [task.stratum(item) for item in items], [task.group(item) for item in items]
+    strata, groups = [task.stratum(item) for item in whole.items], [task.group(item) for item in whole.items]
     if len(set(groups)) < number:
         raise InputError(f"{recipe.task}: {len(set(groups))} documents are too few for {number} folds.")
     frequent = {stratum for stratum, count in Counter(strata).items() if count >= number}
     strata = [stratum if stratum in frequent else RARE for stratum in strata]
-    folds = StratifiedGroupKFold(number, shuffle=True, random_state=recipe.split_seed)
-    for _, test in folds.split(items, strata, groups):
-        yield set(test.tolist())
+    divided = StratifiedGroupKFold(number, shuffle=True, random_state=recipe.split_seed).split(groups, strata, groups)
+    tests, folds = [set(test.tolist()) for _, test in divided], []
+    for fold, test in enumerate(tests):
+        dev = tests[(fold + 1) % len(tests)]
+        of = {"train": set(range(len(whole.items))) - test - dev, "dev": dev, "test": test}
+        items = {name: [whole.items[place] for place in sorted(places)] for name, places in of.items()}
+        folds.append({name: whole._replace(items=own) for name, own in items.items()})
+    return folds

@@ -14,6 +14,9 @@ class TaskItems(ABC):
 
     recipe: Recipe
 
+    def __init__(self, recipe: Recipe):
+        self.recipe = recipe
+
     @property
     @abstractmethod
     def metric_name(self) -> str:
@@ -44,8 +47,8 @@ class TaskItems(ABC):
         return True
 
     def group(self, item: Any) -> str:
-        """What must not be divided between splits: a document, of which several items may be made."""
-        return self.id_of(item)
+        """What must not be divided between splits: the document that the item says it is of, or itself."""
+        return getattr(item, "group", "") or self.id_of(item)
 
     def stratum(self, item: Any) -> str:
         """What is to be as frequent in every fold."""

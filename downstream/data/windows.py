@@ -48,7 +48,12 @@ def windows(ranks: list[int], size: int, overlap: int, whole_lines: bool) -> lis
     while start < length:
         start = _next_cut(ranks, start, size, overlap, whole_lines)
         cuts.append(start)
-    return [_with_context(ranks, core, following, overlap) for core, following in pairwise(cuts)]
+    found = []
+    for core_start, core_end in pairwise(cuts):
+        before = overlap if ranks[core_start] != LINE else 0
+        after = overlap if core_end < length and ranks[core_end] != LINE else 0
+        found.append(Window(max(0, core_start - before), min(length, core_end + after), core_start, core_end))
+    return found
 
 
 def _next_cut(ranks: list[int], start: int, size: int, overlap: int, whole_lines: bool) -> int:
@@ -59,21 +64,8 @@ def _next_cut(ranks: list[int], start: int, size: int, overlap: int, whole_lines
     if lines:
         return lines[0] if whole_lines else lines[-1]
     limit = min(start + room - overlap, length - 1)
-    for wanted in (SENTENCE, WORD):
-        for cut in range(limit, start, -1):
-            if ranks[cut] >= wanted:
-                return cut
-    return limit
-
-
-def _with_context(ranks: list[int], core_start: int, core_end: int, overlap: int) -> Window:
-    length = len(ranks)
-    start, end = core_start, core_end
-    if ranks[core_start] != LINE:
-        start = max(0, core_start - overlap)
-    if core_end < length and ranks[core_end] != LINE:
-        end = min(length, core_end + overlap)
-    return Window(start, end, core_start, core_end)
+    places = range(limit, start, -1)
+    return next((cut for wanted in (SENTENCE, WORD) for cut in places if ranks[cut] >= wanted), limit)
 
 
 def keep_whole(ranks: list[int], entities: list[tuple[int, int]]) -> list[int]:

@@ -41,20 +41,15 @@ class Trained(Learner):
         self.model = self.built(head, train).to(self.machine.device)
         self.num_parameters = sum(weight.numel() for weight in self.model.parameters())  # frozen ones included
         self.learned = Learned(self.model, head, self.frame.padding, self.machine)
-        drawn = self._drawn(dev)
+        drawn, size = dev, self.protocol.dev_items  # what the epoch is chosen on: all, or some, in their order
+        if size is not None and size < len(dev.items):
+            numbers = sorted(random.Random(DEV_SEED).sample(range(len(dev.items)), size))
+            drawn = self.encode([dev.items[number] for number in numbers], training=False)
 
         def on_dev() -> float:
             return self.task.chosen(self.task.score(drawn.items, self.answer(drawn)))
 
         return fit(self.learned, train.pieces, self.protocol, seed, on_dev, watch, train.epoch)
-
-    def _drawn(self, dev: Encoded) -> Encoded:
-        """What the epoch is chosen on: all, or the protocol's dev_items of them, in their order."""
-        size = self.protocol.dev_items
-        if size is None or size >= len(dev.items):
-            return dev
-        numbers = sorted(random.Random(DEV_SEED).sample(range(len(dev.items)), size))
-        return self.encode([dev.items[number] for number in numbers], training=False)
 
     def kept(self, curve: list[Epoch]) -> Epoch | None:
         """The epoch whose weights the model has."""

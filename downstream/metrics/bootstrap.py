@@ -55,18 +55,13 @@ def comparison(
         differences.append(figures[:, : len(one)].mean(1) - figures[:, len(one) :].mean(1))
     bounds = _bounds(np.mean(differences, axis=0), confidence)
     difference = _figure(first, figure.value) - _figure(second, figure.value)
-    p = _p(first, second, figure, seed, draws)
-    return {"difference": difference, **bounds, "p": p, "draws": draws, "seed": seed}
-
-
-def _p(first: list[np.ndarray], second: list[np.ndarray], figure: Figure, seed: int, draws: int) -> float:
-    """Of approximate randomisation."""
     first, second = ([figure.exchangeable(one) for one in folds] for folds in (first, second))
-    difference = _figure(first, figure.value) - _figure(second, figure.value)
+    least = abs(_figure(first, figure.value) - _figure(second, figure.value)) - ROUNDING
     pairs, generator = zip(first, second, strict=True), np.random.default_rng([seed, 1])
     exchanged = np.mean([_exchanged_differences(*pair, figure.value, generator, draws) for pair in pairs], axis=0)
-    as_large = int(np.sum(np.abs(exchanged) >= abs(difference) - ROUNDING))
-    return (1 + as_large) / (1 + draws)  # the data as they are count as one of the draws, so p is never 0
+    # The data as they are count as one of the draws, so p is never 0.
+    p = (1 + int(np.sum(np.abs(exchanged) >= least))) / (1 + draws)
+    return {"difference": difference, **bounds, "p": p, "draws": draws, "seed": seed}
 
 
 def holm(ps: Sequence[float]) -> list[float]:

@@ -6,12 +6,11 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
+from downstream.metrics.rows import plain_row, rates
+
 # "en" is SQuAD's, for figures that are compared with published ones. French has no official script: du and des are here
 # because they hold an article, and an elided article is made a whole one before punctuation goes.
-ARTICLES = {
-    "en": re.compile(r"\b(?:a|an|the)\b"),
-    "fr": re.compile(r"\b(?:le|la|les|un|une|du|des)\b"),
-}
+ARTICLES = {"en": re.compile(r"\b(?:a|an|the)\b"), "fr": re.compile(r"\b(?:le|la|les|un|une|du|des)\b")}
 ELIDED = re.compile(r"\bl['\N{RIGHT SINGLE QUOTATION MARK}]")
 TYPOGRAPHIC = "«»“”‘…–—\N{RIGHT SINGLE QUOTATION MARK}"
 PUNCTUATION = {
@@ -95,10 +94,8 @@ def factoids(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) 
 def factoid_reciprocal_rank(forms: Sequence[str], answers: Sequence[str]) -> float:
     """1 / the rank of the first of five answers that is an accepted form, else 0; only case is passed over."""
     accepted = {form.lower() for form in forms}
-    for rank, answer in enumerate(answers[:FACTOID_ANSWERS], start=1):
-        if answer.lower() in accepted:
-            return 1 / rank
-    return 0.0
+    first = enumerate(answers[:FACTOID_ANSWERS], start=1)
+    return next((1 / rank for rank, answer in first if answer.lower() in accepted), 0.0)
 
 
 def lists(gold: Sequence[Sequence[Sequence[str]]], predicted: Sequence[Sequence[str]]) -> dict:
@@ -106,9 +103,9 @@ def lists(gold: Sequence[Sequence[Sequence[str]]], predicted: Sequence[Sequence[
 
     gold: the answers of each question, each with its accepted forms. predicted: one form of each answer.
     """
-    rates = [list_rates(*pair) for pair in zip(gold, predicted, strict=True)]
-    precision, recall, f1 = map(statistics.fmean, zip(*rates, strict=True))
-    return {"precision": precision, "recall": recall, "f1": f1, "support": len(rates)}
+    of_questions = [list_rates(*pair) for pair in zip(gold, predicted, strict=True)]
+    precision, recall, f1 = map(statistics.fmean, zip(*of_questions, strict=True))
+    return plain_row(precision, recall, f1, len(of_questions))
 
 
 def list_rates(answers: Sequence[Sequence[str]], predicted: Sequence[str]) -> tuple[float, float, float]:
@@ -118,9 +115,4 @@ def list_rates(answers: Sequence[Sequence[str]], predicted: Sequence[str]) -> tu
         match = next((forms for forms in open_answers if given.lower() in forms), None)
         if match is not None:
             open_answers.remove(match)
-    found = len(answers) - len(open_answers)
-    return (
-        found / max(len(predicted), 1),
-        found / max(len(answers), 1),
-        2 * found / max(len(predicted) + len(answers), 1),
-    )
+    return rates(len(answers) - len(open_answers), len(predicted), len(answers))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from downstream.metrics.rows import FIGURES, no_row, plain_row
+from downstream.metrics.rows import FIGURES, no_row, plain_row, rates
 
 YES_NO = ("yes", "no")  # BioASQ
 MAYBE = "maybe"  # PubMedQA has it too
@@ -88,8 +88,7 @@ def agreement(gold: Collection[str], predicted: Collection[str]) -> tuple[float,
     if not theirs and not mine:
         return 1.0, 1.0, 1.0, 1.0
     shared = len(theirs & mine)
-    precision, recall = shared / max(len(mine), 1), shared / max(len(theirs), 1)
-    return precision, recall, 2 * shared / (len(theirs) + len(mine)), shared / len(theirs | mine)
+    return *rates(shared, len(mine), len(theirs)), shared / len(theirs | mine)
 
 
 def _accuracy(gold: Sequence, predicted: Sequence) -> float:
@@ -106,13 +105,13 @@ def _figures(gold: Any, predicted: Any, keys: Mapping[str, str | int], used: Col
     """Rows by class, micro, macro, weighted. keys: scikit-learn's names of the classes; used: those that occur."""
     from sklearn.metrics import precision_recall_fscore_support  # here: it takes a second, and --help needs none
 
-    rates = partial(precision_recall_fscore_support, gold, predicted, zero_division=0)
-    by_class = zip(*rates(labels=list(keys.values()), average=None), strict=True)
+    scored = partial(precision_recall_fscore_support, gold, predicted, zero_division=0)
+    by_class = zip(*scored(labels=list(keys.values()), average=None), strict=True)
     rows = {name: plain_row(*row) if name in used else no_row() for name, row in zip(keys, by_class, strict=True)}
     in_gold = [keys[name] for name, row in rows.items() if row["support"]]
     support = sum(row["support"] for row in rows.values())
     averages = {
-        average: plain_row(*((*rates(labels=labels, average=average)[:3], support) if in_gold else (0, 0, 0, 0)))
+        average: plain_row(*((*scored(labels=labels, average=average)[:3], support) if in_gold else (0, 0, 0, 0)))
         for average, labels in [("micro", list(keys.values())), ("macro", in_gold), ("weighted", in_gold)]
     }
     return {"classes": rows, **averages}

@@ -6,10 +6,14 @@ from collections.abc import Iterable
 FIGURES = ("precision", "recall", "f1")
 
 
+def rates(found: int, predicted: int, gold: int) -> tuple[float, float, float]:
+    """Precision, recall and F1 of `found` right ones among `predicted` and `gold` ones; 0 where there are none."""
+    return found / max(predicted, 1), found / max(gold, 1), 2 * found / max(predicted + gold, 1)
+
+
 def row(found: int, predicted: int, gold: int) -> dict:
-    """Rates of `found` right answers among `predicted` and `gold` ones; 0 where there is nothing to divide by."""
-    rates = (found / max(predicted, 1), found / max(gold, 1), 2 * found / max(predicted + gold, 1))
-    return dict(zip(FIGURES, rates, strict=True)) | {"support": gold}
+    """The rates with their support."""
+    return plain_row(*rates(found, predicted, gold), gold)
 
 
 def no_row() -> dict:

@@ -1,6 +1,5 @@
 """How well predicted scores follow the gold ones: correlations."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,17 +15,12 @@ def similarity(gold: Sequence[float], predicted: Sequence[float]) -> dict:
     Constant scores, and a single pair, have no correlation. Both are 0 there: a model that gives every pair the same
     score is worth as much as guessing, and a table needs the figure. Raises ValueError on a score that is not finite.
     """
-    if not all(map(math.isfinite, (*gold, *predicted))):
+    sides = np.array([gold, predicted], dtype=float)
+    if not np.isfinite(sides).all():
         raise ValueError("a similarity score is not a finite number; the model that gave it has diverged")
-    if is_constant(gold) or is_constant(predicted):
+    if (sides.var(axis=1) <= NO_SPREAD**2 * (sides**2).mean(axis=1)).any():  # no spread to compute a correlation from
         return {"pearson": 0.0, "spearman": 0.0, "support": len(gold)}
     from scipy import stats  # here: it takes most of a second, and --help needs none
 
     pearson, spearman = stats.pearsonr(gold, predicted), stats.spearmanr(gold, predicted)
     return {"pearson": float(pearson.statistic), "spearman": float(spearman.statistic), "support": len(gold)}
-
-
-def is_constant(values: Sequence[float]) -> bool:
-    """Whether the values have no spread that a correlation could be computed from."""
-    array = np.asarray(values, dtype=float)
-    return bool(array.var() <= NO_SPREAD**2 * np.mean(array**2))

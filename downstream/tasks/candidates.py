@@ -28,9 +28,8 @@ class CandidatesRecipe(Recipe):
     """How candidates are read and weighed."""
 
     num_wrong: int | None = None  # candidates drawn of the wrong ones of each question; left out: all
-    right_weight: str | float = (
-        "balanced"  # of a right candidate in the loss; balanced: as many as the wrong ones weigh
-    )
+    # of a right candidate in the loss; balanced: as many as the wrong ones weigh
+    right_weight: str | float = "balanced"
 
     readers: ClassVar = CANDIDATES
 
@@ -47,11 +46,8 @@ class OfCandidates(OfTexts):
     """A number for each candidate, above 0 where it is more likely right than not."""
 
     recipe: CandidatesRecipe
-
-    def __init__(self, recipe: CandidatesRecipe):
-        self.recipe = recipe
-        self.names = ("right",)
-        self.weight = 1.0
+    names = ("right",)
+    weight = 1.0
 
     def read(self, path: Path, format: str, counts: Counter) -> list[Candidates]:
         items = super().read(path, format, counts)

@@ -77,7 +77,7 @@ class TextClassification(OfTexts):
     recipe: TextRecipe
 
     def __init__(self, recipe: TextRecipe):
-        self.recipe = recipe
+        super().__init__(recipe)
         self.names = self.counted = tuple(recipe.labels)
         self.multi_label = recipe.multi_label
         answers = {*metrics.YES_NO}

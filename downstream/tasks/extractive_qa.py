@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -57,11 +58,7 @@ class QuestionWindow(NamedTuple):
     place: int
 
 
-class Found(NamedTuple):
-    """A span of a context: its text, and the sum of the logits of its two ends."""
-
-    text: str
-    logit: float
+Found = tuple[float, str]  # a span of a context: the sum of the logits of its two ends, and its text
 
 
 class Answer(NamedTuple):
@@ -76,6 +73,8 @@ class ExtractiveAnswers(Task):
     """The span that answers a question, or none; of a list question, all that are likely enough."""
 
     recipe: ReadingRecipe
+    names = ()
+    may_be_none = False  # whether texts may leave a question without an answer, as SQuAD 2's
     chiefs: ClassVar = {
         "f1": Chief(("f1",), "token_f1"),
         "exact_match": Chief(("exact_match",), "exact_match"),
@@ -84,11 +83,6 @@ class ExtractiveAnswers(Task):
         "list_f1": Chief(("lists", "f1"), "list_f1"),
     }
     evaluation: ClassVar = {"f1, exact_match": "SQuAD's, of the first answer", "factoids, lists": "BioASQ's"}
-
-    def __init__(self, recipe: ReadingRecipe):
-        self.recipe = recipe
-        self.names = ()
-        self.may_be_none = False  # whether texts may leave a question without an answer, as SQuAD 2's
 
     @property
     def chief_figure(self) -> Figure:
@@ -158,8 +152,9 @@ class ExtractiveAnswers(Task):
         for first, last in product(firsts, lasts):
             if first <= last < first + self.recipe.longest_answer:
                 start, end = offsets[window.begin + first][0], offsets[window.begin + last][1]
-                found.append(Found(text[start:end].strip(), float(own[first, 0] + own[last, 1])))
-        return sorted((one for one in found if one.text), key=lambda one: -one.logit)[:BEST]
+                if span := text[start:end].strip():
+                    found.append((float(own[first, 0] + own[last, 1]), span))
+        return sorted(found, key=itemgetter(0), reverse=True)[:BEST]
 
     def score(self, items: list[ReadingQuestion], answers: list[Answer]) -> dict:
         """SQuAD's measures of the first answer to a question, BioASQ's of the first five, and of lists."""
@@ -212,9 +207,6 @@ class ExtractiveAnswers(Task):
             "probabilities": list(answer.probabilities),
         }
 
-    def group(self, item: ReadingQuestion) -> str:
-        return item.group or item.id
-
     def texts(self, item: ReadingQuestion) -> Iterable[str]:
         """Question and contexts."""
         return [item.question, *item.contexts]
@@ -253,10 +245,10 @@ def _targets(answers: list[tuple[int, int]], window: QuestionWindow) -> list[tup
 def _answer(spans: list[Found], none: float) -> Answer:
     """The best of each text (letters' case apart), with softmax probabilities among them and none."""
     best: dict[str, Found] = {}
-    for one in sorted(spans, key=lambda one: -one.logit):
-        best.setdefault(one.text.casefold(), one)
+    for logit, text in sorted(spans, key=itemgetter(0), reverse=True):
+        best.setdefault(text.casefold(), (logit, text))
     kept = list(best.values())[:BEST]
-    logits = np.array([one.logit for one in kept] + [none])
+    logits = np.array([logit for logit, _ in kept] + [none])
     shares = np.exp(logits - logits.max()) if np.isfinite(logits).any() else np.ones(1)
     shares = (shares / shares.sum()).tolist()
-    return Answer(tuple(one.text for one in kept), tuple(shares[:-1]), shares[-1])
+    return Answer(tuple(text for _, text in kept), tuple(shares[:-1]), shares[-1])

@@ -18,16 +18,7 @@ import numpy as np
 from alibert_common.errors import InputError
 from downstream.data.alignment import deciding_tokens, token_ranges, token_tags, trimmed, word_tags, words_covered
 from downstream.data.annotated_text import AnnotatedText, Entity
-from downstream.data.spans import (
-    ScoredSpan,
-    Span,
-    layers_of,
-    merged,
-    spans_of,
-    tags_of,
-    to_characters,
-    words_of,
-)
+from downstream.data.spans import ScoredSpan, Span, layers_of, merged, spans_of, tags_of, to_characters, words_of
 from downstream.data.windows import Window, cut_ranks, keep_whole, windows
 from downstream.metrics.entities import EVALUATION, scores, span_scores
 from downstream.tasks.base import IGNORED, Chief, Encoded, HeadSpec, Piece, Task
@@ -55,7 +46,7 @@ class NamedEntities(Task):
     chiefs: ClassVar = {"micro_f1": Chief(("micro", "f1"), "entity_micro_f1")}
 
     def __init__(self, recipe: NerRecipe):
-        self.recipe = recipe
+        super().__init__(recipe)
         self.policy = recipe.policy()
         self.names = label_names(recipe.types)
         self.per_type = recipe.nested == "per_type"
@@ -179,8 +170,10 @@ class NamedEntities(Task):
         gold = [example.tags(layer) for example in items for layer in range(self.num_layers)]
         mine = [tags_of(spans, len(example.words)) for example, layers in pairs for spans in layers]
         best = [(example, example.layers) for example in items]
+        # Of concatenated labels the rows are those of the gold, so that every seed has the same ones.
+        rows = sorted(set(_labels(items))) if self.recipe.nested == "concatenated" else self.recipe.types
         return {
-            **scores(gold, mine, self._rows(items)),
+            **scores(gold, mine, rows),
             "every_gold_span": self._against_everything(pairs),
             "ceiling": self._against_everything(best),
         }
@@ -189,13 +182,6 @@ class NamedEntities(Task):
         """Micro figures of these layers against all that was annotated, nested and discontinuous entities included."""
         mine = [as_entities(self.entities(*pair)) for pair in pairs]
         return span_scores([gold_entities(example) for example, _ in pairs], mine)
-
-    def _rows(self, items: list[Example]) -> list[str]:
-        """The types of the table: the recipe's; of concatenated labels those of the gold, so that every seed has the
-        same ones."""
-        if self.recipe.nested != "concatenated":
-            return self.recipe.types
-        return sorted(set(_labels(items)))
 
     def entities(self, example: Example, layers: list[list[Span]]) -> list[Span]:
         """Entities in characters of the raw text, in its order."""

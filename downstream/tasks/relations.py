@@ -42,7 +42,7 @@ class Relations(OfTexts):
     chiefs: ClassVar = {**F1S, "accuracy": ONE["accuracy"]}
 
     def __init__(self, recipe: RelationRecipe):
-        self.recipe = recipe
+        super().__init__(recipe)
         self.names = tuple(recipe.labels)
         self.counted = tuple(name for name in recipe.labels if name != recipe.negative)
 
@@ -116,10 +116,8 @@ def _marked(text: str, mentions: tuple[Mention, Mention]) -> str:
     signs = []
     for number, (mention, (opening, closing)) in enumerate(zip(mentions, MARKS, strict=True)):
         length = mention.end - mention.start
-        signs.append(
-            (mention.start, 1, -length, number, opening)
-        )  # after what closes there; the longer one opens first
-        signs.append((mention.end, 0, length, -number, closing))  # the shorter one closes first
+        # What opens stands after what closes there; the longer one opens first, the shorter one closes first.
+        signs += [(mention.start, 1, -length, number, opening), (mention.end, 0, length, -number, closing)]
     for place, *_, sign in sorted(signs, reverse=True):
         text = text[:place] + sign + text[place:]
     return text

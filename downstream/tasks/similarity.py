@@ -27,11 +27,8 @@ class Similarity(OfTexts):
     """A number for each pair, learned with the squared error."""
 
     chiefs: ClassVar = {"pearson": Chief(("pearson",), "pearson")}
+    names = ("score",)
     evaluation: ClassVar = {"pearson, spearman": "0 where all answers are the same"}
-
-    def __init__(self, recipe: SimilarityRecipe):
-        self.recipe = recipe
-        self.names = ("score",)
 
     def begin(self, items: list[ScoredPair]) -> None:
         """Raises InputError for training items that are all alike."""

@@ -53,10 +53,6 @@ class OfTexts(Task):
             rows[piece.item][piece.place].append(output)
         return [np.stack([np.mean(windows, axis=0) for windows in pairs]) for pairs in rows]
 
-    def group(self, item: Any) -> str:
-        """What the item says it is of, or itself."""
-        return item.group or item.id
-
     def texts(self, item: Any) -> Iterable[str]:
         """Each text of its pairs once."""
         return dict.fromkeys(text for pair in self.pairs(item) for text in pair if text)

@@ -37,7 +37,12 @@ def read_texts(
     for place, record in _questions(path, ("yesno",), counts):
         label = labels.keep(field(record, "exact_answer", str, place), place, counts, "texts")
         if label is not None:
-            second = _snippets(record, place, counts) if context == "snippets" else _ideal_answers(record, place)
+            if context == "snippets":
+                second = _snippets(record, place, counts)
+            else:
+                ideal = record.get("ideal_answer")
+                answers = [ideal] if isinstance(ideal, str) else texts(record, "ideal_answer", place)
+                second = tuple(LEADING_ANSWER.sub("", answer) for answer in answers)
             name, question = field(record, "id", str, place), field(record, "body", str, place)
             yield place, LabelledText(name, question, (label,), "\n".join(second) or None)
 
@@ -74,12 +79,6 @@ def _snippets(record: dict, place: str, counts: Counter) -> tuple[str, ...]:
     snippets = field(record, "snippets", list, place) if "snippets" in record else []
     counts["questions without snippets"] += not snippets
     return tuple(field(snippet, "text", str, place) for snippet in snippets)
-
-
-def _ideal_answers(record: dict, place: str) -> list[str]:
-    answer = record.get("ideal_answer")
-    answers = [answer] if isinstance(answer, str) else texts(record, "ideal_answer", place)
-    return [LEADING_ANSWER.sub("", text) for text in answers]
 
 
 def _answers(record: dict, place: str) -> tuple[tuple[str, ...], ...]:

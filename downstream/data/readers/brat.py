@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import permutations
 from pathlib import Path
-from typing import NamedTuple
 
 from alibert_common.directories import directory_written_whole
 from alibert_common.errors import InputError
@@ -33,11 +32,7 @@ CONFIGURATION = """[entities]
 UNRELATED = "none"  # the label of two entities without an R line
 
 
-class Annotated(NamedTuple):
-    """The type of an R line, and where that stands."""
-
-    label: str
-    place: str
+Relations = dict[tuple[str, str], tuple[str, str]]  # type and place of an R line, by the names of its two entities
 
 
 def read(path: Path, labels: Labels, counts: Counter) -> list[AnnotatedText]:
@@ -106,11 +101,11 @@ def read_relations(path: Path, labels: Labels, counts: Counter, *, pairs: list[s
                 if start <= entity.start and entity.end <= start + len(line)
             }
             for ends in _candidates(here, wanted):
-                relation = _pop(relations, ends, here) or Annotated(UNRELATED, f"{file}, {' '.join(ends)}")
-                label = labels.keep(relation.label, relation.place, counts, "relations")
+                kind, place = _pop(relations, ends, here) or (UNRELATED, f"{file}, {' '.join(ends)}")
+                label = labels.keep(kind, place, counts, "relations")
                 if label is not None:
                     mentions = here[ends[0]], here[ends[1]]
-                    yield relation.place, Relation(f"{document}:{'-'.join(ends)}", line, label, mentions, document)
+                    yield place, Relation(f"{document}:{'-'.join(ends)}", line, label, mentions, document)
             start += len(line) + 1
         counts["relations across lines, or not of a pair of types"] += len(relations)
 
@@ -124,21 +119,19 @@ def _candidates(entities: dict[str, Mention], wanted: list[tuple[str, ...]]) -> 
             yield first, second
 
 
-def _pop(
-    relations: dict[tuple[str, str], Annotated], ends: tuple[str, str], entities: dict[str, Mention]
-) -> Annotated | None:
+def _pop(relations: Relations, ends: tuple[str, str], entities: dict[str, Mention]) -> tuple[str, str] | None:
     """The annotated relation of two entities, taken out of `relations`, or None."""
     first, second = ends
     if ends not in relations and entities[first].label == entities[second].label:
         backwards = relations.pop((second, first), None)
-        return backwards and backwards._replace(label=f"{backwards.label}-reversed")
+        return backwards and (f"{backwards[0]}-reversed", backwards[1])
     return relations.pop(ends, None)
 
 
-def _annotations(file: Path, text: str, counts: Counter) -> tuple[dict[str, Mention], dict[tuple[str, str], Annotated]]:
+def _annotations(file: Path, text: str, counts: Counter) -> tuple[dict[str, Mention], Relations]:
     """Entities by their name T1, and relations by those of their ends."""
     entities: dict[str, Mention] = {}
-    relations: dict[tuple[str, str], Annotated] = {}
+    relations: Relations = {}
     lines = list(lines_of(file))
     for _, place, line in lines:
         if line.startswith("T"):
@@ -154,7 +147,7 @@ def _annotations(file: Path, text: str, counts: Counter) -> tuple[dict[str, Ment
             if not set(arguments) <= entities.keys():
                 raise InputError(f"{place}: the entity {' or '.join(arguments)} has no T line; mend the relation.")
             counts["second relations of one pair left out"] += arguments in relations
-            relations.setdefault(arguments, Annotated(label, place))
+            relations.setdefault(arguments, (label, place))
         elif line and not line.startswith("T"):
             counts["annotation lines that are neither entities nor relations"] += 1
     return entities, relations

@@ -138,7 +138,9 @@ def _lines(file: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list
     """(number of its first line, cells) of each row that is not blank, all of one length."""
     text = read_text(file).removeprefix("\ufeff")
     width = None
-    for number, cells in _quoted(file, text, delimiter) if quoted else _plain(text, delimiter):
+    lines = ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1))
+    plain = ((number, line.split(delimiter)) for number, line in lines if line)
+    for number, cells in _quoted(file, text, delimiter) if quoted else plain:
         width = width or len(cells)
         if len(cells) != width:
             raise InputError(
@@ -146,12 +148,6 @@ def _lines(file: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list
                 "or say how cells are divided and quoted."
             )
         yield number, cells
-
-
-def _plain(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line := line.removesuffix("\r"):
-            yield number, line.split(delimiter)
 
 
 def _quoted(file: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

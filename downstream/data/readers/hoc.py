@@ -27,22 +27,18 @@ def read(path: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, Lab
     for name in sorted(texts.keys() ^ annotations.keys()):
         raise InputError(f"{path}: {name} is in text/ or in labels/ but not in both; put it there.")
     for name, text in texts.items():
-        yield from _sentences(text, annotations[name], labels, counts)
-
-
-def _sentences(text: Path, annotation: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, LabelledText]]:
-    lines = read_text(text).removeprefix("\ufeff").removesuffix("\n").split("\n")
-    sentences = [line.removesuffix("\r") for line in lines]
-    before, *cells = read_text(annotation).removeprefix("\ufeff").split("<")
-    if before.strip() or len(cells) != len(sentences):
-        raise InputError(
-            f"{annotation}, line 1: labels of {len(cells)} sentences, each after a <, where {text} has "
-            f"{len(sentences)} lines; take both files from one release."
-        )
-    for number, (sentence, cell) in enumerate(zip(sentences, cells, strict=True), 1):
-        place = f"{annotation}, line 1, sentence {number}"
-        kept = tuple(dict.fromkeys(_hallmarks(cell, labels, place, counts)))
-        yield f"{text}, line {number}", LabelledText(f"{text.stem}-{number}", sentence, kept, group=text.stem)
+        lines = read_text(text).removeprefix("\ufeff").removesuffix("\n").split("\n")
+        before, *cells = read_text(annotations[name]).removeprefix("\ufeff").split("<")
+        if before.strip() or len(cells) != len(lines):
+            raise InputError(
+                f"{annotations[name]}, line 1: labels of {len(cells)} sentences, each after a <, where {text} has "
+                f"{len(lines)} lines; take both files from one release."
+            )
+        for number, (line, cell) in enumerate(zip(lines, cells, strict=True), 1):
+            place = f"{annotations[name]}, line 1, sentence {number}"
+            kept = tuple(dict.fromkeys(_hallmarks(cell, labels, place, counts)))
+            sentence = LabelledText(f"{text.stem}-{number}", line.removesuffix("\r"), kept, group=text.stem)
+            yield f"{text}, line {number}", sentence
 
 
 def _hallmarks(cell: str, labels: Labels, place: str, counts: Counter) -> Iterator[str]:

@@ -70,17 +70,15 @@ def _tagged(record: dict, names: list[str], place: str) -> list[Token]:
         raise InputError(f"{place}: a token that is empty, or no text; mend the line.")
     if len(tokens) != len(tags):
         raise InputError(f"{place}: {len(tokens)} tokens but {len(tags)} tags; mend the line.")
-    return [Token(token, _tag_name(tag, names, place), place) for token, tag in zip(tokens, tags, strict=True)]
-
-
-def _tag_name(tag: str | int, names: list[str], place: str) -> str:
-    if isinstance(tag, str):
-        return tag
-    if type(tag) is not int or not 0 <= tag < len(names):
-        raise InputError(
-            f"{place}: the tag {tag!r} has no name; export names, or put the {INFO} that lists them beside the file."
-        )
-    return names[tag]
+    named: list[Token] = []
+    for token, tag in zip(tokens, tags, strict=True):
+        if not isinstance(tag, str) and (type(tag) is not int or not 0 <= tag < len(names)):
+            raise InputError(
+                f"{place}: the tag {tag!r} has no name; export names, or put the {INFO} that lists them beside the "
+                "file."
+            )
+        named.append(Token(token, tag if isinstance(tag, str) else names[tag], place))
+    return named
 
 
 def _tag_names(info: Path) -> list[str]:

@@ -23,7 +23,15 @@ def read(path: Path, labels: Labels, counts: Counter) -> Iterator[tuple[str, Lab
     """
     content = _object(path)
     if content and all(isinstance(value, str) for value in content.values()):
-        path, content = path.with_name(QUESTIONS), _test(path, content)
+        file = path.with_name(QUESTIONS)
+        questions = _object(file)
+        for pmid, answer in content.items():
+            if field(questions.get(pmid), "final_decision", str, f"{file}, key {pmid!r}") != answer:
+                raise InputError(
+                    f"{path}, key {pmid!r}: the answer is {answer!r} but {questions[pmid]['final_decision']!r} in "
+                    f"{file}; take both files from one release."
+                )
+        path, content = file, {pmid: questions[pmid] for pmid in content}
     else:
         left_out = _object(path.with_name(TEST)) if path.name == QUESTIONS and path.with_name(TEST).is_file() else {}
         counts["questions that are the official test"] += len(content.keys() & left_out.keys())
@@ -41,16 +49,3 @@ def _object(file: Path) -> dict:
     if not isinstance(content, dict):
         raise InputError(f"{file}: not an object of PMID -> question; give the file as PubMedQA has it.")
     return content
-
-
-def _test(path: Path, answers: dict) -> dict:
-    """The questions of the answers, which stand beside them."""
-    file = path.with_name(QUESTIONS)
-    questions = _object(file)
-    for pmid, answer in answers.items():
-        if field(questions.get(pmid), "final_decision", str, f"{file}, key {pmid!r}") != answer:
-            raise InputError(
-                f"{path}, key {pmid!r}: the answer is {answer!r} but {questions[pmid]['final_decision']!r} in {file}; "
-                "take both files from one release."
-            )
-    return {pmid: questions[pmid] for pmid in answers}

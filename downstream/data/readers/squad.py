@@ -4,7 +4,6 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from alibert_common.errors import InputError
@@ -29,18 +28,14 @@ def read(path: Path, counts: Counter) -> Iterator[tuple[str, ReadingQuestion]]:
             for record in field(paragraph, "qas", list, place):
                 name = field(record, "id", str, place)
                 own = f"{path}, question {name!r}"
-                yield own, replace(_question(name, record, context, own, counts), group=group)
-
-
-def _question(name: str, record: dict, context: str, place: str, counts: Counter) -> ReadingQuestion:
-    answers = field(record, "answers", list, place)
-    if answers and record.get("is_impossible"):
-        raise InputError(f"{place}: is_impossible is true but there are answers; remove one of the two.")
-    forms = tuple(dict.fromkeys(field(answer, "text", str, place) for answer in answers))
-    places = dict.fromkeys((0, *_place(answer, context, place, counts)) for answer in answers)
-    counts["questions without an answer"] += not answers
-    question = field(record, "question", str, place)
-    return ReadingQuestion(name, question, (context,), (forms,) if forms else (), tuple(places))
+                answers = field(record, "answers", list, own)
+                if answers and record.get("is_impossible"):
+                    raise InputError(f"{own}: is_impossible is true but there are answers; remove one of the two.")
+                forms = tuple(dict.fromkeys(field(answer, "text", str, own) for answer in answers))
+                places = tuple(dict.fromkeys((0, *_place(answer, context, own, counts)) for answer in answers))
+                counts["questions without an answer"] += not answers
+                question, accepted = field(record, "question", str, own), (forms,) if forms else ()
+                yield own, ReadingQuestion(name, question, (context,), accepted, places, group=group)
 
 
 def _place(answer: dict, context: str, place: str, counts: Counter) -> tuple[int, int]:

@@ -97,19 +97,18 @@ def read_ranking(
     for row in rows(path, wanted, counts, delimiter, quoted):
         key = row.id() if id is not None else row.text("question")
         questions.setdefault(key, []).append(row)
-    items = [_ranked(group) for group in questions.values()]
+    items = []
+    for group in questions.values():
+        for row in group:
+            if row.text("question") != group[0].text("question"):
+                raise InputError(
+                    f"{row.place}: the id {row.id()!r} is that of another question ({group[0].place}); "
+                    "give each an id of its own."
+                )
+            if row.word("right") not in ("0", "1"):
+                raise InputError(f"{row.place}: right is {row.word('right')!r}; write 1 for right and 0 for wrong.")
+        ones = tuple(position for position, row in enumerate(group) if row.word("right") == "1")
+        answers = tuple(row.text("candidate") for row in group)
+        items.append(Candidates(group[0].id(), group[0].text("question"), answers, ones))
     counts["questions without a right candidate"] += sum(not item.right for item in items)
     return items
-
-
-def _ranked(group: list[Row]) -> Candidates:
-    for row in group:
-        if row.text("question") != group[0].text("question"):
-            raise InputError(
-                f"{row.place}: the id {row.id()!r} is that of another question ({group[0].place}); "
-                "give each an id of its own."
-            )
-        if row.word("right") not in ("0", "1"):
-            raise InputError(f"{row.place}: right is {row.word('right')!r}; write 1 for right and 0 for wrong.")
-    right = tuple(position for position, row in enumerate(group) if row.word("right") == "1")
-    return Candidates(group[0].id(), group[0].text("question"), tuple(row.text("candidate") for row in group), right)

@@ -1,6 +1,5 @@
 """The cosine of two texts' vectors, without training on the task's answers (004, Table 5)."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -59,18 +58,14 @@ class EncoderCosine(TextBaseline):
 
     def outputs(self, pairs: list[Pair]) -> np.ndarray:
         """A cosine a pair."""
-        vectors = self.vectors({text or "" for pair in pairs for text in pair})
-        return np.array([[float(vectors[first] @ vectors[second or ""])] for first, second in pairs])
-
-    def vectors(self, texts: Iterable[str]) -> dict[str, np.ndarray]:
-        """Of length 1."""
-        order, pieces = sorted(texts), []
-        for number, text in enumerate(order):
+        texts, pieces = sorted({text or "" for pair in pairs for text in pair}), []
+        for number, text in enumerate(texts):
             ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
             windows = windows_of(ids, None, self.frame, self.conditions["max_tokens"])
             pieces += [Piece(read, None, number, types=types) for read, types in windows]
-        states: list[list[np.ndarray]] = [[] for _ in order]
+        states: list[list[np.ndarray]] = [[] for _ in texts]
         for piece, rows in zip(pieces, predict(self.learned, pieces), strict=True):
             states[piece.item].append(rows)
         means = [np.concatenate(rows).mean(axis=0) for rows in states]
-        return {text: mean / np.linalg.norm(mean) for text, mean in zip(order, means, strict=True)}
+        vectors = {text: mean / np.linalg.norm(mean) for text, mean in zip(texts, means, strict=True)}
+        return np.array([[float(vectors[first] @ vectors[second or ""])] for first, second in pairs])

@@ -57,21 +57,16 @@ class Crf(Baseline):
 
     def answer(self, encoded: Encoded) -> list[list[list[Span]]]:
         """Spans in words, a list for each layer."""
-        taggers = [_tagger(model) for model in self.models]
+        import pycrfsuite
+
+        taggers = [pycrfsuite.Tagger() for _ in self.models]
+        for tagger, model in zip(taggers, self.models, strict=True):
+            tagger.open_inmemory(model)  # which reads the bytes wherever they are: they have to outlive it
         tags = [[["O"] * len(example.words) for _ in taggers] for example in encoded.items]
         for number, begin, end, some in _sentences(encoded):
             for layer, tagger in enumerate(taggers):
                 tags[number][layer][begin:end] = tagger.tag(some)
         return [list(map(spans_of, layers)) for layers in tags]
-
-
-def _tagger(model: bytes):
-    """Reads the bytes wherever they are: they have to outlive it."""
-    import pycrfsuite
-
-    tagger = pycrfsuite.Tagger()
-    tagger.open_inmemory(model)
-    return tagger
 
 
 def _sentences(encoded: Encoded) -> Iterator[tuple[int, int, int, list[list[str]]]]:

@@ -79,17 +79,14 @@ class OverWords(Trained):
 
     def built(self, head: Head, train: Encoded) -> nn.Module:
         """Vectors first, which draw from their own seed."""
-        self.vectors = self._vectors_of(train)
-        return self.network(self._rows(), head, self.pairs)
-
-    def _vectors_of(self, train: Encoded) -> Vectors:
         lines = self.lines
         if lines is None:
             lines = [line for item in train.items for text in self.task.texts(item) for line in text.splitlines()]
         digest = _digest(lines)
         if digest not in self.known:
             self.known[digest] = Vectors(lines)
-        return self.known[digest]
+        self.vectors = self.known[digest]
+        return self.network(self._rows(), head, self.pairs)
 
     def _rows(self) -> torch.Tensor:
         return torch.from_numpy(self.vectors.rows(self.tokenizer))
