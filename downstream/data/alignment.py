@@ -8,13 +8,13 @@ from downstream.data.spans import Span
 
 def token_tags(tags: list[str], covered: list[tuple[int, int]], counts: Counter) -> list[str]:
     """The gold tag of every token: its first word's, continued (I-) if an earlier token has begun that word."""
-    found, begun = [], -1
+    of_tokens, begun = [], -1
     for first, last in covered:
         tag = tags[first]
         counts["tokens across an entity border"] += tags[first:last] != [tag] + [_continued(tag)] * (last - first - 1)
-        found.append(tag if first > begun else _continued(tag))
+        of_tokens.append(tag if first > begun else _continued(tag))
         begun = max(begun, last - 1)
-    return found
+    return of_tokens
 
 
 def word_tags(num_words: int, covered: list[tuple[int, int]], tokens: list[str]) -> list[str]:
@@ -31,13 +31,13 @@ def word_tags(num_words: int, covered: list[tuple[int, int]], tokens: list[str])
 
 def deciding_tokens(num_words: int, covered: list[tuple[int, int]]) -> list[int | None]:
     """The token that each word has its tag from: its first one; None where no token is left."""
-    found: list[int | None] = [None] * num_words
+    deciding: list[int | None] = [None] * num_words
     begun = -1
     for token, (first, last) in enumerate(covered):
         for word in range(max(first, begun + 1), last):
-            found[word] = token
+            deciding[word] = token
         begun = max(begun, last - 1)
-    return found
+    return deciding
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:

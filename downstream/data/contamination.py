@@ -59,12 +59,11 @@ class Sought:
 
     def report(self) -> dict:
         """Counts of sentences and items; the ids of those, and some sentences, that were found."""
-        touched = {name for sentence in self.found for name in self.items[sentence]}
         return {
             "sentences": len(self.items),
             "found": len(self.found),
             "items": self.num_items,
-            "items_touched": sorted(touched),
+            "items_touched": sorted({name for sentence in self.found for name in self.items[sentence]}),
             "examples": [self.shown[sentence] for sentence in sorted(self.found)[:EXAMPLES]],
         }
 
@@ -82,13 +81,13 @@ def in_training(task: TaskItems, splits: dict[str, Split]) -> dict | None:
 
 def text_files(paths: Iterable[Path]) -> list[Path]:
     """Text files, and the .txt files of folders. Raises InputError for a path where there is none."""
-    found = []
+    listed = []
     for path in paths:
         files = files_of(path, ".txt")
         if not files:
             raise InputError(f"{path}: no such file, nor a folder of .txt files; check --pretraining-text.")
-        found += files
-    return found
+        listed += files
+    return listed
 
 
 def in_files(sought: Iterable[Sought], files: Iterable[Path], show=iter) -> None:

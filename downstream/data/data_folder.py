@@ -20,20 +20,21 @@ def data_folder(recipe: Recipe, file: Path, given: Path | None, dev_only: bool =
     root = given or file.parent / str(recipe.data)
     if given is None or not recipe.folder or any(path.exists() for path in _paths(recipe, root)):
         return root
-    found = find(recipe, root, dev_only)
-    if found is None:
+    folder = find(recipe, root, dev_only)
+    if folder is None:
         raise InputError(
             f"{root}: it holds neither the splits of {file} ({', '.join(recipe.splits.values())}) nor a folder "
             f"{recipe.folder!r} with them; give another --data."
         )
-    return found
+    return folder
 
 
 def find(recipe: Recipe, root: Path, dev_only: bool = False) -> Path | None:
     """The folder below `root` that the recipe's `folder` names and that holds its splits; the first by path."""
     patterns = ["/".join(["*"] * depth + [recipe.folder]) for depth in range(DEPTH)]
-    folders = [root] * (root.name == recipe.folder) + sorted(one for pattern in patterns for one in root.glob(pattern))
-    return next((one for one in folders if all(path.exists() for path in _paths(recipe, one, dev_only))), None)
+    below = sorted(folder for pattern in patterns for folder in root.glob(pattern))
+    folders = [root] * (root.name == recipe.folder) + below
+    return next((folder for folder in folders if all(path.exists() for path in _paths(recipe, folder, dev_only))), None)
 
 
 def _paths(recipe: Recipe, root: Path, dev_only: bool = False) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What the readers return for tasks other than entities (those are in documents.py): one item, one thing to answer.
+"""What readers return for tasks other than entities (those are in annotated_text.py): an item, one thing to answer.
 
 Texts are as they stand in the files. Every item has an `id` of its own in its split, which predictions are kept under.
 """
@@ -38,7 +38,6 @@ class Relation:
     """Two mentions in a text and how they are related, in the order of the relation's arguments, not of the text.
 
     mentions: None where the file has the mentions replaced (@GENE$) or marked in the text already.
-
     group: the document it is from, which must not be divided between splits.
     """
 
@@ -54,7 +53,7 @@ class ScoredPair:
     """Two texts and how alike they are.
 
     group: of a copy, the id of the pair that it is a copy of; empty: the pair itself. Not in repr, which data are known
-    by again (Part.sha256): the copy's id says it.
+    by again (Split.sha256): the copy's id says it.
     """
 
     id: str
@@ -68,9 +67,7 @@ class ScoredPair:
 class Candidates:
     """A question, candidate answers, and which of these (from 0) are right.
 
-    One or several of a few options, or the right ones among many that are ranked.
-
-    group: as of a ScoredPair.
+    One or several of a few options, or the right ones among many that are ranked. group: as of a ScoredPair.
     """
 
     id: str

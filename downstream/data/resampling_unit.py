@@ -19,9 +19,9 @@ def unit_of(kind: str, format: str, records: Sequence[dict]) -> str:
     """
     if kind in ALONE:
         return ALONE[kind]
-    alone = all(one["group"] == one["id"] for one in records)
+    alone = all(record["group"] == record["id"] for record in records)
     if kind == "ner":
-        by_sentence = format == "iob" and not any("\n" in one["text"].strip() for one in records)
+        by_sentence = format == "iob" and not any("\n" in record["text"].strip() for record in records)
     else:
         by_sentence = kind == "relations" and (alone or format == "chemprot")  # whose group is the sentence
     if by_sentence:

@@ -35,9 +35,9 @@ class ScoredSpan(Span):
     @classmethod
     def of(cls, span: Span, score: float) -> "ScoredSpan":
         """The span with its score."""
-        found = cls(*span)
-        found.score = score
-        return found
+        scored = cls(*span)
+        scored.score = score
+        return scored
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def layers_of(
     """What flat layers hold of the entities, as spans in words: one layer, or (per_type) one for each type."""
     if policy.nested == "per_type":
         own = [[entity for entity in entities if entity.label == kind] for kind in types]
-        return [on_words(flatten(some, policy, counts), words, policy, counts) for some in own]
+        return [on_words(flatten(of_kind, policy, counts), words, policy, counts) for of_kind in own]
     if policy.nested == "concatenated":
         spans = _continuous(entities, policy.discontinuous, counts)
         placed = [word_span for span in spans for word_span in on_words([span], words, policy, counts)]
@@ -136,12 +136,12 @@ def concatenated(spans: Iterable[Span]) -> list[Span]:
     """Stretches of words that the same spans cover, labelled with the types of these, sorted, with a + between them."""
     spans = list(spans)
     borders = sorted({border for span in spans for border in span[:2]})
-    found = []
+    stretches = []
     for start, end in pairwise(borders):
         labels = {span.label for span in spans if span.start <= start and end <= span.end}
         if labels:
-            found.append(Span(start, end, "+".join(sorted(labels))))
-    return found
+            stretches.append(Span(start, end, "+".join(sorted(labels))))
+    return stretches
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
@@ -149,7 +149,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
     The way back from `concatenated` but for two entities of one type that touch or lie in each other.
     """
-    found: list[Span] = []
+    entities: list[Span] = []
     before: Span | None = None
     still_open: dict[str, int] = {}  # the stretch before, and which of `found` each of its types ends
     for span in sorted(spans):
@@ -158,12 +158,12 @@ def merged(spans: Iterable[Span]) -> list[Span]:
         for label in span.label.split("+"):
             if goes_on and label in still_open:
                 opened[label] = still_open[label]
-                found[opened[label]] = found[opened[label]]._replace(end=span.end)
+                entities[opened[label]] = entities[opened[label]]._replace(end=span.end)
             else:
-                opened[label] = len(found)
-                found.append(Span(span.start, span.end, label))
+                opened[label] = len(entities)
+                entities.append(Span(span.start, span.end, label))
         before, still_open = span, opened
-    return sorted(found)
+    return sorted(entities)
 
 
 def tags_of(spans: Iterable[Span], length: int) -> list[str]:

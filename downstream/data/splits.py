@@ -84,14 +84,14 @@ def _refuse_twice(task: TaskItems, items: list, place: str) -> None:
 
 def _with_common(task: TaskItems, splits: Splits) -> Splits:
     """Documents that official splits share are counted; they stay, or scores could not be compared with others'."""
-    found: Splits = {}
+    counted: Splits = {}
     earlier: set[str] = set()
     for name, part in splits.items():
         documents = {name for name in documents_in(task, part) if not isinstance(name, RowId)}
         common = Counter({"documents whose id an earlier split has": len(documents & earlier)})
-        found[name] = part._replace(own=part.own + common)
+        counted[name] = part._replace(own=part.own + common)
         earlier |= documents
-    return found
+    return counted
 
 
 def _read(task: TaskItems, root: Path, split: str, format: str) -> Split:
@@ -116,15 +116,15 @@ def _divided(task: TaskItems, whole: Split, shares: dict[str, float | None], res
     Raises InputError where a split would be empty.
     """
     order = drawn_order(documents_in(task, whole), task.recipe.split_seed)
-    found, begin = {}, 0
+    parts, begin = {}, 0
     for name, share in shares.items():
         size = round((share or 0) * len(order))
-        found[name] = set(order[begin : begin + size])
+        parts[name] = set(order[begin : begin + size])
         begin += size
-    found[rest] = set(order[begin:])
-    if not all(found.values()):
-        raise InputError(f"{task.recipe.task}: {len(order)} documents are too few for {', '.join(found)}.")
-    return {name: _of_groups(task, whole, groups) for name, groups in found.items()}
+    parts[rest] = set(order[begin:])
+    if not all(parts.values()):
+        raise InputError(f"{task.recipe.task}: {len(order)} documents are too few for {', '.join(parts)}.")
+    return {name: _of_groups(task, whole, groups) for name, groups in parts.items()}
 
 
 def drawn_order(groups: Iterable[str], seed: int) -> list[str]:

@@ -48,12 +48,12 @@ def windows(ranks: list[int], size: int, overlap: int, whole_lines: bool) -> lis
     while start < length:
         start = _next_cut(ranks, start, size, overlap, whole_lines)
         cuts.append(start)
-    found = []
+    placed = []
     for core_start, core_end in pairwise(cuts):
         before = overlap if ranks[core_start] != LINE else 0
         after = overlap if core_end < length and ranks[core_end] != LINE else 0
-        found.append(Window(max(0, core_start - before), min(length, core_end + after), core_start, core_end))
-    return found
+        placed.append(Window(max(0, core_start - before), min(length, core_end + after), core_start, core_end))
+    return placed
 
 
 def _next_cut(ranks: list[int], start: int, size: int, overlap: int, whole_lines: bool) -> int:

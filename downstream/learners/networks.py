@@ -67,7 +67,7 @@ class Convolutions(OverVectors):
 
     def forward(self, input_ids, attention_mask, token_type_ids=None) -> Output:
         vectors, width = self.words(input_ids).transpose(1, 2), input_ids.shape[1]  # (batch, SIZE, tokens)
-        maps = torch.cat([one(vectors)[..., :width] for one in self.maps], dim=1).relu()  # (batch, maps, tokens)
+        maps = torch.cat([layer(vectors)[..., :width] for layer in self.maps], dim=1).relu()  # (batch, maps, tokens)
         pooled = [
             (maps * part.unsqueeze(1)).amax(-1)
             for part in _parts(attention_mask, token_type_ids if self.pairs else None)

@@ -29,7 +29,7 @@ def interval(tallies: Tallies, figure: Figure, seed: int, draws: int = DRAWS, co
     tallies: (seeds, items, k) as in tallies.py, or one such array a fold.
     """
     folds, generator = _folds(tallies), np.random.default_rng([seed, 0])
-    drawn = np.mean([_drawn_figures(one, figure.value, generator, draws).mean(1) for one in folds], axis=0)
+    drawn = np.mean([_drawn_figures(fold, figure.value, generator, draws).mean(1) for fold in folds], axis=0)
     return {"figure": _figure(folds, figure.value), **_bounds(drawn, confidence), "draws": draws, "seed": seed}
 
 
@@ -46,16 +46,16 @@ def comparison(
     Raises ValueError if the items are not as many.
     """
     first, second = _folds(first), _folds(second)
-    shapes, others = ([one.shape[1:] for one in folds] for folds in (first, second))
+    shapes, others = ([fold.shape[1:] for fold in folds] for folds in (first, second))
     if shapes != others:
         raise ValueError(f"the systems have tallies of {shapes} and {others} (items, k), not the same")
     differences, generator = [], np.random.default_rng([seed, 0])
-    for one, other in zip(first, second, strict=True):
-        figures = _drawn_figures(np.concatenate([one, other]), figure.value, generator, draws)
-        differences.append(figures[:, : len(one)].mean(1) - figures[:, len(one) :].mean(1))
+    for mine, theirs in zip(first, second, strict=True):
+        figures = _drawn_figures(np.concatenate([mine, theirs]), figure.value, generator, draws)
+        differences.append(figures[:, : len(mine)].mean(1) - figures[:, len(mine) :].mean(1))
     bounds = _bounds(np.mean(differences, axis=0), confidence)
     difference = _figure(first, figure.value) - _figure(second, figure.value)
-    first, second = ([figure.exchangeable(one) for one in folds] for folds in (first, second))
+    first, second = ([figure.exchangeable(fold) for fold in folds] for folds in (first, second))
     least = abs(_figure(first, figure.value) - _figure(second, figure.value)) - ROUNDING
     pairs, generator = zip(first, second, strict=True), np.random.default_rng([seed, 1])
     exchanged = np.mean([_exchanged_differences(*pair, figure.value, generator, draws) for pair in pairs], axis=0)
@@ -76,11 +76,11 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 def _folds(tallies: Tallies) -> list[np.ndarray]:
     folds = [tallies] if isinstance(tallies, np.ndarray) else tallies
-    return [np.asarray(one, dtype=float) for one in folds]
+    return [np.asarray(fold, dtype=float) for fold in folds]
 
 
 def _figure(folds: list[np.ndarray], value: Value) -> float:
-    return float(np.mean([value(one.sum(1)).mean() for one in folds]))
+    return float(np.mean([value(fold.sum(1)).mean() for fold in folds]))
 
 
 def _bounds(drawn: np.ndarray, confidence: float) -> dict:

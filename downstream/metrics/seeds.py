@@ -11,8 +11,8 @@ def over_folds(results: list[Any]) -> Any:
     """
     values = [value for value in results if value is not None]
     if values and isinstance(values[0], dict):
-        keys = dict.fromkeys(key for one in values for key in one)
-        columns = {key: [one.get(key) for one in values] for key in keys}
+        keys = dict.fromkeys(key for result in values for key in result)
+        columns = {key: [result.get(key) for result in values] for key in keys}
         return {
             key: sum(filter(None, column)) if key == "support" else over_folds(column)
             for key, column in columns.items()
@@ -27,7 +27,7 @@ def over_seeds(results: list[Any]) -> dict:
     """
     first = results[0]
     if isinstance(first, dict):
-        return {key: first[key] if key == "support" else over_seeds([one[key] for one in results]) for key in first}
+        return {key: first[key] if key == "support" else over_seeds([seed[key] for seed in results]) for key in first}
     values = [value for value in results if value is not None]
     return {
         "mean": statistics.fmean(values) if values else None,

@@ -60,7 +60,7 @@ class HeadSpec(NamedTuple):
 class Chief(NamedTuple):
     """The figure that chooses the best epoch, seed and setting; higher is better.
 
-    path: where it stands in a task's figures. tally: its name in metrics/tallies.py, for intervals and comparisons.
+    path: where it stands in a task's figures. tally: its name in metrics/sufficient_statistics.py, for intervals and comparisons.
     """
 
     path: tuple[str, ...]
@@ -118,7 +118,7 @@ class Task(TaskItems):
         """Gold and predicted of an item as the chief's tally takes them; None if the chief figure is not of it."""
 
     def tallies(self, items: list, answers: list) -> list[list[float] | None]:
-        """Each item's part of the chief figure, which sums of these give (metrics/tallies.py)."""
+        """Each item's part of the chief figure, which sums of these give (metrics/sufficient_statistics.py)."""
         tally = self.chief_figure.tally
         sides = [self.sides(*pair) for pair in zip(items, answers, strict=True)]
         return [pair and list(map(float, tally(*pair))) for pair in sides]

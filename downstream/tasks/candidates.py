@@ -85,20 +85,13 @@ class OfCandidates(OfTexts):
 
     def record(self, item: Candidates, answer: list[float]) -> dict:
         """The candidates with their logits."""
-        return {
-            "id": item.id,
-            "text": item.question,
-            "candidates": list(item.candidates),
-            "gold": list(item.right),
-            "predicted": answer,
-        }
+        question = {"id": item.id, "text": item.question, "candidates": list(item.candidates)}
+        return question | {"gold": list(item.right), "predicted": answer}
 
     def describe(self, items: list[Candidates]) -> dict[str, int]:
         """Candidates, and right ones."""
-        return {
-            "candidates": sum(len(item.candidates) for item in items),
-            "right": sum(len(item.right) for item in items),
-        }
+        right = sum(len(item.right) for item in items)
+        return {"candidates": sum(len(item.candidates) for item in items), "right": right}
 
 
 class MultipleChoice(OfCandidates):

@@ -86,17 +86,14 @@ class TextClassification(OfTexts):
     @property
     def chiefs(self) -> dict[str, Chief]:  # type: ignore[override]
         """Micro F1 of any number of labels; accuracy of one, which its micro F1 is, too."""
-        if self.yes_no:
-            return YES_NO
-        return SEVERAL if self.multi_label else ONE
+        return YES_NO if self.yes_no else SEVERAL if self.multi_label else ONE
 
     @property
     def evaluation(self) -> dict[str, str]:  # type: ignore[override]
         """Which labels the averages are over."""
         in_gold = "over the labels that occur in the split's gold"
-        if self.yes_no:
-            return {"macro": "over all answers, as BioASQ's", "weighted": in_gold}
-        return {"macro, weighted": in_gold}
+        of_answers = {"macro": "over all answers, as BioASQ's", "weighted": in_gold}
+        return of_answers if self.yes_no else {"macro, weighted": in_gold}
 
     def read(self, path: Path, format: str, counts: Counter) -> list[LabelledText]:
         """Raises InputError for a text with a label too many or too few."""
@@ -184,5 +181,5 @@ class TextClassification(OfTexts):
 
     def describe(self, items: list[LabelledText]) -> dict[str, int]:
         """Items of each label."""
-        found = Counter(label for item in items for label in item.labels)
-        return {name: found[name] for name in self.names}
+        counts = Counter(label for item in items for label in item.labels)
+        return {name: counts[name] for name in self.names}

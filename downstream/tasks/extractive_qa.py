@@ -104,18 +104,18 @@ class ExtractiveAnswers(Task):
 
         In training a window has a piece for each answer that stands whole in it, or one that has none.
         """
-        found = Encoded(items, [], Counter())
+        split = Encoded(items, [], Counter())
         for number, item in enumerate(items):
             question = tokenizer(item.question, add_special_tokens=False, verbose=False)["input_ids"]
-            found.counts["questions cut"] += len(question) > QUESTION
+            split.counts["questions cut"] += len(question) > QUESTION
             question = question[:QUESTION]
             size = frame.room(min(self.recipe.max_tokens, frame.longest), pair=True) - len(question)
             if size < 2:
                 raise InputError(f"{self.recipe.task}: max_tokens leaves no room beside a question; raise it.")
-            found.notes.append([])
+            split.notes.append([])
             for place, context in enumerate(item.contexts):
                 read = tokenizer(context, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-                found.notes[-1].append(read["offset_mapping"])
+                split.notes[-1].append(read["offset_mapping"])
                 spans = [span[1:] for span in item.places if span[0] == place]
                 answers = _on_tokens(spans, read["offset_mapping"])
                 for begin, end in slices(len(read["input_ids"]), size, size // 2):
@@ -123,10 +123,10 @@ class ExtractiveAnswers(Task):
                     window = QuestionWindow(place, begin, end, len(frame.pair[0]) + len(question) + len(frame.pair[1]))
                     targets = _targets(answers, window)
                     for target in targets if training else targets[:1]:
-                        found.pieces.append(Piece(ids, target, number, window, types))
-        found.counts["tokens"] = sum(len(piece.ids) for piece in found.pieces)
-        found.counts["sequences"] = len(found.pieces)
-        return found
+                        split.pieces.append(Piece(ids, target, number, window, types))
+        split.counts["tokens"] = sum(len(piece.ids) for piece in split.pieces)
+        split.counts["sequences"] = len(split.pieces)
+        return split
 
     def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[Answer]:
         """The likeliest answers of each question."""
@@ -138,8 +138,8 @@ class ExtractiveAnswers(Task):
             spans[piece.item] += self._best(logits, piece.place, text, offsets)
             none[piece.item].append(float(logits[0].sum()))  # both ends on the first token: no answer in this window
         return [
-            _answer(found, min(nothing, default=0.0) if self.may_be_none else -math.inf)
-            for found, nothing in zip(spans, none, strict=True)
+            _answer(best, min(nothing, default=0.0) if self.may_be_none else -math.inf)
+            for best, nothing in zip(spans, none, strict=True)
         ]
 
     def _best(
@@ -148,13 +148,13 @@ class ExtractiveAnswers(Task):
         """The likeliest spans of a window, none of them longer than the recipe says."""
         own = logits[window.place : window.place + window.end - window.begin]
         firsts, lasts = (np.argsort(-own[:, side], kind="stable")[:BEST].tolist() for side in (0, 1))
-        found = []
+        spans = []
         for first, last in product(firsts, lasts):
             if first <= last < first + self.recipe.longest_answer:
                 start, end = offsets[window.begin + first][0], offsets[window.begin + last][1]
                 if span := text[start:end].strip():
-                    found.append((float(own[first, 0] + own[last, 1]), span))
-        return sorted(found, key=itemgetter(0), reverse=True)[:BEST]
+                    spans.append((float(own[first, 0] + own[last, 1]), span))
+        return sorted(spans, key=itemgetter(0), reverse=True)[:BEST]
 
     def score(self, items: list[ReadingQuestion], answers: list[Answer]) -> dict:
         """SQuAD's measures of the first answer to a question, BioASQ's of the first five, and of lists."""
@@ -164,7 +164,7 @@ class ExtractiveAnswers(Task):
         figures = {}
         if single:
             forms, given = zip(*single, strict=True)
-            figures = metrics.reading(forms, [(*one, "")[0] for one in given], self.recipe.language)
+            figures = metrics.reading(forms, [(*texts, "")[0] for texts in given], self.recipe.language)
             figures["factoids"] = metrics.factoids(forms, given)
         if several:
             figures["lists"] = metrics.lists(*zip(*several, strict=True))
@@ -198,14 +198,9 @@ class ExtractiveAnswers(Task):
         return super().chosen(figures) if self.chief.path[0] in figures else 0.0
 
     def record(self, item: ReadingQuestion, answer: Answer) -> dict:
-        return {
-            "id": item.id,
-            "text": item.question,
-            "contexts": list(item.contexts),
-            "gold": [list(forms) for forms in item.answers],
-            "predicted": list(self.given(item, answer)),
-            "probabilities": list(answer.probabilities),
-        }
+        question = {"id": item.id, "text": item.question, "contexts": list(item.contexts)}
+        answers = {"gold": [list(forms) for forms in item.answers], "predicted": list(self.given(item, answer))}
+        return question | answers | {"probabilities": list(answer.probabilities)}
 
     def texts(self, item: ReadingQuestion) -> Iterable[str]:
         """Question and contexts."""
@@ -227,12 +222,10 @@ def _forms(item: ReadingQuestion) -> tuple[str, ...]:
 
 def _on_tokens(spans: Iterable[tuple[int, int]], offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The tokens of each span of characters, first to last (included); a span without a token is left out."""
-    found = []
-    for start, end in spans:
-        inside = [token for token, (first, last) in enumerate(offsets) if first < end and start < last]
-        if inside:
-            found.append((inside[0], inside[-1]))
-    return found
+    inside = (
+        [token for token, (first, last) in enumerate(offsets) if first < end and start < last] for start, end in spans
+    )
+    return [(tokens[0], tokens[-1]) for tokens in inside if tokens]
 
 
 def _targets(answers: list[tuple[int, int]], window: QuestionWindow) -> list[tuple[int, int]]:

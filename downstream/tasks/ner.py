@@ -95,7 +95,7 @@ class NamedEntities(Task):
             "entities read": sum(len(example.document.entities) for example in items),
             "entities kept": sum(len(self.entities(example, example.layers)) for example in items),
         }
-        found, texts = Encoded(items, [], Counter(sizes)), [example.document.text for example in items]
+        split, texts = Encoded(items, [], Counter(sizes)), [example.document.text for example in items]
         encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         size = frame.room(self.recipe.max_tokens)
         for number, example in enumerate(items):
@@ -107,20 +107,20 @@ class NamedEntities(Task):
             covered = words_covered(example.words, characters)
             ranks = cut_ranks(text, characters, [first for first, _ in covered])
             spans = [span for layer in example.layers for span in layer]
-            entities = token_ranges(spans, covered, found.counts)
+            entities = token_ranges(spans, covered, split.counts)
             if training:
                 ranks = keep_whole(ranks, entities)
             cut = windows(ranks, size, size // CONTEXT_SHARE, self.recipe.sequence == "line")
             borders = [window.core_start for window in cut]
-            found.counts["entities across a sequence border"] += sum(
+            split.counts["entities across a sequence border"] += sum(
                 bisect_right(borders, start) != bisect_left(borders, end) for start, end in entities
             )
-            targets = self._targets(example, covered, found.counts)
-            found.pieces += [_piece(ids, targets, number, window, frame) for window in cut]
-            found.notes.append(covered)
-            found.counts["tokens"] += len(ids)
-        found.counts["sequences"] = len(found.pieces)
-        return found
+            targets = self._targets(example, covered, split.counts)
+            split.pieces += [_piece(ids, targets, number, window, frame) for window in cut]
+            split.notes.append(covered)
+            split.counts["tokens"] += len(ids)
+        split.counts["sequences"] = len(split.pieces)
+        return split
 
     def _targets(self, example: Example, covered: list[tuple[int, int]], counts: Counter) -> list:
         """A label id a token, or one a layer; IGNORED for a label that training has not."""
@@ -149,14 +149,14 @@ class NamedEntities(Task):
         tokens_of = _by_item(encoded, probabilities)
         for example, covered, layers, rows in zip(encoded.items, encoded.notes, answers, tokens_of, strict=True):
             tokens = deciding_tokens(len(example.words), covered)
-            found = []
+            spans = []
             for span in self.entities(example, layers):
                 inside = [span.start <= start and end <= span.end for start, end in example.words]
                 own = [rows[token] for token in compress(tokens, inside) if token is not None]
                 if self.per_type:
                     own = [row[self.recipe.types.index(span.label)] for row in own]
-                found.append(ScoredSpan.of(span, statistics.fmean(own)))
-            yield found
+                spans.append(ScoredSpan.of(span, statistics.fmean(own)))
+            yield spans
 
     def _tags(self, rows: list, layer: int) -> list[str]:
         if not self.per_type:

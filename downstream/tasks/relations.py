@@ -97,18 +97,18 @@ class Relations(OfTexts):
 
     def describe(self, items: list[Relation]) -> dict[str, int]:
         """Items of each label."""
-        found = Counter(item.label for item in items)
-        return {name: found[name] for name in self.names}
+        counts = Counter(item.label for item in items)
+        return {name: counts[name] for name in self.names}
 
 
-def shown(item: Relation, how: str) -> str:
+def shown(item: Relation, show: str) -> str:
     """The text with the two mentions replaced by @TYPE$, or between signs; as it is where the file has done that.
 
     Of mentions that overlap the outer one is shown around the inner one, and replaced by both: @TYPE1$ @TYPE2$.
     """
     if item.mentions is None:
         return item.text
-    return _marked(item.text, item.mentions) if how == "marked" else _replaced(item.text, item.mentions)
+    return _marked(item.text, item.mentions) if show == "marked" else _replaced(item.text, item.mentions)
 
 
 def _marked(text: str, mentions: tuple[Mention, Mention]) -> str:
@@ -124,8 +124,8 @@ def _marked(text: str, mentions: tuple[Mention, Mention]) -> str:
 
 
 def _replaced(text: str, mentions: tuple[Mention, Mention]) -> str:
-    first, second = sorted(mentions, key=lambda one: (one.start, one.end))
-    names = [f"@{one.label.upper()}$" for one in (first, second)]
+    first, second = sorted(mentions, key=lambda mention: (mention.start, mention.end))
+    names = [f"@{mention.label.upper()}$" for mention in (first, second)]
     if second.start < first.end:  # they overlap
         return text[: first.start] + " ".join(names) + text[max(first.end, second.end) :]
     return text[: first.start] + names[0] + text[first.end : second.start] + names[1] + text[second.end :]

@@ -31,7 +31,7 @@ class OfTexts(Task):
 
     def encode(self, items: list, tokenizer, frame, training: bool) -> Encoded:
         """Pieces whose place is the number of their pair in the item."""
-        found, longest = Encoded(items, [], Counter()), min(self.recipe.max_tokens, frame.longest)
+        split, longest = Encoded(items, [], Counter()), min(self.recipe.max_tokens, frame.longest)
         texts = sorted({text for item in items for pair in self.pairs(item) for text in pair if text})
         tokens = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"] if texts else []
         ids = dict(zip(texts, tokens, strict=True))
@@ -39,12 +39,12 @@ class OfTexts(Task):
             for place, (pair, target) in enumerate(zip(self.pairs(item), self.targets(item), strict=True)):
                 first, second = ids.get(pair[0], []), None if pair[1] is None else ids.get(pair[1], [])
                 windows = windows_of(first, second, frame, longest)
-                found.pieces += [Piece(read, target, number, place, types) for read, types in windows]
-                found.counts["texts in several windows"] += len(windows) > 1
-                found.counts["empty texts"] += "" in pair
-        found.counts["tokens"] = sum(len(piece.ids) for piece in found.pieces)
-        found.counts["sequences"] = len(found.pieces)
-        return found
+                split.pieces += [Piece(read, target, number, place, types) for read, types in windows]
+                split.counts["texts in several windows"] += len(windows) > 1
+                split.counts["empty texts"] += "" in pair
+        split.counts["tokens"] = sum(len(piece.ids) for piece in split.pieces)
+        split.counts["sequences"] = len(split.pieces)
+        return split
 
     def means(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Of each item, the mean output over the windows of each of its pairs: (pairs, outputs)."""

@@ -51,13 +51,13 @@ def check_settings(read: Callable[..., list], settings: dict, place: str) -> Non
     """Raises InputError, naming `place` (the recipe), for a setting that a reader does not have, or misses, and for a
     value of another type than the reader's parameter."""
     parameters = inspect.signature(read).parameters.values()
-    known = {one.name: one for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    known = {parameter.name: parameter for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
     for name, value in settings.items():
         if name not in known:
             raise InputError(f"{place}: unknown setting {name!r} of the format; it has {', '.join(known) or 'none'}.")
         value_as(value, known[name].annotation, f"{place}: {name}")
-    for name, one in known.items():
-        if one.default is inspect.Parameter.empty and name not in settings:
+    for name, parameter in known.items():
+        if parameter.default is inspect.Parameter.empty and name not in settings:
             raise InputError(f"{place}: the format needs the setting {name!r}; it has {', '.join(known)}.")
     if settings.get("separator") == "":
         raise InputError(f"{place}: separator is ''; give the characters that divide the words of a cell.")

@@ -105,10 +105,10 @@ def _answers(record: dict, place: str) -> tuple[tuple[str, ...], ...]:
 def _places(contexts: tuple[str, ...], forms: list[str]) -> tuple[tuple[int, int, int], ...]:
     """Sorted, each once. Letters and digits beside a form make it part of another word."""
     patterns = [re.compile(rf"(?<!\w){re.escape(form)}(?!\w)", re.IGNORECASE) for form in forms]
-    found = {
+    places = {
         (number, *match.span())
         for number, context in enumerate(contexts)
         for pattern in patterns
         for match in pattern.finditer(context)
     }
-    return tuple(sorted(found))
+    return tuple(sorted(places))

@@ -81,7 +81,6 @@ def read_relations(path: Path, labels: Labels, counts: Counter, *, pairs: list[s
     equal types ("DRUG DRUG") the mention that is first in the text is the first argument; a relation annotated the
     other way has "-reversed" after its type, which the recipe keeps as a type, or renames where order means nothing.
     Discontinuous mentions go from their first to their last character (counted).
-
     Raises InputError for lines that brat would not write, a name that two entities have, a relation of an
     entity that is not there, and a .ann without its text.
     """

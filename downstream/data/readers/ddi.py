@@ -48,7 +48,6 @@ def read_relations(path: Path, labels: Labels, counts: Counter) -> Iterator[tupl
     Labels are the types advise, effect, int and mechanism; false for drugs that do not interact; true for the one pair
     of the corpus that interacts in a way not said. Mentions in several pieces go from the first to the last, counted.
     A mention whose text is not at its offsets stays there, so that no pair is lost, and is counted (there is one).
-
     Raises InputError for what is no XML of this form, a pair without its mentions, offsets outside the sentence, and
     for a folder that holds the test set of the entity task, whose pairs were never annotated.
     """
@@ -134,5 +133,5 @@ def _fragments_of(drug: etree._Element, text: str, file: Path) -> tuple[tuple[in
 
 def _is_there(drug: etree._Element, text: str, fragments: tuple[tuple[int, int], ...]) -> bool:
     """Whether its text is at its offsets. White space may differ, as in `mu-selective` for `mu-` and `selective`."""
-    found = "".join(text[start:end] for start, end in fragments)
-    return "".join(found.split()) == "".join(drug.get("text", "").split())
+    quoted = "".join(text[start:end] for start, end in fragments)
+    return "".join(quoted.split()) == "".join(drug.get("text", "").split())

@@ -29,7 +29,7 @@ def read(
     """
     if documents not in (MARKS, SENTENCE) and not (isinstance(documents, int) and documents > 0):
         raise InputError(f"{path}: documents is {documents!r}; give {MARKS}, {SENTENCE} or a number of sentences.")
-    found = []
+    texts = []
     for file in files_of(path, *SUFFIXES):
         name = file.stem if file == path else file.relative_to(path).with_suffix("").as_posix()
         parts = _documents(file)
@@ -40,8 +40,8 @@ def read(
             size = documents if isinstance(documents, int) else 1
             parts = [("", sentences[start : start + size]) for start in range(0, len(sentences), size)]
         for number, (own, sentences) in enumerate([part for part in parts if part[1]], 1):
-            found.append(rebuild(own or RowId(f"{name}-{number}"), sentences, labels, counts, spacing))
-    return found
+            texts.append(rebuild(own or RowId(f"{name}-{number}"), sentences, labels, counts, spacing))
+    return texts
 
 
 def _documents(file: Path) -> list[tuple[str, list[list[Token]]]]:

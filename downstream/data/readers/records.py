@@ -51,7 +51,7 @@ def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
         return dict(pairs)
 
     try:
-        found = json.loads(text, object_pairs_hook=as_dict)
+        content = json.loads(text, object_pairs_hook=as_dict)
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         raise InputError(f"{file}, line {line}: not JSON ({error.msg}); mend it, or fetch the file again.") from None
@@ -61,9 +61,9 @@ def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
         raise InputError(f"{place}: thousands of nested brackets; mend it, or fetch the file again.") from None
     except ValueError:  # Python's limit, which keeps a long one from taking forever
         raise InputError(f"{place}: a number of thousands of digits; mend it, or fetch the file again.") from None
-    if SURROGATE.search(text) and SURROGATES.search(json.dumps(found, ensure_ascii=False)):
+    if SURROGATE.search(text) and SURROGATES.search(json.dumps(content, ensure_ascii=False)):
         raise InputError(f"{place}: half of a character (\\ud800 to \\udfff); mend it, or fetch the file again.")
-    return found
+    return content
 
 
 def field(record: object, key: str, kind: type, place: str):

@@ -16,7 +16,6 @@ def read(path: Path, counts: Counter) -> Iterator[tuple[str, ReadingQuestion]]:
     """A question about one context each; the answers of several annotators are the forms of one answer.
 
     Questions on one context are a group, wherever it stands: dev, drawn from train, has none of train's texts.
-
     Questions without an answer, which version 2.0 marks as impossible, have none, and are counted. An answer that does
     not stand at its answer_start is taken from where its text is nearest, and counted. Raises InputError for an answer
     whose text the context does not have, and for a question that is marked as impossible and has an answer.

@@ -16,7 +16,6 @@ BEGINS = "BSU"  # B (IOB2, IOBES, BILOU), S (IOBES) and U (BILOU) open an entity
 CONTINUES = "IEL"  # I, E (IOE2, IOBES) and L (BILOU) go on with one, or open one after anything else (IOB1, IO)
 CLOSES = "ESLU"  # after these the next I opens a new entity
 
-
 FRENCH, SPACES = "french", "spaces"
 APOSTROPHES = ("'", "’")
 ELISIONS = set("c d j l m n s t qu jusqu lorsqu puisqu quoiqu presqu".split())

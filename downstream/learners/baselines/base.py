@@ -60,12 +60,12 @@ class TextBaseline(Baseline):
 
     def encode(self, items: list, training: bool) -> Encoded:
         """A piece a pair, without token ids."""
-        found = Encoded(items, [], Counter())
+        split = Encoded(items, [], Counter())
         for number, item in enumerate(items):
             for place, (pair, target) in enumerate(zip(self.task.pairs(item), self.task.targets(item), strict=True)):
-                found.pieces.append(Piece([], target, number, place))
-                found.counts["empty texts"] += "" in pair
-        return found
+                split.pieces.append(Piece([], target, number, place))
+                split.counts["empty texts"] += "" in pair
+        return split
 
     def answer(self, encoded: Encoded) -> list:
         """The task's own, of the outputs."""

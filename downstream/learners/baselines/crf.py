@@ -6,6 +6,8 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import ClassVar
 
+import pycrfsuite
+
 from downstream.data.spans import Span, spans_of
 from downstream.learners.baselines.base import Baseline
 from downstream.tasks.base import Encoded
@@ -30,35 +32,28 @@ class Crf(Baseline):
     def encode(self, items: list[Example], training: bool) -> Encoded:
         """Notes are, of each item, its sentences as ranges of words. Features are made when they are needed: those of
         all words at once would take a hundred times the memory of the texts."""
-        found = super().encode(items, training)
-        found.notes = [sentences(example, self.task.recipe.sequence == "line") for example in items]
-        found.counts["sequences"] = sum(map(len, found.notes))
-        return found
+        split = super().encode(items, training)
+        split.notes = [sentences(example, self.task.recipe.sequence == "line") for example in items]
+        split.counts["sequences"] = sum(map(len, split.notes))
+        return split
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
         self.models: list[bytes] = []  # files
         self.num_parameters = 0  # weights that are not 0
         for layer in range(self.task.num_layers):
             tags = [example.tags(layer) for example in train.items]
-            self._train((some, tags[number][begin:end]) for number, begin, end, some in _sentences(train))
-
-    def _train(self, sequences: Iterator[tuple[list[list[str]], list[str]]]) -> None:
-        import pycrfsuite  # here: only this baseline needs it
-
-        trainer = pycrfsuite.Trainer("lbfgs", TRAINING, verbose=False)
-        for words, tags in sequences:
-            trainer.append(words, tags)
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "model")
-            trainer.train(str(file))
-            self.models.append(file.read_bytes())
-        if trainer.logparser.last_iteration:  # of one tag alone there is nothing to learn, and it is every answer
-            self.num_parameters += trainer.logparser.last_iteration["active_features"]
+            trainer = pycrfsuite.Trainer("lbfgs", TRAINING, verbose=False)
+            for number, begin, end, words in _sentences(train):
+                trainer.append(words, tags[number][begin:end])
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder, "model")
+                trainer.train(str(file))
+                self.models.append(file.read_bytes())
+            if trainer.logparser.last_iteration:  # of one tag alone there is nothing to learn, and it is every answer
+                self.num_parameters += trainer.logparser.last_iteration["active_features"]
 
     def answer(self, encoded: Encoded) -> list[list[list[Span]]]:
         """Spans in words, a list for each layer."""
-        import pycrfsuite
-
         taggers = [pycrfsuite.Tagger() for _ in self.models]
         for tagger, model in zip(taggers, self.models, strict=True):
             tagger.open_inmemory(model)  # which reads the bytes wherever they are: they have to outlive it
@@ -93,18 +88,18 @@ def sentences(example: Example, by_line: bool) -> list[tuple[int, int]]:
 def features(words: list[str]) -> list[list[str]]:
     """Of every word: itself, in lower case, its shape and affixes; the first three of its neighbours, too."""
     own = [[f"word={word}", f"lower={word.lower()}", f"shape={shape(word)}"] for word in words]
-    found = []
+    of_words = []
     for place, word in enumerate(words):
-        some = ["bias", *own[place]]
-        some += [f"{length} first={word[:length].lower()}" for length in AFFIXES]
-        some += [f"{length} last={word[-length:].lower()}" for length in AFFIXES]
+        names = ["bias", *own[place]]
+        names += [f"{length} first={word[:length].lower()}" for length in AFFIXES]
+        names += [f"{length} last={word[-length:].lower()}" for length in AFFIXES]
         for step in NEIGHBOURS:
             if 0 <= place + step < len(words):
-                some += [f"{step:+d} {feature}" for feature in own[place + step]]
+                names += [f"{step:+d} {feature}" for feature in own[place + step]]
             else:
-                some.append(f"{step:+d} outside")
-        found.append(some)
-    return found
+                names.append(f"{step:+d} outside")
+        of_words.append(names)
+    return of_words
 
 
 def shape(word: str) -> str:

@@ -32,7 +32,7 @@ class Dictionary(Baseline):
     def answer(self, encoded: Encoded) -> list[list[list[Span]]]:
         """Spans in words, a list for each layer."""
         words = [_words(example) for example in encoded.items]
-        return [[list(matches(some, forms)) for forms in self.layers] for some in words]
+        return [[list(matches(own, forms)) for forms in self.layers] for own in words]
 
 
 def _words(example: Example) -> list[str]:
@@ -47,7 +47,7 @@ def _kept_forms(items: list[Example], layer: int) -> dict[Form, str]:
     for words, spans in texts:
         for span in sorted(spans):
             types[tuple(words[span.start : span.end])][span.label] += 1
-    forms = {form: found.most_common(1)[0][0] for form, found in types.items()}
+    forms = {form: counts.most_common(1)[0][0] for form, counts in types.items()}
     matched: Counter = Counter()
     right: Counter = Counter()
     for words, spans in texts:

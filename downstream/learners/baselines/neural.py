@@ -1,8 +1,8 @@
 """A convolutional and a recurrent network over fastText vectors (003, Table 6)."""
 
-import dataclasses
 import hashlib
 from abc import abstractmethod
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -47,7 +47,7 @@ class OverWords(Trained):
         self.lines = read_text(text).splitlines() if text else None
         self.known: dict[str, Vectors] = {}  # by what they were learned from; some 40 MB each, of each fold one
         self.conditions = {
-            **conditions_of(self.name, dataclasses.asdict(protocol), ("gensim",)),
+            **conditions_of(self.name, asdict(protocol), ("gensim",)),
             "vectors": SETTINGS | {"text": text and {"name": text.name, "sha256": _digest(self.lines or [])}},
             "max_tokens": task.recipe.max_tokens,
             "precision": machine.precision,
@@ -72,10 +72,10 @@ class OverWords(Trained):
             return encoded
         end = self.frame.pair[2]
         pieces = [
-            one if one.types else dataclasses.replace(one, ids=one.ids + end, types=[0] * len(one.ids) + [1] * len(end))
-            for one in encoded.pieces
+            piece if piece.types else replace(piece, ids=piece.ids + end, types=[0] * len(piece.ids) + [1] * len(end))
+            for piece in encoded.pieces
         ]
-        return dataclasses.replace(encoded, pieces=pieces)
+        return replace(encoded, pieces=pieces)
 
     def built(self, head: Head, train: Encoded) -> nn.Module:
         """Vectors first, which draw from their own seed."""
@@ -86,15 +86,12 @@ class OverWords(Trained):
         if digest not in self.known:
             self.known[digest] = Vectors(lines)
         self.vectors = self.known[digest]
-        return self.network(self._rows(), head, self.pairs)
-
-    def _rows(self) -> torch.Tensor:
-        return torch.from_numpy(self.vectors.rows(self.tokenizer))
+        return self.network(torch.from_numpy(self.vectors.rows(self.tokenizer)), head, self.pairs)
 
     def answer(self, encoded: Encoded) -> list:
         """WordIds that were met since training have vectors, too."""
         if len(self.tokenizer) > self.model.words.num_embeddings:
-            rows = self._rows().to(self.machine.device)
+            rows = torch.from_numpy(self.vectors.rows(self.tokenizer)).to(self.machine.device)
             self.model.words = nn.Embedding.from_pretrained(rows, freeze=True, padding_idx=WordIds.PADDING)
         return super().answer(self._paired(encoded))
 

@@ -105,12 +105,6 @@ class TfidfSvm(TextBaseline):
         return self._read(self.models, self.features(pairs))
 
     def _read(self, models: list, features) -> np.ndarray:
-        columns = []
-        for model in models:
-            if isinstance(model, float):
-                columns.append(np.full(features.shape[0], model))
-            else:
-                columns.append(
-                    model.predict(features) if isinstance(model, Ridge) else model.decision_function(features)
-                )
+        read = {float: lambda constant, rows: np.full(rows.shape[0], constant), Ridge: Ridge.predict}
+        columns = [read.get(type(model), LinearSVC.decision_function)(model, features) for model in models]
         return np.column_stack(columns) + self.border

@@ -25,8 +25,6 @@ SETTINGS = {
     "bucket": 100_000,
     "seed": 1,  # of vectors; runs draw networks and batches, as runs of an encoder have the same encoder
 }
-
-
 SMALLEST = 1e-8  # deviation: there may be a single word
 
 
@@ -47,8 +45,9 @@ class WordIds:
     def __call__(self, texts: list[str], **options) -> dict[str, list]:
         """input_ids and offset_mapping of each text; `options` of other tokenizers have no meaning here."""
         offsets = [words_of(text) for text in texts]
-        found = [[text[start:end].lower() for start, end in some] for text, some in zip(texts, offsets, strict=True)]
-        ids = [[self.numbers.setdefault(word, len(self.numbers)) for word in words] for words in found]
+        pairs = zip(texts, offsets, strict=True)
+        lowered = ([text[start:end].lower() for start, end in ranges] for text, ranges in pairs)
+        ids = [[self.numbers.setdefault(word, len(self.numbers)) for word in words] for words in lowered]
         return {"input_ids": ids, "offset_mapping": offsets}
 
 
@@ -60,7 +59,7 @@ class Vectors:
         from gensim.models import FastText  # here: it takes seconds, and only these baselines need it
 
         words = [[sys.intern(line[start:end].lower()) for start, end in words_of(line)] for line in lines]
-        if max(Counter(word for some in words for word in some).values(), default=0) < SETTINGS["min_count"]:
+        if max(Counter(word for own in words for word in own).values(), default=0) < SETTINGS["min_count"]:
             raise InputError("the text that word vectors are learned from has no word twice; give more of it.")
         self.vectors = FastText(sentences=words, workers=1, **SETTINGS).wv  # several workers would race
         known = self.vectors.vectors  # (words met in training, SIZE)
@@ -72,11 +71,11 @@ class Vectors:
         Every coordinate has mean 0 and deviation 1 over the words of training: what few texts teach leaves vectors
         small and much alike, and networks begin with weights that are made for such inputs.
         """
-        found = np.zeros((len(words), SIZE), dtype=np.float32)
+        table = np.zeros((len(words), SIZE), dtype=np.float32)
         for word, number in words.numbers.items():
             if number > words.EDGE:
-                found[number] = (self.vectors[word] - self.mean) / self.deviation
-        return found
+                table[number] = (self.vectors[word] - self.mean) / self.deviation
+        return table
 
     @property
     def num_parameters(self) -> int:
