@@ -26,10 +26,9 @@ class RunConfig:
     """What is trained and scored, on which data, and where the output goes.
 
     recipe: with the protocol's max_tokens where the protocol has one. choice: the protocol and how it was chosen; None
-    for a baseline without a protocol. data: the folder of the splits.
+    for a baseline without a protocol. data: the folder of the splits. The fields with a default are options.
     """
 
-    recipe_file: Path
     recipe: "Recipe"
     data: Path
     kind: Kind
@@ -56,43 +55,22 @@ def build_parser() -> argparse.ArgumentParser:
     )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", type=Path, help="local Hugging Face folder with a fast tokenizer")
-    source.add_argument(
-        "--baseline",
-        choices=list(BASELINES),
-        help=f"baseline to train without an encoder (cnn and rnn use --protocol {NETWORKS})",
-    )
+    source.add_argument("--baseline", choices=list(BASELINES),
+        help=f"baseline to train without an encoder (cnn and rnn use --protocol {NETWORKS})")  # fmt: skip
     source.add_argument("--check", action="store_true", help="only read the recipe and its data, and print the counts")
-    weights = add_options(parser)
-    weights.add_argument(
-        "--cosine", action="store_true", help="cosines of the encoder's mean vectors, without training (a baseline)"
-    )
+    add_options(parser).add_argument("--cosine", action="store_true",
+        help="cosines of the encoder's mean vectors, without training (a baseline)")  # fmt: skip
     add = parser.add_argument
-    add(
-        "--vectors-text",
-        type=Path,
-        metavar="FILE",
-        help="text for the word vectors of --baseline cnn and rnn (default: the training texts)",
-    )
-    add(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="changed setting of the protocol, scored on dev only; needs --dev-only",
-    )
+    add("--vectors-text", type=Path, metavar="FILE",
+        help="text for the word vectors of --baseline cnn and rnn (default: the training texts)")  # fmt: skip
+    add("--set", action="append", default=[], metavar="KEY=VALUE",
+        help="changed setting of the protocol, scored on dev only; needs --dev-only")  # fmt: skip
     add("--selection", type=Path, help="selection.json of downstream.search, whose settings are used")
     add("--seeds", type=int, help="number of seeds, counted from 1 (default: the protocol's; 1 for most baselines)")
-    add(
-        "--train-documents",
-        type=int,
-        metavar="N",
-        help="number of training documents, drawn anew for each seed (default: all documents)",
-    )
-    add(
-        "--output",
-        type=Path,
-        help="output folder (default: runs/finetune/TASK-PROTOCOL-MODEL, with the changed settings in the name)",
-    )
+    add("--train-documents", type=int, metavar="N",
+        help="number of training documents, drawn anew for each seed (default: all documents)")  # fmt: skip
+    add("--output", type=Path, help="output folder (default: runs/finetune/TASK-PROTOCOL-MODEL, with the changed "
+        "settings in the name)")  # fmt: skip
     add("--dev-only", action="store_true", help="leave the test split unread, to choose settings")
     add("--overwrite", action="store_true", help="remove the results of an earlier run from the output folder first")
     return parser
@@ -100,75 +78,58 @@ def build_parser() -> argparse.ArgumentParser:
 
 def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     """Add the options that finetune, search and curves share. Returns the group of those about the weights."""
-    parser.add_argument("recipe", type=Path, help="the task's YAML file, for example recipes/finetune/sample.yaml")
-    weights = parser.add_mutually_exclusive_group()
-    weights.add_argument(
-        "--random-init",
-        action="store_true",
-        help="random weights in place of the model's; architecture and tokenizer stay (a baseline)",
-    )
+    add, weights = parser.add_argument, parser.add_mutually_exclusive_group()
+    add("recipe", type=Path, help="the task's YAML file, for example recipes/finetune/sample.yaml")
+    weights.add_argument("--random-init", action="store_true",
+        help="random weights in place of the model's; architecture and tokenizer stay (a baseline)")  # fmt: skip
     weights.add_argument("--frozen", action="store_true", help="linear probe of the unchanged encoder (a baseline)")
-    parser.add_argument(
-        "--protocol",
-        help="training protocol: a file of protocols/ beside the recipe, or one of the built-in ones "
-        f"(default: {DEFAULT_PROTOCOL})",
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        help="folder of the recipe's splits, or a folder that holds it under the recipe's `folder` (default: the "
-        "recipe's own)",
-    )
-    parser.add_argument("--bf16", action="store_true", help="bf16 autocast, faster on most GPUs and some CPUs")
+    add("--protocol", help="training protocol: a file of protocols/ beside the recipe, or one of the built-in ones "
+        f"(default: {DEFAULT_PROTOCOL})")  # fmt: skip
+    add("--data", type=Path, help="folder of the recipe's splits, or a folder that holds it under the recipe's "
+        "`folder` (default: the recipe's own)")  # fmt: skip
+    add("--bf16", action="store_true", help="bf16 autocast, faster on most GPUs and some CPUs")
     add_device(parser)
     return weights
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add --device."""
-    parser.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="device (default: auto, a GPU if any)",
-    )
+    devices = ("auto", "cpu", "cuda")
+    parser.add_argument("--device", choices=devices, default="auto", help="device (default: auto, a GPU if any)")
 
 
 def run_config(args: argparse.Namespace) -> RunConfig:
     """The run that the options of build_parser describe. Raises InputError for a bad option, recipe, path or model."""
-    from downstream.data.data_folder import data_folder  # here: --help needs none of these
-    from downstream.tasks import load_task
+    from downstream.tasks import load_task  # here: --help needs none of these
 
     if args.seeds is not None and args.seeds < 1:
         raise InputError(f"--seeds {args.seeds}: at least one seed is needed.")
-    task = load_task(args.recipe)
-    recipe, kind = task.recipe, ENCODER if args.check else _kind(args, task.recipe.kind)
+    recipe = load_task(args.recipe).recipe
+    kind = ENCODER if args.check else _kind(args, recipe.kind)
     choice = choice_of(args, recipe) if kind.has_protocol else None
     if choice and not args.check:
         _refuse_open(args, choice)
-        _refuse_by_hand(args)
     if args.model:
         refuse_no_model(args.model)
-    return RunConfig(
-        recipe_file=args.recipe,
-        recipe=limited(recipe, choice),
-        data=data_folder(recipe, args.recipe, args.data, args.dev_only),
-        kind=kind,
-        choice=choice,
-        output=args.output or default_output(args, recipe, choice),
-        **{one: getattr(args, one) for one in SAME},
-    )
+    return config_of(args, recipe, kind, choice, args.output or default_output(args, recipe, choice), args.dev_only)
 
 
-SAME = """
-model random_init frozen bf16 device vectors_text selection seeds train_documents dev_only overwrite
-""".split()  # the fields that are options as they are
+def config_of(
+    args: argparse.Namespace, recipe: "Recipe", kind: Kind, choice: "Choice | None", output: Path, dev_only: bool
+) -> RunConfig:
+    """The run of these options. Raises InputError where the recipe's splits are not there."""
+    from downstream.data.data_folder import data_folder
+
+    data = data_folder(recipe, args.recipe, args.data, dev_only)
+    if choice and choice.protocol.max_tokens is not None:
+        recipe = dataclasses.replace(recipe, max_tokens=choice.protocol.max_tokens)
+    options = [field.name for field in dataclasses.fields(RunConfig) if field.default is not dataclasses.MISSING]
+    given = {name: getattr(args, name) for name in options if name in args} | {"dev_only": dev_only}
+    return RunConfig(recipe, data, kind, choice, output, **given)
 
 
-def limited(recipe: "Recipe", choice: "Choice | None") -> "Recipe":
-    """The recipe, with the protocol's longest sequence where the protocol fixes one."""
-    limit = choice.protocol.max_tokens if choice else None
-    return recipe if limit is None else dataclasses.replace(recipe, max_tokens=limit)
+# What may change nothing, in the order in which it is told.
+MAY_BE_IDLE = "protocol set selection random_init frozen cosine vectors_text bf16".split()
 
 
 def _kind(args: argparse.Namespace, family: str) -> Kind:
@@ -178,22 +139,13 @@ def _kind(args: argparse.Namespace, family: str) -> Kind:
         kind, words = BASELINES[args.baseline], f"--baseline {args.baseline}"
     elif args.cosine:
         kind, words = COSINE, "--cosine"
-    given = {
-        "--protocol": args.protocol is not None,
-        "--set": args.set,
-        "--selection": args.selection,
-        "--random-init": args.random_init,
-        "--frozen": args.frozen,
-        "--cosine": args.cosine,
-        "--vectors-text": args.vectors_text,
-        "--bf16": args.bf16,
-        "--device cuda": args.device == "cuda",
-    }
-    idle = [name for name, value in given.items() if value and name not in kind.options]
+    given = [f"--{name.replace('_', '-')}" for name in MAY_BE_IDLE if getattr(args, name) not in (None, False, [])]
+    given += ["--device cuda"] * (args.device == "cuda")
+    idle = [option for option in given if option not in kind.options]
     if idle:
         raise InputError(f"{words}: {', '.join(idle)} would change nothing; leave it out.")
     if family not in kind.families:
-        others = ", ".join(name for name, one in BASELINES.items() if family in one.families)
+        others = ", ".join(name for name, baseline in BASELINES.items() if family in baseline.families)
         raise InputError(
             f"{words}: does not serve {family}, only {', '.join(kind.families)}; "
             f"baselines that serve {family}: {others}."
@@ -225,21 +177,14 @@ def choice_of(args: argparse.Namespace, recipe: "Recipe") -> "Choice":
 
 
 def _refuse_open(args: argparse.Namespace, choice: "Choice") -> None:
-    """Raise InputError for a protocol that leaves something to be chosen."""
-    if choice.protocol.grid and args.baseline:
-        raise InputError(
-            f"--protocol {args.protocol}: it leaves {', '.join(choice.protocol.grid)} to be chosen on dev, and "
-            "baselines have no search; choose another protocol."
-        )
+    """Raise InputError for a protocol that leaves something to be chosen, and for a test score of settings changed by
+    hand: trying several would choose on test."""
     if choice.protocol.grid:
-        raise InputError(
-            f"--protocol {choice.name}: it leaves {', '.join(choice.protocol.grid)} to be chosen on dev; run python -m "
-            f"downstream.search {args.recipe} --model {args.model} --protocol {choice.name} first."
-        )
-
-
-def _refuse_by_hand(args: argparse.Namespace) -> None:
-    """Raise InputError for a test score of settings changed by hand: trying several would choose on test."""
+        remedy = f"; run python -m downstream.search {args.recipe} --model {args.model} --protocol {choice.name} first"
+        if args.baseline:
+            remedy = ", and baselines have no search; choose another protocol"
+        name, left = args.protocol or choice.name, ", ".join(choice.protocol.grid)
+        raise InputError(f"--protocol {name}: it leaves {left} to be chosen on dev{remedy}.")
     if args.set and not args.dev_only:
         raise InputError(
             f"--set {args.set[0]}: settings changed by hand are scored on dev alone. Add --dev-only; for a test score "

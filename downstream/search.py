@@ -16,7 +16,7 @@ from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import write_json, written_whole
 from alibert_common.yaml_config import yaml_value
 from downstream.learners.registry import ENCODER
-from downstream.run_config import DEFAULT_PROTOCOL, RunConfig, add_options, limited
+from downstream.run_config import DEFAULT_PROTOCOL, RunConfig, add_options, config_of
 from downstream.training.model_folder import refuse_no_model
 
 if TYPE_CHECKING:
@@ -30,25 +30,17 @@ SAMPLER_SEED = 1  # of the order of the grid and of tpe; any serves, it is in th
 def build_parser() -> argparse.ArgumentParser:
     """The options of this command."""
     parser = argparse.ArgumentParser(prog=program("python -m downstream.search"), description=__doc__.split("\n\n")[0])
-    parser.add_argument("--model", type=Path, required=True, help="local Hugging Face folder with a fast tokenizer")
+    add = parser.add_argument
+    add("--model", type=Path, required=True, help="local Hugging Face folder with a fast tokenizer")
     add_options(parser)
-    parser.add_argument(
-        "--grid",
-        action="append",
-        default=[],
-        metavar="KEY=V1,V2,...",
-        help="values to try of one setting, in place of the protocol's (repeatable)",
-    )
-    parser.add_argument(
-        "--sampler",
-        choices=("grid", "tpe"),
-        default="grid",
-        help="order of the trials: grid, drawn once, or tpe, for large grids (default: grid)",
-    )
-    parser.add_argument("--trials", type=int, help="number of points to try (default: all points of the grid)")
-    parser.add_argument("--seeds", type=int, default=1, help="trainings in each trial (default: 1)")
-    parser.add_argument("--output", type=Path, help="output folder (default: runs/search/TASK-PROTOCOL-MODEL)")
-    parser.add_argument("--overwrite", action="store_true", help="remove the trials of an earlier search first")
+    add("--grid", action="append", default=[], metavar="KEY=V1,V2,...",
+        help="values to try of one setting, in place of the protocol's (repeatable)")  # fmt: skip
+    add("--sampler", choices=("grid", "tpe"), default="grid",
+        help="order of the trials: grid, drawn once, or tpe, for large grids (default: grid)")  # fmt: skip
+    add("--trials", type=int, help="number of points to try (default: all points of the grid)")
+    add("--seeds", type=int, default=1, help="trainings in each trial (default: 1)")
+    add("--output", type=Path, help="output folder (default: runs/search/TASK-PROTOCOL-MODEL)")
+    add("--overwrite", action="store_true", help="remove the trials of an earlier search first")
     return parser
 
 
@@ -83,8 +75,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def search_config(args: argparse.Namespace) -> "tuple[RunConfig, Choice]":
     """The run whose settings are searched, and its protocol. Raises InputError for bad input."""
-    from downstream.data.data_folder import data_folder  # here: --help needs none of these
-    from downstream.tasks import load_task
+    from downstream.tasks import load_task  # here: --help needs none of these
     from downstream.training.protocol import load_protocol
     from downstream.training.selection import Choice
 
@@ -92,17 +83,8 @@ def search_config(args: argparse.Namespace) -> "tuple[RunConfig, Choice]":
     choice = Choice(name, load_protocol(args.recipe, name, [], recipe.names, grid_of(args.grid)))
     refuse_no_model(args.model)
     parts = [recipe.task, name, args.model.resolve().name, *["random"] * args.random_init, *["frozen"] * args.frozen]
-    config = RunConfig(
-        recipe_file=args.recipe,
-        recipe=limited(recipe, choice),
-        data=data_folder(recipe, args.recipe, args.data, dev_only=True),
-        kind=ENCODER,
-        choice=choice,
-        output=args.output or Path("runs/search") / "-".join(parts),
-        dev_only=True,
-        **{one: getattr(args, one) for one in ("model", "random_init", "frozen", "bf16", "device", "overwrite")},
-    )
-    return config, choice
+    output = args.output or Path("runs/search") / "-".join(parts)
+    return config_of(args, recipe, ENCODER, choice, output, dev_only=True), choice
 
 
 def grid_of(options: list[str]) -> dict[str, list]:

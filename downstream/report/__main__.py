@@ -1,4 +1,4 @@
 from alibert_common.errors import exit_with_sentence
-from downstream.report.command import main
+from downstream.report import main
 
 exit_with_sentence(main)

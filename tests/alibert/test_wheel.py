@@ -9,7 +9,7 @@ from email.parser import BytesParser
 import pytest
 from wheel_helpers import build, copy_project
 
-from downstream.evaluate import command
+from downstream.evaluate import __main__ as command
 
 PACKAGES = ("alibert", "alibert_common", "fairseq_compat", "preprocess", "alibert_fairseq", "downstream")
 
@@ -54,7 +54,7 @@ def test_a_recipe_of_the_wheel_loads_the_plugin_beside_it(installed, tmp_path):
 def test_evaluate_reads_the_shipped_recipes(repository):
     """The tests run in a checkout; `test_the_wheel_holds_every_recipe_and_the_sample` has the path of a wheel."""
     assert command.RECIPES == repository / "recipes" / "finetune"
-    assert "parents" not in (repository / "downstream" / "evaluate" / "command.py").read_text(encoding="utf-8")
+    assert "parents" not in (repository / "downstream" / "evaluate" / "__main__.py").read_text(encoding="utf-8")
 
 
 def test_the_package_page_and_the_types(installed):

@@ -13,7 +13,7 @@ from tiny_models import write_roberta
 from tiny_tasks import text, with_its_organ, write_lines
 
 from alibert_common.errors import InputError
-from downstream.evaluate.command import build_parser, main
+from downstream.evaluate.__main__ import build_parser, main
 from downstream.evaluate.plan import plan
 from downstream.evaluate.pretraining import seen_before
 

@@ -81,8 +81,7 @@ ROOMS = {
         "data_sets",
         "averages",
         "sections",
-        "command",
-        "*",  # what other packages import
+        "*",  # __init__.py, the command
     ),
     "downstream": (
         "data",

@@ -7,7 +7,8 @@ from tiny_models import write_roberta
 
 from alibert_common.errors import InputError
 from downstream.data.data_folder import find
-from downstream.evaluate import command, run_commands
+from downstream.evaluate import __main__ as command
+from downstream.evaluate import run_commands
 from downstream.evaluate.plan import BASELINES, Job, plan
 from downstream.evaluate.run_commands import _ending
 from downstream.tasks import load_task
