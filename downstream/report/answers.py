@@ -29,7 +29,7 @@ class Family(NamedTuple):
 def wrong_places(kind: str, records: list[dict]) -> dict[Place, float]:
     """The wrong places in the order of the records, with the size of each error."""
     errors = FAMILIES[kind].errors
-    return {(number, line): size for number, one in enumerate(records) for line, size in errors(one).items()}
+    return {(number, line): size for number, record in enumerate(records) for line, size in errors(record).items()}
 
 
 def shown(kind: str, records: list[dict], place: Place, side: str) -> tuple[str, str]:
@@ -52,11 +52,12 @@ def _entity_errors(record: dict) -> dict[int, float]:
 
 
 def _differing(record: dict) -> set[Entity]:
-    return _entities(record, "gold") ^ _entities(record, "predicted")
+    return set(entities_of(record["gold"])) ^ set(entities_of(record["predicted"]))
 
 
-def _entities(record: dict, side: str) -> set[Entity]:
-    return {(one["start"], one["end"], one["label"]) for one in record[side]}
+def entities_of(side: list[dict]) -> list[Entity]:
+    """(start, end, label) of the entities in one side of a record."""
+    return [(entity["start"], entity["end"], entity["label"]) for entity in side]
 
 
 def _line_starts(text: str) -> list[int]:
@@ -68,7 +69,7 @@ def _entities_shown(record: dict, line: int, side: str) -> tuple[str, str]:
     text, starts = record["text"], [*_line_starts(record["text"]), len(record["text"]) + 1]
     begin, end = starts[line], starts[line + 1] - 1
     first = min((start for start, _, _ in _differing(record) if begin <= start < end), default=begin)
-    return "", marked(text, sorted(_entities(record, side)), *_around(text, begin, end, first), SIGNS[side])
+    return "", marked(text, sorted(set(entities_of(record[side]))), *_around(text, begin, end, first), SIGNS[side])
 
 
 def _around(text: str, begin: int, end: int, place: int) -> tuple[int, int]:
@@ -87,7 +88,7 @@ def _around(text: str, begin: int, end: int, place: int) -> tuple[int, int]:
 def marked(text: str, spans: list[Entity], begin: int, end: int, signs: str) -> str:
     """text[begin:end] with `[words|TYPE]` for each span; a span inside another is marked inside it."""
     clipped = [(max(start, begin), min(stop, end), label) for start, stop, label in spans]
-    inside = sorted((one for one in clipped if one[0] < one[1]), key=lambda one: (one[0], -one[1], one[2]))
+    inside = sorted((span for span in clipped if span[0] < span[1]), key=lambda span: (span[0], -span[1], span[2]))
     cuts = []
     for number, (start, stop, label) in enumerate(inside):
         cuts += [(start, 1, number, signs[0]), (stop, 0, -number, f"|{label}{signs[1]}")]
@@ -121,10 +122,6 @@ def _labels(record: dict, side: str) -> list[str]:
     return [record[side]] if isinstance(record[side], str) else record[side]
 
 
-def _label_error(record: dict) -> bool:
-    return set(_labels(record, "gold")) != set(_labels(record, "predicted"))
-
-
 def _picked(pick: Callable[[dict], Sequence[int]]) -> Callable[[dict, str], list[str]]:
     """The texts of the gold candidates, and of those that `pick` takes from the predicted scores."""
     return lambda record, side: [
@@ -150,7 +147,9 @@ def _reading_answers(record: dict, side: str) -> list[str]:
     return gold if side == "gold" else record["predicted"][: None if len(gold) > 1 else 1]
 
 
-LABELS = _of_items(_labels, _label_error, "no label", ", ")
+LABELS = _of_items(
+    _labels, lambda record: set(_labels(record, "gold")) != set(_labels(record, "predicted")), "no label", ", "
+)
 CANDIDATES = ("text", "candidates")
 FAMILIES = {
     "ner": Family(_entity_errors, _entities_shown),

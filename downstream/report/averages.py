@@ -1,6 +1,7 @@
 """All tasks in one table, and averages over benchmarks (benchmarks.yaml): always the same tasks for all models."""
 
 import statistics
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,30 +27,23 @@ class Setting:
     groups: list[Group]
 
     @cached_property
-    def titles(self) -> dict[str, list[str]]:
+    def num_groups(self) -> Counter:
         """The groups of each task; several if the task was also learned from other data or with another recipe."""
-        found: dict[str, list[str]] = {}
-        for group in self.groups:
-            found.setdefault(group.first.task, []).append(group.title)
-        return found
+        return Counter(group.first.task for group in self.groups)
 
     @cached_property
     def tasks(self) -> dict[str, dict[str, Run]]:
         """The runs by task, then by model; only tasks with one group."""
-        return {
-            group.first.task: {run.name: run for run in group.runs}
-            for group in self.groups
-            if len(self.titles[group.first.task]) == 1
-        }
+        alone = [group for group in self.groups if self.num_groups[group.first.task] == 1]
+        return {group.first.task: {run.name: run for run in group.runs} for group in alone}
 
     @cached_property
     def models(self) -> list[str]:
         """Best first: by the mean distance from the best score of each task."""
         distances: dict[str, list[float]] = {}
         for group in self.groups:
-            best = max(run.score["mean"] for run in group.runs)
-            for run in group.runs:
-                distances.setdefault(run.name, []).append(best - run.score["mean"])
+            for run in group.runs:  # the best one is the first
+                distances.setdefault(run.name, []).append(group.runs[0].score["mean"] - run.score["mean"])
         return sorted(distances, key=lambda name: statistics.fmean(distances[name]))
 
     def is_baseline(self, model: str) -> bool:
@@ -61,9 +55,7 @@ def summary(groups: list[Group]) -> list[Block]:
     """For each setting, the table of all tasks and then the averages."""
     blocks: list[Block] = []
     for setting in settings(groups):
-        blocks.append(all_tasks(setting))
-        for benchmark in benchmarks():
-            blocks += average(setting, benchmark)
+        blocks += [all_tasks(setting), *(block for of in benchmarks() for block in average(setting, of))]
     return blocks
 
 
@@ -125,20 +117,17 @@ def average(setting: Setting, benchmark: dict) -> list[Block]:
 
 def _cells(scores: dict[str, dict], models: list[str]) -> list[str]:
     """A cell per model; the best is in bold if there are several."""
-    best = max((one["mean"] for one in scores.values()), default=None)
-    texts = {model: cell(one) for model, one in scores.items()}
-    if len(scores) > 1:
-        texts |= {model: Strong(texts[model]) for model, one in scores.items() if one["mean"] == best}
-    return [texts.get(model, NONE) for model in models]
+    best = max(score["mean"] for score in scores.values()) if len(scores) > 1 else None
+    bold = {model: Strong if score["mean"] == best else str for model, score in scores.items()}
+    return [bold[model](cell(scores[model])) if model in scores else NONE for model in models]
 
 
 def _over_tasks(setting: Setting, model: str, groups: list[list[str]]) -> dict:
     """The mean over groups of the means over their tasks; of each seed, if all tasks have the same number of seeds."""
     values = {task: setting.tasks[task][model].score["values"] for tasks in groups for task in tasks}
-    if len({len(one) for one in values.values()}) > 1:
-        values = {task: [statistics.fmean(one)] for task, one in values.items()}
-    num_seeds = len(next(iter(values.values())))
-    means = [mean_of({task: one[seed] for task, one in values.items()}, groups) for seed in range(num_seeds)]
+    if len(set(map(len, values.values()))) > 1:
+        values = {task: [statistics.fmean(seeds)] for task, seeds in values.items()}
+    means = [mean_of(dict(zip(values, seed, strict=True)), groups) for seed in zip(*values.values(), strict=True)]
     return over_seeds([{AVERAGE: mean} for mean in means])[AVERAGE]
 
 
@@ -149,7 +138,7 @@ def mean_of(values: dict[str, float], groups: list[list[str]]) -> float:
 
 def _missing(setting: Setting, benchmark: dict, listed: list[str], common: list[str]) -> str:
     left = [task for task in listed if task not in common]
-    several = [task for task in left if len(setting.titles.get(task, ())) > 1]
+    several = [task for task in left if setting.num_groups[task] > 1]
     unscored = [task for task in left if task not in several]
     parts = {
         "Source": benchmark.get("source"),
@@ -157,9 +146,9 @@ def _missing(setting: Setting, benchmark: dict, listed: list[str], common: list[
         "Not in the average, because the task has several tables in this setting": several,
         "Tasks of the benchmark without a recipe": benchmark.get("absent"),
     }
-    told = [f"{what}: {', '.join(one) if isinstance(one, list) else one}." for what, one in parts.items() if one]
-    told += [f"Note: {benchmark['note']}"] if "note" in benchmark else []
-    return " ".join(told) or "The average covers all tasks of the benchmark."
+    sentences = [f"{name}: {', '.join(of) if isinstance(of, list) else of}." for name, of in parts.items() if of]
+    sentences += [f"Note: {benchmark['note']}"] if "note" in benchmark else []
+    return " ".join(sentences) or "The average covers all tasks of the benchmark."
 
 
 def _published(setting: Setting, benchmark: dict, groups: list[list[str]], means: dict[str, dict]) -> list[Block]:
@@ -172,21 +161,19 @@ def _published(setting: Setting, benchmark: dict, groups: list[list[str]], means
     found: dict[str, dict[str, published.Published]] = {}
     for task in (task for tasks in groups for task in tasks):
         chief = tuple(next(iter(setting.tasks[task].values())).metrics["chief"]["path"])
-        for one in published.of(task):
-            if one.path == chief:
-                found.setdefault(f"{one.source}: {one.model}", {})[task] = one
+        for score in published.of(task):
+            if score.path == chief:
+                found.setdefault(f"{score.source}: {score.model}", {})[task] = score
     whole = {who: by_task for who, by_task in found.items() if len(by_task) == sum(map(len, groups))}
-    theirs = {
-        who: mean_of({task: one.value for task, one in by_task.items()}, groups) for who, by_task in whole.items()
-    }
-    compare = {who for who, by_task in whole.items() if all(one.compares is True for one in by_task.values())}
+    theirs = {who: mean_of({task: by_task[task].value for task in by_task}, groups) for who, by_task in whole.items()}
+    compare = {who for who, by_task in whole.items() if all(score.compares is True for score in by_task.values())}
     if groups == [*benchmark["groups"].values()]:
         theirs |= benchmark.get("published", {})
     if not theirs:
         return []
     rows = []
     for who, value in theirs.items():
-        ours = [published.against(one["mean"], value) if who in compare else NONE for one in means.values()]
+        ours = [published.against(mean["mean"], value) if who in compare else NONE for mean in means.values()]
         rows.append([who, f"{value:.3f}", *ours])
     head = ["published", "published score", *(f"{model} (difference)" for model in means)]
     return [

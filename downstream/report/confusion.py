@@ -4,6 +4,7 @@ from collections import Counter
 
 from alibert_common.report.document import Table
 from downstream.metrics.labels import confusion
+from downstream.report.answers import entities_of
 from downstream.report.groups import Group
 from downstream.report.read_runs import Run
 
@@ -18,12 +19,12 @@ def matrices(group: Group) -> list[Table]:
         return []
     several = kind == "classification" and group.first.metrics["recipe"]["multi_label"]
     made = _of_entities if kind == "ner" else _of_label_sets if several else _of_labels
-    return [made(_caption(group, run), run, [one for seed in run.predictions for one in seed]) for run in group.runs]
-
-
-def _caption(group: Group, run: Run) -> str:
-    seeds = len(run.metrics["seeds"])
-    return f"{group.title}: confusions of {run.name}" + f", counts over {seeds} seeds" * (seeds > 1)
+    tables = []
+    for run in group.runs:
+        seeds = len(run.metrics["seeds"])
+        caption = f"{group.title}: confusions of {run.name}" + f", counts over {seeds} seeds" * (seeds > 1)
+        tables.append(made(caption, run, [record for records in run.predictions for record in records]))
+    return tables
 
 
 def _of_labels(caption: str, run: Run, records: list[dict]) -> Table:
@@ -40,19 +41,14 @@ def _of_label_sets(caption: str, run: Run, records: list[dict]) -> Table:
     """Any number of labels per item: each label by itself."""
     labels = run.metrics["recipe"]["labels"]
     counts = Counter((name, name in one["gold"], name in one["predicted"]) for one in records for name in labels)
-    kinds = {
-        "found": (True, True),
-        "missed": (True, False),
-        "wrongly predicted": (False, True),
-        "rightly not predicted": (False, False),
-    }
-    rows = [[name, *(str(counts[name, gold, mine]) for gold, mine in kinds.values())] for name in labels]
-    return Table(caption, ["label", *kinds], rows)
+    kinds = [(True, True), (True, False), (False, True), (False, False)]  # in gold, predicted
+    rows = [[name, *(str(counts[name, gold, mine]) for gold, mine in kinds)] for name in labels]
+    return Table(caption, ["label", "found", "missed", "wrongly predicted", "rightly not predicted"], rows)
 
 
 def _of_entities(caption: str, run: Run, records: list[dict]) -> Table:
     """Entities by type: predicted with the same boundaries, with other boundaries, or not at all."""
-    counts = sum((_confused(_spans(one["gold"]), _spans(one["predicted"])) for one in records), Counter())
+    counts = sum((_confused(entities_of(one["gold"]), entities_of(one["predicted"])) for one in records), Counter())
     labels = sorted({label for pair in counts for label in pair} - {BOUNDS, NOTHING})
     columns = [*labels, BOUNDS, NOTHING]
     rows = [[row, *(str(counts[row, column]) for column in columns)] for row in [*labels, NOTHING]]
@@ -82,7 +78,3 @@ def _confused(gold: list[tuple], predicted: list[tuple]) -> Counter:
     for start, end, label in predicted:
         counts[NOTHING, label] += not any(first < end and start < last for first, last, _ in gold)
     return +counts
-
-
-def _spans(side: list[dict]) -> list[tuple[int, int, str]]:
-    return [(one["start"], one["end"], one["label"]) for one in side]

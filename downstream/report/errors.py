@@ -70,10 +70,8 @@ def _one_per_document(run: Run, sizes: Errors, limit: int) -> Iterable[Place]:
     """The places with the largest sizes, then in the order of the file; at most `limit`."""
     documents: dict[str, Place] = {}
     for place in sorted(sizes, key=lambda place: (-sizes[place], place)):
-        if len(documents) == limit:
-            break
         documents.setdefault(run.predictions[0][place[0]]["group"], place)
-    return documents.values()
+    return list(documents.values())[:limit]
 
 
 def _wrong_seeds(run: Run, place: Place) -> list[int]:

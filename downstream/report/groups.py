@@ -17,9 +17,9 @@ class Group:
     difference to the first group of the task.
     """
 
-    title: str
     runs: list[Run]
     setting: str
+    title: str = ""
     differs: str = ""
 
     @property
@@ -40,10 +40,9 @@ class Group:
 def data_of(run: Run) -> dict:
     """The conditions that two comparable runs share. The longest sequence is not one of them: some protocols have their
     own, and a baseline reads the recipe's."""
-    metrics = run.metrics
-    recipe = {key: value for key, value in metrics["recipe"].items() if key != "max_tokens"}
-    fewer = {"train_documents": metrics.get("train_documents")}
-    return {"split": run.split, "recipe": recipe, "data": metrics["data_sha256"], **fewer}
+    recipe = {key: value for key, value in run.metrics["recipe"].items() if key != "max_tokens"}
+    data, fewer = run.metrics["data_sha256"], run.metrics.get("train_documents")
+    return {"split": run.split, "recipe": recipe, "data": data, "train_documents": fewer}
 
 
 def training_of(run: Run) -> dict:
@@ -64,10 +63,16 @@ def group(runs: list[Run]) -> list[Group]:
     for task in sorted({run.task for run in runs}):
         found = _of_task([run for run in runs if run.task == task])
         groups += found
-        for number, one in enumerate(found):
-            one.title = task if len(found) == 1 else f"{task} ({number + 1})"
-            one.differs = _difference(found[0].first, one.first) if number else ""
-            _refuse_twice(one.runs)
+        for number, of_task in enumerate(found):
+            of_task.title = task if len(found) == 1 else f"{task} ({number + 1})"
+            of_task.differs = _difference(found[0].first, of_task.first) if number else ""
+            places: dict[str, Run] = {}
+            for run in of_task.runs:
+                other = places.setdefault(run.name, run)
+                if other is not run:
+                    raise InputError(
+                        f"{other.place} and {run.place}: the same model on the same task; give one of them."
+                    )
     return groups
 
 
@@ -78,13 +83,9 @@ def _of_task(runs: list[Run]) -> list[Group]:
         baselines = [run for run in of_data if run.is_baseline]
         for together in _by(encoders, training_of).values() or [[]]:
             best_first = sorted([*together, *baselines], key=lambda run: -run.score["mean"])
-            found.append(Group("", best_first, _setting(together, of_data[0].split)))
+            setting = [of_data[0].split, *(json.dumps(on_all_tasks(run), sort_keys=True) for run in together[:1])]
+            found.append(Group(best_first, ", ".join(setting)))
     return found
-
-
-def _setting(encoders: list[Run], split: str) -> str:
-    """The same text for the same training and split; only the split for baselines alone."""
-    return f"{split}, {_json(on_all_tasks(encoders[0]))}" if encoders else split
 
 
 def on_all_tasks(run: Run) -> dict:
@@ -99,16 +100,8 @@ def on_all_tasks(run: Run) -> dict:
 def _by(runs: list[Run], key: Callable[[Run], dict]) -> dict[str, list[Run]]:
     found: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(_json(key(run)), []).append(run)
+        found.setdefault(json.dumps(key(run), sort_keys=True), []).append(run)
     return found
-
-
-def _refuse_twice(runs: list[Run]) -> None:
-    places: dict[str, Run] = {}
-    for run in runs:
-        other = places.setdefault(run.name, run)
-        if other is not run:
-            raise InputError(f"{other.place} and {run.place}: the same model on the same task; give one of them.")
 
 
 def _difference(first: Run, other: Run) -> str:
@@ -134,7 +127,3 @@ def _changed(first: Any, other: Any) -> str:
 def _differing(first: dict, other: dict) -> Iterable[tuple[str, tuple]]:
     pairs = ((key, (first.get(key), other.get(key))) for key in dict.fromkeys([*first, *other]))
     return [(key, values) for key, values in pairs if values[0] != values[1]]
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)

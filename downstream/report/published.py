@@ -1,10 +1,10 @@
 """Published scores (published.yaml) next to ours, with the difference; AliBERT's Table 5 for masked words."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
 import yaml
 
@@ -14,8 +14,6 @@ from downstream.report.read_runs import Run, at
 
 FILE = Path(__file__).with_name("published.yaml")
 LIMITS = (1, 3, 5)  # of AliBERT's Table 5
-
-
 VERDICTS = {
     True: "is comparable with ours",
     "data": "has the same data and split as ours, but its metric is more lenient or not described",
@@ -23,8 +21,7 @@ VERDICTS = {
 }
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """One score, from 0 to 1 (for data/LABEL: a count). compares: a key of VERDICTS; condition: how it differs."""
 
     model: str
@@ -45,7 +42,7 @@ def everything() -> tuple[Published, ...]:
 
 def of(task: str) -> list[Published]:
     """The published scores of a task."""
-    return [one for one in everything() if one.task == task]
+    return [score for score in everything() if score.task == task]
 
 
 def _read(sources: list[dict]) -> Iterator[Published]:
@@ -57,20 +54,21 @@ def _read(sources: list[dict]) -> Iterator[Published]:
                 for model, given in zip(source["models"], values, strict=True):
                     value, deviation = given if isinstance(given, list) else (given, None)
                     deviation = None if deviation is None else deviation / scale
-                    about = {"source": source["source"], "compares": row["compares"], "condition": row["condition"]}
-                    yield Published(model, task, tuple(path.split("/")), value / scale, deviation, **about)
+                    about = source["source"], row["compares"], row["condition"]
+                    yield Published(model, task, tuple(path.split("/")), value / scale, deviation, *about)
 
 
 def beside_ours(group: Group) -> list[Block]:
     """A row per published score of a metric that we have, with our scores and the differences."""
     rows, found = [], []
-    for one in of(group.first.task) if group.first.split == "test" else []:
-        ours = [_ours(run, one.path) for run in group.runs]
+    for theirs in of(group.first.task) if group.first.split == "test" else []:
+        ours = [_ours(run, theirs.path) for run in group.runs]
         if any(score is not None for score in ours):
-            metric = " ".join(one.path).replace("_", " ")
-            compared = [against(each, one.value) for each in ours]
-            rows.append([f"{one.source}: {one.model}", metric, _value(one), *compared])
-            found.append(one)
+            metric, deviation = " ".join(theirs.path).replace("_", " "), theirs.deviation
+            value = f"{theirs.value:.3f}" + (f" ± {deviation:.3f}" if deviation is not None else "")
+            compared = [against(score, theirs.value) for score in ours]
+            rows.append([f"{theirs.source}: {theirs.model}", metric, value, *compared])
+            found.append(theirs)
     head = ["published", "metric", "published score", *(f"{run.name} (difference)" for run in group.runs)]
     return [Table(f"{group.title}: published scores and ours", head, rows), conditions(found)] if found else []
 
@@ -86,10 +84,6 @@ def conditions(found: list[Published]) -> str:
     return " ".join(f"{source} {VERDICTS[compares]}: {why}." for source, compares, why in reasons)
 
 
-def _value(one: Published) -> str:
-    return f"{one.value:.3f}" + (f" ± {one.deviation:.3f}" if one.deviation is not None else "")
-
-
 def _ours(run: Run, path: tuple[str, ...]) -> float | None:
     """None where the run has no such metric."""
     try:
@@ -103,8 +97,12 @@ def masked_words(contents: dict[str, dict]) -> list[Block]:
     blocks: list[Block] = []
     for folder, content in contents.items():
         rows = []
-        for model, sources in sorted(content["scores"].items(), key=lambda one: -_mean_top_1(one[1])):
-            note = content["models"].get(model, {}).get("note", "")
+        means = {
+            model: fmean(row["top_1"]["share"] for row in sources.values())
+            for model, sources in content["scores"].items()
+        }
+        for model in sorted(means, key=lambda model: -means[model]):
+            sources, note = content["scores"][model], content["models"].get(model, {}).get("note", "")
             name = f"{model} ({note})" if note else model
             rows += [[name, source, *(_share(row[f"top_{limit}"]) for limit in LIMITS), f"{row['words']:,}"]
                      for source, row in sources.items()]  # fmt: skip
@@ -115,18 +113,14 @@ def masked_words(contents: dict[str, dict]) -> list[Block]:
     return [*blocks, *_masked_words_of_the_paper()] if blocks else []
 
 
-def _mean_top_1(sources: dict[str, dict]) -> float:
-    return fmean(row["top_1"]["share"] for row in sources.values())
-
-
-def _share(one: dict) -> str:
-    return f"{one['share']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
+def _share(top: dict) -> str:
+    return f"{top['share']:.3f} [{top['low']:.3f}, {top['high']:.3f}]"
 
 
 def _masked_words_of_the_paper() -> list[Block]:
     theirs = of("masked_words")
     rows: dict[str, list[str]] = {}
-    for one in theirs:
-        rows.setdefault(one.model, [one.model]).append(f"{one.value:.2f}")
+    for score in theirs:
+        rows.setdefault(score.model, [score.model]).append(f"{score.value:.2f}")
     head = [theirs[0].source, *(f"top {limit}" for limit in LIMITS)]
     return [Table("Masked words, published", head, list(rows.values())), conditions(theirs)]

@@ -1,9 +1,9 @@
 """Read the output folders of downstream.finetune, downstream.masked_words and downstream.evaluate."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,9 +85,9 @@ class Run:
                 names = [f"seed-{seed}-fold-{fold}" for fold in range(1, self.num_folds + 1)]
             keys = (*RECORD, *FAMILIES[self.metrics["kind"]].keys)
             folds = [_records(self.place / name, self.split, keys) for name in names]
-            seeds.append([one | {"fold": fold} for fold, records in enumerate(folds) for one in records])
-        first = [one["id"] for one in seeds[0]]
-        if any([one["id"] for one in records] != first for records in seeds):
+            seeds.append([record | {"fold": fold} for fold, records in enumerate(folds) for record in records])
+        first = [record["id"] for record in seeds[0]]
+        if any([record["id"] for record in records] != first for records in seeds):
             raise InputError(f"{self.place}: its seeds answer different items; run downstream.finetune --overwrite.")
         return seeds
 
@@ -105,8 +105,8 @@ class Run:
         return [self._statistics_of(fold) for fold in range(self.num_folds)]
 
     def _statistics_of(self, fold: int) -> np.ndarray:
-        seeds = [[one for one in records if one["fold"] == fold] for records in self.predictions]
-        kept = [number for number, one in enumerate(seeds[0]) if one["tally"] is not None]
+        seeds = [[record for record in records if record["fold"] == fold] for records in self.predictions]
+        kept = [number for number, record in enumerate(seeds[0]) if record["tally"] is not None]
         groups = [seeds[0][number]["group"] for number in kept]
         try:
             rows = np.array([[records[number]["tally"] for number in kept] for records in seeds], float)
@@ -115,39 +115,43 @@ class Run:
         return grouped(rows, groups) if kept else rows
 
 
-@dataclass
-class Loaded:
+class Loaded(NamedTuple):
     """The runs, and the contents of masked_words.json and pretraining_text.json by folder."""
 
-    runs: list[Run] = field(default_factory=list)
-    masked_words: dict[str, dict] = field(default_factory=dict)
-    pretraining: dict[str, dict] = field(default_factory=dict)
+    runs: list[Run]
+    masked_words: dict[str, dict]
+    pretraining: dict[str, dict]
 
 
 def folders_of(given: Path) -> list[Path]:
     """The folder itself, or the runs in it: the output of downstream.evaluate, or its folder of a task."""
     runs = sorted(file.parent for depth in ("*", "*/*") for file in given.glob(f"{depth}/metrics.json"))
     runs = [run for run in runs if not run.name.startswith("seed-")]
-    return [given] * (not runs or any((given / name).is_file() for name in READ)) + runs
+    return [given] * (not runs or any((given / name).is_file() for name in FILES)) + runs
 
 
 def load_all(folders: list[Path]) -> Loaded:
     """Read all folders. Raises InputError for a folder of another kind, a damaged file, and a folder given twice."""
-    loaded, seen = Loaded(), set()
+    runs: list[Run] = []
+    contents: dict[str, dict[str, dict]] = {name: {} for name in CHECKED}
+    seen = set()
     for folder in folders:
         if folder.resolve() in seen:
             raise InputError(f"{folder}: given twice; give it once.")
         seen.add(folder.resolve())
-        there = [name for name in READ if (folder / name).is_file()]
+        there = [name for name in FILES if (folder / name).is_file()]
         if not there:
             raise InputError(
-                f"{folder}: has none of {', '.join(READ)}; give output folders of downstream.finetune or "
+                f"{folder}: has none of {', '.join(FILES)}; give output folders of downstream.finetune or "
                 "downstream.evaluate."
             )
         for name in there:
-            READ[name](folder, loaded)
-    _tell_apart(loaded.runs)
-    return loaded
+            if name in CHECKED:
+                contents[name][str(folder)] = _checked(folder / name)
+            else:
+                runs.append(load(folder))
+    _tell_apart(runs)
+    return Loaded(runs, *contents.values())
 
 
 def load(folder: Path) -> Run:
@@ -187,47 +191,37 @@ def is_cosine(metrics: dict) -> bool:
 
 def model_name(metrics: dict) -> str:
     """The name of the model's folder, and how it was used."""
-    model, how = metrics["model"], ", cosine" * is_cosine(metrics)
-    return model["folder"] + ", random weights" * model["random_init"] + ", frozen" * model["frozen"] + how
+    model, cosine = metrics["model"], ", cosine" * is_cosine(metrics)
+    return model["folder"] + ", random weights" * model["random_init"] + ", frozen" * model["frozen"] + cosine
 
 
-def _load_run(folder: Path, loaded: Loaded) -> None:
-    loaded.runs.append(load(folder))
+def _check_masked_words(content: dict) -> None:
+    for sources in content["scores"].values():
+        for row in sources.values():
+            _ = row["words"], *(row[f"top_{limit}"]["share"] + row[f"top_{limit}"]["high"] for limit in (1, 3, 5))
+    _ = content["measure"], content["seed"], content["candidates"]["number"]
 
 
-def _load_masked_words(folder: Path, loaded: Loaded) -> None:
-    def check(content: dict) -> None:
-        for sources in content["scores"].values():
-            for row in sources.values():
-                _ = row["words"], *(row[f"top_{limit}"]["share"] + row[f"top_{limit}"]["high"] for limit in (1, 3, 5))
-        _ = content["measure"], content["seed"], content["candidates"]["number"]
-
-    loaded.masked_words[str(folder)] = _checked(folder / "masked_words.json", "masked_words", check)
+def _check_pretraining(content: dict) -> None:
+    _ = [task["sentences"] + task["found"] + len(task["items_touched"]) for task in content["tasks"].values()]
+    _ = [content["test_sha256"][task] for task in content["tasks"]], *content["files"]
 
 
-def _load_pretraining(folder: Path, loaded: Loaded) -> None:
-    def check(content: dict) -> None:
-        _ = [one["sentences"] + one["found"] + len(one["items_touched"]) for one in content["tasks"].values()]
-        _ = [content["test_sha256"][task] for task in content["tasks"]], *content["files"]
+CHECKED = {
+    "masked_words.json": ("masked_words", _check_masked_words),
+    "pretraining_text.json": ("evaluate", _check_pretraining),
+}
+FILES = ("metrics.json", *CHECKED)
 
-    loaded.pretraining[str(folder)] = _checked(folder / "pretraining_text.json", "evaluate", check)
 
-
-def _checked(file: Path, command: str, check: Callable[[dict], None]) -> dict:
-    """A JSON file. Raises InputError if `check` cannot read its keys."""
-    content = read_json(file)
+def _checked(file: Path) -> dict:
+    """A JSON file. Raises InputError if a key that the report needs cannot be read."""
+    content, (command, check) = read_json(file), CHECKED[file.name]
     try:
         check(content)
     except (TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{file}: not written by downstream.{command} ({error!r}); make it again.") from None
     return content
-
-
-READ = {
-    "metrics.json": _load_run,
-    "masked_words.json": _load_masked_words,
-    "pretraining_text.json": _load_pretraining,
-}
 
 
 def _tell_apart(runs: list[Run]) -> None:

@@ -1,5 +1,7 @@
 """The scores of a group: a row per model with its interval, a picture, and a row per label as in AliBERT's Table 4."""
 
+from itertools import chain
+
 from alibert_common.report.document import NONE, Block, Picture, Table
 from alibert_common.report.plots import mark, plt, png
 from downstream.data.resampling_unit import SENTENCES, WITHOUT_DOCUMENTS
@@ -47,11 +49,20 @@ def by_label(group: Group) -> list[Table]:
     """Labels, then averages, MODELS models per table; a last table for metrics without labels, such as accuracy."""
     rows = {run.name: rows_of(run.scores) for run in group.runs}
     alone = {run.name: alone_in(run.scores) for run in group.runs}
-    tables, names, others = [], _names(rows), _names(alone)
+    # Only a baseline has other rows than the rest of its group.
+    names, others = (list(dict.fromkeys(chain.from_iterable(columns.values()))) for columns in (rows, alone))
+    tables = []
     parts = [list(rows)[start : start + MODELS] for start in range(0, len(rows), MODELS)] if names else []
     for number, part in enumerate(parts, start=1):
         head = ["label", *(f"{run}: {SHORT[metric]}" for run in part for metric in FIGURES), "in gold"]
-        body = [[name, *_scores([rows[run] for run in part], name), _support(rows, name)] for name in names]
+        body = [
+            [
+                name,
+                *(cell(rows[run][name][metric]) if name in rows[run] else NONE for run in part for metric in FIGURES),
+                str(next((row[name].get("support", NONE) for row in rows.values() if name in row), NONE)),
+            ]
+            for name in names
+        ]
         which = f", {number} of {len(parts)}" if len(parts) > 1 else ""
         legend = {name: ROWS[name] for name in names if name in ROWS and number == len(parts)}
         tables.append(Table(f"{group.title}: scores by label{which}", head, body, legend))
@@ -65,19 +76,6 @@ def conditions(group: Group) -> list[Block]:
     """How the task computes its scores."""
     rows = [[key.replace("_", " "), value] for key, value in group.first.metrics.get("evaluation", {}).items()]
     return [Table(f"{group.title}: how the scores are computed", ["setting", "value"], rows)] if rows else []
-
-
-def _names(columns: dict[str, dict]) -> list[str]:
-    """The rows of all models, in their order; only a baseline has other rows than the rest of its group."""
-    return list(dict.fromkeys(name for one in columns.values() for name in one))
-
-
-def _scores(rows: list[dict], name: str) -> list[str]:
-    return [cell(one[name][metric]) if name in one else NONE for one in rows for metric in FIGURES]
-
-
-def _support(rows: dict[str, dict], name: str) -> str:
-    return str(next((one[name].get("support", NONE) for one in rows.values() if name in one), NONE))
 
 
 def picture(found: list[tuple[Group, Significance]]) -> Picture:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from alibert_common.report.document import Block, Section
-from downstream.report import averages, confusion, contamination, data_sets, errors, published, scores, significance
+from downstream.report import averages, confusion, data_sets, errors, published, scores, significance
 from downstream.report.groups import Group, group
 from downstream.report.read_runs import Loaded
 
@@ -33,7 +33,8 @@ def report(loaded: Loaded) -> tuple[Section, Section]:
     assessed, tasks, short = [], [], []
     for one in groups:
         found = significance.significance_of(one)
-        scored = [*_apart(one), *scores.by_model(one, found), *scores.by_label(one)]
+        apart = [f"Not comparable with the first table of this task. {one.differs}."] if one.differs else []
+        scored = [*apart, *scores.by_model(one, found), *scores.by_label(one)]
         assessed.append((one, found))
         tasks.append(Section(one.title, [*scored, *_task(one, found)]))
         short.append(Section(one.title, scored))
@@ -50,15 +51,10 @@ def report(loaded: Loaded) -> tuple[Section, Section]:
             Section("Data sets", [data_sets.overview(groups), *data]),
         ]
     sections += [Section("Masked words", masked)] if masked else []
-    seen = [Section("In train and dev", contamination.in_training(groups))]
-    seen += [Section("In pretraining text", contamination.in_pretraining(loaded.pretraining, groups))]
+    seen = [Section("In train and dev", data_sets.in_training(groups))]
+    seen += [Section("In pretraining text", data_sets.in_pretraining(loaded.pretraining, groups))]
     sections += [Section("Contamination", seen)] if groups or loaded.pretraining else []
     return Section(TITLE, sections), Section(TITLE, [*summary, *short, *masked])
-
-
-def _apart(one: Group) -> list[Block]:
-    """The reason for several tables of a task."""
-    return [f"Not comparable with the first table of this task. {one.differs}."] if one.differs else []
 
 
 def _task(one: Group, found: significance.Significance) -> list[Block]:

@@ -23,26 +23,21 @@ class Significance:
 
 def significance_of(group: Group, draws: int = DRAWS) -> Significance:
     """The intervals and tests of a group. Raises InputError where two runs have different items."""
-    metric = group.first.metric
-    _refuse_other_items(group)
-    statistics = {run.name: run.statistics() for run in group.runs}
-    filled = {name: folds for name, folds in statistics.items() if all(one.shape[1] for one in folds)}
-    return Significance(
-        {name: interval(filled[name], metric, SEED, draws) if name in filled else None for name in statistics},
-        {
-            (one, other): comparison(filled[one], filled[other], metric, SEED, draws)
-            for one, other in combinations(filled, 2)
-        },
-    )
-
-
-def _refuse_other_items(group: Group) -> None:
-    ids = [one["id"] for one in group.first.predictions[0]]
+    metric, statistics = group.first.metric, {}
     for run in group.runs:
-        if [one["id"] for one in run.predictions[0]] != ids:
+        if [record["id"] for record in run.predictions[0]] != [record["id"] for record in group.first.predictions[0]]:
             raise InputError(
                 f"{run.place}: answers other items than {group.first.place}; run one of them again with --overwrite."
             )
+        statistics[run.name] = run.statistics()
+    filled = {name: folds for name, folds in statistics.items() if all(fold.shape[1] for fold in folds)}
+    return Significance(
+        {name: interval(filled[name], metric, SEED, draws) if name in filled else None for name in statistics},
+        {
+            (name, other): comparison(filled[name], filled[other], metric, SEED, draws)
+            for name, other in combinations(filled, 2)
+        },
+    )
 
 
 def bounds(one: dict | None) -> str:

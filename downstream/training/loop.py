@@ -6,7 +6,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ class Machine(NamedTuple):
 
     @property
     def precision(self) -> str:
-        """As metrics.json says it."""
+        """Name of the precision in metrics.json."""
         return "bf16 autocast" if self.bf16 else "fp32"
 
     def autocast(self):
@@ -68,7 +68,7 @@ def collate(pieces: list[Piece], padding: int, device: torch.device) -> dict[str
     return batch
 
 
-def batches(pieces: list[Piece], size: int, draw: random.Random) -> Iterator[list[Piece]]:
+def batches(pieces: list[Piece], size: int, draw: random.Random) -> list[list[Piece]]:
     """All pieces once, in random batches of like lengths."""
     order = list(pieces)
     draw.shuffle(order)
@@ -77,13 +77,7 @@ def batches(pieces: list[Piece], size: int, draw: random.Random) -> Iterator[lis
         pool = sorted(order[start : start + size * POOL], key=lambda one: len(one.ids))
         found += [pool[first : first + size] for first in range(0, len(pool), size)]
     draw.shuffle(found)
-    yield from found
-
-
-def _passes(pieces: list[Piece], size: int, draw: random.Random) -> Iterator[list[Piece]]:
-    """The batches of one pass over the pieces after the other, without end."""
-    while True:
-        yield from batches(pieces, size, draw)
+    return found
 
 
 def optimizer_of(model, protocol: Protocol, num_updates: int):
@@ -168,7 +162,8 @@ def fit(
     Raises Diverged where the loss is no number any more.
     """
     model, total = learned.model, num_updates(pieces, protocol, epoch)
-    drawn = _passes(pieces, protocol.batch, random.Random(seed))
+    draw = random.Random(seed)
+    drawn = itertools.chain.from_iterable(batches(pieces, protocol.batch, draw) for _ in itertools.count())
     optimizer, schedule = optimizer_of(model, protocol, total)
     curve: list[Epoch] = []
     best: dict[str, torch.Tensor] = {}
@@ -178,12 +173,10 @@ def fit(
     with tqdm(total=total, desc=f"seed {seed}", unit="update", leave=False, mininterval=every) as bar:
         while done < total:
             started, losses = time.perf_counter(), []
-            for batch in itertools.islice(drawn, updates_an_epoch):
+            for batch in itertools.islice(drawn, min(updates_an_epoch, total - done)):
                 losses.append(_update(learned, batch, optimizer, schedule, protocol.clip))
                 bar.update()
-                done += 1
-                if done == total:
-                    break
+            done += len(losses)
             loss = torch.stack(losses).mean().item()
             if not math.isfinite(loss):
                 raise Diverged(

@@ -176,13 +176,9 @@ def is_encoders(name: str, model) -> bool:
 
 def _labels(head: Head) -> dict:
     """What a configuration has of the head."""
-    if not head.names:
-        return {}
-    found = {
-        "id2label": dict(enumerate(head.names)),
-        "label2id": {name: number for number, name in enumerate(head.names)},
-    }
-    return found | ({"problem_type": head.problem} if head.problem else {})
+    numbers = {name: number for number, name in enumerate(head.names)}
+    found = {"id2label": dict(enumerate(head.names)), "label2id": numbers, "problem_type": head.problem}
+    return {key: value for key, value in found.items() if value}
 
 
 def load_weights(kind, folder: Path, **options) -> tuple:

@@ -1,8 +1,10 @@
 """How a fine-tuning run trains: a protocol, one small yaml file."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from alibert_common.errors import InputError
 from alibert_common.yaml_config import built, read_yaml, value_as, yaml_value
@@ -10,6 +12,16 @@ from downstream.data.recipe import SHORTEST
 
 PROTOCOLS = Path(__file__).parents[1] / "protocols"  # ours; a recipe's own are in protocols/ beside it
 OTHER = "other"  # stands in a protocol for the tasks that it does not name
+# Of keys of a protocol: whether a value is out of range, and the range.
+RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("batch epochs patience updates warmup_updates seeds training_tokens dev_items", lambda n: n < 1, "it starts at 1"),
+    ("weight_decay", lambda decay: decay < 0, "it is at least 0, and 0 is none"),
+    ("learning_rate head_learning_rate clip", lambda value: value <= 0, "it is above 0"),
+    ("warmup", lambda share: not 0 <= share <= 1, "it is a share of the updates, 0 to 1"),
+    ("dropout", lambda share: not 0 <= share < 1, "it is a share, at least 0 and below 1"),
+    ("layer_decay", lambda factor: not 0 < factor <= 1, "it is above 0, and 1 is none"),
+    ("max_tokens", lambda tokens: tokens < SHORTEST, f"a sequence needs at least {SHORTEST}"),
+)
 UNSEARCHED = ("source", "seeds", "grid", "max_tokens", "training_tokens", "dev_items")  # what is no way of training
 
 
@@ -58,25 +70,13 @@ class Protocol:
         if (self.epochs is None) == (self.updates is None):
             last = "updates" if "updates" in places else "epochs"
             refuse(last, "give either epochs or updates (null leaves one out).")
-        counts = ("batch", "epochs", "patience", "updates", "warmup_updates", "seeds", "training_tokens", "dev_items")
-        for key in counts:
-            if getattr(self, key) is not None and getattr(self, key) < 1:
-                refuse(key, f"{key} is {getattr(self, key)}; it starts at 1.")
-        if self.weight_decay < 0:
-            refuse("weight_decay", f"weight_decay is {self.weight_decay}; it is at least 0, and 0 is none.")
-        for key in ("learning_rate", "head_learning_rate", "clip"):
-            if getattr(self, key) is not None and getattr(self, key) <= 0:
-                refuse(key, f"{key} is {getattr(self, key)}; it is above 0.")
-        if not 0 <= self.warmup <= 1:
-            refuse("warmup", f"warmup is {self.warmup}; it is a share of the updates, 0 to 1.")
-        if not 0 <= (self.dropout or 0) < 1:
-            refuse("dropout", f"dropout is {self.dropout}; it is a share, at least 0 and below 1.")
-        if not 0 < self.layer_decay <= 1:
-            refuse("layer_decay", f"layer_decay is {self.layer_decay}; it is above 0, and 1 is none.")
+        for keys, is_wrong, rule in RULES:
+            for key in keys.split():
+                value = getattr(self, key)
+                if value is not None and is_wrong(value):
+                    refuse(key, f"{key} is {value}; {rule}.")
         if self.keep not in ("best", "last"):
             refuse("keep", f"keep is {self.keep!r}; choose best or last.")
-        if self.max_tokens is not None and self.max_tokens < SHORTEST:
-            refuse("max_tokens", f"max_tokens is {self.max_tokens}; a sequence needs at least {SHORTEST}.")
 
 
 def load_protocol(
@@ -97,8 +97,10 @@ def load_protocol(
     set_by_hand = dict(_change(change) for change in changes)
     by_hand = {change.partition("=")[0]: f"--set {change}" for change in changes}
     values = read_yaml(file) | set_by_hand
-    lists = _lists(values.pop("grid", {}), by_hand.get("grid", file)) | (grid or {})
-    lists = {key: options for key, options in lists.items() if key not in set_by_hand}
+    lists = values.pop("grid", {})
+    if not isinstance(lists, dict):
+        raise InputError(f"{by_hand.get('grid', file)}: grid is {lists!r}; write a list of values under each key.")
+    lists = {key: options for key, options in (lists | (grid or {})).items() if key not in set_by_hand}
     places = dict.fromkeys(lists, f"{file}: grid") | dict.fromkeys(grid or {}, grid_place)
     lists = {
         key: _options(key, _for_task(value, names, f"{places[key]}: {key}"), places[key])
@@ -143,12 +145,6 @@ def _change(change: str) -> tuple[str, object]:
     return key, yaml_value(value, f"--set {change}")
 
 
-def _lists(grid: object, place: object) -> dict:
-    if not isinstance(grid, dict):
-        raise InputError(f"{place}: grid is {grid!r}; write a list of values under each key.")
-    return grid
-
-
 def _for_task(value: object, names: tuple[str, ...], place: str) -> object:
     """The value itself, or of a mapping the one for the first of these names, or for the others."""
     if not isinstance(value, dict):
@@ -164,7 +160,7 @@ def _for_task(value: object, names: tuple[str, ...], place: str) -> object:
 
 def _options(key: str, options: object, place: str) -> list:
     """The values of a key of the grid, as the key's type; each once."""
-    kinds = {one.name: one.type for one in fields(Protocol) if one.name not in UNSEARCHED}
+    kinds = {key.name: key.type for key in fields(Protocol) if key.name not in UNSEARCHED}
     if key not in kinds:
         raise InputError(f"{place}: {key!r} cannot be searched; what can is {', '.join(kinds)}.")
     if not isinstance(options, list) or not options:

@@ -77,7 +77,6 @@ ROOMS = {
         "scores",
         "confusion",
         "errors",
-        "contamination",
         "data_sets",
         "averages",
         "sections",

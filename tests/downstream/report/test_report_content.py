@@ -11,7 +11,7 @@ from alibert_common.errors import InputError
 from downstream.data.resampling_unit import WITHOUT_DOCUMENTS, unit_of
 from downstream.metrics import bootstrap
 from downstream.metrics.sufficient_statistics import figure
-from downstream.report import contamination, data_sets, errors, main, published, scores, significance
+from downstream.report import data_sets, errors, main, published, scores, significance
 from downstream.report.answers import FAMILIES, marked, shown, wrong_places
 from downstream.report.confusion import matrices
 from downstream.report.errors import error_sizes, examples, side_by_side
@@ -405,16 +405,16 @@ def test_shared_sentences_are_counted(tmp_path):
     task, items = texts()
     items = [type(item)(item.id, "un texte assez long pour être cherché dans train", item.labels) for item in items]
     (one,) = groups_of(output_of(tmp_path / "a", task, items, [GOOD]))
-    assert contamination.in_training([one])[0].rows[0][:5] == ["tiny", "1", "1", "8", "8"]
+    assert data_sets.in_training([one])[0].rows[0][:5] == ["tiny", "1", "1", "8", "8"]
     found = {"sentences": 5, "found": 2, "items": 8, "items_touched": ["t1"], "examples": ["une phrase"]}
     digests = [fold["test"] for fold in one.first.metrics["data_sha256"]]
     report = {"files": ["/x/corpus.txt"], "test_sha256": {"tiny": digests}, "tasks": {"tiny": found}}
-    (table,) = contamination.in_pretraining({"x": report}, [one])
+    (table,) = data_sets.in_pretraining({"x": report}, [one])
     assert table.rows == [["tiny", "5", "2", "8", "1", "une phrase"]] and "corpus.txt" in table.caption
-    (text,) = contamination.in_pretraining({"x": report | {"test_sha256": {"tiny": ["other"]}}}, [one])
+    (text,) = data_sets.in_pretraining({"x": report | {"test_sha256": {"tiny": ["other"]}}}, [one])
     assert "with other test data" in text
     more = {"test_sha256": {"tiny": digests, "other": [""]}, "tasks": {"tiny": found, "other": found}}
-    (table,) = contamination.in_pretraining({"x": report | more}, [one])  # no run is of the other task
+    (table,) = data_sets.in_pretraining({"x": report | more}, [one])  # no run is of the other task
     assert [row[0] for row in table.rows] == ["tiny"]
 
 

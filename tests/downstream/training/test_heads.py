@@ -7,7 +7,7 @@ from torch.nn import functional
 from transformers.modeling_outputs import SequenceClassifierOutput, TokenClassifierOutput
 
 from downstream.tasks.base import IGNORED
-from downstream.training.heads import a_label, a_label_per_token, a_label_per_token_and_type, a_number, a_span, labels
+from downstream.training.heads import a_label, a_label_per_token, a_number, a_span, labels
 from downstream.training.models import load_model
 
 IDS = torch.tensor([[0, 7, 8, 9, 2], [0, 9, 2, 1, 1], [0, 8, 8, 2, 1]])
@@ -99,7 +99,7 @@ def test_a_right_label_can_weigh_more_than_a_wrong_one():
 def test_one_classifier_a_type_is_a_loop_over_the_types():
     torch.manual_seed(1)
     names = [f"{kind}/{tag}" for kind in ("anatomy", "substance") for tag in "OBI"]
-    head = a_label_per_token_and_type(names, 2)
+    head = a_label_per_token(names, 2)
     assert head.names == tuple(names)
     output = TokenClassifierOutput(logits=torch.randn(2, 4, 6))
     rows = [[[IGNORED] * 2, [1, 0], [2, 1], [IGNORED] * 2], [[IGNORED] * 2, [0, 2], [IGNORED] * 2]]
