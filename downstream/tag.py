@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -60,15 +60,14 @@ class Tagger:
 
         if not texts:
             return []
-        examples = [
-            self.task.example(AnnotatedText(str(number), text, []), Counter()) for number, text in enumerate(texts)
-        ]
+        documents = [AnnotatedText(str(number), text, []) for number, text in enumerate(texts)]
+        examples = [self.task.example(document, Counter()) for document in documents]
         encoded = self.task.encode(examples, self.tokenizer, self.frame, training=False)
         outputs = predict(self.learned, encoded.pieces)  # (tokens, layers, label id and probability) of each piece
-        ids, probabilities = ([one[..., at] for one in outputs] for at in (0, 1))
         if not self.task.per_type:
-            ids, probabilities = ([one[..., 0] for one in rows] for rows in (ids, probabilities))
-        answers = self.task.decode(encoded, [one.astype(int) for one in ids])
+            outputs = [output[:, 0] for output in outputs]
+        ids, probabilities = ([output[..., at] for output in outputs] for at in (0, 1))
+        answers = self.task.decode(encoded, [label.astype(int) for label in ids])
         return list(self.task.scored(encoded, answers, probabilities))
 
 
@@ -113,12 +112,7 @@ def read_texts(paths: list[Path]) -> list[tuple[str, str]]:
     return [(name, read_text(file)) for name, file in found.items()]
 
 
-class TaggedText(NamedTuple):
-    """A text with the entities that a model has found in it."""
-
-    id: str
-    text: str
-    spans: "list[ScoredSpan]"
+TaggedText = tuple[str, str, "list[ScoredSpan]"]  # its id, the text, and the entities that a model has found in it
 
 
 def tagged(tagger: Tagger, texts: list[tuple[str, str]], found: Counter) -> Iterator[TaggedText]:
@@ -128,25 +122,25 @@ def tagged(tagger: Tagger, texts: list[tuple[str, str]], found: Counter) -> Iter
             some = texts[start : start + TOGETHER]
             for (name, text), spans in zip(some, tagger([text for _, text in some]), strict=True):
                 found.update(span.label for span in spans)
-                yield TaggedText(name, text, spans)
+                yield name, text, spans
                 progress.update()
 
 
 def write_jsonl(documents: Iterable[TaggedText], file: Path) -> None:
-    """A line a document."""
+    """Write a line for each document."""
     with written_whole(file) as handle:
-        for one in documents:
-            spans = [span._asdict() | {"score": round(span.score, 4)} for span in one.spans]
-            handle.write(json.dumps({"id": one.id, "text": one.text, "entities": spans}, ensure_ascii=False) + "\n")
+        for name, text, spans in documents:
+            entities = [span._asdict() | {"score": round(span.score, 4)} for span in spans]
+            handle.write(json.dumps({"id": name, "text": text, "entities": entities}, ensure_ascii=False) + "\n")
 
 
 def write_brat(documents: Iterable[TaggedText], folder: Path) -> None:
-    """A .txt and a .ann a document, without the scores."""
+    """Write a .txt and a .ann for each document, without the scores."""
     from downstream.data.annotated_text import AnnotatedText
     from downstream.data.readers import brat
     from downstream.tasks.ner import as_entities
 
-    brat.write((AnnotatedText(one.id, one.text, as_entities(one.spans)) for one in documents), folder)
+    brat.write((AnnotatedText(name, text, as_entities(spans)) for name, text, spans in documents), folder)
 
 
 WRITERS = {"jsonl": write_jsonl, "brat": write_brat}

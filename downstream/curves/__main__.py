@@ -109,8 +109,7 @@ def command(args: argparse.Namespace, point: "Point", output: Path) -> list[str]
 
 def write(curves: dict, output: Path) -> None:
     """curves.json, curves.md and curves.png; the table is printed."""
-    from downstream.curves.figures import table
-    from downstream.curves.picture import draw
+    from downstream.curves.figures import draw, table
 
     title = f"**{curves['task']}, {curves['figure']} on {curves['split']}, protocol {curves['protocol']}**"
     text = f"{title}\n\n{table(curves)}\n{curves['told']} {SPLITS[curves['split']]}\n"

@@ -1,13 +1,17 @@
-"""What finished experiments say at the points of curves: the chief figure, over seeds and over drawn documents."""
+"""Curves of finished experiments: the main metric at each point, as a table and as a picture."""
 
 from pathlib import Path
+from typing import Any
 
 from alibert_common.report.markdown import escaped
+from alibert_common.report.plots import plt
 from downstream.curves.points import Point
+from downstream.experiment.plots import MARKS, save
 from downstream.experiment.results import cell
 from downstream.metrics.bootstrap import interval
 from downstream.report.read_runs import load
 
+HATCHES = ("", "///", "...", "\\\\\\", "xxx", "|||")  # of the bands, one a line, in turn
 DRAW_SEED = 1  # of intervals; any will do, and the same one everywhere makes a curve of the same points the same
 
 
@@ -48,3 +52,33 @@ def table(curves: dict) -> str:
 def _shown(point: dict) -> str:
     within = point["interval"]
     return f"{cell(point)} [{within['low']:.3f}, {within['high']:.3f}]"
+
+
+def draw(curves: dict, log: bool, file: Path) -> None:
+    """Draw means over the seeds against x, readable without colour: a mark, a line style and a hatch for each line.
+
+    Whiskers are one deviation over the seeds; the band is the interval.
+    """
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for number, (name, points) in enumerate(curves["lines"].items()):
+        xs, means = [point["x"] for point in points], [point["mean"] for point in points]
+        deviations = [point["deviation"] or 0 for point in points]
+        style: dict[str, Any] = {"fmt": MARKS[number % len(MARKS)], "color": "black", "markersize": 5, "linewidth": 1}
+        axes.errorbar(xs, means, deviations, label=name, capsize=3, **style)
+        low, high = ([point["interval"][bound] for point in points] for bound in ("low", "high"))
+        hatch = HATCHES[number % len(HATCHES)]
+        axes.fill_between(xs, low, high, facecolor=(0, 0, 0, 0.1), edgecolor="0.6", hatch=hatch, linewidth=0.5)
+    if log:
+        places = sorted({point["x"] for points in curves["lines"].values() for point in points})
+        axes.set_xscale("log")
+        axes.set_xticks(places, [str(place) for place in places])
+        axes.minorticks_off()
+    axes.set(xlabel=curves["axis"] + " (log scale)" * log, ylabel=f"{curves['figure']} on {curves['split']}")
+    seeds = len(curves["seeds"])
+    axes.set_title(
+        f"{curves['task']}, protocol {curves['protocol']}, {seeds} seed{'s' * (seeds > 1)}\n"
+        f"whiskers: deviation over seeds; bands: 95 % interval over {curves['unit']}",
+        fontsize="medium",
+    )
+    axes.legend()
+    save(figure, file)

@@ -5,8 +5,6 @@ import shlex
 import signal
 import time
 from contextlib import closing
-from pathlib import Path
-from typing import NamedTuple
 
 from alibert_common.errors import InputError
 from alibert_common.rights import make_folder, opener
@@ -17,64 +15,47 @@ from downstream.report.read_runs import load
 POLL_SECONDS = 0.2
 
 
-class Running(NamedTuple):
-    """A command of a job that runs: its number in the job, and that of its process."""
-
-    job: Job
-    step: int
-    process: int
-
-
 def run(jobs: list[Job], at_a_time: int = 1) -> list[Job]:
     """Run all of them; returns those that did not end well, each of which has said why.
 
     One at a time shows what it prints; of several, OUTPUT.log has it. They end when this process is stopped (SIGINT,
     SIGTERM). When it is killed, those that run continue to their end, and the same command given again waits for them.
     """
-    running: list[Running] = []
+    running: list[tuple[Job, int, int]] = []  # the number of the command in its job, and that of its process
     waiting, failed, began = jobs[::-1], [], time.monotonic()
     with closing(Worker()) as worker:
         while waiting or running:
             while waiting and len(running) < at_a_time:
                 running.append(_start(worker, waiting.pop(), 0, at_a_time))
-            for one in list(running):
-                job, step, code = one.job, one.step, worker.poll(one.process)
-                if code is None:
+            for job, step, process in list(running):
+                if (code := worker.poll(process)) is None:
                     continue
-                running.remove(one)
+                running.remove((job, step, process))
                 if code == 0 and step + 1 < len(job.commands):
                     running.append(_start(worker, job, step + 1, at_a_time))
                     continue
-                well, said = _ending(job, code, at_a_time)
+                well, end = _ending(job, code, at_a_time)
                 failed += [job] * (not well)
-                done = _progress(len(jobs) - len(waiting) - len(running), len(jobs), began)
-                print(f"== {done}: {job.recipe.stem}, {job.learner}: {said}", flush=True)
+                done, minutes = len(jobs) - len(waiting) - len(running), (time.monotonic() - began) / 60
+                left = f", about {minutes / done * (len(jobs) - done):.0f} to go" if done < len(jobs) else ""
+                progress = f"{done} of {len(jobs)} ({minutes:.0f} min{left})"
+                print(f"== {progress}: {job.recipe.stem}, {job.learner}: {end}", flush=True)
             time.sleep(POLL_SECONDS)
     return failed
 
 
-def _start(worker: Worker, job: Job, step: int, at_a_time: int) -> Running:
+def _start(worker: Worker, job: Job, step: int, at_a_time: int) -> tuple[Job, int, int]:
     """Of several, each has its share of the cores, unless the user has said how many threads."""
     log, threads, command = None, None, job.commands[step]
     if at_a_time == 1:
         print(f"\npython -m {shlex.join(command)}", flush=True)
     else:
-        log = _log(job)
+        log = job.log
         make_folder(log.parent, shared=True)
         open(log, "a" if step else "w", opener=opener()).close()
         if "OMP_NUM_THREADS" not in os.environ:
             threads = max(1, len(os.sched_getaffinity(0)) // at_a_time)
-    return Running(job, step, worker.start(command, log, threads))
-
-
-def _log(job: Job) -> Path:
-    return job.output.with_name(f"{job.output.name}.log")
-
-
-def _progress(done: int, number: int, began: float) -> str:
-    minutes = (time.monotonic() - began) / 60
-    left = f", about {minutes / done * (number - done):.0f} to go" if done < number else ""
-    return f"{done} of {number} ({minutes:.0f} min{left})"
+    return job, step, worker.start(command, log, threads)
 
 
 def _ending(job: Job, code: int, at_a_time: int) -> tuple[bool, str]:
@@ -86,9 +67,9 @@ def _ending(job: Job, code: int, at_a_time: int) -> tuple[bool, str]:
             return False, f"did not end well: {error}"
         return True, f"{scored.metric_name} on {scored.split} {scored.score['mean']:.4f}"
     if at_a_time == 1:
-        said = "see above"
+        reason = "see above"
     else:
-        lines = _log(job).read_text(encoding="utf-8", errors="replace").splitlines()
-        said = f"{lines[-1] if lines else 'it said nothing'} ({_log(job)})"
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else "did not end well"
-    return False, f"{how}: {said}"
+        lines = job.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        reason = f"{lines[-1] if lines else 'it said nothing'} ({job.log})"
+    end = f"was killed by {signal.Signals(-code).name}" if code < 0 else "did not end well"
+    return False, f"{end}: {reason}"

@@ -13,7 +13,7 @@ from huggingface_hub import EvalResult, ModelCardData
 
 from alibert_common.files import written_whole
 from alibert_common.report.templates import filled
-from downstream.experiment.plots import labels_in
+from downstream.experiment.plots import labels_in, split_of
 from downstream.experiment.results import table
 from downstream.tasks.base import Task
 from downstream.tasks.candidates import MultipleChoice, Ranking
@@ -93,13 +93,10 @@ def _results(summary: dict, kept: dict, usage: Usage) -> Iterator[EvalResult]:
     split, source, seeds = split_of(summary), summary["recipe"]["source"], len(summary["seeds"])
     own = dict(figures(kept[split]))
     for path, mean in figures(summary[split]):
-        values = {
-            f"mean of {seeds} seed{'s' * (seeds > 1)}": mean,
-            f"this folder's model, {unit_of(kept)}": own.get(path),
-        }
+        values = {f"mean of {seeds} seed{'s' * (seeds > 1)}": mean}
+        if (value := own.get(path)) is not None:  # else the kept fold has none of the items that this figure is of
+            values[f"this folder's model, {unit_of(kept)}"] = value
         for whose, value in values.items():
-            if value is None:  # the kept fold has none of the items that this figure is of
-                continue
             yield EvalResult(
                 task_type=usage.tag,
                 task_name=usage.name,
@@ -111,11 +108,6 @@ def _results(summary: dict, kept: dict, usage: Usage) -> Iterator[EvalResult]:
                 metric_name=f"{words(path)}, {whose}",
                 metric_value=value,
             )
-
-
-def split_of(summary: dict) -> str:
-    """The split whose figures the card shows: dev where test was not read."""
-    return "test" if "test" in summary else "dev"
 
 
 def unit_of(kept: dict) -> str:

@@ -2,12 +2,8 @@
 
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")  # no display is needed, nor looked for
-import matplotlib.pyplot as plt  # noqa: E402
-
-from alibert_common.files import written_whole  # noqa: E402
+from alibert_common.files import written_whole
+from alibert_common.report.plots import plt
 
 FILLS = {"precision": ("0.85", "//"), "recall": ("0.6", ".."), "f1": ("0.25", "")}  # grey and hatch
 MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # one a seed, in turn
@@ -15,9 +11,8 @@ MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # one a seed, in turn
 
 def rows_of(figures: dict) -> dict[str, dict]:
     """Those with precision, recall and F1: of each label, then the averages, `every_gold_span` and so on."""
-    groups = {name: one for name, one in figures.items() if isinstance(one, dict)}
-    averages = {name.replace("_", " "): one for name, one in groups.items() if "precision" in one}
-    return labels_in(figures) | averages
+    rows = {name: row for name, row in figures.items() if isinstance(row, dict) and "precision" in row}
+    return labels_in(figures) | {name.replace("_", " "): row for name, row in rows.items()}
 
 
 def labels_in(figures: dict) -> dict[str, dict]:
@@ -27,13 +22,18 @@ def labels_in(figures: dict) -> dict[str, dict]:
 
 def alone_in(figures: dict) -> dict[str, dict]:
     """The figures that stand for themselves, as accuracy."""
-    found = {}
-    for name, one in figures.items():
-        if isinstance(one, dict) and "mean" in one:
-            found[name.replace("_", " ")] = one
-        elif isinstance(one, dict) and "precision" not in one and one is not labels_in(figures):
-            found |= {f"{name}: {below}".replace("_", " "): figure for below, figure in alone_in(one).items()}
-    return found
+    alone = {}
+    for name, figure in figures.items():
+        if isinstance(figure, dict) and "mean" in figure:
+            alone[name.replace("_", " ")] = figure
+        elif isinstance(figure, dict) and "precision" not in figure and figure is not labels_in(figures):
+            alone |= {f"{name}: {below}".replace("_", " "): value for below, value in alone_in(figure).items()}
+    return alone
+
+
+def split_of(summary: dict) -> str:
+    """The split whose scores are shown: dev if test was not read."""
+    return "test" if "test" in summary else "dev"
 
 
 def draw_scores(summary: dict, file: Path) -> None:
@@ -41,7 +41,7 @@ def draw_scores(summary: dict, file: Path) -> None:
 
     Whiskers are one deviation over the seeds.
     """
-    split = "test" if "test" in summary else "dev"
+    split = split_of(summary)
     rows, alone = rows_of(summary[split]), alone_in(summary[split])
     names = [f"{name}\n({row['support']})" if "support" in row else name for name, row in rows.items()] + list(alone)
     figure, axes = plt.subplots(figsize=(max(6, 1.1 * len(names)), 4), layout="constrained")
@@ -54,7 +54,7 @@ def draw_scores(summary: dict, file: Path) -> None:
     axes.set(ylim=(0, 1), ylabel="score", title=title(summary, split))
     if rows:
         figure.legend(loc="outside lower center", ncols=3)
-    _save(figure, file)
+    save(figure, file)
 
 
 def _bars(axes, places: list[float], figures: list[dict], fill: tuple[str, str], label: str | None) -> None:
@@ -81,7 +81,7 @@ def draw_curves(summary: dict, file: Path) -> None:
     if scores.get_legend_handles_labels()[0]:
         scores.legend()
     figure.suptitle(title(summary, "dev"))
-    _save(figure, file)
+    save(figure, file)
 
 
 def title(summary: dict, split: str) -> str:
@@ -95,7 +95,8 @@ def title(summary: dict, split: str) -> str:
     return f"{name} on {summary['task']} {split}, protocol {protocol['name']}{changes}"
 
 
-def _save(figure, file: Path) -> None:
+def save(figure, file: Path) -> None:
+    """Write a figure as a PNG, whole or not at all, and close it."""
     with written_whole(file, "wb") as handle:
         figure.savefig(handle, format="png", dpi=150)
     plt.close(figure)

@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from alibert_common.files import write_json, written_whole
-from downstream.experiment.plots import alone_in, draw_curves, draw_scores, rows_of, title
+from downstream.experiment.plots import alone_in, draw_curves, draw_scores, rows_of, split_of, title
 from downstream.metrics.rows import FIGURES
 from downstream.metrics.seeds import over_folds, over_seeds
 from downstream.tasks.base import Task
@@ -41,11 +41,9 @@ def summarise(results: list[dict], conditions: dict, task: Task) -> dict:
 
 def versions() -> dict[str, str]:
     """What the scores were made with."""
-    packages = (torch, transformers, tokenizers)
-    return {package.__name__: package.__version__ for package in packages} | {
-        "python": platform.python_version(),
-        **{name: metadata.version(name) for name in ("seqeval", "scikit-learn")},
-    }
+    imported = {package.__name__: package.__version__ for package in (torch, transformers, tokenizers)}
+    scoring = {name: metadata.version(name) for name in ("seqeval", "scikit-learn")}
+    return imported | {"python": platform.python_version()} | scoring
 
 
 def write_results(summary: dict, output: Path) -> str:
@@ -62,7 +60,7 @@ def write_results(summary: dict, output: Path) -> str:
 
 def table(summary: dict) -> str:
     """Markdown: a row for each label, then the averages; other figures below. Mean and deviation over the seeds."""
-    split = "test" if "test" in summary else "dev"  # dev where test was not read
+    split = split_of(summary)
     lines = [f"**{title(summary, split)}**", ""]
     rows = rows_of(summary[split])
     if rows:

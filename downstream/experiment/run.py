@@ -47,12 +47,12 @@ class Unit(NamedTuple):
 
     @property
     def place(self) -> int:
-        """Of its fold in the list of folds."""
+        """Place of its fold in the list of folds."""
         return (self.fold or 1) - 1
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """Name of its folder."""
         return f"seed-{self.seed}" + (f"-fold-{self.fold}" if self.fold else "")
 
 
@@ -69,7 +69,7 @@ class Experiment:
     encoded: dict[tuple[int, str], Encoded] = field(default_factory=dict)  # by fold (from 0) and split, once needed
 
     def units(self, num_seeds: int) -> Iterator[Unit]:
-        """In the order of their seeds."""
+        """The units in the order of their seeds."""
         for seed in range(1, num_seeds + 1):
             for fold in range(1, len(self.folds) + 1):
                 yield Unit(seed, fold if len(self.folds) > 1 else None)
@@ -82,7 +82,9 @@ class Experiment:
         """
         self.refuse_foreign()
         with self._alone():
-            self._sweep()
+            for path in self.output.glob(".*.partial*"):  # what a run that was killed left half written
+                if HALF.fullmatch(path.name):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
             return self._run_alone(num_seeds)
 
     def _alone(self) -> AbstractContextManager[None]:
@@ -104,9 +106,12 @@ class Experiment:
         summary = summarise(results, self.conditions, self.task)
         summary["shared_with_training"] = [in_training(self.task, splits) for splits in self.folds]
         if self.learner.saves:
-            kept = self._kept()
+            notes = self._notes() or {}
+            kept = Unit(notes["seed"], notes["fold"])
             summary |= {"model_seed": kept.seed, "model_fold": kept.fold}
-            self._write_card(summary, kept)
+            result = self.finished(kept) or self.run_one(kept)  # more seeds may have been asked for once, and removed
+            usage = usage_of(self.task, self.folds[0]["train"].items[0], summary["max_tokens"])
+            write_card(self.output / "model", summary, result, usage)
         summary["seconds"] = round(time.perf_counter() - started, 1)
         return write_results(summary, self.output)
 
@@ -133,7 +138,7 @@ class Experiment:
         return splits | {"train": with_fewer(self.task, splits["train"], self.train_documents, unit.seed)}
 
     def _notes(self) -> dict | None:
-        """Of the model in the output, if there is one."""
+        """The notes of the model in the output, if there is one."""
         file = self.output / "model" / "finetuning.json"
         if not file.is_file():
             return None
@@ -141,25 +146,11 @@ class Experiment:
         refuse_incomplete(notes, ("seed", "fold", "dev", "conditions"), file)
         return notes
 
-    def _kept(self) -> Unit:
-        """Whose model is in the output."""
-        notes = self._notes() or {}
-        return Unit(notes["seed"], notes["fold"])
-
-    def _write_card(self, summary: dict, kept: Unit) -> None:
-        """Of what the model in the output scored itself, and of the mean over all seeds."""
-        result = self.finished(kept) or self.run_one(kept)  # more seeds may have been asked for once, and removed
-        usage = usage_of(self.task, self.folds[0]["train"].items[0], summary["max_tokens"])
-        write_card(self.output / "model", summary, result, usage)
-
     def _write_splits(self) -> None:
         """The ids of what was drawn; official splits are known by their files."""
         recipe = self.task.recipe
         if recipe.draws:
-            ids = [
-                {name: [self.task.id_of(item) for item in part.items] for name, part in splits.items()}
-                for splits in self.folds
-            ]
+            ids = [{name: [*map(self.task.id_of, part.items)] for name, part in fold.items()} for fold in self.folds]
             write_json(self.output / "splits.json", {"split_seed": recipe.split_seed, "folds": ids})
 
     def _mend_model(self, results: list[dict]) -> None:
@@ -193,7 +184,10 @@ class Experiment:
         result["threads"] = torch.get_num_threads()  # another number may change the last digits of a sum
         result["peak_memory"] = peak(self.conditions.get("device", "cpu"))
         result["conditions"] = self.conditions
-        self._keep_if_best(unit, self.task.chosen(result["dev"]))
+        on_dev = self.task.chosen(result["dev"])
+        if self.learner.saves and not self._holds(on_dev):
+            notes = {**unit._asdict(), "dev": on_dev, "names": self.task.names, "conditions": self.conditions}
+            self.learner.save(self.output / "model", notes)
         with directory_written_whole(self.output / unit.name) as folder:
             lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in records]
             (folder / "predictions.jsonl").write_text("".join(lines), encoding="utf-8")
@@ -244,12 +238,6 @@ class Experiment:
         refuse_incomplete(result, [*READ_AGAIN, *(name for name in self.folds[unit.place] if name != "train")], file)
         return result
 
-    def _keep_if_best(self, unit: Unit, on_dev: float) -> None:
-        """Save the model unless the output holds another one of these that did at least as well on dev."""
-        if self.learner.saves and not self._holds(on_dev):
-            notes = {**unit._asdict(), "dev": on_dev, "names": self.task.names, "conditions": self.conditions}
-            self.learner.save(self.output / "model", notes)
-
     def _holds(self, on_dev: float) -> bool:
         """Whether the output has a model of these conditions that did at least as well on dev."""
         other = self._notes() or {"conditions": None}
@@ -276,12 +264,6 @@ class Experiment:
                 shutil.rmtree(folder, ignore_errors=True)
             for name in RESULTS:
                 (self.output / name).unlink(missing_ok=True)
-
-    def _sweep(self) -> None:
-        """Remove what a run that was killed left half written."""
-        for path in self.output.glob(".*.partial*"):
-            if HALF.fullmatch(path.name):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def refuse_incomplete(record: dict, keys: Iterable[str], file: Path) -> None:

@@ -35,9 +35,10 @@ def ask(fillers: list[Filler], sources: list[QuestionSource], top: int, seed: in
     drawn: whether a source is a text from which words were drawn, whose frequencies are a baseline.
     """
     candidates, origin = choose_candidates(sources, fillers)
-    questions, cut = cut_to_fit([one for source in sources for one in source.questions], fillers)
+    questions, cut = cut_to_fit([question for source in sources for question in source.questions], fillers)
     rows: list[dict] = [
-        {"source": one.source, "sentence": one.sentence, "expected": one.word, "answers": {}} for one in questions
+        {"source": asked.source, "sentence": asked.sentence, "expected": asked.word, "answers": {}}
+        for asked in questions
     ]
     models: dict[str, dict] = {}
     every = 0.5 if sys.stderr.isatty() else 60  # seconds; a log file gets a line a minute
@@ -45,10 +46,10 @@ def ask(fillers: list[Filler], sources: list[QuestionSource], top: int, seed: in
         for filler in fillers:
             bar.set_description(filler.name, refresh=False)
             found, never = answers(filler, questions, candidates, top, bar.update)
-            for row, one in zip(rows, found, strict=True):
-                row["answers"][filler.name] = one
-            models[filler.name] = {"note": filler.note, "never_predicted": dict(never)}
-            models[filler.name]["pieces"] = tables.by_pieces(rows, filler.name)
+            for row, answer in zip(rows, found, strict=True):
+                row["answers"][filler.name] = answer
+            pieces = tables.by_pieces(rows, filler.name)
+            models[filler.name] = {"note": filler.note, "never_predicted": dict(never), "pieces": pieces}
     together = tables.of_one_piece(rows)
     scores = {name: tables.by_source(rows, name) for name in models}
     if drawn:
@@ -69,13 +70,9 @@ def ask(fillers: list[Filler], sources: list[QuestionSource], top: int, seed: in
 def by_frequency(rows: list[dict], candidates: Candidates) -> list[dict]:
     """The rows as answered by always naming the most frequent candidates; of equals the expected word comes last."""
     number_of = candidates.number_of()
-    at_least = Counter(candidates.counts)
-    rank, running = {}, 0
-    for count in sorted(at_least, reverse=True):
-        running += at_least[count]
-        rank[count] = running
-    ranks = [rank[candidates.counts[number_of[row["expected"].casefold()]]] for row in rows]
+    ranks = {count: rank for rank, count in enumerate(candidates.counts, 1)}  # the last of equals; they are sorted
+    counts = [candidates.counts[number_of[row["expected"].casefold()]] for row in rows]
     return [
-        {"source": row["source"], "answers": {tables.FREQUENCY: {"expected_rank": one}}}
-        for row, one in zip(rows, ranks, strict=True)
+        {"source": row["source"], "answers": {tables.FREQUENCY: {"expected_rank": ranks[count]}}}
+        for row, count in zip(rows, counts, strict=True)
     ]

@@ -14,6 +14,8 @@ import torch
 from alibert_common.errors import InputError
 from downstream.masked_words.fillers import Filler, Spelling, context_of, spell, surroundings
 from downstream.masked_words.questions import Candidates, Question
+from downstream.tasks.base import Piece
+from downstream.training.loop import collate
 
 TOGETHER = 64  # questions of which all scores are held at a time: 30 MB with 100,000 candidates
 LOGITS = 2**24  # values of a batch's output, padding included: 64 MB, some 400 tokens of a vocabulary of 40,000
@@ -61,20 +63,21 @@ def answers(
     reason, in the place where they are most. `advance` is told how many questions were answered.
     """
     number_of = candidates.number_of()
-    order = sorted(range(len(questions)), key=lambda one: (surroundings(questions[one]), len(questions[one].sentence)))
+    places = [surroundings(question) for question in questions]
+    order = sorted(range(len(questions)), key=lambda number: (places[number], len(questions[number].sentence)))
     found: list[dict] = [{} for _ in questions]
     never: Counter = Counter()
-    for _, group in groupby(order, key=lambda one: surroundings(questions[one])):
-        those = list(group)
-        spelling = spell(filler, questions[those[0]], candidates.forms, candidates.numbers)
+    for _, group in groupby(order, key=places.__getitem__):
+        numbers = list(group)
+        spelling = spell(filler, questions[numbers[0]], candidates.forms, candidates.numbers)
         never |= spelling.never
-        for start in range(0, len(those), TOGETHER):
-            chunk = those[start : start + TOGETHER]
-            scores = scores_of(filler, [questions[one] for one in chunk], spelling, len(candidates.words))
-            for one, row in zip(chunk, scores, strict=True):
-                expected = number_of[questions[one].word.casefold()]
-                found[one] = answer(row, expected, candidates.words, top)
-                found[one]["expected_pieces"] = spelling.sizes.get(expected)
+        for start in range(0, len(numbers), TOGETHER):
+            chunk = numbers[start : start + TOGETHER]
+            scores = scores_of(filler, [questions[number] for number in chunk], spelling, len(candidates.words))
+            for number, row in zip(chunk, scores, strict=True):
+                expected = number_of[questions[number].word.casefold()]
+                pieces = {"expected_pieces": spelling.sizes.get(expected)}
+                found[number] = answer(row, expected, candidates.words, top) | pieces
             advance(len(chunk))
     return found, never
 
@@ -85,7 +88,7 @@ def answer(scores: torch.Tensor, expected: int, words: list[str], top: int) -> d
     shares = scores.softmax(-1)
     possible = scores[expected] > -torch.inf
     return {
-        "top": [{"word": words[one], "score": shares[one].item()} for one in best],
+        "top": [{"word": words[number], "score": shares[number].item()} for number in best],
         "expected_rank": int((scores >= scores[expected]).sum()) if possible else None,
         "expected_score": shares[expected].item() if possible else None,
     }
@@ -110,13 +113,7 @@ def mask_logarithms(filler: Filler, contexts: list[tuple[list[int], list[int]]],
     places = [len(frame.prefix) + len(before) for before, _ in contexts]
     together = max(1, LOGITS // (max(map(len, rows)) * filler.model.config.vocab_size))
     for start in range(0, len(rows), together):
-        some = rows[start : start + together]
-        ids = torch.full((len(some), max(map(len, some))), frame.padding)
-        attended = torch.zeros_like(ids)
-        for number, row in enumerate(some):
-            ids[number, : len(row)] = torch.tensor(row)
-            attended[number, : len(row)] = 1
-        device = filler.model.device
-        logits = filler.model(input_ids=ids.to(device), attention_mask=attended.to(device)).logits
+        pieces = [Piece(row, None, number) for number, row in enumerate(rows[start : start + together])]
+        logits = filler.model(**collate(pieces, frame.padding, filler.model.device)).logits
         for number, place in enumerate(places[start : start + together]):
             yield logits[number, place : place + size].float().log_softmax(-1)

@@ -22,9 +22,9 @@ def wilson(found: int, asked: int, confidence: float = 0.95) -> tuple[float, flo
 
 def shares(ranks: list[int | None]) -> dict:
     """{"words", "top_1": {"share", "low", "high"}, "top_3", "top_5"}; None, no rank, is a miss."""
-    found = {limit: sum(rank is not None and rank <= limit for rank in ranks) for limit in LIMITS}
     row: dict = {"words": len(ranks)}
-    for limit, number in found.items():
+    for limit in LIMITS:
+        number = sum(rank is not None and rank <= limit for rank in ranks)
         low, high = wilson(number, len(ranks))
         row[f"top_{limit}"] = {"share": number / len(ranks), "low": low, "high": high}
     return row
@@ -46,16 +46,14 @@ def of_one_piece(rows: list[dict]) -> list[dict]:
 
 def by_pieces(rows: list[dict], name: str) -> dict[str, dict]:
     """Of the expected words of 1, 2, 3, MANY or more pieces, or that cannot be predicted: how many, how many right."""
-    words: Counter = Counter()
-    right: Counter = Counter()
+    found = {kind: {"words": 0, "right": 0} for kind in (*map(str, range(1, MANY)), f"{MANY}+", "cannot")}
     for row in rows:
         answer = row["answers"][name]
         size = answer["expected_pieces"]
-        kind = "cannot" if size is None else f"{MANY}+" if size >= MANY else str(size)
-        words[kind] += 1
-        right[kind] += answer["expected_rank"] == 1
-    kinds = [*map(str, range(1, MANY)), f"{MANY}+", "cannot"]
-    return {kind: {"words": words[kind], "right": right[kind]} for kind in kinds}
+        kind = found["cannot" if size is None else f"{MANY}+" if size >= MANY else str(size)]
+        kind["words"] += 1
+        kind["right"] += answer["expected_rank"] == 1
+    return found
 
 
 def markdown(content: dict, examples: int) -> str:
@@ -69,8 +67,7 @@ def markdown(content: dict, examples: int) -> str:
         lines += ["", "## The same, words of one piece in every vocabulary", ""]
         lines += _table5(content["scores_one_piece"], heads) if content["scores_one_piece"] else ["There is none."]
     lines += ["", "## Words by number of pieces", "", "Of how many words, how many are first.", ""]
-    lines += _pieces(models, heads)
-    lines += ["", "## Predictions", "", *_figure5(rows, heads, examples)]
+    lines += [*_pieces(models, heads), "", "## Predictions", "", *_figure5(rows, heads, examples)]
     return "\n".join(lines) + "\n"
 
 
@@ -91,14 +88,11 @@ def _table5(scores: dict[str, dict], heads: dict[str, str]) -> list[str]:
     titles = [f"{escaped(source)}, top {limit}" for source in sources for limit in LIMITS]
     lines = [f"| model | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
     for name, row in scores.items():
-        cells = [_share(one[f"top_{limit}"]) for one in row.values() for limit in LIMITS]
+        tops = [source[f"top_{limit}"] for source in row.values() for limit in LIMITS]
+        cells = [f"{top['share']:.2f} [{top['low']:.2f}, {top['high']:.2f}]" for top in tops]
         lines.append(f"| {heads.get(name, escaped(name))} | {' | '.join(cells)} |")
-    words = ", ".join(f"{escaped(source)} {one['words']:,}" for source, one in sources.items())
+    words = ", ".join(f"{escaped(source)} {row['words']:,}" for source, row in sources.items())
     return [*lines, "", f"Words: {words}."]
-
-
-def _share(one: dict) -> str:
-    return f"{one['share']:.2f} [{one['low']:.2f}, {one['high']:.2f}]"
 
 
 def _pieces(models: dict[str, dict], heads: dict[str, str]) -> list[str]:

@@ -24,6 +24,10 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)  # the search says a line a
 FIRST = 5  # trials that are never given up, and that tpe does not choose: fewer say nothing of the others
 HALFWAY = 50  # percent of its training that a trial may always have: before, high rates look worse than they end
 FEWEST = 3  # trials that a median is taken of
+PRUNING = (  # in selection.json
+    f"worse than the median of at least {FEWEST} trials at the same share of the training, after {HALFWAY} % of the "
+    f"first seed's, never one of the first {FIRST}"
+)
 PROPOSALS = 20  # that are asked for until one is new: enough in 10 searches of 20 and of 25 trials
 Behind = Callable[[int, float], bool]  # takes the percent that are trained and the figure on dev; whether to give up
 

@@ -17,18 +17,7 @@ from downstream.training.epochs import Epoch, Watch
 from downstream.training.loop import Diverged, num_epochs
 from downstream.training.protocol import Protocol
 from downstream.training.selection import STATES
-from downstream.tuning.optuna_study import (
-    FEWEST,
-    FIRST,
-    HALFWAY,
-    Behind,
-    SearchPlan,
-    best,
-    finished,
-    held,
-    open_study,
-    run_trial,
-)
+from downstream.tuning.optuna_study import PRUNING, Behind, SearchPlan, best, finished, held, open_study, run_trial
 
 JOURNAL, RESULTS = "journal.log", ("selection.json", "selection.md")
 
@@ -64,18 +53,14 @@ class TrialTrainer:
             if share < 100 and behind(share, epoch.dev):
                 raise GivenUp
 
+        state, figures = "complete", []
         try:
-            state, figures = (
-                "complete",
-                [
-                    statistics.fmean(
-                        self._on_dev(seed, fold, seen.append if seen else judged) for fold in range(len(self.folds))
-                    )
-                    for seed in range(1, self.num_seeds + 1)
-                ],
-            )
+            for seed in range(1, self.num_seeds + 1):
+                folds = range(len(self.folds))
+                on_dev = [self._on_dev(seed, fold, seen.append if seen else judged) for fold in folds]
+                figures.append(statistics.fmean(on_dev))
         except GivenUp:
-            state, figures = "pruned", [max(one.dev for one in seen)]
+            state, figures = "pruned", [max(epoch.dev for epoch in seen)]
         except Diverged:
             state, figures = "diverged", []
         seconds = round(time.perf_counter() - started, 1)
@@ -113,8 +98,7 @@ def search(plan: SearchPlan, train: TrialTrainer, conditions: dict, output: Path
         "settings": {key: chosen.params[key] for key in keys},
         "dev": chosen.value,
         "num_points": len(plan.points),
-        "pruning": f"worse than the median of at least {FEWEST} trials at the same share of the training, after "
-        f"{HALFWAY} % of the first seed's, never one of the first {FIRST}",
+        "pruning": PRUNING,
         "trials": trials,
     }
 

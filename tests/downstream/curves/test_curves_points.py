@@ -11,8 +11,7 @@ from task_helpers import ner_task
 from alibert_common.errors import InputError
 from alibert_fairseq.hf.card import write_card
 from downstream.curves.__main__ import build_parser, command, main
-from downstream.curves.figures import gathered, table
-from downstream.curves.picture import draw
+from downstream.curves.figures import draw, gathered, table
 from downstream.curves.points import Point, over_documents, over_steps, sizes_of, step_of
 from downstream.data.annotated_text import AnnotatedText
 from downstream.data.resampling_unit import WITHOUT_DOCUMENTS
@@ -264,7 +263,7 @@ def test_names_of_lines_are_plain_text():
 @pytest.mark.parametrize("log", [True, False])
 def test_lines_differ_in_more_than_colour(tmp_path, monkeypatch, log):
     kept = []
-    monkeypatch.setattr("downstream.curves.picture.plt.close", kept.append)
+    monkeypatch.setattr("downstream.experiment.plots.plt.close", kept.append)
     curves = drawn(3, 3, 2)
     draw(curves, log, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
