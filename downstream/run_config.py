@@ -6,16 +6,15 @@ Nothing here imports torch, so a mistake in a path, a recipe or an option is rep
 import argparse
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from alibert_common.cli import program
 from alibert_common.errors import InputError
+from downstream.data.data_folder import data_folder
+from downstream.data.recipe import Recipe
 from downstream.learners.registry import BASELINES, COSINE, ENCODER, Kind
 from downstream.training.model_folder import refuse_no_model
-
-if TYPE_CHECKING:
-    from downstream.data.recipe import Recipe
-    from downstream.training.selection import Choice
+from downstream.training.protocol import by_task, load_protocol
+from downstream.training.selection import Choice, read_selection
 
 NETWORKS = "vectors"  # the default protocol of baselines that are networks
 DEFAULT_PROTOCOL = "tuned"  # made for what most users have: small corpora, and encoders of any size
@@ -29,10 +28,10 @@ class RunConfig:
     for a baseline without a protocol. data: the folder of the splits. The fields with a default are options.
     """
 
-    recipe: "Recipe"
+    recipe: Recipe
     data: Path
     kind: Kind
-    choice: "Choice | None"
+    choice: Choice | None
     output: Path
     model: Path | None = None
     random_init: bool = False
@@ -100,7 +99,7 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 
 def run_config(args: argparse.Namespace) -> RunConfig:
     """The run that the options of build_parser describe. Raises InputError for a bad option, recipe, path or model."""
-    from downstream.tasks import load_task  # here: --help needs none of these
+    from downstream.tasks import load_task  # here: it imports numpy, and --help needs none of it
 
     if args.seeds is not None and args.seeds < 1:
         raise InputError(f"--seeds {args.seeds}: at least one seed is needed.")
@@ -115,11 +114,9 @@ def run_config(args: argparse.Namespace) -> RunConfig:
 
 
 def config_of(
-    args: argparse.Namespace, recipe: "Recipe", kind: Kind, choice: "Choice | None", output: Path, dev_only: bool
+    args: argparse.Namespace, recipe: Recipe, kind: Kind, choice: Choice | None, output: Path, dev_only: bool
 ) -> RunConfig:
     """The run of these options. Raises InputError where the recipe's splits are not there."""
-    from downstream.data.data_folder import data_folder
-
     data = data_folder(recipe, args.recipe, args.data, dev_only)
     if choice and choice.protocol.max_tokens is not None:
         recipe = dataclasses.replace(recipe, max_tokens=choice.protocol.max_tokens)
@@ -153,11 +150,8 @@ def _kind(args: argparse.Namespace, family: str) -> Kind:
     return kind
 
 
-def choice_of(args: argparse.Namespace, recipe: "Recipe") -> "Choice":
+def choice_of(args: argparse.Namespace, recipe: Recipe) -> Choice:
     """The protocol and how its settings were chosen. Raises InputError for two choices at once."""
-    from downstream.training.protocol import by_task, load_protocol
-    from downstream.training.selection import Choice, read_selection
-
     names = recipe.names
     if args.selection is None or args.baseline:
         name = args.protocol or (NETWORKS if args.baseline else DEFAULT_PROTOCOL)
@@ -176,7 +170,7 @@ def choice_of(args: argparse.Namespace, recipe: "Recipe") -> "Choice":
     return Choice(name, searched.settled(record["settings"]), record=record, by_task=differing)
 
 
-def _refuse_open(args: argparse.Namespace, choice: "Choice") -> None:
+def _refuse_open(args: argparse.Namespace, choice: Choice) -> None:
     """Raise InputError for a protocol that leaves something to be chosen, and for a test score of settings changed by
     hand: trying several would choose on test."""
     if choice.protocol.grid:
@@ -192,7 +186,7 @@ def _refuse_open(args: argparse.Namespace, choice: "Choice") -> None:
         )
 
 
-def default_output(args: argparse.Namespace, recipe: "Recipe", choice: "Choice | None") -> Path:
+def default_output(args: argparse.Namespace, recipe: Recipe, choice: Choice | None) -> Path:
     """The output folder of a run without --output. choice: None for a baseline without a protocol."""
     if args.check:
         return Path("runs/finetune")

@@ -18,10 +18,10 @@ from alibert_common.yaml_config import yaml_value
 from downstream.learners.registry import ENCODER
 from downstream.run_config import DEFAULT_PROTOCOL, RunConfig, add_options, config_of
 from downstream.training.model_folder import refuse_no_model
+from downstream.training.protocol import Protocol, load_protocol
+from downstream.training.selection import Choice, as_json
 
 if TYPE_CHECKING:
-    from downstream.training.protocol import Protocol
-    from downstream.training.selection import Choice
     from downstream.tuning.optuna_study import SearchPlan
 
 SAMPLER_SEED = 1  # of the order of the grid and of tpe; any serves, it is in the result
@@ -54,7 +54,6 @@ def main(argv: list[str] | None = None) -> None:
     from downstream.data.splits import read_folds  # here: torch takes seconds, and bad options need none
     from downstream.experiment.set_up import conditions_of, learner_of
     from downstream.tasks import task_from
-    from downstream.training.selection import Choice, as_json
     from downstream.tuning.trials import TrialTrainer, search, table
 
     task = task_from(config.recipe)
@@ -73,11 +72,9 @@ def main(argv: list[str] | None = None) -> None:
     print(f"{text}\nnext: {next_command(args, config.output)}")
 
 
-def search_config(args: argparse.Namespace) -> "tuple[RunConfig, Choice]":
+def search_config(args: argparse.Namespace) -> tuple[RunConfig, Choice]:
     """The run whose settings are searched, and its protocol. Raises InputError for bad input."""
-    from downstream.tasks import load_task  # here: --help needs none of these
-    from downstream.training.protocol import load_protocol
-    from downstream.training.selection import Choice
+    from downstream.tasks import load_task  # here: it imports numpy, and --help needs none of it
 
     recipe, name = load_task(args.recipe).recipe, args.protocol or DEFAULT_PROTOCOL
     choice = Choice(name, load_protocol(args.recipe, name, [], recipe.names, grid_of(args.grid)))
@@ -89,18 +86,18 @@ def search_config(args: argparse.Namespace) -> "tuple[RunConfig, Choice]":
 
 def grid_of(options: list[str]) -> dict[str, list]:
     """`KEY=V1,V2` by key. Raises InputError for one that is not of this form, and for a key that is there twice."""
-    found: dict[str, Any] = {}
+    grid: dict[str, Any] = {}
     for option in options:
-        key, equals, values = option.partition("=")
-        if not equals or not values:
+        key, _, values = option.partition("=")
+        if not values:
             raise InputError(f"--grid {option}: write KEY=V1,V2, for example --grid learning_rate=1e-4,5e-4.")
-        if key in found:
+        if key in grid:
             raise InputError(f"--grid {option}: {key} is there twice; write all its values into one --grid.")
-        found[key] = yaml_value(f"[{values}]", f"--grid {option}")
-    return found
+        grid[key] = yaml_value(f"[{values}]", f"--grid {option}")
+    return grid
 
 
-def plan_of(args: argparse.Namespace, protocol: "Protocol", name: str) -> "SearchPlan":
+def plan_of(args: argparse.Namespace, protocol: Protocol, name: str) -> "SearchPlan":
     """Raises InputError where there is nothing to choose, or not that often."""
     from downstream.tuning.optuna_study import SearchPlan
 
