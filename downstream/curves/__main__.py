@@ -66,7 +66,7 @@ def main(argv: list[str] | None = None) -> None:
     commands = [command(args, point, output) for point in points]
     configs = [run_config.run_config(run_config.build_parser().parse_args(words)) for words in commands]
 
-    from downstream.curves.figures import gathered
+    from downstream.curves.figures import draw, gathered, table
     from downstream.data.resampling_unit import SENTENCES, WITHOUT_DOCUMENTS
     from downstream.experiment.set_up import fine_tune
 
@@ -75,9 +75,16 @@ def main(argv: list[str] | None = None) -> None:
         print(f"python -m downstream.finetune {shlex.join(words)}", flush=True)
         print(fine_tune(config))
     found = gathered(points, output)
-    axis, told = (text.replace(DOCUMENTS, found["unit"]) for text in (AXES[args.kind], BAND))
-    told += f" {WITHOUT_DOCUMENTS}" if found["unit"] == SENTENCES else ""
-    write({"kind": args.kind, "axis": axis, "told": told, **found}, output)
+    axis, note = (text.replace(DOCUMENTS, found["unit"]) for text in (AXES[args.kind], BAND))
+    note += f" {WITHOUT_DOCUMENTS}" if found["unit"] == SENTENCES else ""
+    curves = {"kind": args.kind, "axis": axis, "told": note, **found}
+    title = f"**{curves['task']}, {curves['figure']} on {curves['split']}, protocol {curves['protocol']}**"
+    text = f"{title}\n\n{table(curves)}\n{note} {SPLITS[curves['split']]}\n"
+    write_json(output / "curves.json", curves)
+    with written_whole(output / "curves.md") as handle:
+        handle.write(text)
+    draw(curves, args.kind == "documents", output / "curves.png")
+    print(f"\n{text}\ncurves: {output}")
 
 
 def points_of(args: argparse.Namespace) -> list["Point"]:
@@ -105,19 +112,6 @@ def command(args: argparse.Namespace, point: "Point", output: Path) -> list[str]
         f"--{name.replace('_', '-')}" for name in ("random_init", "frozen", "bf16", "overwrite") if vars(args)[name]
     ]
     return words + ([] if args.test else ["--dev-only"])
-
-
-def write(curves: dict, output: Path) -> None:
-    """curves.json, curves.md and curves.png; the table is printed."""
-    from downstream.curves.figures import draw, table
-
-    title = f"**{curves['task']}, {curves['figure']} on {curves['split']}, protocol {curves['protocol']}**"
-    text = f"{title}\n\n{table(curves)}\n{curves['told']} {SPLITS[curves['split']]}\n"
-    write_json(output / "curves.json", curves)
-    with written_whole(output / "curves.md") as handle:
-        handle.write(text)
-    draw(curves, curves["kind"] == "documents", output / "curves.png")
-    print(f"\n{text}\ncurves: {output}")
 
 
 if __name__ == "__main__":

@@ -77,8 +77,8 @@ def tell(args: argparse.Namespace, done: "list[Job]", failed: "list[Job]") -> No
 
     wrong, found = [], []
     if failed:
-        number = len(done) + len(failed)
-        wrong.append(f"{len(failed)} of {number} did not end well: {_names(failed)}; mend, and run again.")
+        names = ", ".join(f"{job.recipe.stem} ({job.learner})" for job in failed)
+        wrong.append(f"{len(failed)} of {len(done) + len(failed)} did not end well: {names}; mend, and run again.")
     if done and args.pretraining_text:
         try:
             seen_before(done, args.pretraining_text, args.output / "pretraining_text.json")
@@ -106,10 +106,6 @@ def refuse(args: argparse.Namespace) -> None:
         from downstream.data.contamination import text_files
 
         text_files(args.pretraining_text)
-
-
-def _names(jobs: "list[Job]") -> str:
-    return ", ".join(f"{job.recipe.stem} ({job.learner})" for job in jobs)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from downstream.experiment.peak_memory import peak, reset_peak
 from downstream.experiment.results import summarise, write_results
 from downstream.learners.base import Learner
 from downstream.tasks.base import Encoded, Task
-from downstream.training.selection import as_json
+from downstream.training.selection import as_json, refuse_changed
 
 ONE = re.compile(r"seed-\d+(-fold-\d+)?")
 RESULTS = ("metrics.json", "table.md", "scores.png", "curves.png", "splits.json")
@@ -229,12 +229,8 @@ class Experiment:
         file = self.output / unit.name / "metrics.json"
         if not file.is_file():
             return None
-        result, now = read_json(file), as_json(self.conditions)
-        different = [key for key in now if result.get("conditions", {}).get(key) != now[key]]
-        if different:
-            raise InputError(
-                f"{file}: made under other conditions ({', '.join(different)}); give another --output, or --overwrite."
-            )
+        result = read_json(file)
+        refuse_changed(result.get("conditions", {}), as_json(self.conditions), file)
         refuse_incomplete(result, [*READ_AGAIN, *(name for name in self.folds[unit.place] if name != "train")], file)
         return result
 

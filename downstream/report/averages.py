@@ -46,10 +46,6 @@ class Setting:
                 distances.setdefault(run.name, []).append(group.runs[0].score["mean"] - run.score["mean"])
         return sorted(distances, key=lambda name: statistics.fmean(distances[name]))
 
-    def is_baseline(self, model: str) -> bool:
-        """Whether the model is a baseline on any task."""
-        return any(run.is_baseline for group in self.groups for run in group.runs if run.name == model)
-
 
 def summary(groups: list[Group]) -> list[Block]:
     """For each setting, the table of all tasks and then the averages."""
@@ -98,7 +94,8 @@ def average(setting: Setting, benchmark: dict) -> list[Block]:
     listed = [task for tasks in benchmark["groups"].values() for task in tasks]
     there = [task for task in listed if task in setting.tasks]
     models = [model for model in setting.models if any(model in setting.tasks[task] for task in there)]
-    deciding = [model for model in models if not setting.is_baseline(model)] or models
+    baselines = {run.name for group in setting.groups for run in group.runs if run.is_baseline}
+    deciding = [model for model in models if model not in baselines] or models
     common = [task for task in there if all(model in setting.tasks[task] for model in deciding)]
     if len(common) < 2:
         return []

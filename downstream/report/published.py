@@ -110,17 +110,15 @@ def masked_words(contents: dict[str, dict]) -> list[Block]:
         caption = f"Masked words ({folder}): share found among the first predictions, with 95% intervals"
         blocks.append(Table(caption, head, rows))
         blocks.append(f"{content['measure']} ({content['candidates']['number']:,} candidates, seed {content['seed']})")
-    return [*blocks, *_masked_words_of_the_paper()] if blocks else []
+    if not blocks:
+        return []
+    theirs = of("masked_words")
+    scores: dict[str, list[str]] = {}
+    for score in theirs:
+        scores.setdefault(score.model, [score.model]).append(f"{score.value:.2f}")
+    head = [theirs[0].source, *(f"top {limit}" for limit in LIMITS)]
+    return [*blocks, Table("Masked words, published", head, list(scores.values())), conditions(theirs)]
 
 
 def _share(top: dict) -> str:
     return f"{top['share']:.3f} [{top['low']:.3f}, {top['high']:.3f}]"
-
-
-def _masked_words_of_the_paper() -> list[Block]:
-    theirs = of("masked_words")
-    rows: dict[str, list[str]] = {}
-    for score in theirs:
-        rows.setdefault(score.model, [score.model]).append(f"{score.value:.2f}")
-    head = [theirs[0].source, *(f"top {limit}" for limit in LIMITS)]
-    return [Table("Masked words, published", head, list(rows.values())), conditions(theirs)]

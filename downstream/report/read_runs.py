@@ -20,36 +20,27 @@ RECORD = ("id", "group", "gold", "predicted", "tally")  # keys of each line of p
 
 @dataclass
 class Run:
-    """One model on one task: an output folder of downstream.finetune. name: the model's name in tables."""
+    """One model on one task: an output folder of downstream.finetune.
+
+    name: the model's name in tables. split: test, or dev if test was not read. scores: all metrics of the split, over
+    the seeds. score: {"mean", "deviation", "values"} of the main metric, which selects models on dev. num_folds: of the
+    cross-validation; otherwise 1. is_baseline: whether no encoder is trained: the run has none, or uses only its
+    cosines.
+    """
 
     place: Path
     metrics: dict
     name: str
 
-    @property
-    def task(self) -> str:
-        """The name of the task."""
-        return self.metrics["task"]
-
-    @property
-    def split(self) -> str:
-        """test, or dev if test was not read."""
-        return "test" if "test" in self.metrics else "dev"
-
-    @property
-    def scores(self) -> dict:
-        """All metrics of the split, over the seeds."""
-        return self.metrics[self.split]
-
-    @property
-    def score(self) -> dict:
-        """{"mean", "deviation", "values"} of the main metric, which selects models on dev."""
-        return at(self.scores, self.metrics["chief"]["path"])
-
-    @property
-    def metric_name(self) -> str:
-        """The name of the main metric."""
-        return " ".join(self.metrics["chief"]["path"]).replace("_", " ")
+    def __post_init__(self) -> None:
+        path = self.metrics["chief"]["path"]
+        self.task: str = self.metrics["task"]
+        self.split = "test" if "test" in self.metrics else "dev"
+        self.scores: dict = self.metrics[self.split]
+        self.score = at(self.scores, path)
+        self.metric_name = " ".join(path).replace("_", " ")
+        self.num_folds = len(self.metrics["data"])
+        self.is_baseline = self.metrics["model"]["architecture"] == "baseline" or is_cosine(self.metrics)
 
     @property
     def metric(self) -> Figure:
@@ -61,16 +52,6 @@ class Run:
             raise InputError(
                 f"{self.place / 'metrics.json'}: unknown metric {chief['tally']!r}; score the task again."
             ) from None
-
-    @property
-    def num_folds(self) -> int:
-        """The number of folds of the cross-validation; otherwise 1."""
-        return len(self.metrics["data"])
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether no encoder is trained: the run has none, or uses only its cosines."""
-        return self.metrics["model"]["architecture"] == "baseline" or is_cosine(self.metrics)
 
     @cached_property
     def predictions(self) -> list[list[dict]]:
@@ -102,17 +83,16 @@ class Run:
 
     def statistics(self) -> list[np.ndarray]:
         """Sufficient statistics of the main metric, by fold: (seeds, documents, k). Raises as `predictions` does."""
-        return [self._statistics_of(fold) for fold in range(self.num_folds)]
-
-    def _statistics_of(self, fold: int) -> np.ndarray:
-        seeds = [[record for record in records if record["fold"] == fold] for records in self.predictions]
-        kept = [number for number, record in enumerate(seeds[0]) if record["tally"] is not None]
-        groups = [seeds[0][number]["group"] for number in kept]
-        try:
-            rows = np.array([[records[number]["tally"] for number in kept] for records in seeds], float)
-        except (TypeError, ValueError, IndexError):
-            raise InputError(f"{self.place}: `tally` differs between its seeds; run it with --overwrite.") from None
-        return grouped(rows, groups) if kept else rows
+        found = []
+        for fold in range(self.num_folds):
+            seeds = [[record for record in records if record["fold"] == fold] for records in self.predictions]
+            kept = [number for number, record in enumerate(seeds[0]) if record["tally"] is not None]
+            try:
+                rows = np.array([[records[number]["tally"] for number in kept] for records in seeds], float)
+            except (TypeError, ValueError, IndexError):
+                raise InputError(f"{self.place}: `tally` differs between its seeds; run it with --overwrite.") from None
+            found.append(grouped(rows, [seeds[0][number]["group"] for number in kept]) if kept else rows)
+        return found
 
 
 class Loaded(NamedTuple):
@@ -160,21 +140,17 @@ def load(folder: Path) -> Run:
     file = folder / "metrics.json"
     metrics = read_json(file)
     try:
-        run = Run(folder, metrics, model_name(metrics))
-        _check(run)
+        name = model_name(metrics)
+        for key in ("kind", "recipe", "data_sha256", "num_parameters", "seconds_per_seed"):
+            _ = metrics[key]  # which every table needs, so that an incomplete file is refused before any computation
+        run = Run(folder, metrics, name)
+        _ = metrics["chief"]["tally"], FAMILIES[metrics["kind"]]
+        if not run.num_folds or len(run.score["values"]) != len(metrics["seeds"]) or run.score["mean"] is None:
+            raise ValueError("its main metric lacks a value for a seed")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{file}: not written by downstream.finetune ({error!r}); give another folder.") from None
     refuse_unselected(metrics, file)
     return run
-
-
-def _check(run: Run) -> None:
-    """Read the keys that every table needs, so that an incomplete file is refused before any computation."""
-    for key in ("kind", "recipe", "data_sha256", "num_parameters", "seconds_per_seed"):
-        _ = run.metrics[key]
-    _ = run.metric_name, run.metrics["chief"]["tally"], run.is_baseline, FAMILIES[run.metrics["kind"]]
-    if not run.num_folds or len(run.score["values"]) != len(run.metrics["seeds"]) or run.score["mean"] is None:
-        raise ValueError("its main metric lacks a value for a seed")
 
 
 def at(scores: dict, path: list[str] | tuple[str, ...]) -> dict:

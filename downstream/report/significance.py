@@ -1,7 +1,7 @@
 """Significance: an interval for each model, and a test for each pair of models, on the same documents."""
 
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 from alibert_common.errors import InputError
 from alibert_common.report.document import NONE, Block, Table
@@ -13,8 +13,7 @@ SEED = 1  # of the resampling; the report names it
 LEVEL = 0.05  # a p below it is significant; the convention
 
 
-@dataclass(frozen=True)
-class Significance:
+class Significance(NamedTuple):
     """intervals: by model, None without items. comparisons: by pair of models, the first minus the second."""
 
     intervals: dict[str, dict | None]

@@ -74,10 +74,17 @@ def _is_whole(record: dict) -> bool:
 def refuse_other(record: dict, conditions: dict, file: Path) -> None:
     """Raises InputError if the settings were chosen for something else than what is to be trained now."""
     now = as_json(conditions)
-    different = [key for key in SEARCHED_FOR if _compared(record, key) != _compared(now, key)]
-    if different:
+    if different := [key for key in SEARCHED_FOR if _compared(record, key) != _compared(now, key)]:
         raise InputError(
             f"{file}: its settings were chosen for other conditions ({', '.join(different)}); search for these, too."
+        )
+
+
+def refuse_changed(before: dict, now: dict, file: Path) -> None:
+    """Raises InputError if something was made under other conditions than those of now."""
+    if different := [key for key in now if before.get(key) != now[key]]:
+        raise InputError(
+            f"{file}: made under other conditions ({', '.join(different)}); give another --output, or --overwrite."
         )
 
 

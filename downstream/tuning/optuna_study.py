@@ -4,6 +4,7 @@ Optuna's: a journal file, the median pruner, the tree-structured Parzen estimato
 """
 
 import math
+import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from alibert_common.errors import InputError
 from alibert_common.locks import locked
+from downstream.training.selection import refuse_changed
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)  # the search says a line a trial itself
 
@@ -85,11 +87,7 @@ def open_study(journal: Path, conditions: dict) -> optuna.Study:
     if before is None:
         study.set_user_attr("conditions", conditions)
         return study
-    different = [key for key in conditions if before.get(key) != conditions[key]]
-    if different:
-        raise InputError(
-            f"{journal}: made under other conditions ({', '.join(different)}); give another --output, or --overwrite."
-        )
+    refuse_changed(before, conditions, journal)
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
         study.tell(trial.number, state=TrialState.FAIL)  # it was killed, and is run again
     return study
@@ -97,12 +95,8 @@ def open_study(journal: Path, conditions: dict) -> optuna.Study:
 
 def _cut_last_line(journal: Path) -> None:
     """Take away what a full disk left of a line: Optuna would write the next one behind it and read neither."""
-    if not journal.is_file():
-        return
-    whole = journal.read_bytes().rfind(b"\n") + 1
-    if whole < journal.stat().st_size:
-        with open(journal, "r+b") as handle:
-            handle.truncate(whole)
+    if journal.is_file():
+        os.truncate(journal, journal.read_bytes().rfind(b"\n") + 1)
 
 
 def finished(study: optuna.Study) -> list[FrozenTrial]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from optuna import Study
 from optuna.trial import FrozenTrial
 
 from downstream.data.splits import Splits
@@ -87,7 +86,11 @@ def search(plan: SearchPlan, train: TrialTrainer, conditions: dict, output: Path
             for written in RESULTS:
                 (output / written).unlink(missing_ok=True)
         study = open_study(output / JOURNAL, conditions)
-        run_trials(study, plan, train)
+        if before := len(finished(study)):
+            print(f"{before} of {plan.num_trials} trials were finished before", flush=True)
+        while (number := len(finished(study)) + 1) <= plan.num_trials:
+            run_trial(study, plan, train)
+            print(line(finished(study)[-1], number, plan), flush=True)
     chosen = best(study, plan)
     keys = list(plan.points[0])
     trials = [
@@ -101,15 +104,6 @@ def search(plan: SearchPlan, train: TrialTrainer, conditions: dict, output: Path
         "pruning": PRUNING,
         "trials": trials,
     }
-
-
-def run_trials(study: Study, plan: SearchPlan, train: TrialTrainer) -> None:
-    """Those that are not finished, a line each."""
-    if before := len(finished(study)):
-        print(f"{before} of {plan.num_trials} trials were finished before", flush=True)
-    while (number := len(finished(study)) + 1) <= plan.num_trials:
-        run_trial(study, plan, train)
-        print(line(finished(study)[-1], number, plan), flush=True)
 
 
 def line(trial: FrozenTrial, number: int, plan: SearchPlan) -> str:
