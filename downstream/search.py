@@ -115,7 +115,7 @@ def plan_of(args: argparse.Namespace, protocol: Protocol, name: str) -> "SearchP
 
 
 def next_command(args: argparse.Namespace, output: Path) -> str:
-    """What trains with the chosen settings and scores on test."""
+    """The command that trains with the chosen settings and scores on test."""
     parts = ["python", "-m", "downstream.finetune", args.recipe, "--model", args.model]
     parts += ["--data", args.data] if args.data else []
     parts += ["--random-init"] * args.random_init + ["--frozen"] * args.frozen + ["--bf16"] * args.bf16

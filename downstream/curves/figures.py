@@ -6,8 +6,7 @@ from typing import Any
 from alibert_common.report.markdown import escaped
 from alibert_common.report.plots import plt
 from downstream.curves.points import Point
-from downstream.experiment.plots import MARKS, save
-from downstream.experiment.results import cell
+from downstream.experiment.results import MARKS, cell, save
 from downstream.metrics.bootstrap import interval
 from downstream.report.read_runs import load
 
@@ -16,7 +15,7 @@ DRAW_SEED = 1  # of intervals; any will do, and the same one everywhere makes a 
 
 
 def gathered(points: list[Point], output: Path) -> dict:
-    """What curves.json holds, from the outputs at the points, below `output`: test where it was scored, else dev.
+    """The content of curves.json, from the outputs of the points below `output`: test where it was scored, else dev.
 
     No time is in it: a curve that was broken off and continued is the same. Intervals are over documents, each drawn
     within its fold with the answers of all seeds. Raises InputError for an output that is damaged.

@@ -30,12 +30,12 @@ class Job(NamedTuple):
 
     @property
     def log(self) -> Path:
-        """What it prints is written here where several jobs run at a time."""
+        """The file of its output, where several jobs run at a time."""
         return self.output.with_name(f"{self.output.name}.log")
 
 
 def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
-    """What is to be done; and the folders that were not found, by task.
+    """The jobs, and the folders that were not found, by task.
 
     Raises InputError for a task asked for that has no recipe, a baseline or protocol that nobody knows, models of one
     name, and trainings that would write to one place.

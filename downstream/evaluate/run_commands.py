@@ -45,7 +45,7 @@ def run(jobs: list[Job], at_a_time: int = 1) -> list[Job]:
 
 
 def _start(worker: Worker, job: Job, step: int, at_a_time: int) -> tuple[Job, int, int]:
-    """Of several, each has its share of the cores, unless the user has said how many threads."""
+    """Start a command. Of several jobs, each has its share of the cores, unless the user has set the threads."""
     log, threads, command = None, None, job.commands[step]
     if at_a_time == 1:
         print(f"\npython -m {shlex.join(command)}", flush=True)

@@ -26,11 +26,10 @@ class Worker:
     def __init__(self) -> None:
         read, write = os.pipe()
         command = [sys.executable, "-m", __name__, str(write)]
-        own, theirs = os.pipe()
-        self.process = subprocess.Popen(command, stdin=own, pass_fds=(write,))
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, bufsize=1, pass_fds=(write,))
         os.close(write)
-        os.close(own)
-        self.requests = os.fdopen(theirs, "w", buffering=1)
+        assert self.process.stdin
+        self.requests = self.process.stdin
         self.asked = 0
         self.answers = os.fdopen(read)
 

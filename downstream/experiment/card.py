@@ -13,8 +13,7 @@ from huggingface_hub import EvalResult, ModelCardData
 
 from alibert_common.files import written_whole
 from alibert_common.report.templates import filled
-from downstream.experiment.plots import labels_in, split_of
-from downstream.experiment.results import table
+from downstream.experiment.results import labels_in, split_of, table
 from downstream.tasks.base import Task
 from downstream.tasks.candidates import MultipleChoice, Ranking
 from downstream.tasks.classification import TextClassification

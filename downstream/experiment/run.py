@@ -40,7 +40,7 @@ HALF = re.compile(rf"\.({ONE.pattern}|model|{'|'.join(map(re.escape, RESULTS))})
 
 
 class Unit(NamedTuple):
-    """What is trained, scored and written at once."""
+    """A training that is scored and written at once."""
 
     seed: int
     fold: int | None  # from 1; None without cross-validation
@@ -58,7 +58,7 @@ class Unit(NamedTuple):
 
 @dataclass
 class Experiment:
-    """Everything that is needed; `conditions` say in plain figures what the scores depend on, seed and fold apart."""
+    """All that a run needs. `conditions` are the plain values that scores depend on, except seed and fold."""
 
     task: Task
     learner: Learner
@@ -75,7 +75,7 @@ class Experiment:
                 yield Unit(seed, fold if len(self.folds) > 1 else None)
 
     def run(self, num_seeds: int) -> str:
-        """Everything that is not finished; writes the results and returns the table.
+        """Run all units that are not finished, write the results and return the table.
 
         Raises InputError, before anything is trained, for an output that was made under other conditions, or is not
         from here.
@@ -88,7 +88,7 @@ class Experiment:
             return self._run_alone(num_seeds)
 
     def _alone(self) -> AbstractContextManager[None]:
-        """Waits until no other command writes the output."""
+        """Wait until no other command writes the output."""
         busy = f"{self.output}: another command is writing it; waiting for its end"
         return locked(self.output / ".lock", busy, wait=True, shared=True)  # it holds the model
 
@@ -130,8 +130,7 @@ class Experiment:
                     print(f"warning: {place}{name}: {told}, and count as missed", flush=True)
 
     def splits_of(self, unit: Unit) -> Splits:
-        """What it learns from and is scored on. Fewer training documents are drawn by the unit's seed, so that the
-        deviation over seeds is over draws, too."""
+        """The splits of the unit. Its seed draws fewer training documents: the deviation is over draws, too."""
         splits = self.folds[unit.place]
         if self.train_documents is None:
             return splits
@@ -202,8 +201,8 @@ class Experiment:
         ]
 
     def _encode_all(self, unit: Unit, splits: Splits) -> dict[str, Encoded]:
-        """Begins the task, and encodes. Fewer documents are trained on for as many updates as all would be: with the
-        same number of epochs, a small share would be too short a training, whatever the model."""
+        """Begin the task and encode. Few documents are trained on for as many updates as all would be: with the same
+        number of epochs, a small share would be too short a training, whatever the model."""
         self.task.begin(self.folds[unit.place]["train"].items)
         if self.train_documents is None:
             return {name: self._encoded(unit.place, name) for name in splits}
@@ -249,7 +248,7 @@ class Experiment:
                 )
 
     def _written(self) -> list[Path]:
-        """What stands under the names of units."""
+        """The paths with names of units."""
         return [path for path in self.output.glob("seed-*") if ONE.fullmatch(path.name)]
 
     def clear(self) -> None:

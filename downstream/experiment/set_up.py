@@ -28,7 +28,7 @@ def fine_tune(config: RunConfig) -> str:
 
 
 def experiment_of(config: RunConfig) -> Experiment:
-    """Everything that the run needs. Raises InputError for bad input, before anything is trained or removed."""
+    """All that the run needs. Raises InputError for bad input, before anything is trained or removed."""
     task, choice = task_from(config.recipe), config.choice
     learner = learner_of(config, task)
     folds = read_folds(task, config.data, config.dev_only)
@@ -39,8 +39,8 @@ def experiment_of(config: RunConfig) -> Experiment:
     conditions = conditions_of(task, learner, folds) | (choice.conditions() if choice else {})
     if choice and choice.record and config.selection:
         refuse_other(choice.record, conditions, config.selection)
-    told = choice.told() if choice else {"by": f"{conditions['protocol']['name']}, as it stands"}
-    conditions |= {"selection": told, "dev_only": config.dev_only, "train_documents": config.train_documents}
+    selection = choice.told() if choice else {"by": f"{conditions['protocol']['name']}, as it stands"}
+    conditions |= {"selection": selection, "dev_only": config.dev_only, "train_documents": config.train_documents}
     return Experiment(task, learner, folds, config.output, conditions, config.train_documents)
 
 
@@ -57,7 +57,7 @@ def learner_of(config: RunConfig, task: Task) -> Learner:
 
 
 def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:
-    """What scores depend on, except the seed, in plain values."""
+    """The conditions of scores, except the seed, in plain values."""
     return {
         "task": task.recipe.task,
         "kind": task.recipe.kind,

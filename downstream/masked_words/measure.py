@@ -30,7 +30,7 @@ def choose_candidates(sources: list[QuestionSource], fillers: list[Filler]) -> t
 
 
 def ask(fillers: list[Filler], sources: list[QuestionSource], top: int, seed: int, drawn: bool) -> dict:
-    """Everything that was asked and answered: settings, shares by source, words by pieces, a row a question.
+    """All questions and answers: settings, shares by source, words by pieces, a row a question.
 
     drawn: whether a source is a text from which words were drawn, whose frequencies are a baseline.
     """

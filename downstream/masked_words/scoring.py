@@ -83,7 +83,7 @@ def answers(
 
 
 def answer(scores: torch.Tensor, expected: int, words: list[str], top: int) -> dict:
-    """What is told of one question; `scores` are of all candidates, -inf for those that cannot be predicted."""
+    """The answer to one question; `scores` are of all candidates, -inf for those that cannot be predicted."""
     best = scores.topk(min(top, len(words))).indices.tolist()
     shares = scores.softmax(-1)
     possible = scores[expected] > -torch.inf

@@ -45,7 +45,7 @@ def of_one_piece(rows: list[dict]) -> list[dict]:
 
 
 def by_pieces(rows: list[dict], name: str) -> dict[str, dict]:
-    """Of the expected words of 1, 2, 3, MANY or more pieces, or that cannot be predicted: how many, how many right."""
+    """The expected words of 1, 2, 3, MANY or more pieces, or that cannot be predicted: how many, how many right."""
     found = {kind: {"words": 0, "right": 0} for kind in (*map(str, range(1, MANY)), f"{MANY}+", "cannot")}
     for row in rows:
         answer = row["answers"][name]

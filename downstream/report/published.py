@@ -36,7 +36,7 @@ class Published(NamedTuple):
 
 @cache
 def everything() -> tuple[Published, ...]:
-    """In the order of the file."""
+    """All published scores, in the order of the file."""
     return tuple(_read(yaml.safe_load(FILE.read_text(encoding="utf-8"))))
 
 

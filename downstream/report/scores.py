@@ -5,8 +5,7 @@ from itertools import chain
 from alibert_common.report.document import NONE, Block, Picture, Table
 from alibert_common.report.plots import mark, plt, png
 from downstream.data.resampling_unit import SENTENCES, WITHOUT_DOCUMENTS
-from downstream.experiment.plots import alone_in, rows_of
-from downstream.experiment.results import cell
+from downstream.experiment.results import alone_in, cell, rows_of
 from downstream.metrics.bootstrap import CONFIDENCE
 from downstream.metrics.rows import FIGURES
 from downstream.report.groups import Group

@@ -31,7 +31,7 @@ class Diverged(InputError):
 
 
 class Machine(NamedTuple):
-    """Where and in which precision a model runs."""
+    """The device and the precision in which a model runs."""
 
     device: torch.device
     bf16: bool
@@ -107,8 +107,7 @@ def optimizer_of(model, protocol: Protocol, num_updates: int):
 
 
 def _shares(model, decay: float) -> dict[str, float]:
-    """By name of each parameter of the encoder, the share of the learning rate that it has. What stands above the last
-    layer (a last LayerNorm) has that layer's."""
+    """The share of the learning rate of each parameter of the encoder. A last LayerNorm has that of the last layer."""
     own = [name for name, _ in model.named_parameters() if is_encoders(name, model)]
     layers = {name: int(found[1]) for name in own if (found := LAYER.search(name))}
     if decay < 1 and not layers:
@@ -119,7 +118,7 @@ def _shares(model, decay: float) -> dict[str, float]:
 
 
 def num_updates(pieces: list[Piece], protocol: Protocol, epoch: int | None = None) -> int:
-    """Of a whole training: as many as the protocol says, or as its training_tokens are enough for, at least one.
+    """Updates of a whole training: as many as the protocol says, or its training_tokens allow, at least one.
 
     epoch: how many pieces make one; None: each piece once.
     """
@@ -131,7 +130,7 @@ def num_updates(pieces: list[Piece], protocol: Protocol, epoch: int | None = Non
 
 
 def num_epochs(pieces: list[Piece], protocol: Protocol) -> int:
-    """Of a whole training; the last one may be cut short."""
+    """Epochs of a whole training; the last one may be cut short."""
     total = num_updates(pieces, protocol)
     return -(-total // _updates_an_epoch(len(pieces), protocol, total))
 
@@ -213,7 +212,7 @@ def _update(learned: Learned, pieces: list[Piece], optimizer, schedule, clip: fl
 
 @torch.no_grad()
 def predict(learned: Learned, pieces: list[Piece]) -> list[np.ndarray]:
-    """What the head reads of each piece, in the order given: a row a token, special tokens included, or one row.
+    """The answers of the head for each piece, in order: a row a token, special tokens included, or one row.
 
     Raises Diverged where that is of no finite numbers: an update may leave such weights, and no loss after it may tell.
     """

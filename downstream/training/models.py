@@ -140,7 +140,7 @@ def _positions(config) -> int:
 
 
 def _around(part: list[int], whole: list[int]) -> tuple[list[int], list[int]]:
-    """What stands before and after the first `part` in `whole`."""
+    """The ids before and after the first `part` in `whole`."""
     place = next(start for start in range(len(whole)) if whole[start : start + len(part)] == part)
     return whole[:place], whole[place + len(part) :]
 
@@ -175,7 +175,7 @@ def is_encoders(name: str, model) -> bool:
 
 
 def _labels(head: Head) -> dict:
-    """What a configuration has of the head."""
+    """The keys of a configuration that are of the head."""
     numbers = {name: number for number, name in enumerate(head.names)}
     found = {"id2label": dict(enumerate(head.names)), "label2id": numbers, "problem_type": head.problem}
     return {key: value for key, value in found.items() if value}

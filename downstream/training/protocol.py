@@ -58,7 +58,7 @@ class Protocol:
         return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
 
     def settled(self, settings: dict) -> "Protocol":
-        """With one point's settings, nothing left to choose."""
+        """The protocol with the settings of one point, so that nothing is left to choose."""
         return replace(self, grid={}, **settings)
 
     def check(self, file: Path, places: dict[str, str]) -> None:
@@ -119,13 +119,14 @@ def load_protocol(
 
 
 def by_task(recipe_file: Path, name: str, changes: list[str]) -> dict:
-    """What a protocol's file has different values of for different tasks, as it has them: {"epochs": {"ner": 15, ...}},
-    those of its grid under "grid". Without it, one protocol on two tasks looks like two. Raises InputError as
-    load_protocol does for the file."""
+    """The values of a protocol's file that differ between tasks: {"epochs": {"ner": 15, ...}, "grid": {...}}.
+
+    Without them, one protocol on two tasks looks like two. Raises InputError as load_protocol does for the file.
+    """
     values = read_yaml(_protocol_file(recipe_file, name)) | dict(_change(change) for change in changes)
     grid = {key: options for key, options in values.pop("grid", {}).items() if isinstance(options, dict)}
-    found = {key: value for key, value in values.items() if isinstance(value, dict)}
-    return found | ({"grid": grid} if grid else {})
+    differing = {key: value for key, value in values.items() if isinstance(value, dict)}
+    return differing | ({"grid": grid} if grid else {})
 
 
 def _protocol_file(recipe_file: Path, name: str) -> Path:

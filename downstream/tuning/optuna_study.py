@@ -46,12 +46,12 @@ class SearchPlan:
 
     @property
     def order(self) -> list[dict]:
-        """Drawn, so that the first few, which all others are measured against, come from all over the grid."""
+        """The points as drawn: the first few, which all others are measured against, come from all over the grid."""
         return random.Random(self.seed).sample(self.points, len(self.points))
 
     @property
     def values(self) -> dict[str, list]:
-        """Of each key, in their order."""
+        """The values of each key, in their order."""
         return {key: list(dict.fromkeys(point[key] for point in self.points)) for key in self.points[0]}
 
 
@@ -100,12 +100,12 @@ def _cut_last_line(journal: Path) -> None:
 
 
 def finished(study: optuna.Study) -> list[FrozenTrial]:
-    """Those that need not be run again, in their order."""
+    """The trials that need not be run again, in their order."""
     return study.get_trials(states=(TrialState.COMPLETE, TrialState.PRUNED))
 
 
 def run_trial(study: optuna.Study, plan: SearchPlan, train: Callable[[dict, Behind], dict]) -> None:
-    """Run the next one.
+    """Run the next trial.
 
     train: takes settings; returns what is to be noted: the `state` (selection.STATES), `dev`, the figures that are
     averaged, none of a trial that diverged, and more.
@@ -138,7 +138,7 @@ def next_point(study: optuna.Study, plan: SearchPlan) -> dict:
 
 
 def _proposed(before: list[FrozenTrial], plan: SearchPlan) -> Iterator[dict]:
-    """What tpe would try next, the likeliest first; often something that was tried already.
+    """The points that tpe would try next, the likeliest first; often some that were tried already.
 
     It is asked for places in the lists of values: those beside a good one may be good.
     """

@@ -79,7 +79,7 @@ class TrialTrainer:
 
 
 def search(plan: SearchPlan, train: TrialTrainer, conditions: dict, output: Path, anew: bool = False) -> dict:
-    """Run the trials that are not finished, anew: all. Returns what selection.json holds."""
+    """Run the trials that are not finished; with `anew`, all. Returns the content of selection.json."""
     with held(output / JOURNAL):
         if anew:
             os.truncate(output / JOURNAL, 0)  # it is held, so it stays
@@ -107,7 +107,7 @@ def search(plan: SearchPlan, train: TrialTrainer, conditions: dict, output: Path
 
 
 def line(trial: FrozenTrial, number: int, plan: SearchPlan) -> str:
-    """What is said of a trial when it is finished."""
+    """The line that tells of a finished trial."""
     notes = trial.user_attrs["notes"]
     figure = f"{statistics.fmean(notes['dev']):.4f} on dev, " if notes["dev"] else ""
     return (

@@ -263,7 +263,7 @@ def test_names_of_lines_are_plain_text():
 @pytest.mark.parametrize("log", [True, False])
 def test_lines_differ_in_more_than_colour(tmp_path, monkeypatch, log):
     kept = []
-    monkeypatch.setattr("downstream.experiment.plots.plt.close", kept.append)
+    monkeypatch.setattr("downstream.experiment.results.plt.close", kept.append)
     curves = drawn(3, 3, 2)
     draw(curves, log, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
