@@ -46,12 +46,12 @@ def build_parser() -> argparse.ArgumentParser:
         "--model", action="append", required=True, metavar="[NAME=]DIR", help="local Hugging Face folder (repeatable)"
     )
     documents.add_argument("--sizes", required=True, metavar="N,...,all", help="numbers of training documents")
-    for one in (steps, documents):
-        run_config.add_options(one)
-        one.add_argument("--seeds", type=int, help="trainings for each point (default: the protocol's)")
-        one.add_argument("--test", action="store_true", help="scores on test in place of dev")
-        one.add_argument("--output", type=Path, help="output folder (default: runs/curves/TASK-KIND[-test])")
-        one.add_argument("--overwrite", action="store_true", help="remove the results of an earlier run first")
+    for kind in (steps, documents):
+        run_config.add_options(kind)
+        kind.add_argument("--seeds", type=int, help="trainings for each point (default: the protocol's)")
+        kind.add_argument("--test", action="store_true", help="scores on test in place of dev")
+        kind.add_argument("--output", type=Path, help="output folder (default: runs/curves/TASK-KIND[-test])")
+        kind.add_argument("--overwrite", action="store_true", help="remove the results of an earlier run first")
     return parser
 
 

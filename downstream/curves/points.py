@@ -75,10 +75,10 @@ def _is_model(folder: Path) -> bool:
 def step_of(model: Path) -> int:
     """Updates of pretraining, as the card of an exported folder says. Raises InputError for a card that does not."""
     card = model / "README.md"
-    said = UPDATES.search(read_text(card)) if card.is_file() else None
-    if not said:
+    updates = UPDATES.search(read_text(card)) if card.is_file() else None
+    if not updates:
         raise InputError(f"{card}: no row `| updates | N |`, so the step is not known; write NAME=STEP:{model}.")
-    return int(said[1])
+    return int(updates[1])
 
 
 def sizes_of(text: str) -> list[int | None]:

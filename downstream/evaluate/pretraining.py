@@ -40,16 +40,16 @@ def seen_before(jobs: list[Job], paths: list[Path], output: Path) -> None:
     same = all(before.get(key) == value for key, value in asked.items())
     digests, tasks = ({**before.get(key, {})} if same else {} for key in ("test_sha256", "tasks"))
     sought = {}
-    for one in {one.recipe: one for one in jobs}.values():
-        task = load_task(one.recipe)
-        parts = [splits["test"] for splits in read_folds(task, one.data, dev_only=False)]
+    for job in {job.recipe: job for job in jobs}.values():
+        task = load_task(job.recipe)
+        parts = [splits["test"] for splits in read_folds(task, job.data, dev_only=False)]
         name, digest = task.recipe.task, [part.sha256 for part in parts]
         if name not in tasks or digests.get(name) != digest:
             sought[name] = Sought(task, [item for part in parts for item in part.items])
             digests[name] = digest
     if sought:
         in_files(sought.values(), files, lambda lines: tqdm(lines, unit=" lines of pretraining text", leave=False))
-        tasks |= {name: one.report() for name, one in sought.items()}
+        tasks |= {name: task.report() for name, task in sought.items()}
         write_json(output, asked | {"test_sha256": digests, "tasks": tasks})
 
 

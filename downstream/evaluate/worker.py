@@ -59,8 +59,8 @@ class Worker:
                 if number == self.asked:  # an answer to an earlier one is left where a signal came before it was read
                     return answer
         status = self.process.wait()
-        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
-        raise InputError(f"the process that runs the commands {how}; start the evaluation again, which resumes.")
+        end = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
+        raise InputError(f"the process that runs the commands {end}; start the evaluation again, which resumes.")
 
 
 def serve(answers: int) -> None:

@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,9 +32,8 @@ from downstream.training.selection import as_json, refuse_changed
 
 ONE = re.compile(r"seed-\d+(-fold-\d+)?")
 RESULTS = ("metrics.json", "table.md", "scores.png", "curves.png", "splits.json")
-READ_AGAIN = """
-seed fold best_epoch num_parameters selected_on_dev data curve seconds threads peak_memory
-""".split()  # of a unit's metrics.json, conditions and scores apart
+# Keys of a unit's metrics.json, conditions and scores apart.
+READ_AGAIN = "seed fold best_epoch num_parameters selected_on_dev data curve seconds threads peak_memory".split()
 UNSEEN = "entities of a label that training has not"  # of the counts of metrics.json
 HALF = re.compile(rf"\.({ONE.pattern}|model|{'|'.join(map(re.escape, RESULTS))})\.\w+\.partial(\.old)?")  # see files.py
 
@@ -68,11 +67,10 @@ class Experiment:
     train_documents: int | None = None  # of each training split, drawn anew by each seed; None: all
     encoded: dict[tuple[int, str], Encoded] = field(default_factory=dict)  # by fold (from 0) and split, once needed
 
-    def units(self, num_seeds: int) -> Iterator[Unit]:
+    def units(self, num_seeds: int) -> list[Unit]:
         """The units in the order of their seeds."""
-        for seed in range(1, num_seeds + 1):
-            for fold in range(1, len(self.folds) + 1):
-                yield Unit(seed, fold if len(self.folds) > 1 else None)
+        folds = range(1, len(self.folds) + 1) if len(self.folds) > 1 else [None]
+        return [Unit(seed, fold) for seed in range(1, num_seeds + 1) for fold in folds]
 
     def run(self, num_seeds: int) -> str:
         """Run all units that are not finished, write the results and return the table.
@@ -97,7 +95,9 @@ class Experiment:
         self._begin_each(num_seeds)
         self._notes()  # damaged ones are refused before anything is trained
         earlier = {unit: self.finished(unit) for unit in self.units(num_seeds)}
-        self._write_splits()
+        if (recipe := self.task.recipe).draws:  # official splits are known by their files
+            ids = [{name: [*map(self.task.id_of, part.items)] for name, part in fold.items()} for fold in self.folds]
+            write_json(self.output / "splits.json", {"split_seed": recipe.split_seed, "folds": ids})
         for unit, before in earlier.items():
             results.append(before or self.run_one(unit))
             on_dev, note = self.task.chosen(results[-1]["dev"]), " (finished before)" if before else ""
@@ -145,16 +145,9 @@ class Experiment:
         refuse_incomplete(notes, ("seed", "fold", "dev", "conditions"), file)
         return notes
 
-    def _write_splits(self) -> None:
-        """The ids of what was drawn; official splits are known by their files."""
-        recipe = self.task.recipe
-        if recipe.draws:
-            ids = [{name: [*map(self.task.id_of, part.items)] for name, part in fold.items()} for fold in self.folds]
-            write_json(self.output / "splits.json", {"split_seed": recipe.split_seed, "folds": ids})
-
     def _mend_model(self, results: list[dict]) -> None:
         """Train the best again if its model is lost: it was removed, or the run killed as one took another's place."""
-        best = max(results, key=lambda one: self.task.chosen(one["dev"]))
+        best = max(results, key=lambda result: self.task.chosen(result["dev"]))
         if self.learner.saves and not self._holds(self.task.chosen(best["dev"])):
             print("the model of the best is not in the output and is made again", flush=True)
             results[results.index(best)] = self.run_one(Unit(best["seed"], best["fold"]))
@@ -188,7 +181,7 @@ class Experiment:
             notes = {**unit._asdict(), "dev": on_dev, "names": self.task.names, "conditions": self.conditions}
             self.learner.save(self.output / "model", notes)
         with directory_written_whole(self.output / unit.name) as folder:
-            lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in records]
+            lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
             (folder / "predictions.jsonl").write_text("".join(lines), encoding="utf-8")
             write_json(folder / "metrics.json", result)
         return result
@@ -240,7 +233,7 @@ class Experiment:
 
     def refuse_foreign(self) -> None:
         """Raise InputError if a folder that would be replaced is not one that was written from here."""
-        found = [(one, "metrics.json") for one in self._written()]
+        found = [(path, "metrics.json") for path in self._written()]
         for folder, ours in [(self.output / "model", "finetuning.json"), *found]:
             if folder.exists() and not (folder / ours).is_file():
                 raise InputError(

@@ -73,7 +73,7 @@ def maskable(line: str) -> list[tuple[int, int]]:
     Such a word is apart from its neighbours in every vocabulary, whatever a tokenizer does with apostrophes and signs.
     """
     found = re.finditer(rf"(?<= )\S{{{MIN_LETTERS},}}(?= )", line)
-    return [one.span() for one in found if one[0].isalpha()]
+    return [word.span() for word in found if word[0].isalpha()]
 
 
 def draw(name: str, file: Path, count: int, seed: int) -> QuestionSource:
@@ -116,9 +116,9 @@ def read_sentences(file: Path) -> QuestionSource:
         questions.append(Question(file.name, before, word, after, f"{file}, line {number}"))
     if not questions:
         raise InputError(f"{file}: no sentence in it; write one a line, with one {MASK}, a tab, and the expected word.")
-    words = Counter(one.word for one in questions)
-    for one in questions:
-        words.update(one.sentence[start:end] for start, end in maskable(one.sentence))
+    words = Counter(question.word for question in questions)
+    for question in questions:
+        words.update(question.sentence[start:end] for start, end in maskable(question.sentence))
     return QuestionSource(file.name, questions, words, {"sentences": len(questions), "masked": len(questions)})
 
 

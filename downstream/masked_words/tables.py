@@ -101,7 +101,7 @@ def _pieces(models: dict[str, dict], heads: dict[str, str]) -> list[str]:
     lines = [f"| model | {' | '.join(titles).replace('1 pieces', '1 piece').replace('cannot', 'cannot predict')} |"]
     lines.append("|---" * (len(kinds) + 1) + "|")
     for name, model in models.items():
-        cells = [f"{one['right']} of {one['words']}" for one in model["pieces"].values()]
+        cells = [f"{kind['right']} of {kind['words']}" for kind in model["pieces"].values()]
         lines.append(f"| {heads[name]} | {' | '.join(cells)} |")
     return lines
 
@@ -121,9 +121,9 @@ def _figure5(rows: list[dict], heads: dict[str, str], examples: int) -> list[str
 
 def _cell(answer: dict, expected: str) -> str:
     marked = []
-    for one in answer["top"]:
-        bold = "**" if one["word"].casefold() == expected.casefold() else ""
-        marked.append(f"{bold}{escaped(one['word'])}{bold} {one['score']:.3f}")
+    for candidate in answer["top"]:
+        bold = "**" if candidate["word"].casefold() == expected.casefold() else ""
+        marked.append(f"{bold}{escaped(candidate['word'])}{bold} {candidate['score']:.3f}")
     rank, pieces = answer["expected_rank"], answer["expected_pieces"]
     if rank is None:
         place = "cannot predict it"

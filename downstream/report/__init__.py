@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> None:
         raise InputError(f"{args.output}: is a file; give the folder to write to.")
     from downstream.report.read_runs import folders_of  # here, because it makes `--help` slow
 
-    print_and_write([one for given in args.outputs for one in folders_of(given)], args.output)
+    print_and_write([folder for given in args.outputs for folder in folders_of(given)], args.output)
 
 
 def print_and_write(folders: list[Path], output: Path | None) -> None:

@@ -46,8 +46,7 @@ def shortened(text: str) -> str:
 
 def _entity_errors(record: dict) -> dict[int, float]:
     """Lines with an entity that is only in gold, or only predicted."""
-    starts = _line_starts(record["text"])
-    lines = {max(number for number, at in enumerate(starts) if at <= start) for start, _, _ in _differing(record)}
+    lines = {record["text"].count("\n", 0, start) for start, _, _ in _differing(record)}
     return dict.fromkeys(sorted(lines), 1.0)
 
 
@@ -60,13 +59,10 @@ def entities_of(side: list[dict]) -> list[Entity]:
     return [(entity["start"], entity["end"], entity["label"]) for entity in side]
 
 
-def _line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in re.finditer("\n", text))]
-
-
 def _entities_shown(record: dict, line: int, side: str) -> tuple[str, str]:
     """The line, or the words around its first wrong entity, with the entities of the side marked."""
-    text, starts = record["text"], [*_line_starts(record["text"]), len(record["text"]) + 1]
+    text = record["text"]
+    starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text) + 1]
     begin, end = starts[line], starts[line + 1] - 1
     first = min((start for start, _, _ in _differing(record) if begin <= start < end), default=begin)
     return "", marked(text, sorted(set(entities_of(record[side]))), *_around(text, begin, end, first), SIGNS[side])

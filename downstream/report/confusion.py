@@ -29,18 +29,18 @@ def matrices(group: Group) -> list[Table]:
 
 def _of_labels(caption: str, run: Run, records: list[dict]) -> Table:
     """One label per item."""
-    gold, predicted = (
-        [one[side] if isinstance(one[side], str) else one[side][0] for one in records] for side in ("gold", "predicted")
-    )
-    found = confusion(gold, predicted, run.metrics["recipe"]["labels"])
-    rows = [[name, *map(str, counts)] for name, counts in zip(found["classes"], found["counts"], strict=True)]
-    return _matrix(caption, found["classes"], [], rows)
+    sides = [[record[side] for record in records] for side in ("gold", "predicted")]
+    gold, predicted = ([label if isinstance(label, str) else label[0] for label in side] for side in sides)
+    made = confusion(gold, predicted, run.metrics["recipe"]["labels"])
+    rows = [[name, *map(str, counts)] for name, counts in zip(made["classes"], made["counts"], strict=True)]
+    return _matrix(caption, made["classes"], [], rows)
 
 
 def _of_label_sets(caption: str, run: Run, records: list[dict]) -> Table:
     """Any number of labels per item: each label by itself."""
     labels = run.metrics["recipe"]["labels"]
-    counts = Counter((name, name in one["gold"], name in one["predicted"]) for one in records for name in labels)
+    answers = [(name, record) for record in records for name in labels]
+    counts = Counter((name, name in record["gold"], name in record["predicted"]) for name, record in answers)
     kinds = [(True, True), (True, False), (False, True), (False, False)]  # in gold, predicted
     rows = [[name, *(str(counts[name, gold, mine]) for gold, mine in kinds)] for name in labels]
     return Table(caption, ["label", "found", "missed", "wrongly predicted", "rightly not predicted"], rows)
@@ -48,7 +48,8 @@ def _of_label_sets(caption: str, run: Run, records: list[dict]) -> Table:
 
 def _of_entities(caption: str, run: Run, records: list[dict]) -> Table:
     """Entities by type: predicted with the same boundaries, with other boundaries, or not at all."""
-    counts = sum((_confused(entities_of(one["gold"]), entities_of(one["predicted"])) for one in records), Counter())
+    sides = ((entities_of(record["gold"]), entities_of(record["predicted"])) for record in records)
+    counts = sum((_confused(*side) for side in sides), Counter())
     labels = sorted({label for pair in counts for label in pair} - {BOUNDS, NOTHING})
     columns = [*labels, BOUNDS, NOTHING]
     rows = [[row, *(str(counts[row, column]) for column in columns)] for row in [*labels, NOTHING]]
@@ -58,10 +59,10 @@ def _of_entities(caption: str, run: Run, records: list[dict]) -> Table:
 def _matrix(caption: str, labels: list[str], others: list[str], rows: list[list[str]]) -> Table:
     """Columns of labels, then others. Above MOST_NAMED labels, the columns have the numbers of their rows."""
     if len(labels) <= MOST_NAMED:
-        return Table(caption, ["gold", *(f"predicted: {one}" for one in [*labels, *others])], rows)
+        return Table(caption, ["gold", *(f"predicted: {label}" for label in [*labels, *others])], rows)
     number = {label: str(at) for at, label in enumerate(labels, 1)}
     numbered = [[f"{number[row]} {row}" if row in number else row, *counts] for row, *counts in rows]
-    head = ["gold; predicted by number", *number.values(), *(f"predicted: {one}" for one in others)]
+    head = ["gold; predicted by number", *number.values(), *(f"predicted: {name}" for name in others)]
     return Table(caption, head, numbered)
 
 

@@ -30,7 +30,7 @@ def labels(group: Group) -> list[Block]:
     """A row per label: its counts in each split (of the first fold), their sum, and the published count."""
     data = group.first.metrics["data"][0]
     splits = [split for split in SPLITS if split in data]
-    theirs = {one.path[1]: one for one in published.of(group.first.task) if one.path[0] == "data"}
+    theirs = {score.path[1]: score for score in published.of(group.first.task) if score.path[0] == "data"}
     names = list(dict.fromkeys(name for split in splits for name in data[split]["types"]))
     rows = []
     for name in names:
@@ -38,7 +38,7 @@ def labels(group: Group) -> list[Block]:
         row = [name, *(f"{count:,}" for count in counts), f"{sum(counts):,}"]
         rows.append(row + ([f"{theirs[name].value:,.0f}" if name in theirs else NONE] if theirs else []))
     folds = f", fold 1 of {group.first.num_folds}" * (group.first.num_folds > 1)
-    head = ["label", *splits, "all"] + [one.source for one in list(theirs.values())[:1]]
+    head = ["label", *splits, "all"] + [score.source for score in list(theirs.values())[:1]]
     blocks: list[Block] = [Table(f"{group.title}: annotations{folds}", head, rows)]
     return [*blocks, *([published.conditions(list(theirs.values()))] if theirs else []), *_counted(group, splits)]
 

@@ -28,19 +28,20 @@ def tables(group: Group) -> list[Block]:
 
 def error_sizes(run: Run) -> Errors:
     """The error at each place, added up over the seeds."""
-    found: Errors = {}
+    sizes: Errors = {}
     for records in run.predictions:
         for place, size in wrong_places(run.metrics["kind"], records).items():
-            found[place] = found.get(place, 0.0) + size
-    return found
+            sizes[place] = sizes.get(place, 0.0) + size
+    return sizes
 
 
 def examples(group: Group, run: Run, errors: Errors) -> list[Table]:
     """The largest errors, then in the order of the file; one per document."""
     rows, kind = [], run.metrics["kind"]
     for place in _one_per_document(run, errors, ERRORS):
-        wrong = _wrong_seeds(run, place)
-        gold, predicted = (shown(kind, run.predictions[wrong[0]], place, side) for side in ("gold", "predicted"))
+        number, line = place
+        wrong = [seed for seed in run.predictions if (0, line) in wrong_places(kind, [seed[number]])]
+        gold, predicted = (shown(kind, wrong[0], place, side) for side in ("gold", "predicted"))
         rows.append([_name(run, place), *gold, predicted[1], f"{len(wrong)} of {len(run.predictions)} seeds"])
     return _table(f"{group.title}: errors of {run.name}", ["document", "text", "gold", "predicted", "wrong in"], rows)
 
@@ -59,7 +60,7 @@ def side_by_side(group: Group, errors: dict[str, Errors]) -> list[Table]:
 def _disagreements(group: Group, errors: dict[str, Errors]) -> Errors:
     """The spread of the models' mean errors, at each place where their first seeds differ."""
     kind, spread = group.first.metrics["kind"], {}
-    for place in {place for one in errors.values() for place in one}:
+    for place in {place for sizes in errors.values() for place in sizes}:
         if len({shown(kind, run.predictions[0], place, "predicted")[1] for run in group.runs}) > 1:
             means = [errors[run.name].get(place, 0.0) / len(run.predictions) for run in group.runs]
             spread[place] = max(means) - min(means)
@@ -72,13 +73,6 @@ def _one_per_document(run: Run, sizes: Errors, limit: int) -> Iterable[Place]:
     for place in sorted(sizes, key=lambda place: (-sizes[place], place)):
         documents.setdefault(run.predictions[0][place[0]]["group"], place)
     return list(documents.values())[:limit]
-
-
-def _wrong_seeds(run: Run, place: Place) -> list[int]:
-    """The numbers, from 0, of the seeds with an error at the place."""
-    kind, (number, line) = run.metrics["kind"], place
-    seeds = enumerate(run.predictions)
-    return [seed for seed, records in seeds if (0, line) in wrong_places(kind, records[number : number + 1])]
 
 
 def _name(run: Run, place: Place) -> str:

@@ -80,7 +80,7 @@ def against(ours: float | None, theirs: float) -> str:
 
 def conditions(found: list[Published]) -> str:
     """For each table of a paper, whether its scores are comparable, and why."""
-    reasons = dict.fromkeys((one.source, one.compares, one.condition) for one in found)
+    reasons = dict.fromkeys((score.source, score.compares, score.condition) for score in found)
     return " ".join(f"{source} {VERDICTS[compares]}: {why}." for source, compares, why in reasons)
 
 
@@ -104,8 +104,10 @@ def masked_words(contents: dict[str, dict]) -> list[Block]:
         for model in sorted(means, key=lambda model: -means[model]):
             sources, note = content["scores"][model], content["models"].get(model, {}).get("note", "")
             name = f"{model} ({note})" if note else model
-            rows += [[name, source, *(_share(row[f"top_{limit}"]) for limit in LIMITS), f"{row['words']:,}"]
-                     for source, row in sources.items()]  # fmt: skip
+            for source, row in sources.items():
+                tops = [row[f"top_{limit}"] for limit in LIMITS]
+                shares = [f"{top['share']:.3f} [{top['low']:.3f}, {top['high']:.3f}]" for top in tops]
+                rows.append([name, source, *shares, f"{row['words']:,}"])
         head = ["model", "source", *(f"top {limit}" for limit in LIMITS), "words"]
         caption = f"Masked words ({folder}): share found among the first predictions, with 95% intervals"
         blocks.append(Table(caption, head, rows))
@@ -118,7 +120,3 @@ def masked_words(contents: dict[str, dict]) -> list[Block]:
         scores.setdefault(score.model, [score.model]).append(f"{score.value:.2f}")
     head = [theirs[0].source, *(f"top {limit}" for limit in LIMITS)]
     return [*blocks, Table("Masked words, published", head, list(scores.values())), conditions(theirs)]
-
-
-def _share(top: dict) -> str:
-    return f"{top['share']:.3f} [{top['low']:.3f}, {top['high']:.3f}]"

@@ -54,19 +54,17 @@ def by_label(group: Group) -> list[Table]:
     parts = [list(rows)[start : start + MODELS] for start in range(0, len(rows), MODELS)] if names else []
     for number, part in enumerate(parts, start=1):
         head = ["label", *(f"{run}: {SHORT[metric]}" for run in part for metric in FIGURES), "in gold"]
-        body = [
-            [
-                name,
-                *(cell(rows[run][name][metric]) if name in rows[run] else NONE for run in part for metric in FIGURES),
-                str(next((row[name].get("support", NONE) for row in rows.values() if name in row), NONE)),
-            ]
-            for name in names
-        ]
+        body = []
+        for name in names:
+            of_models = [rows[run].get(name) for run in part]
+            cells = [cell(row[metric]) if row else NONE for row in of_models for metric in FIGURES]
+            support = next((of_run[name].get("support", NONE) for of_run in rows.values() if name in of_run), NONE)
+            body.append([name, *cells, str(support)])
         which = f", {number} of {len(parts)}" if len(parts) > 1 else ""
         legend = {name: ROWS[name] for name in names if name in ROWS and number == len(parts)}
         tables.append(Table(f"{group.title}: scores by label{which}", head, body, legend))
     if others:
-        body = [[name, *(cell(one[name]) if name in one else NONE for one in alone.values())] for name in others]
+        body = [[name, *(cell(of[name]) if name in of else NONE for of in alone.values())] for name in others]
         tables.append(Table(f"{group.title}: other metrics", ["metric", *alone], body))
     return tables
 
@@ -79,7 +77,7 @@ def conditions(group: Group) -> list[Block]:
 
 def picture(found: list[tuple[Group, Significance]]) -> Picture:
     """A line per task and model: a mark at the mean and a bar over the interval."""
-    lines = [(group, run, one.intervals[run.name]) for group, one in found for run in group.runs]
+    lines = [(group, run, tested.intervals[run.name]) for group, tested in found for run in group.runs]
     names = list(dict.fromkeys(run.name for _, run, _ in lines))
     figure, axes = plt.subplots(figsize=(8, 1.2 + HEIGHT * len(lines)), layout="constrained")
     for place, (group, run, interval) in enumerate(lines):
@@ -91,6 +89,6 @@ def picture(found: list[tuple[Group, Significance]]) -> Picture:
     axes.set_yticks(range(len(lines)), [f"{group.title}: {run.name}" for group, run, _ in lines])
     axes.set(xlabel="main metric", ylim=(len(lines) - 0.5, -0.5))
     axes.grid(axis="x", color="0.85")
-    values = [f"{group.title}, {run.name}: {run.score['mean']:.3f} {bounds(one)}" for group, run, one in lines]
+    values = [f"{group.title}, {run.name}: {run.score['mean']:.3f} {bounds(of)}" for group, run, of in lines]
     caption = f"Main metric of each model on each task, best model first. The bar is the {CONFIDENCE:.0%} interval."
     return Picture(png(figure), f"{caption} {'; '.join(values)}.", caption)

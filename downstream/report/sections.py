@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from alibert_common.report.document import Block, Section
 from downstream.report import averages, confusion, data_sets, errors, published, scores, significance
-from downstream.report.groups import Group, group
+from downstream.report.groups import Group
+from downstream.report.groups import group as grouped
 from downstream.report.read_runs import Loaded
 
 TITLE = "Scores of models on tasks"
@@ -29,21 +30,21 @@ def report(loaded: Loaded) -> tuple[Section, Section]:
 
     Reads the predictions of one group at a time. Raises InputError for damaged files.
     """
-    groups = group(loaded.runs)
+    groups = grouped(loaded.runs)
     assessed, tasks, short = [], [], []
-    for one in groups:
-        found = significance.significance_of(one)
-        apart = [f"Not comparable with the first table of this task. {one.differs}."] if one.differs else []
-        scored = [*apart, *scores.by_model(one, found), *scores.by_label(one)]
-        assessed.append((one, found))
-        tasks.append(Section(one.title, [*scored, *_task(one, found)]))
-        short.append(Section(one.title, scored))
-        for run in one.runs:
+    for group in groups:
+        found = significance.significance_of(group)
+        apart = [f"Not comparable with the first table of this task. {group.differs}."] if group.differs else []
+        scored = [*apart, *scores.by_model(group, found), *scores.by_label(group)]
+        assessed.append((group, found))
+        tasks.append(Section(group.title, [*scored, *_task(group, found)]))
+        short.append(Section(group.title, scored))
+        for run in group.runs:
             run.forget_predictions()
     summary, masked = averages.summary(groups), published.masked_words(loaded.masked_words)
     sections: list[Section] = []
     if groups:
-        data = [Section(one.title, data_sets.labels(one)) for one in groups]
+        data = [Section(group.title, data_sets.labels(group)) for group in groups]
         sections += [
             Section("How to read this", READING),
             Section("Summary", [scores.picture(assessed), *summary]),
@@ -57,12 +58,12 @@ def report(loaded: Loaded) -> tuple[Section, Section]:
     return Section(TITLE, sections), Section(TITLE, [*summary, *short, *masked])
 
 
-def _task(one: Group, found: significance.Significance) -> list[Block]:
+def _task(group: Group, found: significance.Significance) -> list[Block]:
     """The blocks after the scores."""
-    blocks = [*scores.conditions(one), *published.beside_ours(one)]
+    blocks = [*scores.conditions(group), *published.beside_ours(group)]
     below: dict[str, Sequence[Block]] = {
-        "Differences": significance.pairs(one, found),
-        "Confusions": confusion.matrices(one),
-        "Errors": errors.tables(one),
+        "Differences": significance.pairs(group, found),
+        "Confusions": confusion.matrices(group),
+        "Errors": errors.tables(group),
     }
     return [*blocks, *(Section(title, content) for title, content in below.items() if content)]

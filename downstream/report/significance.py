@@ -7,7 +7,6 @@ from alibert_common.errors import InputError
 from alibert_common.report.document import NONE, Block, Table
 from downstream.metrics.bootstrap import CONFIDENCE, DRAWS, comparison, holm, interval
 from downstream.report.groups import Group
-from downstream.report.read_runs import Run
 
 SEED = 1  # of the resampling; the report names it
 LEVEL = 0.05  # a p below it is significant; the convention
@@ -39,28 +38,26 @@ def significance_of(group: Group, draws: int = DRAWS) -> Significance:
     )
 
 
-def bounds(one: dict | None) -> str:
+def bounds(interval: dict | None) -> str:
     """`[0.510, 0.620]`."""
-    return f"[{one['low']:.3f}, {one['high']:.3f}]" if one else NONE
+    return f"[{interval['low']:.3f}, {interval['high']:.3f}]" if interval else NONE
 
 
 def pairs(group: Group, found: Significance) -> list[Block]:
     """A row per pair of models: difference, interval, p, p corrected for the number of pairs, and the conclusion."""
     if not found.comparisons:
         return []
-    corrected = holm([one["p"] for one in found.comparisons.values()])
-    names = {run.name: _trained(run) for run in group.runs}
-    rows = [
-        [
-            f"{one} - {other}",
-            f"{result['difference']:+.3f}",
-            f"[{result['low']:+.3f}, {result['high']:+.3f}]",
-            f"{result['p']:.4f}",
-            f"{p:.4f}",
-            conclusion(names[one], names[other], result["difference"], p),
-        ]
-        for ((one, other), result), p in zip(found.comparisons.items(), corrected, strict=True)
-    ]
+    corrected = holm([result["p"] for result in found.comparisons.values()])
+    names = {run.name: run.name for run in group.runs}
+    for run in group.runs:
+        if len(run.metrics["seeds"]) == 1 and not run.is_baseline:  # another run of the model may differ
+            names[run.name] = f"this training run of {run.name}"
+    rows = []
+    for ((name, other), result), p in zip(found.comparisons.items(), corrected, strict=True):
+        numbers = [f"{result['difference']:+.3f}", f"[{result['low']:+.3f}, {result['high']:+.3f}]"]
+        numbers += [f"{result['p']:.4f}", f"{p:.4f}"]
+        end = conclusion(names[name], names[other], result["difference"], p)
+        rows.append([f"{name} - {other}", *numbers, end])
     head = ["models", f"difference in {group.first.metric_name}", f"{CONFIDENCE:.0%} interval", "p", "p (Holm)"]
     caption = f"{group.title}: differences between models on the same {group.first.unit}"
     first = next(iter(found.comparisons.values()))
@@ -73,14 +70,9 @@ def pairs(group: Group, found: Significance) -> list[Block]:
     return [Table(caption, [*head, "conclusion"], rows), f"{how}{several}{level}"]
 
 
-def _trained(run: Run) -> str:
-    """A model with one seed is a single training run; another run of the model may differ."""
-    return run.name if len(run.metrics["seeds"]) > 1 or run.is_baseline else f"this training run of {run.name}"
-
-
-def conclusion(one: str, other: str, difference: float, p: float) -> str:
+def conclusion(name: str, other: str, difference: float, p: float) -> str:
     """The result of a test in words."""
     if p >= LEVEL:
         return "no significant difference"
-    better, worse = (one, other) if difference > 0 else (other, one)
+    better, worse = (name, other) if difference > 0 else (other, name)
     return f"{better} is better than {worse}"

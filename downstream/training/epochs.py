@@ -23,9 +23,9 @@ def unwatched(epoch: Epoch) -> None:
 def kept_epoch(curve: list[Epoch], keep: str) -> Epoch:
     """The epoch with the best figure on dev (of equals the last, which has learned more than dev can tell), or the last
     one."""
-    return max(curve, key=lambda one: (one.dev, one.epoch)) if keep == "best" else curve[-1]
+    return max(curve, key=lambda epoch: (epoch.dev, epoch.epoch)) if keep == "best" else curve[-1]
 
 
 def idle_epochs(curve: list[Epoch]) -> int:
     """Epochs since dev's figure last got better."""
-    return len(curve) - max(curve, key=lambda one: one.dev).epoch
+    return len(curve) - max(curve, key=lambda epoch: epoch.dev).epoch

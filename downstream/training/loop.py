@@ -56,15 +56,15 @@ class Learned(NamedTuple):
 
 def collate(pieces: list[Piece], padding: int, device: torch.device) -> dict[str, torch.Tensor]:
     """Pad to the longest: input_ids, attention_mask, and token_type_ids where a piece has some; (pieces, tokens)."""
-    width = max(len(one.ids) for one in pieces)
+    width = max(len(piece.ids) for piece in pieces)
 
     def padded(rows: list[list[int]], filler: int) -> torch.Tensor:
         return torch.tensor([row + [filler] * (width - len(row)) for row in rows]).to(device)
 
-    batch = {"input_ids": padded([one.ids for one in pieces], padding)}
-    batch["attention_mask"] = padded([[1] * len(one.ids) for one in pieces], 0)
-    if any(one.types for one in pieces):
-        batch["token_type_ids"] = padded([one.types or [0] * len(one.ids) for one in pieces], 0)
+    batch = {"input_ids": padded([piece.ids for piece in pieces], padding)}
+    batch["attention_mask"] = padded([[1] * len(piece.ids) for piece in pieces], 0)
+    if any(piece.types for piece in pieces):
+        batch["token_type_ids"] = padded([piece.types or [0] * len(piece.ids) for piece in pieces], 0)
     return batch
 
 
@@ -74,7 +74,7 @@ def batches(pieces: list[Piece], size: int, draw: random.Random) -> list[list[Pi
     draw.shuffle(order)
     found = []
     for start in range(0, len(order), size * POOL):
-        pool = sorted(order[start : start + size * POOL], key=lambda one: len(one.ids))
+        pool = sorted(order[start : start + size * POOL], key=lambda piece: len(piece.ids))
         found += [pool[first : first + size] for first in range(0, len(pool), size)]
     draw.shuffle(found)
     return found
@@ -125,7 +125,7 @@ def num_updates(pieces: list[Piece], protocol: Protocol, epoch: int | None = Non
     planned = protocol.updates or (protocol.epochs or 0) * _batches_of(epoch or len(pieces), protocol)
     if protocol.training_tokens is None:
         return planned
-    tokens_an_update = sum(len(one.ids) for one in pieces) / _batches_of(len(pieces), protocol)
+    tokens_an_update = sum(len(piece.ids) for piece in pieces) / _batches_of(len(pieces), protocol)
     return max(1, min(planned, int(protocol.training_tokens / tokens_an_update)))
 
 
@@ -183,7 +183,7 @@ def fit(
                     f"learning_rate of {protocol.learning_rate:g}, or its head_learning_rate."
                 )
             score = dev()
-            if protocol.keep == "best" and all(score >= one.dev for one in curve):
+            if protocol.keep == "best" and all(score >= earlier.dev for earlier in curve):
                 best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
             curve.append(Epoch(len(curve) + 1, loss, score, time.perf_counter() - started))
             watch(curve[-1])
@@ -199,7 +199,7 @@ def _update(learned: Learned, pieces: list[Piece], optimizer, schedule, clip: fl
     model, head, padding, machine = learned
     model.train()
     batch = collate(pieces, padding, machine.device)
-    targets = head.targets([one.target for one in pieces], batch["input_ids"].shape[1]).to(machine.device)
+    targets = head.targets([piece.target for piece in pieces], batch["input_ids"].shape[1]).to(machine.device)
     with machine.autocast():
         loss = head.loss(model(**batch), targets)
     loss.backward()

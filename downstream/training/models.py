@@ -220,13 +220,13 @@ def _form_pairs(file: Path, config) -> None:
     """The form of frame_of in place of two bare sequences; other forms stay."""
     content = read_json(file) if file.is_file() else {}
     processor = content.get("post_processor") or {}
-    for one in processor.get("processors", [processor]):
-        if one.get("type") != "TemplateProcessing" or any("SpecialToken" in part for part in one["pair"]):
+    for step in processor.get("processors", [processor]):
+        if step.get("type") != "TemplateProcessing" or any("SpecialToken" in part for part in step["pair"]):
             continue
-        kind = one["pair"][-1]["Sequence"]["type_id"] if _knows_types(config) else 0
-        place = next(place for place, part in enumerate(one["single"]) if "Sequence" in part)
-        after = [{"SpecialToken": part["SpecialToken"] | {"type_id": kind}} for part in one["single"][place + 1 :]]
-        one["pair"] = [*one["single"], {"Sequence": {"id": "B", "type_id": kind}}, *after]
+        kind = step["pair"][-1]["Sequence"]["type_id"] if _knows_types(config) else 0
+        place = next(place for place, part in enumerate(step["single"]) if "Sequence" in part)
+        after = [{"SpecialToken": part["SpecialToken"] | {"type_id": kind}} for part in step["single"][place + 1 :]]
+        step["pair"] = [*step["single"], {"Sequence": {"id": "B", "type_id": kind}}, *after]
         write_json(file, content)
 
 

@@ -61,7 +61,7 @@ def _is_whole(record: dict) -> bool:
     return (
         all(key in record for key in (*SEARCHED_FOR, *SUMMARY, "trials"))
         and all(isinstance(record[key], dict) for key in OBJECTS)
-        and all(isinstance(record[key], list) and all(isinstance(one, dict) for one in record[key]) for key in LISTS)
+        and all(isinstance(record[key], list) and all(isinstance(part, dict) for part in record[key]) for key in LISTS)
         and all("state" in trial for trial in record["trials"])
         and isinstance(record["protocol"].get("name"), str)
         and record["settings"].keys() == record["grid"].keys()

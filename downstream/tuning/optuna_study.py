@@ -8,8 +8,8 @@ import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
@@ -34,8 +34,7 @@ PROPOSALS = 20  # that are asked for until one is new: enough in 10 searches of 
 Behind = Callable[[int, float], bool]  # takes the percent that are trained and the figure on dev; whether to give up
 
 
-@dataclass(frozen=True)
-class SearchPlan:
+class SearchPlan(NamedTuple):
     """points: all settings that may be tried. sampler: `grid` takes them in an order drawn by the seed, `tpe` begins so
     and goes on where Optuna's estimator expects the most. num_trials: at most as many as there are points."""
 
@@ -71,7 +70,8 @@ def open_study(journal: Path, conditions: dict) -> optuna.Study:
     conditions: what figures depend on, as plain values. Raises InputError for a journal of other conditions, or of
     another maker.
     """
-    _cut_last_line(journal)
+    if journal.is_file():  # without the part of a line that a full disk left: Optuna would write behind it
+        os.truncate(journal, journal.read_bytes().rfind(b"\n") + 1)
     try:
         study = optuna.create_study(
             storage=JournalStorage(JournalFileBackend(str(journal))),
@@ -91,12 +91,6 @@ def open_study(journal: Path, conditions: dict) -> optuna.Study:
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
         study.tell(trial.number, state=TrialState.FAIL)  # it was killed, and is run again
     return study
-
-
-def _cut_last_line(journal: Path) -> None:
-    """Take away what a full disk left of a line: Optuna would write the next one behind it and read neither."""
-    if journal.is_file():
-        os.truncate(journal, journal.read_bytes().rfind(b"\n") + 1)
 
 
 def finished(study: optuna.Study) -> list[FrozenTrial]:

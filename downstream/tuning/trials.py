@@ -94,7 +94,7 @@ def search(plan: SearchPlan, train: TrialTrainer, conditions: dict, output: Path
     chosen = best(study, plan)
     keys = list(plan.points[0])
     trials = [
-        {"settings": {key: one.params[key] for key in keys}, **one.user_attrs["notes"]} for one in finished(study)
+        {"settings": {key: trial.params[key] for key in keys}, **trial.user_attrs["notes"]} for trial in finished(study)
     ]
     return {
         **conditions,
