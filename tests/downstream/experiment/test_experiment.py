@@ -422,5 +422,5 @@ def test_the_task_knows_what_the_drawn_documents_hold(tmp_path, without_pictures
     begin = run.task.begin
     run.task.begin = lambda items: (begun.append(len(items)), begin(items))
     run.train_documents = 3
-    run.run_one(next(run.units(1)))
+    run.run_one(run.units(1)[0])
     assert begun[-1] == 3
