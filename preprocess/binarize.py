@@ -8,14 +8,11 @@ Each line of text becomes its subwords and `</s>`; an empty line separates docum
 
 With --data-bins 5 the output holds the data-bins 1 to 5, each with a fifth of the documents of every corpus.
 `fairseq-train data-bin/1:data-bin/2:...` reads one per epoch, in turn.
-
-With --samples 3 there are three data-bins of the whole text. Their training text is segmented at random by the Unigram
-model (subword regularisation, Kudo 2018). The validation text has the best segmentation.
 """
 
 import argparse
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from alibert_common.cli import OptionParser, at_least, program
@@ -32,9 +29,7 @@ from preprocess.databin.build import (
     tokenizer_digests,
 )
 from preprocess.databin.encoded_shards import text_files
-from preprocess.databin.encoder_pool import Encoding, worker_of
-from preprocess.databin.estimate import estimate
-from preprocess.databin.subword_regularization import ALPHA, Sampling, sampling_of
+from preprocess.databin.encoder_pool import Encoding, encoder_of
 from preprocess.mixing.mix_file import TRAIN, split_name
 from preprocess.mixing.reader import VALID, is_mix, read_corpora
 
@@ -47,7 +42,6 @@ def binarize(
     splits: dict[str, list[Path]],
     output: Path,
     engine: Engine = ALONE,
-    sampling: Sampling | None = None,
     weights: dict[str, float] | None = None,
     data_bins: int = 1,
     mix: Path | None = None,
@@ -55,28 +49,27 @@ def binarize(
     """Write the data-bin `output`, or `output`/1, `output`/2, ...; returns the manifest.
 
     `splits` maps "train", "valid", ... to documents, "train", "train1", ... being the corpora of a mix, whose `weights`
-    mix.json says to training. With `data_bins` their documents are dealt out to so many data-bins; with `sampling`
-    there are so many a sample, sample after sample. The other splits are alike in all of them. `mix` is the directory
-    that `splits_of_mix` found them in: they are the same as before as long as it is.
-    Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt or has nothing to sample, for
-    a corpus of fewer documents than `data_bins`, and for an `output` that holds foreign files.
+    mix.json says to training. With `data_bins` their documents are dealt out to so many data-bins. The other splits
+    are alike in all of them. `mix` is the directory that `splits_of_mix` found them in: they are the same as before as
+    long as it is.
+    Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt, for a corpus of fewer
+    documents than `data_bins`, and for an `output` that holds foreign files.
     """
     digests = tokenizer_digests(tokenizer)
-    encoding = Encoding(tokenizer, " ".join(digests.values()), sampling)
-    worker_of(encoding)  # refuses what cannot be used, before anything is written
-    settings = {"sampling": asdict(sampling)} if sampling else {}
+    encoding = Encoding(tokenizer, " ".join(digests.values()))
+    encoder_of(encoding)  # refuses what cannot be used, before anything is written
     key = {
-        "settings": settings | {"data_bins": data_bins, "weights": list((weights or {}).items())},
+        "settings": {"data_bins": data_bins, "weights": list((weights or {}).items())},
         "tokenizer": digests,
         "inputs": identity([mix]) if mix else {split: identity(paths) for split, paths in splits.items()},
     }
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             check_enough(splits, data_bins)
-            files = text_files(splits, sampling is not None, engine)
+            files = text_files(splits, engine)
             encoding = replace(encoding, tokenizer=keep_tokenizer(work, tokenizer, digests))
             made = make_data_bins(work, files, encoding, data_bins, weights, engine)
-            work.manifest = settings | {"tokenizer": digests} | made
+            work.manifest = {"tokenizer": digests} | made
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 
 
@@ -102,55 +95,30 @@ def command_line() -> OptionParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--tokenizer", required=True, type=Path, help="output of train_tokenizer or of alibert_fairseq.hf.load"
-    )
+    add = parser.add_argument
+    add("--tokenizer", required=True, type=Path, help="output of train_tokenizer or of alibert_fairseq.hf.load")
     train = parser.add_mutually_exclusive_group(required=True)
     train.add_argument("--mix", type=Path, help="output of mix: training and validation documents")
     train.add_argument("--train", nargs="+", type=Path, metavar="DOCUMENTS", help="training documents")
-    parser.add_argument("--valid", nargs="+", type=Path, metavar="DOCUMENTS", help="validation documents, with --train")
-    parser.add_argument("--output", required=True, type=Path, help="folder of the data-bin to write")
-    parser.add_argument(
-        "--data-bins", type=at_least(1), default=1, metavar="N",
-        help="number of data-bins that share the training documents, one per epoch (default: 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--dry-run", action="store_true", help="estimate size, time and memory from a part of the text; write nothing"
-    )
-    _add_sampling(parser)
+    add("--valid", nargs="+", type=Path, metavar="DOCUMENTS", help="validation documents, with --train")
+    add("--output", required=True, type=Path, help="folder of the data-bin to write")
+    number = "number of data-bins that share the training documents, one per epoch (default: 1)"
+    add("--data-bins", type=at_least(1), default=1, metavar="N", help=number)
     add_engine_options(parser)
     return parser
 
 
-def _add_sampling(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--samples", type=at_least(0), default=0, metavar="K",
-        help="number of sampled segmentations of the training text, each with its own data-bins (default: 0, the best "
-        "segmentation; Unigram only)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--alpha", type=float,
-        help=f"exponent of the probabilities for --samples (default: {ALPHA}; smaller: more varied segmentations)",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=at_least(0), help="random seed for --samples (default: 1)")
-
-
 def run(options: argparse.Namespace) -> None:
-    """As the options say."""
+    """Run the command."""
     splits, weights = _splits(options)
-    sampling, engine = sampling_of(options), engine_of(options)
-    if options.dry_run:
-        check_enough(splits, options.data_bins)
-        print(estimate(options.tokenizer, splits, engine, sampling))
-        return
-    manifest = binarize(
-        options.tokenizer, splits, options.output, engine, sampling, weights, options.data_bins, options.mix
-    )
+    engine, data_bins = engine_of(options), options.data_bins
+    manifest = binarize(options.tokenizer, splits, options.output, engine, weights, data_bins, options.mix)
     for line in described(manifest):
         print(line)
     print(f"{'output':>8}  {options.output}")
-    if len(data_bins := data_bin_paths(options.output, sampling, options.data_bins)) > 1:
-        print(f"{'data':>8}  {':'.join(map(str, data_bins))} (for fairseq-train: one data-bin an epoch, in turn)")
+    if data_bins > 1:
+        paths = ":".join(map(str, data_bin_paths(options.output, data_bins)))
+        print(f"{'data':>8}  {paths} (for fairseq-train: one data-bin an epoch, in turn)")
 
 
 def _splits(options: argparse.Namespace) -> tuple[dict[str, list[Path]], dict[str, float] | None]:

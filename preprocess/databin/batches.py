@@ -1,4 +1,4 @@
-"""Text on its way to the data-bin: the blocks a worker gets and gives back, and the lines between documents."""
+"""Text on its way to the data-bin: the blocks that a worker gets and gives back."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from preprocess.databin.line_encoder import LineEncoder
-from preprocess.databin.subword_regularization import SubwordSampler
 from preprocess.documents.document import Document
 from preprocess.documents.long_lines import Cuts, cut_line
 
@@ -55,28 +54,8 @@ def blocks_of(documents: Iterable[Document], cuts: Cuts) -> Iterator[Block]:
 
 def encode_block(encoder: LineEncoder, block: Block) -> EncodedBlock:
     """Encode the lines. One without a token is left out: its end alone would look like the end of a document."""
-    return _kept(block, *encoder.encode(block.lines))
-
-
-def sample_block(sampler: SubwordSampler, block: Block, part: int, number: int) -> list[EncodedBlock]:
-    """The same for each sample of the sampler; `number` is that of the block in part `part` of the text."""
-    return [_kept(block, ids, sizes) for ids, sizes in sampler.encode(block.lines, part, number)]
-
-
-def _kept(block: Block, ids: np.ndarray, sizes: np.ndarray) -> EncodedBlock:
+    ids, sizes = encoder.encode(block.lines)
     kept = sizes > 1
     encoded = EncodedBlock(ids, sizes, np.array(block.documents, np.int32)).only(kept)
     encoded.empty_lines = int(np.count_nonzero(~kept))
     return encoded
-
-
-def with_separators(block: EncodedBlock, last: int | None, end: int) -> tuple[np.ndarray, np.ndarray]:
-    """(ids, sizes) with an empty line before every line that is not of the document of the line before it.
-
-    `last` is the document of the last line of the blocks before, None if there was no line; `end` is the id that ends
-    a line.
-    """
-    first = block.documents[:1] if last is None else last
-    new = np.diff(block.documents, prepend=first) != 0
-    starts = np.cumsum(block.sizes) - block.sizes
-    return np.insert(block.ids, starts[new], end), np.insert(block.sizes, np.flatnonzero(new), 1)

@@ -1,24 +1,25 @@
 """From the files of a text to its data-bins: parts are encoded and joined, what all data-bins share is linked."""
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from functools import reduce
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from alibert_common.files import written_whole
 from alibert_common.output_dir import Work
-from preprocess.databin.encoded_shards import EncodeFile, PartReport, TextFile, is_trained_on
-from preprocess.databin.encoder_pool import Encoding, worker_of
+from preprocess.databin.encoded_shards import EncodeFile, TextFile, is_trained_on
+from preprocess.databin.encoder_pool import Encoding
 from preprocess.databin.merge import JoinParts, Target
-from preprocess.databin.split_writer import Dropped, SplitCounts
-from preprocess.databin.subword_regularization import Sampling
 from preprocess.documents.document import read_documents
 from preprocess.mixing.mix_file import write_mix
+from preprocess.tokenizer.special_tokens import read_layout
 
 TOKENIZER_FILES = ("dict.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
@@ -49,11 +50,9 @@ def keep_tokenizer(work: Work, tokenizer: Path, digests: dict[str, str]) -> Path
     return kept
 
 
-def data_bin_paths(output: Path, sampling: Sampling | None, data_bins: int) -> list[Path]:
-    """The data-bins of an output: itself, or those in it, sample after sample."""
-    if not sampling and data_bins == 1:
-        return [output]
-    return [output / str(number) for number in range(1, data_bins * (sampling.samples if sampling else 1) + 1)]
+def data_bin_paths(output: Path, data_bins: int) -> list[Path]:
+    """The data-bins of an output: itself, or those in it."""
+    return [output] if data_bins == 1 else [output / str(number) for number in range(1, data_bins + 1)]
 
 
 def check_enough(splits: dict[str, list[Path]], data_bins: int) -> None:
@@ -81,61 +80,73 @@ def make_data_bins(
     weights: dict[str, float] | None,
     engine: Engine,
 ) -> dict:
-    """Write them into `work.directory`; returns what the manifest says they hold."""
-    places = data_bin_paths(work.directory, encoding.sampling, data_bins)
+    """Write them into `work.directory`; returns what the manifest says they hold.
+
+    That is `splits`, what each split holds, and where there are several data-bins `data_bins`, the training text of
+    each.
+    """
+    places = data_bin_paths(work.directory, data_bins)
     for place in places:
         place.mkdir(exist_ok=True)
     reports = _encode(work, files, encoding, data_bins, engine)
-    targets = _targets(files, places, data_bins)
-    encoder = worker_of(encoding).encoder
-    join = JoinParts(work.scratch / "parts", encoder.layout, encoder.dtype)
+    targets = []
+    for split in reports:
+        parts = tuple(file.number for file in files if file.split == split)
+        # What is not training text is the same in all data-bins, so it is written to the first.
+        targets.append(Target(split, parts, tuple(places if is_trained_on(split) else places[:1])))
+    join = JoinParts(work.scratch / "parts", read_layout(encoding.tokenizer))
     engine.run("joining", join, targets, work.scratch / "jobs")
-    _copy_shared_files(encoding.tokenizer, places, targets)
+    _copy_shared_files(encoding.tokenizer, places, [split for split in reports if not is_trained_on(split)])
     if weights:
         for place in places:
             write_mix(place, weights)
-    return _manifest_part(targets, [join.held(target) for target in targets], reports, several=len(places) > 1)
+    splits: dict[str, dict] = {}
+    of_data_bins: dict[str, dict] = {}
+    for target in targets:
+        held, report = _read(join.done(target)), reports[target.split]
+        splits[target.split] = reduce(_added, held) | report["dropped"] | {"inputs": report["inputs"]}
+        if is_trained_on(target.split):
+            for place, part in zip(target.data_bins, held, strict=True):
+                of_data_bins.setdefault(place.name, {})[target.split] = part
+    return {"splits": splits} | ({"data_bins": of_data_bins} if data_bins > 1 else {})
 
 
-def _encode(
-    work: Work, files: list[TextFile], encoding: Encoding, data_bins: int, engine: Engine
-) -> dict[str, PartReport]:
-    """Encode what is not encoded yet; what became of each split."""
+def _encode(work: Work, files: list[TextFile], encoding: Encoding, data_bins: int, engine: Engine) -> dict[str, dict]:
+    """Encode what is not encoded yet; what became of each split, as a PartReport says it."""
     encode = EncodeFile(encoding, work.scratch / "parts")
     # The largest first: all processes end together.
     largest_first = sorted(files, key=lambda file: file.path.stat().st_size, reverse=True)
     engine.run("encoding", encode, largest_first, work.scratch / "jobs")
-    reports: dict[str, PartReport] = {}
-    for file in files:
-        reports.setdefault(file.split, PartReport()).add(PartReport.read(encode.done(file)))
-    for split, report in reports.items():
-        first = next(file.path for file in files if file.split == split)
-        if not report.lines:
-            raise InputError(f"{first}: the tokenizer finds no token in this text; check the corpus and the tokenizer.")
+    reports = {}
+    for split in dict.fromkeys(file.split for file in files):
+        own = [file for file in files if file.split == split]
+        report = reports[split] = reduce(_added, (_read(encode.done(file)) for file in own))
+        if not report["lines"]:
+            raise InputError(
+                f"{own[0].path}: the tokenizer finds no token in this text; check the corpus and the tokenizer."
+            )
         if is_trained_on(split):
-            _refuse_few(report.documents, data_bins, first)
+            _refuse_few(report["documents"], data_bins, own[0].path)
     return reports
 
 
-def _targets(files: list[TextFile], places: list[Path], data_bins: int) -> list[Target]:
-    """What is to be joined: every sample of a training split, and the others once, in the first data-bin."""
-    targets = []
-    for split in dict.fromkeys(file.split for file in files):
-        parts = tuple(file.number for file in files if file.split == split)
-        if not is_trained_on(split):
-            targets.append(Target(split, 1, parts, (places[0],)))
-            continue
-        for first in range(0, len(places), data_bins):
-            targets.append(Target(split, first // data_bins + 1, parts, tuple(places[first : first + data_bins])))
-    return targets
+def _read(record: Path) -> Any:
+    return json.loads(record.read_text(encoding="utf-8"))
 
 
-def _copy_shared_files(tokenizer: Path, places: list[Path], targets: list[Target]) -> None:
-    """Copy the tokenizer to the first data-bin; it and what is not training text have a second name in the others."""
+def _added(left: dict, right: dict) -> dict:
+    """Two records of the same names added up, value by value; their lists are joined."""
+    return {
+        name: _added(value, right[name]) if isinstance(value, dict) else value + right[name]
+        for name, value in left.items()
+    }
+
+
+def _copy_shared_files(tokenizer: Path, places: list[Path], fixed: list[str]) -> None:
+    """Copy the tokenizer to the first data-bin; it and the `fixed` splits have a second name in the others."""
     names = [name for name in TOKENIZER_FILES if (tokenizer / name).is_file()]
     for name in names:
         shutil.copyfile(tokenizer / name, places[0] / name)
-    fixed = [target.split for target in targets if not is_trained_on(target.split)]
     names += [f"{split}.{ending}" for split in fixed for ending in ("bin", "idx")]
     for name, place in product(names, places[1:]):
         (place / name).unlink(missing_ok=True)
@@ -145,32 +156,14 @@ def _copy_shared_files(tokenizer: Path, places: list[Path], targets: list[Target
             shutil.copyfile(places[0] / name, place / name)
 
 
-def _manifest_part(
-    targets: list[Target], held: list[list[SplitCounts]], reports: dict[str, PartReport], several: bool
-) -> dict:
-    """`splits`: each split, of the first sample; `data_bins`: the training text of each, where there are several."""
-    splits: dict[str, dict] = {}
-    data_bins: dict[str, dict] = {}
-    for target, parts in zip(targets, held, strict=True):
-        if target.sample == 1:
-            report = reports[target.split]
-            splits[target.split] = (
-                asdict(sum(parts, SplitCounts())) | asdict(report.dropped) | {"inputs": report.inputs}
-            )
-        for place, part in zip(target.data_bins, parts, strict=True):
-            if several and is_trained_on(target.split):
-                data_bins.setdefault(place.name, {})[target.split] = asdict(part)
-    return {"splits": splits} | ({"data_bins": data_bins} if several else {})
-
-
 def described(manifest: dict) -> Iterator[str]:
     """What a manifest says, for a person."""
+    held = "{documents:,} documents, {lines:,} lines, {tokens:,} tokens, {unknowns:,} of them unknown"
     for split, record in manifest["splits"].items():
-        yield f"{split:>8}  {_held(record)}\n{Dropped.from_json(record)}"
+        cuts = ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in record["cuts"].items())
+        yield f"{split:>8}  {held.format(**record)}"
+        yield f" dropped  {record['lines_without_token']:,} lines without a token"
+        yield f"     cut  {cuts}"
     for name, splits in manifest.get("data_bins", {}).items():
         for split, record in splits.items():
-            yield f"{f'{name}/{split}':>8}  {_held(record)}"
-
-
-def _held(record: dict) -> SplitCounts:
-    return SplitCounts(**{field.name: record[field.name] for field in fields(SplitCounts)})
+            yield f"{f'{name}/{split}':>8}  {held.format(**record)}"

@@ -1,17 +1,15 @@
-"""The text of each file encoded to a *part*, from which `joining.py` makes the splits of the data-bins.
+"""The text of each file encoded to a *part*, from which `merge.py` makes the splits of the data-bins.
 
 A part is `.ids`, the ids of its lines end to end, and `.lines`, for each line its size in ids and the number of its
-document in the file (two int32); with drawn segmentations there is one a sample. `.json` beside it, written last, says
-what was read and left out.
+document in the file (two int32). `.json` beside it, written last, says what was read and left out.
 """
 
 import json
 import multiprocessing
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from tqdm import tqdm
@@ -20,25 +18,31 @@ from alibert_common.executors.base import Engine
 from alibert_common.files import written_whole
 from alibert_common.input_log import InputLog
 from preprocess.databin.batches import EncodedBlock, blocks_of
-from preprocess.databin.encoder_pool import EncoderPool, Encoding
-from preprocess.databin.split_writer import Dropped
+from preprocess.databin.encoder_pool import Encoding, encode_blocks
 from preprocess.documents.document import document_files, read_documents, size_of
+from preprocess.documents.long_lines import Cuts
 from preprocess.documents.shards import shard_name
 from preprocess.mixing.mix_file import TRAIN
 
-BYTES_PER_LINE = 8  # in .lines: size and document
 LINES_AT_ONCE, IDS_AT_ONCE = 1 << 16, 1 << 20  # of a part in memory: a few MB
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file of documents of a split. `number` counts all files; `drawn` says whether it is sampled."""
+    """A file of documents of a split; `number` counts all files."""
 
     number: int
     split: str
     path: Path
-    drawn: bool
     workers: int  # that encode its blocks: 1 but for a file that is a large share of all text
+
+
+@dataclass
+class Dropped:
+    """What encoding left out of a text, and where it cut lines."""
+
+    lines_without_token: int = 0  # left out: the end of a line alone would look like the end of a document
+    cuts: Cuts = field(default_factory=Cuts)
 
 
 @dataclass
@@ -50,17 +54,14 @@ class PartReport:
     dropped: Dropped = field(default_factory=Dropped)
     inputs: list[dict] = field(default_factory=list)
 
-    def add(self, other: "PartReport") -> None:
-        """Add up with another part of the split."""
-        self.documents, self.lines = self.documents + other.documents, self.lines + other.lines
-        self.dropped += other.dropped
-        self.inputs += other.inputs
-
-    @classmethod
-    def read(cls, path: Path) -> "PartReport":
-        """What the process that encoded the file wrote down."""
-        record = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**record | {"dropped": Dropped.from_json(record["dropped"])})
+    def count(self, block: EncodedBlock, last: int | None) -> int | None:
+        """Count a block behind a line of document `last`; returns the document of its own last line."""
+        self.lines += len(block.sizes)
+        self.dropped.lines_without_token += block.empty_lines
+        if not len(block.documents):
+            return last
+        self.documents += int(np.count_nonzero(np.diff(block.documents)) + (block.documents[0] != last))
+        return block.documents[-1]
 
 
 def is_trained_on(split: str) -> bool:
@@ -68,28 +69,28 @@ def is_trained_on(split: str) -> bool:
     return split.startswith(TRAIN)
 
 
-def text_files(splits: dict[str, list[Path]], sampled: bool, engine: Engine) -> list[TextFile]:
+def text_files(splits: dict[str, list[Path]], engine: Engine) -> list[TextFile]:
     """Every file of every split. Raises InputError for a path that is not there.
 
     A file gets its share of all processes for its blocks, so that few files, or a large one among many, use all cores.
     """
-    found = [(split, path) for split, paths in splits.items() for path in document_files(paths)]
-    processes, total = engine.workers * max(1, engine.jobs), max(1, size_of(path for _, path in found))
-    files = []
-    for number, (split, path) in enumerate(found):
-        workers = min(engine.workers, max(1, round(processes * size_of([path]) / total)))
-        files.append(TextFile(number, split, path, sampled and is_trained_on(split), workers))
-    return files
+    files = [(split, path) for split, paths in splits.items() for path in document_files(paths)]
+    processes, total = engine.workers * max(1, engine.jobs), max(1, size_of(path for _, path in files))
+    shares = [round(processes * size_of([path]) / total) for _, path in files]
+    return [
+        TextFile(number, *file, workers=min(engine.workers, max(1, share)))
+        for number, (file, share) in enumerate(zip(files, shares, strict=True))
+    ]
 
 
-def part_path(parts: Path, number: int, sample: int = 1) -> Path:
-    """The place of a part, without its ending."""
-    return parts / shard_name(number, sample)
+def part_path(parts: Path, number: int, ending: str) -> Path:
+    """The place of a file of a part; 1 stands in the name because earlier revisions could write several."""
+    return parts / f"{shard_name(number, 1)}.{ending}"
 
 
 @dataclass(frozen=True)
 class EncodeFile:
-    """Write the parts of a file."""
+    """Write the part of a file."""
 
     encoding: Encoding
     parts: Path
@@ -99,45 +100,27 @@ class EncodeFile:
         return self.parts / f"{shard_name(file.number)}.json"
 
     def __call__(self, file: TextFile) -> None:
-        log, report = InputLog(), PartReport()
+        log, report, last = InputLog(), PartReport(), None
         blocks = blocks_of(read_documents([file.path], log), report.dropped.cuts)
-        samples = self.encoding.sampling.samples if self.encoding.sampling and file.drawn else 1
-        with EncoderPool(self.encoding, file.workers) as pool, ExitStack() as stack, _bar(file) as bar:
-            files = [
-                stack.enter_context(_written_part(part_path(self.parts, file.number, sample)))
-                for sample in range(1, samples + 1)
-            ]
-            last = None
-            for encoded in pool.encode(blocks, file.drawn, file.number):
-                for (ids, lines), block in zip(files, encoded, strict=True):
-                    ids.write(block.ids.tobytes())
-                    lines.write(np.stack([block.sizes, block.documents], 1).tobytes())
-                last = _count(report, encoded[0], last)
+        with (
+            closing(encode_blocks(blocks, self.encoding, file.workers)) as encoded,
+            written_whole(part_path(self.parts, file.number, "ids"), "wb") as ids,
+            written_whole(part_path(self.parts, file.number, "lines"), "wb") as lines,
+            _bar(file) as bar,
+        ):
+            for block in encoded:
+                ids.write(block.ids.tobytes())
+                lines.write(np.stack([block.sizes, block.documents], 1).tobytes())
+                last = report.count(block, last)
                 bar.update(log.bytes_read - bar.n)
         report.inputs = log.manifest()
         with written_whole(self.done(file)) as handle:
             json.dump(asdict(report), handle, ensure_ascii=False)
 
 
-def _count(report: PartReport, block: EncodedBlock, last: int | None) -> int | None:
-    report.lines += len(block.sizes)
-    report.dropped.lines_without_token += block.empty_lines
-    if not len(block.documents):
-        return last
-    changes = np.count_nonzero(np.diff(block.documents)) + (block.documents[0] != last)
-    report.documents += int(changes)
-    return block.documents[-1]
-
-
-@contextmanager
-def _written_part(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    with written_whole(Path(f"{path}.ids"), "wb") as ids, written_whole(Path(f"{path}.lines"), "wb") as lines:
-        yield ids, lines
-
-
-def read_part(path: Path, dtype: np.dtype) -> Iterator[EncodedBlock]:
+def read_part(parts: Path, number: int, dtype: np.dtype) -> Iterator[EncodedBlock]:
     """The lines of a part, some IDS_AT_ONCE at a time."""
-    with open(f"{path}.ids", "rb") as ids, open(f"{path}.lines", "rb") as lines:
+    with open(part_path(parts, number, "ids"), "rb") as ids, open(part_path(parts, number, "lines"), "rb") as lines:
         while len(rows := np.fromfile(lines, np.int32, 2 * LINES_AT_ONCE).reshape(-1, 2)):
             full = np.flatnonzero(np.diff(np.cumsum(rows[:, 0], dtype=np.int64) // IDS_AT_ONCE)) + 1
             for some in np.split(rows, full):

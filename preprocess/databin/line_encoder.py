@@ -40,26 +40,26 @@ class LineEncoder:
         `lines` hold no line break. Where the text spells a special token that a published Unigram model has among its
         pieces, the id is that of the unknown; our own tokenizers have no such piece, and InputError is raised.
         """
-        parts = parts_of(lines, self.by_word)
+        # What is encoded by itself: the stretches between spaces or whole lines, and a line break after each line.
+        if self.by_word:
+            parts = " \n ".join(lines).split(" ") + ["\n"]
+        else:
+            parts = [part for line in lines for part in (line, "\n")]
         self._learn(list(dict.fromkeys(filterfalse(self.cache.__contains__, parts))))
         ids = np.frombuffer(b"".join(map(self.cache.__getitem__, parts)), dtype=self.dtype)
         if self.cached_bytes > CACHE_BYTES:
             self._forget(parts)
-        return ids, self.sizes(ids)
-
-    def sizes(self, ids: np.ndarray) -> np.ndarray:
-        """(lines,) the sizes of lines that lie end to end, each with its end."""
-        return np.diff(np.flatnonzero(ids == self.layout.end), prepend=-1).astype(np.int32)
+        return ids, np.diff(np.flatnonzero(ids == self.layout.end), prepend=-1).astype(np.int32)
 
     def _learn(self, parts: list[str]) -> None:
         for start in range(0, len(parts), LEARNT_AT_ONCE):
             some = parts[start : start + LEARNT_AT_ONCE]
             encodings = self.tokenizer.encode_batch_fast(some, add_special_tokens=False)
             for part, encoding in zip(some, encodings, strict=True):
-                self._remember(part, np.array(self.as_text(part, encoding.ids), self.dtype).tobytes())
+                self._remember(part, np.array(self._as_text(part, encoding.ids), self.dtype).tobytes())
 
-    def as_text(self, part: str, ids: list[int]) -> list[int]:
-        """The ids of a part of a text, special tokens that it spells become unknowns; InputError as for `encode`."""
+    def _as_text(self, part: str, ids: list[int]) -> list[int]:
+        """The ids of a part of a text; special tokens that it spells become unknowns."""
         if self.never.isdisjoint(ids):
             return ids
         if self.layout.published:
@@ -82,10 +82,3 @@ class LineEncoder:
                 break
             if part not in self.cache:
                 self._remember(part, old[part])
-
-
-def parts_of(lines: list[str], by_word: bool) -> list[str]:
-    """What is encoded by itself: the stretches between spaces or whole lines, and a line break after each line."""
-    if by_word:
-        return " \n ".join(lines).split(" ") + ["\n"]
-    return [part for line in lines for part in (line, "\n")]

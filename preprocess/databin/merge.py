@@ -13,20 +13,51 @@ import numpy as np
 
 from alibert_common.files import written_whole
 from preprocess.databin.batches import EncodedBlock
-from preprocess.databin.encoded_shards import part_path, read_part
-from preprocess.databin.fairseq_writer import Writer
-from preprocess.databin.split_writer import SplitCounts, SplitWriter
+from preprocess.databin.encoded_shards import read_part
+from preprocess.databin.fairseq_writer import Writer, id_type
 from preprocess.tokenizer.special_tokens import Layout
 
 
 @dataclass(frozen=True)
 class Target:
-    """One sample of one split: the numbers of its parts, and the data-bins to write it to."""
+    """A split: the numbers of its parts, and the data-bins to write it to."""
 
     split: str
-    sample: int
     parts: tuple[int, ...]
     data_bins: tuple[Path, ...]
+
+
+@dataclass
+class SplitCounts:
+    """What a split of a data-bin holds. `tokens` are pieces, the ends of lines not among them."""
+
+    documents: int = 0
+    lines: int = 0
+    tokens: int = 0
+    unknowns: int = 0
+
+
+class SplitWriter:
+    """One split of one data-bin on its way to the disk, documents apart by an empty line."""
+
+    def __init__(self, writer: Writer, layout: Layout):
+        self.writer, self.layout, self.held = writer, layout, SplitCounts()
+        self.last: int | None = None  # the document of the last line
+
+    def add(self, block: EncodedBlock) -> None:
+        """Append a block and count it."""
+        if not len(block.sizes):
+            return
+        first = block.documents[0] if self.last is None else self.last
+        new = np.diff(block.documents, prepend=first) != 0  # (lines,) of another document than the line before
+        starts = np.cumsum(block.sizes) - block.sizes
+        ids = np.insert(block.ids, starts[new], self.layout.end)
+        self.writer.add(ids, np.insert(block.sizes, np.flatnonzero(new), 1))
+        self.held.documents += int(np.count_nonzero(new)) + (self.last is None)
+        self.held.lines += len(block.sizes)
+        self.held.tokens += len(block.ids) - len(block.sizes)
+        self.held.unknowns += int(np.count_nonzero(block.ids == self.layout.unknown))
+        self.last = block.documents[-1]
 
 
 @dataclass(frozen=True)
@@ -35,32 +66,28 @@ class JoinParts:
 
     parts: Path
     layout: Layout
-    dtype: np.dtype
 
     def done(self, target: Target) -> Path:
-        """What the data-bins hold; written last."""
-        return self.parts / f"{target.split}-{target.sample}.json"
-
-    def held(self, target: Target) -> list[SplitCounts]:
-        """What each of its data-bins holds."""
-        return [SplitCounts(**held) for held in json.loads(self.done(target).read_text(encoding="utf-8"))]
+        """What each of its data-bins holds; written last."""
+        return self.parts / f"{target.split}-1.json"
 
     def __call__(self, target: Target) -> None:
+        dtype = id_type(self.layout.listed)
         with ExitStack() as stack:
-            writers = [stack.enter_context(Writer(place / target.split, self.dtype)) for place in target.data_bins]
+            writers = [stack.enter_context(Writer(place / target.split, dtype)) for place in target.data_bins]
             outputs = [SplitWriter(writer, self.layout) for writer in writers]
-            for block in self._numbered(target):
+            for block in self._numbered(target, dtype):
                 for number, output in enumerate(outputs):
                     output.add(block.only(block.documents % len(outputs) == number))
         with written_whole(self.done(target)) as handle:
             json.dump([asdict(output.held) for output in outputs], handle)
 
-    def _numbered(self, target: Target) -> Iterator[EncodedBlock]:
+    def _numbered(self, target: Target, dtype: np.dtype) -> Iterator[EncodedBlock]:
         """All lines, their documents numbered through all parts; one without a line has no number."""
         number = -1
         for part in target.parts:
             last = -1
-            for block in read_part(part_path(self.parts, part, target.sample), self.dtype):
+            for block in read_part(self.parts, part, dtype):
                 new = np.diff(block.documents, prepend=last) != 0
                 last = block.documents[-1]
                 block.documents = number + np.cumsum(new)

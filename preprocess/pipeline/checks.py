@@ -5,7 +5,6 @@ from pathlib import Path
 
 from alibert_common.errors import InputError, readable
 from preprocess.databin.build import tokenizer_digests
-from preprocess.databin.subword_regularization import sampling_of
 from preprocess.documents.filters import MetadataFilter
 from preprocess.mixing.weights import mix_weights_of
 from preprocess.pipeline.config import CorpusFile
@@ -30,10 +29,8 @@ def check(file: CorpusFile, steps: list[Step]) -> None:
             _there(Path(path) for _, path in options.benchmark)
         elif step.stage in ("mix", "train_tokenizer"):
             mix_weights_of(options).of(sizes)
-        elif step.stage == "binarize":
-            sampling_of(options)
-            if options.tokenizer not in made:
-                tokenizer_digests(options.tokenizer)
+        elif step.stage == "binarize" and options.tokenizer not in made:
+            tokenizer_digests(options.tokenizer)
 
 
 def _check_settings(file: CorpusFile, step: Step) -> None:

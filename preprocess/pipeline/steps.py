@@ -12,7 +12,7 @@ from preprocess.pipeline.config import CorpusFile, Source
 
 # What follows from a stage's place among the others, so that the file cannot say it.
 GIVEN = {"output", "source", "help"}
-GIVEN_TO = {"binarize": {"mix", "train", "valid", "dry_run"}}
+GIVEN_TO = {"binarize": {"mix", "train", "valid"}}
 ENGINE = {"workers", "slurm", "partition", "account", "time", "sbatch"}  # the command's, for every stage
 
 

@@ -15,7 +15,7 @@ sources:
   notices: {paths: notices}
 deduplicate: {benchmark: {tests: benchmark.txt}}
 mix: {core: cas, valid: 0.2}
-binarize: {tokenizer: tokenizer, data-bins: 2, samples: 2}
+binarize: {tokenizer: tokenizer, data-bins: 4}
 """
 
 

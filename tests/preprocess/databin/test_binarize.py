@@ -18,8 +18,9 @@ from alibert_common.executors.base import Engine
 from preprocess.binarize import binarize
 from preprocess.databin import batches, merge
 from preprocess.databin.build import described
+from preprocess.databin.encoded_shards import Dropped
 from preprocess.databin.fairseq_writer import check_split
-from preprocess.databin.split_writer import Dropped, SplitCounts
+from preprocess.databin.merge import SplitCounts
 from preprocess.documents.long_lines import Cuts
 
 TEXT = "Le patient a de la fièvre.\nDort mal.\n\nPas de toux.\n\n\nParacétamol 1 g.\nFin.\n"

@@ -56,9 +56,9 @@ def test_a_split_a_corpus_and_one_to_validate(tmp_path, tokenizer):
         assert all(word in text for text in own) and len(own) + sum(word in text for text in valid) == count
 
 
-def test_every_sample_of_a_mix_is_one(tmp_path, tokenizer):
+def test_every_data_bin_of_a_mix_is_one(tmp_path, tokenizer):
     data_bin = binarized(
-        tmp_path, tokenizer, make_mix(tmp_path, MixWeights(weights="coeur=2,roman=1")), "--samples", "2"
+        tmp_path, tokenizer, make_mix(tmp_path, MixWeights(weights="coeur=2,roman=1")), "--data-bins", "2"
     )
     for number in ("1", "2"):
         assert read_mix(data_bin / number) == {"coeur": 2.0, "roman": 1.0}

@@ -102,13 +102,13 @@ def test_a_tokenizer_that_is_replaced_while_it_is_read_is_refused(tmp_path, toke
 def test_what_was_encoded_before_a_failure_is_not_encoded_again(tmp_path, tokenizer, encoded, monkeypatch):
     splits = {"train": texts(tmp_path / "texts", 4)}
     with monkeypatch.context() as patch:
-        patch.setattr(encoded_shards, "_count", fails_at(3, encoded_shards._count))
+        patch.setattr(encoded_shards.PartReport, "count", fails_at(3, encoded_shards.PartReport.count))
         with pytest.raises(InputError, match="no more"):
             binarize(tokenizer, splits, tmp_path / "out")
         assert encoded == ["3.txt", "2.txt"] and not (tmp_path / "out").exists()  # the largest first
         left = work(tmp_path) / ".scratch" / "parts" / ".00000-00001.ids.1.partial"
         left.write_text("of a killed process")
-        patch.setattr(encoded_shards, "_count", fails_at(1, encoded_shards._count))
+        patch.setattr(encoded_shards.PartReport, "count", fails_at(1, encoded_shards.PartReport.count))
         with pytest.raises(InputError, match="no more"):
             binarize(tokenizer, splits, tmp_path / "out")
         assert not left.exists()
@@ -221,7 +221,7 @@ def sized(directory, *sizes):
     ],
 )
 def test_a_file_gets_its_share_of_the_processes(tmp_path, sizes, engine, workers):
-    files = text_files(sized(tmp_path / "texts", *sizes), False, engine)
+    files = text_files(sized(tmp_path / "texts", *sizes), engine)
     assert [file.workers for file in files] == workers
     assert [file.number for file in files] == list(range(len(sizes)))
 

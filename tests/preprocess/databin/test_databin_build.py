@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 from binarize_helpers import contents, expected, items
 from corpus_helpers import one_sentence, run, write_tokenizer
-from text_helpers import PAPER, trained
 
 from alibert_common.errors import InputError
-from alibert_common.executors.base import Engine
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
 from preprocess.binarize import binarize
 from preprocess.databin import encoded_shards
-from preprocess.databin.subword_regularization import Sampling
 from preprocess.mixing.mix_file import read_mix
 
 
@@ -87,26 +84,6 @@ def test_what_data_bins_share_is_on_the_disk_once(tmp_path, tokenizer, splits, m
     )
 
 
-def test_samples_are_dealt_out_alike_one_sample_after_the_other(tmp_path, splits):
-    binarize(trained(PAPER), splits, tmp_path / "out", sampling=Sampling(2), data_bins=2)
-    binarize(trained(PAPER), splits, tmp_path / "whole", Engine(2), sampling=Sampling(2))
-    for split in ("train", "train1"):
-        for sample in (1, 2):
-            whole = documents_of(tmp_path / "whole" / str(sample) / split)
-            for turn in (0, 1):
-                own = documents_of(tmp_path / "out" / str(2 * sample - 1 + turn) / split)
-                assert own == whole[turn::2]
-    assert (tmp_path / "out/1/train1.bin").read_bytes() != (tmp_path / "out/3/train1.bin").read_bytes()
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["1", "2", "3", "4", "manifest.json"]
-
-
-def documents_of(prefix):
-    lines, found = items(prefix), [[]]
-    for line in lines:
-        found.append([]) if line == [2] else found[-1].append(line)
-    return found
-
-
 @pytest.mark.parametrize("count, told", [(8, 7), (12, 11)])
 def test_a_corpus_with_fewer_documents_than_data_bins_is_refused(tmp_path, tokenizer, splits, count, told, monkeypatch):
     monkeypatch.setattr("preprocess.databin.build._encode", None)  # refused before the work
@@ -147,5 +124,5 @@ def test_data_bins_need_a_number(tmp_path, tokenizer):
 
 
 def test_a_mix_that_is_none_is_refused(tmp_path, tokenizer):
-    words = ["--tokenizer", tokenizer, "--mix", tmp_path, "--output", tmp_path / "out", "--dry-run"]
+    words = ["--tokenizer", tokenizer, "--mix", tmp_path, "--output", tmp_path / "out"]
     assert "no output of preprocess.mix" in one_sentence(run("preprocess.binarize", *words))

@@ -80,7 +80,7 @@ def test_options_of_every_kind_are_spelled_as_the_command_has_them(tmp_path):
         "sources: {a: {paths: [x.csv], ingest: {metadata: {year: Date, place: Ward}, where: ['year~^20', 'place=-A'],"
         " text-field: [one, two], how: how.yaml, one_document_per_file: false}}}\n"
         "deduplicate: {benchmark: {quaero: brat, mine: [a, /b]}}\nmix: {weights: {a: 2.5}}\n"
-        "binarize: {tokenizer: mine, samples: 4, alpha: 0.5}",
+        "binarize: {tokenizer: mine, data-bins: 4}",
     )
     assert ingest.options.metadata == ["year=Date", "place=Ward"] and ingest.options.where == ["year~^20", "place=-A"]
     assert ingest.options.text == ["one", "two"] and ingest.options.one_document_per_file is None
@@ -88,7 +88,7 @@ def test_options_of_every_kind_are_spelled_as_the_command_has_them(tmp_path):
     paths = [("quaero", f"{tmp_path}/brat"), ("mine", f"{tmp_path}/a"), ("mine", "/b")]
     assert deduplicate.options.benchmark == paths and mix.options.weights == "a=2.5"
     assert binarize.options.tokenizer == tmp_path / "mine"  # and none is trained
-    assert (binarize.options.samples, binarize.options.alpha) == (4, 0.5)
+    assert binarize.options.data_bins == 4
 
 
 @pytest.mark.parametrize("file", sorted((REPOSITORY / "recipes/corpus").glob("*.yaml")), ids=lambda file: file.name)
@@ -236,7 +236,12 @@ def test_text_of_a_source_that_is_not_named_any_more_is_told(tmp_path):
         ("paths: cases", "paths: absent", "absent: no such file; check the path in the file of the corpus"),
         ("core: cases", "core: case", "--core names case; the documents are of cases, notes"),
         ("mix:", "deduplicate: {benchmark: {a: absent}}\nmix:", "absent: no such file"),
-        ("train_tokenizer: {", "binarize: {alpha: 0.5}\ntrain_tokenizer: {", "--alpha: says how --samples draws"),
+        (
+            "train_tokenizer: {",
+            "binarize: {samples: 2}\ntrain_tokenizer: {",
+            "binarize: samples: no such option; `python -m",
+        ),
+        ("train_tokenizer: {", "binarize: {dry-run: true}\ntrain_tokenizer: {", "binarize: dry-run: no such option"),
         ("train_tokenizer: {vocab-size: 700, no-duplicates: true}", "binarize: {tokenizer: absent}", "dict.txt"),
         ("ingest: {licence: MIT}", "ingest: {where: year}", "--where 'year': give FIELD=VALUE"),
         ("ingest: {licence: MIT}", "ingest: {format: text, delimiter: ;}", "delimiter"),
