@@ -18,72 +18,49 @@ _NO_DIGIT, _DIGIT = r"[^\p{N}\n]", r"\p{N}"
 _TOKEN_END = r"(?=\.(?:\s|\z))"
 _SOURCE = "sacremoses.tokenize.MosesTokenizer."
 
-
 BEFORE_FULL_STOPS = (
     Rule(
         "other apostrophes",
         rf"(?<=[^{_LETTERS}\n])(?='[^\n])|(?<={_LETTER})(?='[^{_LETTERS}\s])"
         rf"|(?<=[^{_LETTERS}\n]')(?=[^\n])|(?<={_LETTER}')(?=[^{_LETTERS}\s])",
         " ",
-        before="5'3",
-        after="5 ' 3",
-        unchanged="l'os",
+        before="5'3", after="5 ' 3", unchanged="l'os",
         source=_SOURCE + "FR_IT_SPECIFIC_1 to 3",
     ),
     Rule(
-        "apostrophes between letters",
-        rf"(?<={_LETTER}')(?={_LETTER})",
-        " ",
-        before="l'os",
-        after="l' os",
-        unchanged="l' os",
+        "apostrophes between letters", rf"(?<={_LETTER}')(?={_LETTER})", " ",
+        before="l'os", after="l' os", unchanged="l' os",
         source=_SOURCE + "FR_IT_SPECIFIC_4",
     ),
     Rule(
-        "signs",
-        rf"(?!\A)(?:(?<={_OTHER})|(?={_OTHER}))",
-        " ",
-        before="n°4(b)",
-        after="n ° 4 ( b ) ",
-        unchanged="post-op",
+        "signs", rf"(?!\A)(?:(?<={_OTHER})|(?={_OTHER}))", " ",
+        before="n°4(b)", after="n ° 4 ( b ) ", unchanged="post-op",
         source=_SOURCE + "PAD_NOT_ISALNUM",
     ),
     Rule(
-        "runs of dots",
-        r"(?!\A)(?:(?<!\.)(?=\.\.)|(?<=\.\.)(?!\.))",
-        " ",
-        before="ou...non",
-        after="ou ... non",
-        unchanged="a.b",
+        "runs of dots", r"(?!\A)(?:(?<!\.)(?=\.\.)|(?<=\.\.)(?!\.))", " ",
+        before="ou...non", after="ou ... non", unchanged="a.b",
         source=_SOURCE + "MULTIDOT_RUN",
     ),
     Rule(
         "commas",
         rf"(?!\A)(?:(?<={_NO_DIGIT})(?=,)|(?=,{_NO_DIGIT})|(?=,$)|(?<={_NO_DIGIT},)|(?<=,)(?={_NO_DIGIT}))",
         " ",
-        before="a,b",
-        after="a , b",
-        unchanged="38,5",
+        before="a,b", after="a , b", unchanged="38,5",
         source=_SOURCE + "COMMA_SEPARATE_1 to 3",
     ),
-)
+)  # fmt: skip
 
-AFTER_FULL_STOPS = (
-    Rule(
-        "a last dot and apostrophe",
-        r"(?!\A)(?:(?=\.' ?$)|(?<=\.)(?=' ?$))",
-        " ",
-        before="fin.'",
-        after="fin . '",
-        unchanged="fin. '",
-        source=_SOURCE + "TRAILING_DOT_APOSTROPHE",
-    ),
-)
+AFTER_FULL_STOPS = Rule(
+    "a last dot and apostrophe", r"(?!\A)(?:(?=\.' ?$)|(?<=\.)(?=' ?$))", " ",
+    before="fin.'", after="fin . '", unchanged="fin. '",
+    source=_SOURCE + "TRAILING_DOT_APOSTROPHE",
+)  # fmt: skip
 
 
 def moses_rules(cased: bool) -> tuple[Rule, ...]:
     """The rules, for text not yet lower-cased: Moses' order, but apostrophes before what puts spaces beside them."""
-    return (*BEFORE_FULL_STOPS, _full_stops(cased), *AFTER_FULL_STOPS)
+    return (*BEFORE_FULL_STOPS, _full_stops(cased), AFTER_FULL_STOPS)
 
 
 def _full_stops(cased: bool) -> Rule:
@@ -91,14 +68,10 @@ def _full_stops(cased: bool) -> Rule:
     abbreviations = "|".join(_abbreviations(cased))
     kept = rf"(?:{abbreviations})\.(?:\s|\z)|(?=\S*{_LETTER})\S*\.\S*\.(?:\s|\z)|\.+(?:\s|\z)"
     return Rule(
-        "full stops",
-        rf"(?<!\S)(?!{kept})\S+\K{_TOKEN_END}(?!\.[^\S\n]+\p{{Lowercase}})",
-        " ",
-        before="M. Roux. Fin.",
-        after="M. Roux . Fin .",
-        unchanged="p. 3 et p.ex. ici",
+        "full stops", rf"(?<!\S)(?!{kept})\S+\K{_TOKEN_END}(?!\.[^\S\n]+\p{{Lowercase}})", " ",
+        before="M. Roux. Fin.", after="M. Roux . Fin .", unchanged="p. 3 et p.ex. ici",
         source=_SOURCE + "handles_nonbreaking_prefixes",
-    )
+    )  # fmt: skip
 
 
 def _abbreviations(cased: bool) -> list[str]:
