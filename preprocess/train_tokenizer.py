@@ -32,7 +32,20 @@ from preprocess.tokenizer.vocabulary import MASK, SPECIALS, build_tokenizer
 
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("train_tokenizer", VERSION, ("sacremoses", "sentencepiece", "tokenizers"))
-MODEL_MAX_LENGTH = 512  # AliBERT, section 5: 512 input tokens
+# What AutoTokenizer reads. Only this class keeps the rules of tokenizer.json on transformers 4 and 5 alike.
+TRANSFORMERS_CONFIG = {
+    "tokenizer_class": "PreTrainedTokenizerFast",
+    "model_max_length": 512,  # AliBERT, section 5: 512 input tokens
+    "clean_up_tokenization_spaces": False,
+    "model_input_names": ["input_ids", "attention_mask"],
+    "bos_token": "<s>",
+    "cls_token": "<s>",
+    "pad_token": "<pad>",
+    "eos_token": "</s>",
+    "sep_token": "</s>",
+    "unk_token": "<unk>",
+    "mask_token": MASK,
+}
 SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 3.5 GB of memory
 
 
@@ -75,7 +88,12 @@ def train_tokenizer(
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             drawn = draw_lines(corpora, sample, seed)
-            work.manifest = settings | _described(drawn) | {"sample": {"lines": len(drawn.lines)} | drawing}
+            work.manifest = settings | {
+                "inputs": drawn.files.manifest(),
+                "read": asdict(drawn.read),
+                "cuts_of_long_lines": asdict(drawn.cuts),
+                "sample": {"lines": len(drawn.lines)} | drawing,
+            }
             work.manifest |= _train(work.directory, drawn, model, vocab_size, options, count_duplicates)
     return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
 
@@ -83,7 +101,7 @@ def train_tokenizer(
 def _train(directory: Path, drawn: Sample, model: str, size: int, options: TextOptions, count_duplicates: bool) -> dict:
     """Train, write all files but the manifest, and return what it says of how good the tokenizer is."""
     lines = list(split_words(tqdm(drawn.lines, unit="line", desc="splitting", mininterval=1), rules_only(options)))
-    say(f"training {model} on {len(lines):,} lines")
+    print(f"training {model} on {len(lines):,} lines", file=sys.stderr)
     words = Words(lines, marks_start_words=options.punctuation == "both")
     subwords = train(model, words, size)
     duplicates = {}
@@ -101,41 +119,17 @@ def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pie
     dictionary = [f"{tokenizer.id_to_token(number)} {pieces.counts[number]}\n" for number in ids]
     _write(directory / "dict.txt", "".join(dictionary))
     load_tokenizer(directory)
-    _write(directory / "tokenizer_config.json", json.dumps(_transformers_config(), ensure_ascii=False, indent=2) + "\n")
+    _write(directory / "tokenizer_config.json", json.dumps(TRANSFORMERS_CONFIG, ensure_ascii=False, indent=2) + "\n")
     return pieces
 
 
 def _count_duplicates(model: str, pieces: list[str], lines: list[str], cased: bool) -> dict:
     """AliBERT's argument for its rules (section 3.3): words in the vocabulary twice, against the same text without."""
-    say("training a tokenizer without text rules to count its duplicates (--no-duplicates leaves this out)")
+    done = "training a tokenizer without text rules to count its duplicates (--no-duplicates leaves this out)"
+    print(done, file=sys.stderr)
     plain = train_plain(model, lines, len(pieces), cased)
     ours, theirs = (twice(spelled_texts(some, Convention()), "boundary") for some in (pieces, plain))
     return {"in_vocabulary": ours, "in_vocabulary_without_rules": theirs, "pieces_without_rules": len(plain)}
-
-
-def _described(drawn: Sample) -> dict:
-    return {
-        "inputs": drawn.files.manifest(),
-        "read": asdict(drawn.read),
-        "cuts_of_long_lines": asdict(drawn.cuts),
-    }
-
-
-def _transformers_config() -> dict:
-    """What AutoTokenizer reads. Only this class keeps the rules of tokenizer.json on transformers 4 and 5 alike."""
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": MODEL_MAX_LENGTH,
-        "clean_up_tokenization_spaces": False,
-        "model_input_names": ["input_ids", "attention_mask"],
-        "bos_token": "<s>",
-        "cls_token": "<s>",
-        "pad_token": "<pad>",
-        "eos_token": "</s>",
-        "sep_token": "</s>",
-        "unk_token": "<unk>",
-        "mask_token": MASK,
-    }
 
 
 def _write(path: Path, text: str) -> None:
@@ -143,29 +137,15 @@ def _write(path: Path, text: str) -> None:
         handle.write(text)
 
 
-def say(line: str) -> None:
-    """One line for the person who waits."""
-    print(line, file=sys.stderr)
-
-
 def command_line() -> OptionParser:
     """The options of the command."""
     parser = OptionParser(program("python -m preprocess.train_tokenizer"), description=__doc__.split("\n\n")[0])
     add = parser.add_argument
-    add(
-        "text",
-        nargs="+",
-        type=Path,
-        help="output of mix, whose training documents are read, or files",
-    )
+    add("text", nargs="+", type=Path, help="output of mix, whose training documents are read, or files")
     add("--output", required=True, type=Path, help="folder to write")
     add("--model", choices=TRAINERS, default="unigram", help="subword model (default: unigram, as AliBERT)")
-    add(
-        "--vocab-size",
-        type=int,
-        default=40_000,
-        help="number of subwords, special tokens not counted (default: 40000, as AliBERT)",
-    )
+    size = "number of subwords, special tokens not counted (default: 40000, as AliBERT)"
+    add("--vocab-size", type=int, default=40_000, help=size)
     add("--mode", choices=MODES, default=ALIBERT.mode, help="text rules (default: paper, AliBERT's section 3.3)")
     both_or_after = "spaces around punctuation (default: both sides, AliBERT's section 3.3; after: its Figure 1)"
     add("--punctuation", choices=PUNCTUATIONS, default=ALIBERT.punctuation, help=both_or_after)
@@ -180,7 +160,7 @@ def command_line() -> OptionParser:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """As the options say."""
+    """Run the command."""
     options = TextOptions(arguments.mode, arguments.punctuation, arguments.cased)
     manifest = train_tokenizer(
         arguments.text,

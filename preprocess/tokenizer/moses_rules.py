@@ -14,7 +14,7 @@ from preprocess.tokenizer.rules import Rule
 _LETTERS = r"\p{Alphabetic}\p{M}"  # inside brackets; the marks, for lower-casing makes one of a Turkish capital
 _LETTER = f"[{_LETTERS}]"
 _OTHER = rf"[^{_LETTERS}\p{{Nd}}\s.',\-]"  # what Moses pads on both sides
-_NO_DIGIT, _DIGIT = r"[^\p{N}\n]", r"\p{N}"
+_NO_DIGIT = r"[^\p{N}\n]"
 _TOKEN_END = r"(?=\.(?:\s|\z))"
 _SOURCE = "sacremoses.tokenize.MosesTokenizer."
 

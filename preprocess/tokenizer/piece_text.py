@@ -65,11 +65,11 @@ def text_pieces(tokenizer: Tokenizer) -> dict[int, str]:
 def spelled_texts(pieces: Iterable[str], convention: Convention) -> list[Spelled]:
     """What the pieces spell, those left out that spell a part of a character or nothing."""
     spelled = map(convention.spelled, (piece for piece in pieces if not BYTE.fullmatch(piece)))
-    return [one for one in spelled if one.text and UNREADABLE not in one.text]
+    return [piece for piece in spelled if piece.text and UNREADABLE not in piece.text]
 
 
 def _without_accents(text: str) -> str:
-    return "".join(one for one in unicodedata.normalize("NFD", text) if not unicodedata.combining(one))
+    return "".join(sign for sign in unicodedata.normalize("NFD", text) if not unicodedata.combining(sign))
 
 
 # By what two pieces may alone differ, and what is equal of them then.

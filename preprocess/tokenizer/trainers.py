@@ -142,7 +142,16 @@ def train_unigram(words: Words, size: int) -> Subwords:
     needed = words.needed()
     _check_size(size, len(needed))
     marks = words.mark_pieces()
-    trained = _our_sentencepiece(words.sentences(), size + 2 - len(marks))  # 2: its own unknown, and the lone boundary
+    trained = _sentencepiece(
+        words.sentences(),
+        size + 2 - len(marks),  # 2: its own unknown, and the lone boundary
+        model_type="unigram",
+        normalization_rule_name="identity",  # the words are already what the model will see
+        character_coverage=1.0,  # the alphabet is already chosen
+        split_by_unicode_script=False,  # the pre-tokenizer alone says where words end
+        split_by_number=False,
+        max_sentencepiece_length=MAX_PIECE,
+    )
     lone = trained.pop(BOUNDARY)
     # It leaves out a letter met once in some 33 million, whose share its float takes for none: a mark glued to a word.
     letters = {letter: trained.get(letter, min(trained.values())) for letter in words.letters}
@@ -154,20 +163,6 @@ def train_unigram(words: Words, size: int) -> Subwords:
     return Subwords("unigram", pieces, scores=[known[piece] for piece in pieces])
 
 
-def _our_sentencepiece(sentences: Iterator[str], size: int) -> dict[str, float]:
-    """Pieces and log-probabilities. Identity normalisation: the words are already what the model will see."""
-    return _sentencepiece(
-        sentences,
-        size,
-        model_type="unigram",
-        normalization_rule_name="identity",
-        character_coverage=1.0,  # the alphabet is already chosen
-        split_by_unicode_script=False,  # the pre-tokenizer alone says where words end
-        split_by_number=False,
-        max_sentencepiece_length=MAX_PIECE,
-    )
-
-
 def train_plain(kind: str, lines: Sequence[str], size: int, cased: bool) -> list[str]:
     """The pieces of the tokenizer one has without any rules: raw lines, sentencepiece's own settings (Unigram, BPE)."""
     rule = "nmt_nfkc" if cased else "nmt_nfkc_cf"
@@ -175,6 +170,7 @@ def train_plain(kind: str, lines: Sequence[str], size: int, cased: bool) -> list
 
 
 def _sentencepiece(sentences: Iterator[str], size: int, **settings) -> dict[str, float]:
+    """Pieces and log-probabilities."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=sentences,

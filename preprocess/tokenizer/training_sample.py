@@ -1,8 +1,9 @@
 """A sample of lines from document files of any size, and the words the text rules make of it."""
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from tokenizers import Tokenizer
 from tqdm import tqdm
@@ -39,7 +40,9 @@ def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int) -> Sample:
             for document in read_documents(files, sample.files):
                 sample.read.add(document)
                 for part in (part for line in document.lines for part in cut_line(line, sample.cuts)):
-                    for _ in range(_times(corpus.weight, draw)):
+                    # A whole number that is the weight on average.
+                    times = int(corpus.weight) + (corpus.weight % 1 > 0 and draw.random() < corpus.weight % 1)
+                    for _ in range(times):
                         seen += 1
                         place = seen - 1 if seen <= limit else draw.randrange(seen)
                         if place < limit:
@@ -48,30 +51,12 @@ def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int) -> Sample:
     return sample
 
 
-def _times(weight: float, draw: random.Random) -> int:
-    """A whole number that is the weight on average."""
-    return int(weight) + (weight % 1 > 0 and draw.random() < weight % 1)
-
-
 def split_words(lines: Iterable[str], tokenizer: Tokenizer) -> Iterator[str]:
     """Each line as its words between single spaces; a line without words is left out."""
     words_of = TextNormalizer(tokenizer).bare_words
-    if not is_word_independent(tokenizer):
-        yield from filter(None, (" ".join(words_of(line)) for line in lines))
-        return
-    parts = _Parts(lambda part: " ".join(words_of(part)))
-    for line in lines:
-        words = " ".join(filter(None, map(parts.__getitem__, line.split(" "))))
-        if words:
-            yield words
-
-
-class _Parts(dict):
-    """What a function makes of a part between spaces, asked once a part."""
-
-    def __init__(self, function: Callable[[str], str]):
-        self.function = function
-
-    def __missing__(self, part: str) -> str:
-        self[part] = self.function(part)
-        return self[part]
+    if is_word_independent(tokenizer):
+        of_part = cache(lambda part: " ".join(words_of(part)))
+        split = (" ".join(filter(None, map(of_part, line.split(" ")))) for line in lines)
+    else:
+        split = (" ".join(words_of(line)) for line in lines)
+    return filter(None, split)

@@ -47,7 +47,10 @@ def build_tokenizer(options: TextOptions, subwords: Subwords) -> Tokenizer:
     tokenizer = Tokenizer(_model(subwords, vocabulary))
     tokenizer.normalizer = build_normalizer(options)
     tokenizer.pre_tokenizer = build_pre_tokenizer(options, boundary=subwords.kind != "wordpiece")
-    tokenizer.decoder = _decoder(subwords.kind)
+    if subwords.kind == "wordpiece":
+        tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION, cleanup=False)
+    else:
+        tokenizer.decoder = decoders.Metaspace(BOUNDARY, prepend_scheme="always", split=False)
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in (*SPECIALS, MASK)])
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
@@ -63,9 +66,3 @@ def _model(subwords: Subwords, vocabulary: list[str]) -> models.Model:
     if subwords.kind == "bpe":
         return models.BPE(ids, subwords.merges, unk_token="<unk>", fuse_unk=True)
     return models.WordPiece(ids, unk_token="<unk>", continuing_subword_prefix=CONTINUATION)
-
-
-def _decoder(kind: str) -> decoders.Decoder:
-    if kind == "wordpiece":
-        return decoders.WordPiece(prefix=CONTINUATION, cleanup=False)
-    return decoders.Metaspace(BOUNDARY, prepend_scheme="always", split=False)

@@ -31,8 +31,9 @@ def is_word_independent(tokenizer: Tokenizer) -> bool:
     rules = json.loads(tokenizer.to_str())
     if any(not token["special"] for token in rules["added_tokens"]):
         return False  # matched before everything else, and may hold a space
-    if not all(_normalizer_is_blind(rule) for rule in _sequence(rules["normalizer"], "normalizers")):
-        return False
+    for rule in _sequence(rules["normalizer"], "normalizers"):
+        if rule["type"] not in BLIND_NORMALIZERS and not (rule["type"] == "Replace" and _pattern_is_blind(rule)):
+            return False
     rules_of_split = _sequence(rules["pre_tokenizer"], "pretokenizers")
     if any(rule.get("prepend_scheme") == "first" for rule in rules_of_split) or rules["model"].get("dropout"):
         return False  # the first word differs from the others; every draw differs from the last
@@ -46,13 +47,9 @@ def _sequence(rule: dict | None, key: str) -> list[dict]:
     return [part for inner in rule[key] for part in _sequence(inner, key)] if rule["type"] == "Sequence" else [rule]
 
 
-def _normalizer_is_blind(rule: dict) -> bool:
-    return rule["type"] in BLIND_NORMALIZERS or (rule["type"] == "Replace" and _pattern_is_blind(rule["pattern"]))
-
-
 def _pre_tokenizer_is_blind(rule: dict) -> bool:
     if rule["type"] == "Split":
-        return not rule["invert"] and _pattern_is_blind(rule["pattern"])
+        return not rule["invert"] and _pattern_is_blind(rule)
     return rule["type"] in BLIND_PRE_TOKENIZERS
 
 
@@ -60,8 +57,9 @@ def _splits_at_white_space(rule: dict) -> bool:
     return rule["type"] in SPLITS_AT_WHITE_SPACE
 
 
-def _pattern_is_blind(pattern: dict) -> bool:
-    """No part of the pattern matches a space, so no match and no look-around reaches over one."""
+def _pattern_is_blind(rule: dict) -> bool:
+    """No part of the rule's pattern matches a space, so no match and no look-around reaches over one."""
+    pattern = rule["pattern"]
     if "String" in pattern:
         return " " not in pattern["String"]
     if re.search(r"\(\?[^=!:<>]|\\Y", pattern["Regex"]):

@@ -124,12 +124,12 @@ def test_ids_are_laid_out_as_fairseq_wants_them(options, model):
 
 def test_a_letter_that_sentencepiece_leaves_out_is_a_piece_all_the_same(monkeypatch):
     """It does so with one met once in 33 million characters: a mark that stands by itself, and once in a word."""
-    learn = trainers._our_sentencepiece
+    learn = trainers._sentencepiece
 
-    def without_bullet(sentences, size):
-        return {piece: score for piece, score in learn(sentences, size).items() if "•" not in piece}
+    def without_bullet(*arguments, **settings):
+        return {piece: score for piece, score in learn(*arguments, **settings).items() if "•" not in piece}
 
-    monkeypatch.setattr(trainers, "_our_sentencepiece", without_bullet)
+    monkeypatch.setattr(trainers, "_sentencepiece", without_bullet)
     words = Words([*sample_lines()[:200], "• • •foie"])
     trained = train("unigram", words, 600)
     scores = dict(zip(trained.pieces, trained.scores, strict=True))
