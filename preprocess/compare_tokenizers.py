@@ -7,7 +7,6 @@ its pictures, and study.html, one page with everything. They contain no text exc
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -17,14 +16,14 @@ from alibert_common.cli import program
 from alibert_common.directories import Marker, directory_written_whole, refuse_foreign
 from alibert_common.errors import exit_with_sentence
 from alibert_common.input_log import InputLog
-from alibert_common.report import html, markdown
+from alibert_common.report import markdown
 from preprocess.tokenizer.piece_text import spelled_texts, text_pieces
 from preprocess.tokenizer_study import tables
 from preprocess.tokenizer_study.candidates import Candidate, load_candidates
 from preprocess.tokenizer_study.held_out import seen_in_training
 from preprocess.tokenizer_study.measure import figures, measure
-from preprocess.tokenizer_study.report import report, warnings
-from preprocess.tokenizer_study.samples import Segmentation, Term, read_sentences, read_terms, segment, segment_term
+from preprocess.tokenizer_study.report import report, warnings, write_report
+from preprocess.tokenizer_study.samples import Term, read_sentences, read_terms, segment, segment_term
 from preprocess.tokenizer_study.speed import speeds
 
 MARKER = Marker("study.json", '"command": "compare_tokenizers"', sometimes=("terms.png",))
@@ -44,14 +43,20 @@ def study_of(
     """
     text, meters = measure(candidates, path)
     described = text.describe() | ({"seen_in_training": seen_in_training(path, trained_on)} if trained_on else {})
-    files = [file["sha256"] for file in described["inputs"]]
-    compared = [file["sha256"] for file in described.get("seen_in_training", {}).get("inputs", ())]
+    files = {file["sha256"] for file in described["inputs"]}
+    compared = {file["sha256"] for file in described.get("seen_in_training", {}).get("inputs", ())}
     tokenizers = {}
     for candidate, meter, speed in zip(candidates, meters, speeds(candidates, path, seed), strict=True):
-        origin = {"path": str(candidate.path), "sha256": candidate.sha256, "model": candidate.kind}
-        trained = {"trained_on_text": candidate.was_trained_on(files)}
-        trained |= {"trained_on_compared": bool(compared) and candidate.trained_within(compared)}
-        tokenizers[candidate.name] = origin | trained | figures(meter, text) | speed
+        own = candidate.trained_on
+        tokenizers[candidate.name] = {
+            "path": str(candidate.path),
+            "sha256": candidate.sha256,
+            "model": candidate.kind,
+            "trained_on_text": None if own is None else not own.isdisjoint(files),
+            "trained_on_compared": bool(compared) and own is not None and own <= compared,
+            **figures(meter, text),
+            **speed,
+        }
     cut = [[segment_term(candidate, term.text) for candidate in candidates] for term in terms]
     return {
         "text": described,
@@ -59,11 +64,11 @@ def study_of(
         "overlap": overlap(candidates),
         "categories": by_category(terms, cut),
         "terms": [
-            {"term": term.text, "category": term.category, "segmentations": [one.describe() for one in row]}
+            {"term": term.text, "category": term.category, "segmentations": row}
             for term, row in zip(terms, cut, strict=True)
         ],
         "sentences": [
-            {"sentence": sentence, "segmentations": [segment(one, sentence).describe() for one in candidates]}
+            {"sentence": sentence, "segmentations": [segment(candidate, sentence) for candidate in candidates]}
             for sentence in sentences
         ],
     }
@@ -72,29 +77,31 @@ def study_of(
 def overlap(candidates: list[Candidate]) -> list[list[dict]]:
     """The pieces that each pair has in common, without word marks, and their share of all pieces of the two."""
     texts = [
-        {spelled.text for spelled in spelled_texts(text_pieces(one.tokenizer).values(), one.convention)}
-        for one in candidates
+        {spelled.text for spelled in spelled_texts(text_pieces(candidate.tokenizer).values(), candidate.convention)}
+        for candidate in candidates
     ]
     return [[{"common": len(a & b), "jaccard": len(a & b) / max(len(a | b), 1)} for b in texts] for a in texts]
 
 
-def by_category(terms: list[Term], cut: list[list[Segmentation]]) -> dict[str, dict]:
-    """The number of terms by category and overall; for each tokenizer (mean pieces, share without a split word)."""
+def by_category(terms: list[Term], cut: list[list[dict]]) -> dict[str, dict]:
+    """The number of terms by category and overall; for each tokenizer (mean pieces, share without a split word).
+
+    `cut` holds the segmentations of each term, one per tokenizer.
+    """
     rows: dict[str, list] = {}
     for term, row in zip(terms, cut, strict=True):
         rows.setdefault(term.category, []).append(row)
     if len(rows) > 1:
         rows["(all)"] = cut
     return {
-        category: {
-            "terms": len(some),
-            "means": [
-                (sum(len(one.pieces) for one in column) / len(some), sum(one.whole for one in column) / len(some))
-                for column in zip(*some, strict=True)
-            ],
-        }
+        category: {"terms": len(some), "means": [_means(column) for column in zip(*some, strict=True)]}
         for category, some in rows.items()
     }
+
+
+def _means(cuts: Sequence[dict]) -> tuple[float, float]:
+    """(mean pieces, share without a split word) of one tokenizer."""
+    return sum(len(cut["pieces"]) for cut in cuts) / len(cuts), sum(cut["whole"] for cut in cuts) / len(cuts)
 
 
 def write_study(study: dict, output: Path) -> None:
@@ -105,14 +112,7 @@ def write_study(study: dict, output: Path) -> None:
         pictures = draw(study)
         for name, content in pictures.items():
             (directory / name).write_bytes(content)
-        page = report(study, pictures)
-        texts = {
-            "study.json": json.dumps(study, ensure_ascii=False, indent=2) + "\n",
-            "study.md": markdown.render(page),
-            "study.html": html.render(page),
-        }
-        for name, text in texts.items():
-            (directory / name).write_text(text, encoding="utf-8", newline="\n")
+        write_report(directory, "study", study, report(study, pictures))
 
 
 def _arguments() -> argparse.Namespace:
@@ -121,19 +121,13 @@ def _arguments() -> argparse.Namespace:
     )
     add = parser.add_argument
     add("tokenizers", nargs="+", type=Path, metavar="TOKENIZER", help="folders with a tokenizer.json")
-    add(
-        "--text", required=True, type=Path,
-        help="held-out documents: a directory such as mixed/valid, a .txt file or a .jsonl file",
-    )  # fmt: skip
-    add(
-        "--trained-on", nargs="+", type=Path, default=[], metavar="DOCUMENTS",
-        help="training text, to count the documents and lines of --text that it shares (default: not counted)",
-    )  # fmt: skip
+    text = "held-out documents: a directory such as mixed/valid, a .txt file or a .jsonl file"
+    add("--text", required=True, type=Path, help=text)
+    trained_on = "training text, to count the documents and lines of --text that it shares (default: not counted)"
+    add("--trained-on", nargs="+", type=Path, default=[], metavar="DOCUMENTS", help=trained_on)
     add("--output", type=Path, help="directory of the study (default: print the main table only)")
-    add(
-        "--names", type=lambda names: names.split(","), default=[],
-        help="names of the tokenizers, with commas between (default: their folders)",
-    )  # fmt: skip
+    names = "names of the tokenizers, with commas between (default: their folders)"
+    add("--names", type=lambda names: names.split(","), default=[], help=names)
     add("--terms", type=Path, help="lines of a term, a tab and its category (default: none)")
     add("--sentences", type=Path, help="lines to show in pieces (default: none)")
     add("--seed", type=int, default=1, help="seed of the sample of lines for the speed (default: 1)")

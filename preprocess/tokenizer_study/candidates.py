@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,14 +45,6 @@ class Candidate:
         unknown = model.get("unk_token")
         self.unknown = model["unk_id"] if "unk_id" in model else self.tokenizer.token_to_id(unknown or "")
         self.lone = self.tokenizer.token_to_id(self.convention.lone or "")
-
-    def was_trained_on(self, files: Iterable[str]) -> bool | None:
-        """Whether one of the files (SHA-256) is in its training text; None if its training text is unknown."""
-        return None if self.trained_on is None else not self.trained_on.isdisjoint(files)
-
-    def trained_within(self, files: Collection[str]) -> bool:
-        """Whether all its training files are among these (SHA-256)."""
-        return self.trained_on is not None and self.trained_on <= set(files)
 
 
 def load_candidates(paths: Sequence[Path], names: Sequence[str] = ()) -> list[Candidate]:

@@ -1,11 +1,20 @@
 """The report of a study, made of what study.json holds."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
+from alibert_common.files import write_json, written_whole
+from alibert_common.report import html, markdown
 from alibert_common.report.document import Block, Picture, Section
 from preprocess.tokenizer_study import tables
 
-TITLE = "Tokenizer study"
+
+def write_report(directory: Path, name: str, content: dict, page: Section) -> None:
+    """Write `content` as `name`.json, and the page as `name`.md and `name`.html."""
+    write_json(directory / f"{name}.json", content)
+    for ending, text in (("md", markdown.render(page)), ("html", html.render(page))):
+        with written_whole(directory / f"{name}.{ending}") as handle:
+            handle.write(text)
 
 
 def warnings(study: dict) -> list[str]:
@@ -14,11 +23,11 @@ def warnings(study: dict) -> list[str]:
     better = (
         "its values are better here than on unseen text. Hold documents out with `python -m preprocess.mix` instead."
     )
-    found = [f"{name} was trained on {path}: {better}" for name, one in study["tokenizers"].items()
-             if one["trained_on_text"]]  # fmt: skip
+    trained = [name for name, tokenizer in study["tokenizers"].items() if tokenizer["trained_on_text"]]
+    sentences = [f"{name} was trained on {path}: {better}" for name in trained]
     if seen and seen["documents"]:
-        found.append(f"{seen['documents']:,} documents of {path} are also in {', '.join(seen['paths'])}: {better}")
-    return found
+        sentences.append(f"{seen['documents']:,} documents of {path} are also in {', '.join(seen['paths'])}: {better}")
+    return sentences
 
 
 def report(study: dict, pictures: Mapping[str, bytes] | None = None) -> Section:
@@ -39,7 +48,7 @@ def report(study: dict, pictures: Mapping[str, bytes] | None = None) -> Section:
     if study["sentences"]:
         cut = [tables.sentence(study, sentence) for sentence in study["sentences"]]
         sections.append(Section("Sentences in pieces", [f"{tables.SIGNS}.", *cut]))
-    return Section(TITLE, [*sections, Section("How it was made", _made(study))])
+    return Section("Tokenizer study", [*sections, Section("How it was made", _made(study))])
 
 
 def _text(study: dict) -> list[Block]:

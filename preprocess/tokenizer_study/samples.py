@@ -18,25 +18,6 @@ class Term(NamedTuple):
     category: str
 
 
-class Piece(NamedTuple):
-    """A token as the report shows it: ▁ starts a word; an unknown token is its text."""
-
-    text: str
-    unknown: bool
-
-
-class Segmentation(NamedTuple):
-    """A text in pieces; it is whole if no word is split and no piece is unknown."""
-
-    pieces: list[Piece]
-    whole: bool
-
-    def describe(self) -> dict:
-        """For study.json; the numbers of the unknown pieces start at 0."""
-        unknown = [number for number, piece in enumerate(self.pieces) if piece.unknown]
-        return {"pieces": [piece.text for piece in self.pieces], "unknown": unknown, "whole": self.whole}
-
-
 def read_terms(path: Path, log: InputLog) -> list[Term]:
     """Lines of a term, a tab and its category; blank lines and lines that start with # are skipped.
 
@@ -65,21 +46,26 @@ def _content(path: Path, log: InputLog) -> list[tuple[int, str]]:
     return [(number, line) for number, line in read_lines(path, log) if line.strip() and not line.startswith("#")]
 
 
-def segment_term(candidate: Candidate, term: str) -> Segmentation:
+def segment_term(candidate: Candidate, term: str) -> dict:
     """As in running text: byte-level tokenizers need a space before a word."""
     return segment(candidate, f" {term}" if candidate.convention.byte_level else term)
 
 
-def segment(candidate: Candidate, text: str) -> Segmentation:
-    """The pieces of a text. A text without a word of letters is whole if it is one piece."""
+def segment(candidate: Candidate, text: str) -> dict:
+    """A text in pieces, for study.json: {"pieces", "unknown": the numbers of the unknown ones from 0, "whole"}.
+
+    ▁ starts a word; an unknown piece is shown as its text. A text is whole if no word is split and no piece is unknown;
+    one without a word of letters is whole if it is one piece.
+    """
     encoding = candidate.tokenizer.encode(text, add_special_tokens=False)
+    unknown = [place for place, number in enumerate(encoding.ids) if number == candidate.unknown]
     pieces = []
-    for number, token, (start, end) in zip(encoding.ids, encoding.tokens, encoding.offsets, strict=True):
-        if number == candidate.unknown:
-            pieces.append(Piece(text[start:end].strip(), True))
+    for place, (token, (start, end)) in enumerate(zip(encoding.tokens, encoding.offsets, strict=True)):
+        if place in unknown:
+            pieces.append(text[start:end].strip())
         else:
-            starts, spelled = candidate.convention.spelled(token)
-            pieces.append(Piece((BOUNDARY if starts else "") + spelled, False))
+            starts_word, spelled = candidate.convention.spelled(token)
+            pieces.append(BOUNDARY * starts_word + spelled)
     counts = count(candidate, text, encoding)
     whole = counts.whole == counts.words if counts.words else len(pieces) == 1
-    return Segmentation(pieces, whole and not counts.unknown)
+    return {"pieces": pieces, "unknown": unknown, "whole": whole and not counts.unknown}

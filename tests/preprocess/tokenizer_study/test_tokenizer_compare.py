@@ -18,7 +18,7 @@ from preprocess.tokenizer_study import measure as measuring
 from preprocess.tokenizer_study import speed
 from preprocess.tokenizer_study.candidates import Candidate
 from preprocess.tokenizer_study.measure import Counts, Meter, count, figures, measure
-from preprocess.tokenizer_study.samples import Piece, Segmentation, Term, segment, segment_term
+from preprocess.tokenizer_study.samples import Term, segment, segment_term
 
 PIECES = {"▁le": -1.0, "▁patient": -2.0, "▁,": -2.0, "▁": -5.0, "t": -5.0, "oux": -3.0, "▁t": -4.0, "patient": -9.0}
 CASED_PIECES = {"▁Le": -1.0, "▁le": -1.0, "▁": -2.0, "patient": -2.0, "▁,": -3.0}
@@ -163,23 +163,23 @@ def test_overlap_is_of_texts_without_signs_and_specials():
     assert own == {"common": 3, "jaccard": 1.0} and other == {"common": 2, "jaccard": 1.0}
 
 
+def cut(*pieces, unknown=(), whole=False):
+    return {"pieces": list(pieces), "unknown": list(unknown), "whole": whole}
+
+
 def test_terms_and_sentences_in_pieces_that_look_alike_in_every_convention():
-    assert segment(candidate(unigram()), "Toux, xyz") == Segmentation(
-        [Piece("▁t", False), Piece("oux", False), Piece("▁,", False), Piece("▁", False), Piece("xyz", True)], False
-    )
-    cut = segment(candidate(wordpiece("pa", "##tient")), "patient toux")
-    assert cut.pieces == [Piece("▁pa", False), Piece("tient", False), Piece("toux", True)]
-    assert cut.describe() == {"pieces": ["▁pa", "tient", "toux"], "unknown": [2], "whole": False}
+    assert segment(candidate(unigram()), "Toux, xyz") == cut("▁t", "oux", "▁,", "▁", "xyz", unknown=[4])
+    assert segment(candidate(wordpiece("pa", "##tient")), "patient toux") == cut("▁pa", "tient", "toux", unknown=[2])
     bytes_ = candidate(byte_level(("l", "e"), ("Ġ", "le")))
-    assert segment_term(bytes_, "le") == Segmentation([Piece("▁le", False)], True)  # as in running text
-    assert segment(bytes_, "le") == Segmentation([Piece("le", False)], True)
-    assert segment_term(candidate(unigram()), "le patient").whole  # no word is cut
-    whole = {text: segment(candidate(unigram()), text).whole for text in (",", ", ,", "le ☃", "☃")}
+    assert segment_term(bytes_, "le") == cut("▁le", whole=True)  # as in running text
+    assert segment(bytes_, "le") == cut("le", whole=True)
+    assert segment_term(candidate(unigram()), "le patient")["whole"]  # no word is cut
+    whole = {text: segment(candidate(unigram()), text)["whole"] for text in (",", ", ,", "le ☃", "☃")}
     assert whole == {",": True, ", ,": False, "le ☃": False, "☃": False}
 
 
 def test_categories_are_means_of_their_terms():
-    a, b = Segmentation([Piece("▁le", False)], True), Segmentation([Piece("▁t", False), Piece("oux", False)], False)
+    a, b = cut("▁le", whole=True), cut("▁t", "oux")
     terms = [Term("le", "x"), Term("toux", "x"), Term("la", "y")]
     assert by_category(terms, [[a, b], [b, b], [a, b]]) == {
         "x": {"terms": 2, "means": [(1.5, 0.5), (2.0, 0.0)]},
