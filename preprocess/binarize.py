@@ -11,15 +11,15 @@ With --data-bins 5 the output holds the data-bins 1 to 5, each with a fifth of t
 """
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 
 from alibert_common.cli import OptionParser, at_least, program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
+from alibert_common.files import read_json
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import Stage, identity
+from alibert_common.provenance import MANIFEST, Stage, identity
 from preprocess.databin.build import (
     check_enough,
     data_bin_paths,
@@ -70,7 +70,7 @@ def binarize(
             encoding = replace(encoding, tokenizer=keep_tokenizer(work, tokenizer, digests))
             made = make_data_bins(work, files, encoding, data_bins, weights, engine)
             work.manifest = {"tokenizer": digests} | made
-    return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
+    return read_json(output / MANIFEST)
 
 
 def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, float] | None]:

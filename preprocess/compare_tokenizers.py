@@ -22,7 +22,7 @@ from preprocess.tokenizer_study import tables
 from preprocess.tokenizer_study.candidates import Candidate, load_candidates
 from preprocess.tokenizer_study.held_out import seen_in_training
 from preprocess.tokenizer_study.measure import figures, measure
-from preprocess.tokenizer_study.report import report, warnings, write_report
+from preprocess.tokenizer_study.report import report, warnings, write_pages
 from preprocess.tokenizer_study.samples import Term, read_sentences, read_terms, segment, segment_term
 from preprocess.tokenizer_study.speed import speeds
 
@@ -112,7 +112,7 @@ def write_study(study: dict, output: Path) -> None:
         pictures = draw(study)
         for name, content in pictures.items():
             (directory / name).write_bytes(content)
-        write_report(directory, "study", study, report(study, pictures))
+        write_pages(directory, "study", study, report(study, pictures))
 
 
 def _arguments() -> argparse.Namespace:

@@ -27,18 +27,18 @@ report/corpus.md.
 import argparse
 from importlib import import_module
 from pathlib import Path
-from typing import cast
+from types import ModuleType
 
 from alibert_common.cli import program
 from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import add_engine_options, engine_of
 from preprocess.pipeline.config import STAGES, CorpusFile
-from preprocess.pipeline.steps import Command, Step, Steps
+from preprocess.pipeline.steps import Step, Steps
 
 
-def command_of(stage: str) -> Command:
+def command_of(stage: str) -> ModuleType:
     """The command of a stage, imported when it is needed."""
-    return cast(Command, import_module(f"preprocess.{stage}"))
+    return import_module(f"preprocess.{stage}")
 
 
 def run_steps(steps: list[Step]) -> int:
@@ -69,18 +69,14 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("file", type=Path, metavar="YAML", help="YAML file describing the corpus")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
-    parser.add_argument(
-        "--until",
-        choices=STAGES,
-        help="last stage to run (default: all)",
-    )
+    parser.add_argument("--until", choices=STAGES, help="last stage to run (default: all)")
     parser.add_argument("--dry-run", action="store_true", help="check the file and print the commands; run nothing")
     add_engine_options(parser)
     return parser
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command."""
     options = command_line().parse_args()
     # Imported behind the options, so that `--help` is quick.
     from preprocess.pipeline.checks import check

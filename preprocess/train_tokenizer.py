@@ -7,7 +7,6 @@ and manifest.json (what it was made from, and how good it is).
 """
 
 import argparse
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -17,9 +16,9 @@ from tqdm import tqdm
 
 from alibert_common.cli import OptionParser, at_least, program
 from alibert_common.errors import InputError, exit_with_sentence
-from alibert_common.files import written_whole
+from alibert_common.files import read_json, write_json, written_whole
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import Stage, identity
+from alibert_common.provenance import MANIFEST, Stage, identity
 from preprocess.mixing.reader import is_mix, read_corpora, with_weights
 from preprocess.mixing.weights import DEFAULT_WEIGHTS, MixWeights, add_weight_options, mix_weights_of
 from preprocess.tokenizer.load import load_tokenizer
@@ -95,7 +94,7 @@ def train_tokenizer(
                 "sample": {"lines": len(drawn.lines)} | drawing,
             }
             work.manifest |= _train(work.directory, drawn, model, vocab_size, options, count_duplicates)
-    return json.loads((output / "manifest.json").read_text(encoding="utf-8"))
+    return read_json(output / MANIFEST)
 
 
 def _train(directory: Path, drawn: Sample, model: str, size: int, options: TextOptions, count_duplicates: bool) -> dict:
@@ -119,7 +118,7 @@ def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pie
     dictionary = [f"{tokenizer.id_to_token(number)} {pieces.counts[number]}\n" for number in ids]
     _write(directory / "dict.txt", "".join(dictionary))
     load_tokenizer(directory)
-    _write(directory / "tokenizer_config.json", json.dumps(TRANSFORMERS_CONFIG, ensure_ascii=False, indent=2) + "\n")
+    write_json(directory / "tokenizer_config.json", TRANSFORMERS_CONFIG)
     return pieces
 
 

@@ -38,7 +38,7 @@ def _check_settings(file: CorpusFile, step: Step) -> None:
     read_options = read_options_of(step.options)
     if read_options.changed_settings().keys() <= COMMON_SETTINGS:
         return  # and a walk through all files is spared
-    formats = {found.options.format for path in step.options.paths for found in files_of(path, read_options, ReadLog())}
+    formats = {raw.options.format for path in step.options.paths for raw in files_of(path, read_options, ReadLog())}
     try:
         check_settings(read_options, formats)
     except InputError as error:

@@ -47,33 +47,33 @@ class CorpusFile:
         """Raise InputError; `place` is where in the file."""
         raise InputError(f"{self.path}: {place}{': ' if place else ''}{fault}.")
 
-    def _source(self, name: str, said: Mapping) -> Source:
+    def _source(self, name: str, content: Mapping) -> Source:
         place = f"sources, {name}"
-        self._refuse_others(said, ("type", "paths", *OF_A_SOURCE), place)
-        paths = said.get("paths")
+        self._refuse_others(content, ("type", "paths", *OF_A_SOURCE), place)
+        paths = content.get("paths")
         paths = [paths] if isinstance(paths, str) else paths
         if not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):
             self.refuse(place, "give `paths:`, a file or folder or a list of them")
         if not is_source_name(name):
             self.refuse(place, "no spaces, commas, '=' or '/' can be in the name of a source, nor a point at its start")
-        options = {stage: self._options(said, stage, place) for stage in OF_A_SOURCE}
-        return Source(name, str(said.get("type", "")), tuple(map(self.place, paths)), options)
+        options = {stage: self._options(content, stage, place) for stage in OF_A_SOURCE}
+        return Source(name, str(content.get("type", "")), tuple(map(self.place, paths)), options)
 
     def _options(self, holder: Mapping, stage: str, place: str = "") -> dict:
         """By their names on the command line; `min_words` is `min-words` too."""
-        said = self._mapping(holder, stage, place)
-        options = {name.replace("_", "-"): value for name, value in said.items()}
-        if len(options) < len(said):
+        content = self._mapping(holder, stage, place)
+        options = {name.replace("_", "-"): value for name, value in content.items()}
+        if len(options) < len(content):
             self.refuse(place or stage, "an option is there twice, with - and with _")
         return options
 
     def _mapping(self, holder: Mapping, name: object, place: str = "") -> dict:
-        found = holder.get(name)
-        if found is not None and not isinstance(found, dict):
+        content = holder.get(name)
+        if content is not None and not isinstance(content, dict):
             self.refuse(place, f"{name}: write `name: value` lines under it")
-        return found or {}
+        return content or {}
 
-    def _refuse_others(self, said: Mapping, known: tuple[str, ...], place: str) -> None:
-        for name in said:
+    def _refuse_others(self, content: Mapping, known: tuple[str, ...], place: str) -> None:
+        for name in content:
             if name not in known:
                 self.refuse(place, f"{name}: not known; there are {', '.join(known)}")

@@ -1,22 +1,22 @@
 """The report of a finished corpus: AliBERT's Table 1, what was dropped, and how to make it again."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 from tqdm import tqdm
 
-from alibert_common.files import written_whole
+from alibert_common.files import read_json
 from alibert_common.input_log import InputLog
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, digest_of, identity, stage_version
-from alibert_common.report import html, markdown
+from alibert_common.report import markdown
 from preprocess.documents.document import Size
 from preprocess.documents.stage_report import Report, total
 from preprocess.mixing.mix_file import split_name
 from preprocess.pipeline.config import CorpusFile
 from preprocess.pipeline.steps import Step
 from preprocess.pipeline.tables import page, table_1
+from preprocess.tokenizer_study.report import write_pages
 
 NAME = "report"
 VERSION = 3  # of its output: see alibert_common.provenance.Stage
@@ -31,21 +31,14 @@ def write_report(file: CorpusFile, output: Path, steps: list[Step]) -> str:
     key = {"settings": file.content, "inputs": identity(step.output for step in steps)}
     with resumable_directory(output / NAME, STAGE, key) as work:
         if work is not None:
-            found = gather(file, steps)
-            texts = {
-                "corpus.json": json.dumps(found, ensure_ascii=False, indent=2) + "\n",
-                "corpus.md": markdown.render(page(found)),
-                "corpus.html": html.render(page(found)),
-            }
-            for name, text in texts.items():
-                with written_whole(work.directory / name) as handle:
-                    handle.write(text)
-    return markdown.plain(table_1(json.loads((output / NAME / "corpus.json").read_text(encoding="utf-8"))))
+            content = gather(file, steps)
+            write_pages(work.directory, "corpus", content, page(content))
+    return markdown.plain(table_1(read_json(output / NAME / "corpus.json")))
 
 
 def gather(file: CorpusFile, steps: list[Step]) -> dict:
     """The content of corpus.json, from the manifests of the stages."""
-    manifests = {(step.stage, step.source): _manifest(step.output) for step in steps}
+    manifests = {(step.stage, step.source): read_json(step.output / MANIFEST) for step in steps}
     unique, mixed = manifests["deduplicate", ""], manifests["mix", ""]["corpora"]
     kept = Report.from_json(unique).kept
     sources, rules = {}, []
@@ -64,7 +57,7 @@ def gather(file: CorpusFile, steps: list[Step]) -> dict:
             "weight": mixed.get(source.name, {}).get("weight", 0.0),
         }
     splits = manifests["binarize", ""]["splits"]
-    trained = [name for name, one in mixed.items() if one["train"]["documents"]]
+    trained = [name for name, corpus in mixed.items() if corpus["train"]["documents"]]
     names = {split_name(number): name for number, name in enumerate(trained)}
     return {
         "sources": sources,
@@ -76,14 +69,12 @@ def gather(file: CorpusFile, steps: list[Step]) -> dict:
         "settings": file.content,
         "settings_sha256": digest_of(file.content),
         "commands": [str(step) for step in steps],
-        "versions": {name: one for manifest in manifests.values() for name, one in manifest["versions"].items()},
+        "versions": {
+            name: version for manifest in manifests.values() for name, version in manifest["versions"].items()
+        },
         "stage_versions": {stage: stage_version(manifest) for (stage, _), manifest in manifests.items()},
         "outputs": _hashes([step.output for step in steps if step.stage in ("train_tokenizer", "binarize")]),
     }
-
-
-def _manifest(output: Path) -> dict:
-    return json.loads((output / MANIFEST).read_text(encoding="utf-8"))
 
 
 def _rules(stage: str, source: str, manifest: dict) -> list[dict]:

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from types import ModuleType
 
 from alibert_common.cli import OptionParser, named_path
 from preprocess.pipeline.config import CorpusFile, Source
@@ -16,22 +16,12 @@ GIVEN_TO = {"binarize": {"mix", "train", "valid"}}
 ENGINE = {"workers", "slurm", "partition", "account", "time", "sbatch"}  # the command's, for every stage
 
 
-class Command(Protocol):
-    """A command of preprocess, such as preprocess.clean."""
-
-    def command_line(self) -> OptionParser:
-        """Its options."""
-
-    def run(self, options: Namespace) -> None:
-        """Do what the options say."""
-
-
 @dataclass(frozen=True)
 class Step:
     """One command: a stage, for one source or for all of them together."""
 
     stage: str
-    command: Command
+    command: ModuleType  # with the functions `command_line` and `run`
     words: tuple[str, ...]
     options: Namespace
     source: str = ""
@@ -42,7 +32,7 @@ class Step:
         return self.options.output
 
     def run(self) -> None:
-        """As the command does."""
+        """Run the command."""
         self.command.run(self.options)
 
     def made(self) -> int | None:
@@ -57,7 +47,7 @@ class Step:
 class Steps:
     """The commands for a file. `command_of` gives that of a stage; `engine` holds the options of where they run."""
 
-    def __init__(self, file: CorpusFile, output: Path, engine: Namespace, command_of: Callable[[str], Command]):
+    def __init__(self, file: CorpusFile, output: Path, engine: Namespace, command_of: Callable[[str], ModuleType]):
         self.file, self.output, self.engine, self.command_of = file, output, engine, command_of
 
     def __iter__(self) -> Iterator[Step]:
@@ -105,14 +95,14 @@ class Steps:
         if known.kind is named_path:
             value = list(self._named(place, name, value))
         elif isinstance(value, dict):
-            value = [f"{key}={one}" for key, one in value.items()]
+            value = [f"{key}={content}" for key, content in value.items()]
         several = value if isinstance(value, list) else [value]
         values = [str(self.file.place(single) if known.kind is Path else single) for single in several]
         if known.many:
             return [option, *values]
         if not known.repeated:
             values = [",".join(values)]
-        return [f"{option}={one}" for one in values]
+        return [f"{option}={single}" for single in values]
 
     def _named(self, place: str, name: str, value: object) -> Iterator[str]:
         """NAME=PATH of {name: path}, also with several paths of a name."""

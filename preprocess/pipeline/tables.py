@@ -16,18 +16,18 @@ STAGES = {
 }
 
 
-def page(found: dict) -> Section:
+def page(content: dict) -> Section:
     """The whole report."""
     sections: dict[str, list[Block]] = {
-        "Corpus": [table_1(found)],
-        "Kept and dropped": [_kept(found), _rules(found)],
-        "In tokens": [_splits(found)],
-        "How it was made": _made(found),
+        "Corpus": [table_1(content)],
+        "Kept and dropped": [_kept(content), _rules(content)],
+        "In tokens": [_splits(content)],
+        "How it was made": _made(content),
     }
     return Section("The corpus", [Section(title, blocks) for title, blocks in sections.items()])
 
 
-def table_1(found: dict) -> Table:
+def table_1(content: dict) -> Table:
     """AliBERT's Table 1: training and validation text by source."""
     legend = {
         "source": "",
@@ -40,20 +40,22 @@ def table_1(found: dict) -> Table:
         "weight": "number of uses of each document in a training epoch",
         "share of training": "of the bytes that training reads in an epoch",
     }
-    sizes = {name: Size(**one["train"]) + Size(**one["valid"]) for name, one in found["sources"].items()}
-    used = {name: one["train"]["bytes"] * one["weight"] for name, one in found["sources"].items()}
+    sources = content["sources"]
+    sizes = {name: Size(**source["train"]) + Size(**source["valid"]) for name, source in sources.items()}
+    used = {name: source["train"]["bytes"] * source["weight"] for name, source in sources.items()}
     whole = sum(sizes.values(), Size())
     rows = [
-        [name, one["type"], one["licence"], *_size(sizes[name]), _part(sizes[name].bytes, whole.bytes)]
-        + [f"{one['weight']:.4g}", _part(used[name], sum(used.values()))]
-        for name, one in found["sources"].items()
+        [name, source["type"], source["licence"], *_size(sizes[name]), _part(sizes[name].bytes, whole.bytes)]
+        + [f"{source['weight']:.4g}", _part(used[name], sum(used.values()))]
+        for name, source in sources.items()
     ]
     rows.append(["all", "", "", *_size(whole), share(1.0), "", share(1.0)])
     return Table("Table 1", list(legend), rows, legend)
 
 
-def _kept(found: dict) -> Table:
-    sizes = {name: {stage: Size(**one[stage]) for stage in STAGES} for name, one in found["sources"].items()}
+def _kept(content: dict) -> Table:
+    sources = content["sources"].items()
+    sizes = {name: {stage: Size(**source[stage]) for stage in STAGES} for name, source in sources}
     sizes["all"] = {stage: sum((own[stage] for own in sizes.values()), Size()) for stage in STAGES}
     rows = [
         [name, title, *_size(own[stage]), _part(own[stage].bytes, own["read"].bytes)]
@@ -64,47 +66,45 @@ def _kept(found: dict) -> Table:
     return Table("By stage", head, rows, {"kept": "share of the bytes that were read"})
 
 
-def _rules(found: dict) -> Table:
-    rows = [[one["stage"], one["source"] or "all", one["rule"], f"{one['count']:,}"] for one in found["rules"]]
+def _rules(content: dict) -> Table:
+    rows = [[rule["stage"], rule["source"] or "all", rule["rule"], f"{rule['count']:,}"] for rule in content["rules"]]
     return Table("By rule", ["stage", "source", "dropped, changed or noted", "times"], rows)
 
 
-def _splits(found: dict) -> Table:
+def _splits(content: dict) -> Table:
     counts = ("documents", "lines", "tokens", "unknowns")
     rows = [
         [name, split["source"] or "all", *(f"{split[count]:,}" for count in counts)]
-        for name, split in found["splits"].items()
+        for name, split in content["splits"].items()
     ]
     legend = {"split": "its name in the data-bin", "tokens": "subwords, without the ends of lines"}
     return Table("The data-bin", ["split", "source", "documents", "lines", "tokens", "unknown"], rows, legend)
 
 
-def _made(found: dict) -> list[Block]:
-    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    inputs = [
-        [name, f"{len(one['inputs']):,}", f"{sum(file['bytes'] for file in one['inputs']):,}", _hash_of(one["inputs"])]
-        for name, one in found["sources"].items()
-    ]
-    outputs = [[file["path"], f"{file['bytes']:,}", file["sha256"]] for file in found["outputs"]]
+def _made(content: dict) -> list[Block]:
+    versions = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
+    stages = ", ".join(f"{stage} {version}" for stage, version in content["stage_versions"].items())
+    inputs = []
+    for name, source in content["sources"].items():
+        files = source["inputs"]
+        digest = hashlib.sha256("".join(file["sha256"] + "\n" for file in files).encode()).hexdigest()
+        inputs.append([name, f"{len(files):,}", f"{sum(file['bytes'] for file in files):,}", digest])
+    outputs = [[file["path"], f"{file['bytes']:,}", file["sha256"]] for file in content["outputs"]]
     legend = {"SHA-256": "that of the list of the files' SHA-256, which is in corpus.json"}
     return [
         f"{versions}.",
-        f"SHA-256 of the settings: {found['settings_sha256']}.",
-        f"Versions of the stages: {', '.join(f'{stage} {one}' for stage, one in found['stage_versions'].items())}.",
+        f"SHA-256 of the settings: {content['settings_sha256']}.",
+        f"Versions of the stages: {stages}.",
         Table("Inputs", ["source", "files", "bytes", "SHA-256"], inputs, legend),
         Table("Outputs", ["file", "bytes", "SHA-256"], outputs),
         "The commands:",
-        Code(found["commands"]),
+        Code(content["commands"]),
     ]
-
-
-def _hash_of(files: list[dict]) -> str:
-    return hashlib.sha256("".join(file["sha256"] + "\n" for file in files).encode()).hexdigest()
 
 
 def _size(size: Size) -> list[str]:
     return [f"{size.documents:,}", f"{size.words:,}", f"{size.bytes / MEGABYTE:,.1f}"]
 
 
-def _part(one: float, whole: float) -> str:
-    return share(one / whole) if whole else ""
+def _part(part: float, whole: float) -> str:
+    return share(part / whole) if whole else ""

@@ -9,7 +9,7 @@ from alibert_common.report.document import Block, Picture, Section
 from preprocess.tokenizer_study import tables
 
 
-def write_report(directory: Path, name: str, content: dict, page: Section) -> None:
+def write_pages(directory: Path, name: str, content: dict, page: Section) -> None:
     """Write `content` as `name`.json, and the page as `name`.md and `name`.html."""
     write_json(directory / f"{name}.json", content)
     for ending, text in (("md", markdown.render(page)), ("html", html.render(page))):
