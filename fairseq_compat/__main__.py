@@ -1,8 +1,8 @@
 """`python -m fairseq_compat`: what was found here, what is repaired and what cannot be, one line each."""
 
 import platform
-import sys
 
+from fairseq_compat import is_active
 from fairseq_compat.repairs import LIMITS, REPAIRS, installed
 
 FOUND = ("fairseq", "hydra-core", "omegaconf", "antlr4-python3-runtime", "torch", "numpy")
@@ -12,16 +12,11 @@ def lines() -> list[str]:
     """The report."""
     report = [f"found: Python {platform.python_version()}"]
     report += [f"found: {name} {installed(name) or '(not installed)'}" for name in FOUND]
-    report.append(_hook())
+    remedy = "install the project with `pip install .`, editable or not"
+    inactive = f"cannot repair: the import hook is not active ({remedy})"
+    report.append("found: the import hook is active" if is_active() else inactive)
     report += [f"{repair.state()}: {repair.what} ({_reason(repair)})" for repair in REPAIRS]
-    report += [f"cannot repair: {limit.what} ({limit.instead})" for limit in LIMITS]
-    return report
-
-
-def _hook() -> str:
-    if any(getattr(finder, "__module__", "").startswith("fairseq_compat.") for finder in sys.meta_path):
-        return "found: the import hook is active"
-    return "cannot repair: the import hook is not active (install the project with `pip install .`, editable or not)"
+    return report + [f"cannot repair: {limit} ({instead})" for limit, instead in LIMITS.items()]
 
 
 def _reason(repair) -> str:

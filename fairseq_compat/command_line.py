@@ -1,10 +1,10 @@
 """fairseq's options on a machine without TPU, and its commands that end in one sentence."""
 
-import functools
 import sys
 from contextlib import contextmanager
 
 from fairseq_compat.errors import Refusal
+from fairseq_compat.module_proxy import in_place_in
 from fairseq_compat.processes.ending import ending_in_one_sentence
 
 
@@ -12,33 +12,22 @@ from fairseq_compat.processes.ending import ending_in_one_sentence
 def bf16_without_tpu(module):
     """After `fairseq.options` ran: `--bf16` no longer implies `--tpu`, and `--fp16` without a GPU is refused."""
     yield
-    original = module.parse_args_and_arch
+    import torch
 
-    @functools.wraps(original)
-    def parse_args_and_arch(parser, input_args=None, *rest, **options):
+    @in_place_in(module)
+    def parse_args_and_arch(original, parser, input_args=None, *rest, **options):
         parsed = original(parser, input_args, *rest, **options)
         args = parsed[0] if isinstance(parsed, tuple) else parsed
-        _refuse_fp16_on_cpu(args)
+        if getattr(args, "fp16", False) and (args.cpu or not torch.cuda.is_available()):
+            raise Refusal("--fp16 needs a GPU; on a CPU use --bf16, or neither for full precision.")
         if getattr(args, "bf16", False):
             args.tpu = "--tpu" in (sys.argv[1:] if input_args is None else input_args)
         return parsed
-
-    module.parse_args_and_arch = parse_args_and_arch
-
-
-def _refuse_fp16_on_cpu(args) -> None:
-    import torch
-
-    if getattr(args, "fp16", False) and (args.cpu or not torch.cuda.is_available()):
-        raise Refusal("--fp16 needs a GPU; on a CPU use --bf16, or neither for full precision.")
 
 
 @contextmanager
 def refusals_in_one_sentence(module):
     """After a module of `fairseq_cli` ran: its command prints a refusal as one sentence and exits with status 2."""
     yield
-    original = getattr(module, "cli_main", None)
-    if original is None:
-        return
-
-    module.cli_main = ending_in_one_sentence(original)
+    if hasattr(module, "cli_main"):
+        module.cli_main = ending_in_one_sentence(module.cli_main)

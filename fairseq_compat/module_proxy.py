@@ -1,5 +1,7 @@
-"""A module under another's name: the same library with a few names changed, for one module's eyes only."""
+"""A module with a few names changed: a library for one module's eyes only, or a function in another's place."""
 
+import functools
+from collections.abc import Callable
 from types import ModuleType
 
 
@@ -13,3 +15,19 @@ class StandIn(ModuleType):
 
     def __getattr__(self, name: str):
         return getattr(self.__dict__["_library"], name)
+
+
+def in_place_in(owner) -> Callable[[Callable], Callable]:
+    """Decorator: the function takes the place of its namesake in a module or class, and gets it as first argument."""
+
+    def put(function):
+        original = getattr(owner, function.__name__)
+
+        @functools.wraps(original)
+        def replacement(*args, **options):
+            return function(original, *args, **options)
+
+        setattr(owner, function.__name__, replacement)
+        return replacement
+
+    return put

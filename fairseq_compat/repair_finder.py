@@ -19,18 +19,12 @@ class RepairingFinder:
         if name.partition(".")[0] not in self.watched:
             return None
         repairs = [repair for repair in self.repairs if repair.covers(name)]
-        spec = self._found_by_others(name, path, target) if repairs else None
+        others = sys.meta_path[sys.meta_path.index(self) + 1 :] if repairs else ()
+        specs = (finder.find_spec(name, path, target) for finder in others if hasattr(finder, "find_spec"))
+        spec = next((spec for spec in specs if spec is not None), None)
         if spec is not None and hasattr(spec.loader, "exec_module"):
             spec.loader = RepairingLoader(spec.loader, repairs)  # type: ignore[assignment]
         return spec
-
-    def _found_by_others(self, name: str, path, target) -> ModuleSpec | None:
-        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
-            if hasattr(finder, "find_spec"):
-                spec = finder.find_spec(name, path, target)
-                if spec is not None:
-                    return spec
-        return None
 
 
 class RepairingLoader:

@@ -9,17 +9,8 @@ from typing import NamedTuple
 
 from fairseq_compat import command_line
 from fairseq_compat.checkpoints import loading, master_weights, position, recovery, resuming, saving
-from fairseq_compat.imports import (
-    antlr_typing,
-    dataclass_defaults,
-    hydra_plugins,
-    numpy_names,
-    torchaudio_library,
-    user_dir,
-)
+from fairseq_compat.imports import dataclass_defaults, removed_names, torchaudio_library, user_dir
 from fairseq_compat.processes import data_workers, distributed, reader_threads
-
-ALWAYS = (3, 0)
 
 
 class Repair(NamedTuple):
@@ -37,27 +28,22 @@ class Repair(NamedTuple):
     around: Callable[[ModuleType], AbstractContextManager]
     distribution: str = "fairseq"
     release: str = "0.12.2"
-    python: tuple[int, int] = ALWAYS
+    python: tuple[int, int] = (3, 0)  # the first that needs it
 
     def covers(self, name: str) -> bool:
         """Whether this repair concerns the module of that name."""
-        return any(name == module.removesuffix(".*") or _is_below(name, module) for module in self.modules)
+        return name in self.modules or any(
+            f"{name}.".startswith(module[:-1]) for module in self.modules if module.endswith(".*")
+        )
 
     def state(self) -> str:
         """`repaired`; or why not: `not installed`, `not needed` on this Python, `cannot repair` another release."""
-        found = installed(self.distribution)
-        if found is None:
+        here = installed(self.distribution)
+        if here is None:
             return "not installed"
         if sys.version_info[:2] < self.python:
             return "not needed"
-        return "repaired" if self.release in ("", found) else "cannot repair"
-
-
-class Limit(NamedTuple):
-    """What is left as it is, and what to do instead."""
-
-    what: str
-    instead: str
+        return "repaired" if self.release in ("", here) else "cannot repair"
 
 
 def installed(distribution: str) -> str | None:
@@ -66,10 +52,6 @@ def installed(distribution: str) -> str | None:
         return version(distribution)
     except PackageNotFoundError:
         return None
-
-
-def _is_below(name: str, module: str) -> bool:
-    return module.endswith(".*") and name.startswith(module[:-1])
 
 
 # fmt: off
@@ -86,12 +68,12 @@ REPAIRS = [
     Repair(
         "hydra's plugin scan: 'FileFinder' object has no attribute 'find_module'",
         "Python 3.12 removed find_module from its finders",
-        ("hydra.core.plugins",), ("pkgutil",), hydra_plugins.find_by_spec, distribution="hydra-core", release="1.0.7",
-        python=(3, 12)),
+        ("hydra.core.plugins",), ("pkgutil",), removed_names.finders_with_find_module, distribution="hydra-core",
+        release="1.0.7", python=(3, 12)),
     Repair(
         "import antlr4: No module named 'typing.io'",
         "Python 3.13 removed typing.io",
-        ("antlr4.*", "hydra.grammar.*"), (), antlr_typing.typing_io_while_imported,
+        ("antlr4.*", "hydra.grammar.*"), (), removed_names.typing_io_while_imported,
         distribution="antlr4-python3-runtime", release="4.8", python=(3, 13)),
     Repair(
         "import transformers: OSError, Could not load this library: torchaudio/lib/_torchaudio.abi3.so",
@@ -143,7 +125,7 @@ REPAIRS = [
         "numpy 1.24 and 2.0 removed these names",
         ("fairseq.data.data_utils", "fairseq.data.token_block_dataset", "fairseq.data.language_pair_dataset",
          "fairseq.modules.dynamic_crf_layer"),
-        ("np",), numpy_names.with_removed_names),
+        ("np",), removed_names.numpy_names),
     Repair(
         "--ddp-backend pytorch_ddp --cpu: device_ids of a module on the CPU",
         "fairseq names a GPU whether or not the model is on one",
@@ -175,19 +157,12 @@ REPAIRS = [
         "fairseq takes --user-dir for a path, and Python 3.11 refuses dataclass defaults without a hash",
         ("fairseq.utils",), ("import_user_module",), user_dir.found_and_imported),
 ]
-# fmt: on
 
-LIMITS = [
-    Limit(
-        "fairseq-hydra-train knows no task, model or criterion of a --user-dir",
+LIMITS = {  # what is left as it is, and what to do instead
+    "fairseq-hydra-train knows no task, model or criterion of a --user-dir":
         "it composes its configuration before it reads --user-dir; use fairseq-train",
-    ),
-    Limit(
-        "stock RoBERTa layers save eight unused copies of their weights that go stale after a resume",
+    "stock RoBERTa layers save eight unused copies of their weights that go stale after a resume":
         "leave in_proj_*, out_proj_*, fc1_* and fc2_* beside the layer out of comparisons",
-    ),
-    Limit(
-        "fairseq's speech and product-quantisation models load their own files with a bare torch.load",
+    "fairseq's speech and product-quantisation models load their own files with a bare torch.load":
         "since torch 2.6 they refuse what is not a tensor; use fairseq's own stack for them",
-    ),
-]
+}

@@ -44,7 +44,7 @@ class Calibration:
         if not os.environ.get(VARIABLE):
             return
         trainer, dataset, optimization = self.trainer, self.trainer.cfg.dataset, self.trainer.cfg.optimization
-        length, parameters = trainer.task.max_positions(), sum(each.numel() for each in trainer.model.parameters())
+        length, parameters = trainer.task.max_positions(), sum(weight.numel() for weight in trainer.model.parameters())
         whole = dataset.batch_size or dataset.max_tokens / length
         in_reach = max(1, min(int(whole), int(FLOP_ON_CPU / (6 * parameters * length))))
         self.found = {
@@ -68,7 +68,10 @@ class Calibration:
             yield
         elif "state_bytes" not in self.found:
             yield
-            self.found["state_bytes"] = self._state_bytes()
+            states = self.trainer.optimizer.optimizer.state.values()
+            moments = [moment.nbytes for state in states for moment in state.values() if torch.is_tensor(moment)]
+            weights = [weight.nbytes for weight in self.trainer.model.parameters()]
+            self.found["state_bytes"] = 2 * sum(weights) + sum(moments)
         elif "flop" not in self.found:
             with counted(self.trainer.model) as counts:
                 yield
@@ -82,11 +85,6 @@ class Calibration:
             self.times.append(time.perf_counter() - began)
             if len(self.times) >= TIMED_UPDATES or sum(self.times) > TIMED_SECONDS:
                 self._end(self.found)
-
-    def _state_bytes(self) -> int:
-        moments = [moment for state in self.trainer.optimizer.optimizer.state.values() for moment in state.values()]
-        weights = list(self.trainer.model.parameters())
-        return 2 * sum(map(_bytes, weights)) + sum(_bytes(moment) for moment in moments if torch.is_tensor(moment))
 
     def _end(self, found: dict[str, Any]) -> NoReturn:
         found["seconds"] = statistics.median(self.times)
@@ -114,8 +112,8 @@ def counted(model: torch.nn.Module) -> Iterator[dict[str, int]]:
     hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
     with hooks, _attention_as_on_a_gpu(), FlopCounterMode(display=False) as counter:
         yield counts
-    sizes = [found for place, found in kept.items() if place not in weights]
-    copies, others = (sum(size for is_copy, size in sizes if is_copy is which) for which in (True, False))
+    sizes = [entry for place, entry in kept.items() if place not in weights]
+    copies, others = (sum(size for is_copy, size in sizes if is_copy is copied) for copied in (True, False))
     counts |= {"flop": counter.get_total_flops(), "copy_bytes": copies, "activation_bytes": others}
 
 
@@ -132,7 +130,3 @@ def _attention_as_on_a_gpu() -> Iterator[None]:
         yield
     finally:
         torch.nn.functional.scaled_dot_product_attention = original
-
-
-def _bytes(tensor: torch.Tensor) -> int:
-    return tensor.numel() * tensor.element_size()

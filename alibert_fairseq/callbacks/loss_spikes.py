@@ -34,17 +34,16 @@ class Spikes:
 
     def begins(self, loss: float) -> float | None:
         """The median that the loss has jumped from, or None where no spike begins."""
-        median, bound = self._bound() if len(self.losses) >= FEWEST else (loss, 0.0)
+        median, bound = loss, 0.0
+        if len(self.losses) >= FEWEST:
+            median = statistics.median(self.losses)
+            deviation = NORMAL * statistics.median(abs(earlier - median) for earlier in self.losses)
+            bound = DEVIATIONS * max(deviation, 0.01 * abs(median))
         self.losses.append(loss)
         begins = not self.inside and loss > median + bound
         self.inside = loss > median + bound / 2 if self.inside else begins
         self.count += begins
         return median if begins else None
-
-    def _bound(self) -> tuple[float, float]:
-        median = statistics.median(self.losses)
-        deviation = NORMAL * statistics.median(abs(loss - median) for loss in self.losses)
-        return median, DEVIATIONS * max(deviation, 0.01 * abs(median))
 
 
 class LossSpikes:

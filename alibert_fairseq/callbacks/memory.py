@@ -43,18 +43,13 @@ class MemoryCheck:
             self._end(self.training, error)
 
     def _end(self, samples: list, error: BaseException) -> NoReturn:
+        shapes = [sample["net_input"]["src_tokens"].shape for sample in samples if sample and "net_input" in sample]
+        batch = f"a batch of {shapes[0][0]} x {shapes[0][1]} tokens" if shapes else "a batch"
         raise SystemExit(
-            f"error: update {self.trainer.get_num_updates() + 1}: {TOO_LITTLE} for {_shape_of(samples)}{_in_use()} "
+            f"error: update {self.trainer.get_num_updates() + 1}: {TOO_LITTLE} for {batch}{_in_use()} "
             f"({str(error).strip().partition(chr(10))[0][:200]}); give a smaller --batch-size and as much larger an "
             "--update-freq, which keeps the effective batch."
         ) from None
-
-
-def _shape_of(samples: list) -> str:
-    shapes = [tuple(sample["net_input"]["src_tokens"].shape) for sample in samples if sample and "net_input" in sample]
-    if not shapes:
-        return "a batch"
-    return " and ".join(f"a batch of {rows} x {columns} tokens" for rows, columns in shapes[:1])
 
 
 def _in_use() -> str:

@@ -26,17 +26,10 @@ class RunInfo:
 
     def write(self) -> None:
         """Once the run has claimed its --save-dir."""
-        path = os.environ.get(VARIABLE)
-        if self.trainer.data_parallel_rank or not path:
+        trainer, owner, path = self.trainer, self.trainer.owner.owner, os.environ.get(VARIABLE)
+        if trainer.data_parallel_rank or not path:
             return
-        try:
-            write_json(Path(path), self._content(), shared=True)
-        except OSError as error:  # the training is worth more than what the launcher knows of it
-            logger.warning(f"{path}: not written ({error.strerror}); `launch status` will show no progress")
-
-    def _content(self) -> dict[str, object]:
-        trainer, owner = self.trainer, self.trainer.owner.owner
-        return {
+        note = {
             "save_dir": str(Path(trainer.cfg.checkpoint.save_dir).absolute()),
             "run": owner.claim["run"] if owner else None,
             "from_update": trainer.get_num_updates(),
@@ -45,3 +38,7 @@ class RunInfo:
             "host": socket.gethostname(),
             "started": time.time(),
         }
+        try:
+            write_json(Path(path), note, shared=True)
+        except OSError as error:  # the training is worth more than what the launcher knows of it
+            logger.warning(f"{path}: not written ({error.strerror}); `launch status` will show no progress")

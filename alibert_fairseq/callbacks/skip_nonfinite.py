@@ -4,24 +4,31 @@ The check is made when gradient and loss are sums over all processes, so that al
 the count of updates stay as they were; the next batch takes the place of this one. The line of an update in
 metrics.jsonl tells how many batches were skipped before it, and so does a checkpoint that is saved among them. With
 fp16, fairseq's loss scale handles a gradient that overflows.
+
+    nonfinite_1201_rank3.pt    {"update": 1201, "seed": 1207, "rank": 3, "processes": 8, "gnorm": nan, "samples": [...]}
+
+beside the checkpoints holds what process 3 read for update 1201: `torch.load(..., weights_only=True)` opens it. The
+batch, the weights after update 1200 and `seed`, which dropout was drawn with, give the loss again.
 """
 
-import functools
 import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 import torch
 from fairseq.logging import metrics
 
-from alibert_fairseq.callbacks.options import STOP_AFTER_NONFINITE, option
-from alibert_fairseq.callbacks.saved_batches import keep_batch, place_of_batch
+from alibert_common.files import written_whole
+from alibert_fairseq.options import STOP_AFTER_NONFINITE, option_of_task
+from fairseq_compat.module_proxy import in_place_in
 
 logger = logging.getLogger(__name__)
 
 SKIPPED = "skipped"  # in extra_state of a checkpoint
+KEPT = 3  # files of a process, the newest: a batch of 24 x 512 is some 300 kB, and one is enough to look at
 
 
 class NotFinite(Exception):
@@ -43,29 +50,32 @@ class SkipNonfinite:
     def begin(self, extra_state: dict | None) -> None:
         """Once the checkpoint is loaded: note the loss of each batch from now on."""
         self.in_a_row = (extra_state or {}).get(SKIPPED, 0)
-        step = self.trainer.task.train_step
 
-        @functools.wraps(step)
-        def train_step(*args, **options):
+        @in_place_in(self.trainer.task)
+        def train_step(step, *args, **options):
             loss, sample_size, logged = step(*args, **options)
             self.own.append(logged.get("loss", 0))
             return loss, sample_size, logged
-
-        self.trainer.task.train_step = train_step
 
     @contextmanager
     def skipped(self, samples: list) -> Iterator[None]:
         """Around an update: where it is not finite, everything is as before, except for the count."""
         self.own, self.all = [], None
-        aggregators, updates = _Aggregators(), self.trainer.get_num_updates()
+        trainer, updates = self.trainer, self.trainer.get_num_updates()
+        # fairseq's meters that are at work: an exception passes `metrics.aggregate` without its end
+        meters = [(live, live.copy()) for live in (metrics._active_aggregators, metrics._active_aggregators_cnt)]
         try:
             yield
         except NotFinite as error:
-            aggregators.restore()
-            _forget_gradient(self.trainer)
+            for live, before in meters:
+                live.clear()
+                live.update(before)
+            trainer.zero_grad()
+            if getattr(trainer.optimizer, "scaler", None) is None and hasattr(trainer.optimizer, "_multiply_factor"):
+                trainer.optimizer._multiply_factor = 1.0  # --bf16: the clipping of this gradient, else left
             metrics.log_stop_time("train_wall")
             self._tell_and_keep(samples, error)
-        if self.trainer.get_num_updates() > updates:
+        if trainer.get_num_updates() > updates:
             self.in_a_row = 0
 
     def note_sum(self, logging_outputs: list[dict]) -> None:
@@ -105,7 +115,7 @@ class SkipNonfinite:
                 keep_batch(trainer, update, samples, own, error.norm)
         if first:
             logger.warning(f"update {update}: not finite ({error}); batch skipped, {self.in_a_row} in a row, {kept}")
-        if self.in_a_row >= option(trainer.cfg, "stop_after_nonfinite", STOP_AFTER_NONFINITE):
+        if self.in_a_row >= option_of_task(trainer.cfg, "stop_after_nonfinite", STOP_AFTER_NONFINITE):
             self._end(
                 f"update {update}: {self.in_a_row} batches in a row whose loss or gradient is not finite ({error}), "
                 f"the last one {kept}; resume from the last checkpoint, or start a new run, with a lower --lr, more "
@@ -117,19 +127,38 @@ class SkipNonfinite:
         raise SystemExit(1 if self.trainer.data_parallel_rank else f"error: {sentence}")
 
 
-class _Aggregators:
-    """fairseq's meters that are at work: an exception passes `metrics.aggregate` without its end."""
-
-    def __init__(self) -> None:
-        self.known = [(each, each.copy()) for each in (metrics._active_aggregators, metrics._active_aggregators_cnt)]
-
-    def restore(self) -> None:
-        for live, before in self.known:
-            live.clear()
-            live.update(before)
+def place_of_batch(trainer, update: int | str, rank: int | str) -> Path:
+    """The file of an update's batch."""
+    return Path(trainer.cfg.checkpoint.save_dir, f"nonfinite_{update}_rank{rank}.pt")
 
 
-def _forget_gradient(trainer) -> None:
-    trainer.zero_grad()
-    if getattr(trainer.optimizer, "scaler", None) is None and hasattr(trainer.optimizer, "_multiply_factor"):
-        trainer.optimizer._multiply_factor = 1.0  # --bf16: the clipping of this gradient, which zero_grad leaves
+def keep_batch(trainer, update: int, samples: list, loss: float, gnorm: float) -> None:
+    """Write the batch of this process, whole or not at all; a disk that is full does not end the run for it."""
+    rank = trainer.data_parallel_rank
+    place = place_of_batch(trainer, update, rank)
+    held = {
+        "update": update, "seed": trainer.cfg.common.seed + update - 1,  # Trainer._set_seed
+        "rank": rank, "processes": trainer.data_parallel_world_size, "loss": loss, "gnorm": gnorm,
+        "samples": [plain(sample) for sample in samples if sample],
+    }  # fmt: skip
+    try:
+        with written_whole(place, "wb") as file:
+            torch.save(held, file)
+        files = place.parent.glob(place_of_batch(trainer, "*", rank).name)
+        for old in sorted(files, key=lambda file: int(file.name.split("_")[1]))[:-KEPT]:
+            old.unlink(missing_ok=True)
+    except (OSError, RuntimeError) as problem:  # torch covers what the system says with its own
+        logger.warning(f"{place}: not written ({str(problem).partition(chr(10))[0]})")
+
+
+def plain(value):
+    """Tensors and plain values only, for `weights_only=True`."""
+    if torch.is_tensor(value):
+        return value.detach().cpu().clone()
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if hasattr(value, "item"):  # a number of numpy's
+        return value.item()
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)

@@ -16,11 +16,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import torch
 
-from alibert_fairseq.callbacks.options import SILENCE_TIMEOUT, option
+from alibert_fairseq.options import SILENCE_TIMEOUT, option_of_task
 from fairseq_compat.errors import AGAIN
 from fairseq_compat.processes.ending import end
 from fairseq_compat.processes.store import own_connection, store_of_processes
@@ -80,13 +80,16 @@ class Watch(threading.Thread):
 
     def who(self) -> str:
         """The processes that are behind, or silent, as far as the store can be read."""
-        found: list[str] = []
-        reader = _in_background(lambda: found.append(self._read()))
+        answers: list[str] = []
+        reader = _in_background(lambda: answers.append(self._read()))
         reader.join(max(self.beat, 2))
-        if found:
-            return found[0]
+        if answers:
+            return answers[0]
         why = "does not answer" if reader.is_alive() else "is gone"
-        return f"{_keeper()}, which keeps the store of all processes, {why}"
+        keeper = f"rank 0 ({os.environ.get('MASTER_ADDR', 'its address is in --distributed-init-method')})"
+        if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # torchrun started the processes
+            keeper = "torchrun"
+        return f"{keeper}, which keeps the store of all processes, {why}"
 
     def _read(self) -> str:
         if self.store.add(CLAIM, 1) > 1:
@@ -102,13 +105,6 @@ class Watch(threading.Thread):
         self.over.set()
         if self is not threading.current_thread():
             self.join(2 * self.beat)
-
-
-def _keeper() -> str:
-    """Who has the store in it: torchrun, where it started the processes, or the first of them."""
-    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
-        return "torchrun"
-    return f"rank 0 ({os.environ.get('MASTER_ADDR', 'its address is in --distributed-init-method')})"
 
 
 def told(known: dict[int, list], processes: int, now: float, patience: float) -> str:
@@ -134,10 +130,8 @@ def _stage(entry: list) -> str:
 
 def _in_background(work: Callable[[], object]) -> threading.Thread:
     def quietly():
-        try:
+        with suppress(RuntimeError, ValueError):  # the store is gone, which who() tells when it matters
             work()
-        except (RuntimeError, ValueError):  # the store is gone, which who() tells when it matters
-            pass
 
     thread = threading.Thread(target=quietly, daemon=True)
     thread.start()
@@ -155,7 +149,7 @@ class Watchdog:
 
     def __init__(self, trainer, cfg):
         self.trainer, self.place = trainer, Place()
-        store, timeout = store_of_processes(), option(cfg, "silence_timeout", SILENCE_TIMEOUT)
+        store, timeout = store_of_processes(), option_of_task(cfg, "silence_timeout", SILENCE_TIMEOUT)
         if store is not None and timeout:
             rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
             watch = Watch(self.place, own_connection(store), rank, processes, timeout, show_and_end)

@@ -1,5 +1,7 @@
 """Detecting from the metrics of replaced token detection that the discriminator learns nothing."""
 
+from collections import defaultdict
+
 WINDOW = 1000  # updates before each verdict; the metrics of one batch say little
 # A discriminator that knows the frequencies of words, and nothing of context, has an AUC of 0.6
 # (docs/results/leaving_the_plateau.md); one that gives every token the same score has 0.5.
@@ -13,25 +15,18 @@ class DetectionHealth:
     """Sums the metrics of updates and reports, once per window, what is wrong if anything is."""
 
     def __init__(self, window: int = WINDOW):
-        self.window = window
-        self._forget()
-
-    def _forget(self) -> None:
-        self.updates: int = 0
-        self.total: dict[str, float] = {}
+        self.window, self.updates, self.total = window, 0, defaultdict[str, float](float)
 
     def update(self, logging_outputs: list[dict]) -> str | None:
         """Add one update's sums (`judged`, `replaced`, `flagged`, `auc_times_replaced`); a sentence, or None."""
         for name in ("judged", "replaced", "flagged", "auc_times_replaced"):
-            self.total[name] = self.total.get(name, 0.0) + sum(float(log.get(name, 0)) for log in logging_outputs)
+            self.total[name] += sum(float(log.get(name, 0)) for log in logging_outputs)
         self.updates += 1
         if self.updates < self.window:
             return None
-        sentence = verdict(**self.total)
-        if sentence:
-            sentence = f"in the last {self.updates} updates {sentence}"
-        self._forget()
-        return sentence
+        sentence, updates = verdict(**self.total), self.updates
+        self.updates, self.total = 0, defaultdict(float)
+        return sentence and f"in the last {updates} updates {sentence}"
 
 
 def verdict(judged: float, replaced: float, flagged: float, auc_times_replaced: float) -> str | None:

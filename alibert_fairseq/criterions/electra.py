@@ -1,7 +1,8 @@
 """`--criterion electra`: the generator's masked language modelling plus 50 times the discriminator's detection."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 
 import torch.nn.functional as F
 from fairseq.criterions import FairseqCriterion, register_criterion
@@ -9,19 +10,16 @@ from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 from torch import Tensor
 
-from alibert_fairseq.criterions.precision import at_least_float32
+from alibert_fairseq.criterions.sums import at_least_float32, totals
+from alibert_fairseq.options import option
 
 
 @dataclass
 class ElectraCriterionConfig(FairseqDataclass):
     """Weights of the two losses."""
 
-    generator_weight: float = field(
-        default=1.0, metadata={"help": "weight of the generator's loss (default: 1, as ELECTRA)"}
-    )
-    discriminator_weight: float = field(
-        default=50.0, metadata={"help": "weight of the discriminator's loss (default: 50, as ELECTRA)"}
-    )
+    generator_weight: float = option(1.0, "weight of the generator's loss (default: 1, as ELECTRA)")
+    discriminator_weight: float = option(50.0, "weight of the discriminator's loss (default: 50, as ELECTRA)")
 
 
 @register_criterion("electra", dataclass=ElectraCriterionConfig)
@@ -71,15 +69,11 @@ class ElectraLoss(FairseqCriterion):
 
         `loss` is the whole loss in bits, fairseq's unit; `electra_loss_nats` is what other implementations print.
         """
-        keys = {key for log in logging_outputs for key in log}
-        total = {key: sum(float(log.get(key, 0)) for log in logging_outputs) for key in keys}
+        total = totals(logging_outputs)
         masked, judged, replaced = total["sample_size"], total["judged"], total["replaced"]
         if not masked:  # a batch of one short block may have none
             return
-
-        def log(name, value, weight):
-            metrics.log_scalar(name, value, weight, round=3)
-
+        log = partial(metrics.log_scalar, round=3)
         log("loss", total["loss"] / masked / math.log(2), masked)
         log("electra_loss_nats", total["loss"] / masked, masked)
         log("generator_loss_nats", total["generator_loss"] / masked, masked)

@@ -9,7 +9,7 @@ from fairseq.criterions import FairseqCriterion, register_criterion
 from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 
-from alibert_fairseq.criterions.precision import at_least_float32
+from alibert_fairseq.criterions.sums import at_least_float32
 
 
 @register_criterion("alibert_mlm", dataclass=FairseqDataclass)

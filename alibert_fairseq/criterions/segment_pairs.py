@@ -1,6 +1,7 @@
 """`--criterion segment_pairs`: masked language modelling plus next sentence or sentence order prediction."""
 
 import math
+from functools import partial
 
 import torch.nn.functional as F
 from fairseq.criterions import register_criterion
@@ -8,7 +9,7 @@ from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
-from alibert_fairseq.criterions.precision import at_least_float32
+from alibert_fairseq.criterions.sums import at_least_float32, totals
 from alibert_fairseq.data.pairing import UNLABELLED
 
 
@@ -43,13 +44,8 @@ class SegmentPairsLoss(AliBertMaskedLMLoss):
     @staticmethod
     def reduce_metrics(logging_outputs) -> None:
         """`loss` is the whole loss in bits, fairseq's unit; the others have their unit in their name."""
-        keys = {key for log in logging_outputs for key in log}
-        total = {key: sum(float(log.get(key, 0)) for log in logging_outputs) for key in keys}
+        total, log = totals(logging_outputs), partial(metrics.log_scalar, round=3)
         masked, pairs = total["sample_size"], total["labelled"]
-
-        def log(name, value, weight):
-            metrics.log_scalar(name, value, weight, round=3)
-
         if masked:  # a batch of one short block may have none
             log("loss", total["loss"] / masked / math.log(2), masked)
             log("masked_lm_loss_nats", total["masked_lm_loss"] / masked, masked)

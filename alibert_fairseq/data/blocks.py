@@ -10,8 +10,8 @@ from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockData
 
 from alibert_common.errors import InputError
 from alibert_fairseq.data.dataset_sizes import Sized
+from alibert_fairseq.data.dictionary import mask_id
 from alibert_fairseq.data.mixed_lines import Mix, MixedLines
-from alibert_fairseq.data.token_ids import mask_id
 from preprocess.databin.fairseq_writer import check_split
 from preprocess.mixing.mix_file import split_name
 
@@ -49,9 +49,17 @@ def load_lines(data: str, split: str, epoch: int, dictionary, combine: bool, mix
 
 
 def _load(path: str, dictionary, combine: bool):
+    """Load lines. A spread of them is looked at: an id that dict.txt has not shows a data-bin of another one."""
     check_split(Path(path))
     lines = data_utils.load_indexed_dataset(path, dictionary, combine=combine)
-    _check_ids(lines, dictionary, path)
+    mask = mask_id(dictionary)
+    entries = mask if mask == len(dictionary) - 1 else len(dictionary)  # behind dict.txt, but for published models'
+    for index in spread(lines):
+        if len(lines[index]) and int(lines[index].max()) >= entries:
+            raise InputError(
+                f"{path}.bin, line {index + 1}: token id {int(lines[index].max())} is not in dict.txt "
+                f"({entries} entries); binarize the text again with the tokenizer of this dict.txt."
+            )
     return lines
 
 
@@ -64,18 +72,6 @@ def split_path(data: str, split: str, epoch: int) -> str:
 def spread(lines) -> np.ndarray:
     """The numbers of at most 1,000 lines, from the first to the last."""
     return np.linspace(0, len(lines) - 1, num=min(len(lines), 1000), dtype=int)
-
-
-def _check_ids(lines, dictionary, path: str) -> None:
-    """Look at a spread of lines: an id that dict.txt has not means that the data-bin is of another one."""
-    mask = mask_id(dictionary)
-    entries = mask if mask == len(dictionary) - 1 else len(dictionary)  # behind dict.txt, but for published models'
-    for index in spread(lines):
-        if len(lines[index]) and int(lines[index].max()) >= entries:
-            raise InputError(
-                f"{path}.bin, line {index + 1}: token id {int(lines[index].max())} is not in dict.txt "
-                f"({entries} entries); binarize the text again with the tokenizer of this dict.txt."
-            )
 
 
 class LongLinesCut(Sized, BaseWrapperDataset):

@@ -1,13 +1,16 @@
-"""The dictionary of a data-bin or a tokenizer directory, whether its ids are ours or a published model's."""
+"""The dictionary of a data-bin or a tokenizer directory, ours or a published model's, and what its ids stand for."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 from fairseq.data import Dictionary
 
 from alibert_common.errors import InputError
 from preprocess.tokenizer.special_tokens import Layout, read_layout, read_symbols
 from preprocess.tokenizer.vocabulary import MASK
+
+FILLERS = ("<unused", "[unused")  # they round our vocabularies up; BERT's vocabularies have them too
 
 
 class PublishedDictionary(Dictionary):
@@ -39,14 +42,28 @@ def load_dictionary(directory: Path) -> Dictionary:
         raise InputError(f"{directory / 'dict.txt'}: no such file; give the tokenizer directory of the data-bin.")
     layout = read_layout(directory)
     if layout.published:
-        return PublishedDictionary(read_symbols(directory / "dict.txt"), layout, _special(directory))
+        file = directory / "tokenizer.json"
+        tokens = json.loads(file.read_text(encoding="utf-8"))["added_tokens"] if file.is_file() else []
+        special = {token["id"] for token in tokens if token["special"]}
+        return PublishedDictionary(read_symbols(directory / "dict.txt"), layout, special)
     dictionary = Dictionary.load(str(directory / "dict.txt"))
     dictionary.add_symbol(MASK)
     return dictionary
 
 
-def _special(directory: Path) -> set[int]:
-    file = directory / "tokenizer.json"
-    if not file.is_file():
-        return set()
-    return {token["id"] for token in json.loads(file.read_text(encoding="utf-8"))["added_tokens"] if token["special"]}
+def mask_id(dictionary: Dictionary) -> int:
+    """The id of the mask; a published dictionary knows it by our name too."""
+    return dictionary.index(MASK)
+
+
+def special_ids(dictionary: Dictionary) -> list[int]:
+    """The ids that are never masked: <s>, padding, </s>, the mask, other special tokens of a published tokenizer."""
+    others: set[int] = getattr(dictionary, "special", set()) - {dictionary.unk()}
+    return sorted(others | {dictionary.bos(), dictionary.pad(), dictionary.eos(), mask_id(dictionary)})
+
+
+def subword_ids(dictionary: Dictionary) -> np.ndarray:
+    """Sorted ids of the subwords of text, wherever the dictionary has its special tokens and fillers."""
+    others = {*special_ids(dictionary), dictionary.unk()}
+    subwords = [i for i in range(len(dictionary)) if i not in others and not dictionary[i].startswith(FILLERS)]
+    return np.array(subwords)

@@ -56,12 +56,12 @@ def fill_with_units(words: Words, law: "Law", number: int, generator: np.random.
     Long words are therefore masked less often than short ones.
     """
     order = generator.permutation(len(words.first)).tolist()
-    lengths = unit_lengths(words.left, law, generator).tolist()
-    first, ends = words.first.tolist(), words.ends.tolist()
-    free = [True] * len(order)
-    positions: list[int] = []
-    units: list[int] = []
-    unit = 0
+    most = np.minimum(words.left, len(law.cumulative))
+    among = law.cumulative[most - 1] if law.among_those_that_fit else law.cumulative[-1]
+    drawn = 1 + np.searchsorted(law.cumulative, generator.random(len(most)) * among, side="right")
+    lengths = np.minimum(drawn, most).tolist()  # (W,) words of the unit that would begin at each word
+    first, ends, free = words.first.tolist(), words.ends.tolist(), [True] * len(order)
+    positions, units, unit = list[int](), list[int](), 0
     for word in order:
         if len(positions) == number:
             break
@@ -86,14 +86,6 @@ def select_words_uniformly(words: Words, number: int, generator: np.random.Gener
     units = np.repeat(np.arange(len(picked)), sizes[picked])
     inside = np.arange(len(units)) - np.repeat(np.cumsum(sizes[picked]) - sizes[picked], sizes[picked])
     return MaskedPositions(words.first[picked][units] + inside, units)
-
-
-def unit_lengths(left: np.ndarray, law: "Law", generator: np.random.Generator) -> np.ndarray:
-    """(W,) words of the unit that would begin at each word, at most `left`."""
-    most = np.minimum(left, len(law.cumulative))
-    among = law.cumulative[most - 1] if law.among_those_that_fit else law.cumulative[-1]
-    lengths = 1 + np.searchsorted(law.cumulative, generator.random(len(left)) * among, side="right")
-    return np.minimum(lengths, most)
 
 
 def whole_or_none(word: int, length: int, most: int, ends: list[int], free: list[bool]) -> int:

@@ -5,13 +5,14 @@ import torch
 from fairseq.data import FairseqDataset
 
 from alibert_fairseq.data.blocks import pad_together
+from alibert_fairseq.data.dataset_sizes import Sized
+from alibert_fairseq.data.dictionary import mask_id, special_ids
 from alibert_fairseq.data.mask_units import select_units
 from alibert_fairseq.data.masking import MaskingRule, corrupt, generator_for
 from alibert_fairseq.data.segment_pairs import SegmentPairs
-from alibert_fairseq.data.token_ids import mask_id, special_ids
 
 
-class MaskedDataset(FairseqDataset):
+class MaskedDataset(Sized, FairseqDataset):
     """Samples whose masks, and whose random numbers for ELECTRA's generator, depend on (seed, epoch, index) alone.
 
     sequences: blocks or SegmentPairs, each begins with <s>. random_ids: (n,) the ids of random subwords.
@@ -20,28 +21,15 @@ class MaskedDataset(FairseqDataset):
     """
 
     def __init__(
-        self,
-        sequences,
-        dictionary,
-        rule: MaskingRule,
-        seed: int,
-        random_ids: np.ndarray,
-        starts: np.ndarray | None = None,
-        fixed_masks: bool = False,
-        with_uniforms: bool = False,
-    ):
-        self.sequences = sequences
-        self.rule = rule
-        self.seed = seed
-        self.random_ids = random_ids
-        self.starts = starts
-        self.fixed_masks = fixed_masks
-        self.with_uniforms = with_uniforms
+        self, sequences, dictionary, rule: MaskingRule, seed: int, random_ids: np.ndarray,
+        starts: np.ndarray | None = None, fixed_masks: bool = False, with_uniforms: bool = False,
+    ):  # fmt: skip
+        self.sequences, self.rule, self.seed, self.random_ids = sequences, rule, seed, random_ids
+        self.starts, self.fixed_masks, self.with_uniforms = starts, fixed_masks, with_uniforms
         self.pad, self.mask = dictionary.pad(), mask_id(dictionary)
         self.maskable = np.ones(len(dictionary), dtype=bool)  # (V,)
         self.maskable[special_ids(dictionary)] = False
-        self.epoch = 1
-        self.sizes = np.asarray(sequences.sizes)
+        self.epoch, self._sizes = 1, np.asarray(sequences.sizes)
 
     def __getitem__(self, index):
         original = self.sequences[index].numpy()  # (T,)
@@ -73,10 +61,7 @@ class MaskedDataset(FairseqDataset):
             return pad_together([torch.from_numpy(sample[key]) for sample in samples], pad)
 
         lengths = torch.tensor([len(sample["source"]) for sample in samples])
-        net_input = {
-            "src_tokens": together("source", self.pad),
-            "has_padding": bool((lengths != lengths.max()).any()),
-        }
+        net_input = {"src_tokens": together("source", self.pad), "has_padding": bool((lengths != lengths.max()).any())}
         target = together("target", self.pad)
         if self.with_uniforms:
             net_input["original"] = together("original", self.pad)
@@ -95,15 +80,6 @@ class MaskedDataset(FairseqDataset):
                 batch["sentence_target"] = torch.tensor([sample["sentence_target"] for sample in samples])
         return batch
 
-    def __len__(self):
-        return len(self.sizes)
-
-    def num_tokens(self, index):
-        return self.sizes[index]
-
-    def size(self, index):
-        return self.sizes[index]
-
     def ordered_indices(self):
         """A new order every epoch, then by length, so that batches hold little padding."""
         shuffled = np.random.default_rng((self.seed, self.epoch)).permutation(len(self))
@@ -117,4 +93,4 @@ class MaskedDataset(FairseqDataset):
         super().set_epoch(epoch)
         self.epoch = epoch
         self.sequences.set_epoch(epoch)
-        self.sizes = np.asarray(self.sequences.sizes)  # every epoch has other pairs
+        self._sizes = np.asarray(self.sequences.sizes)  # every epoch has other pairs

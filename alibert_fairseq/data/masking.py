@@ -71,13 +71,9 @@ def select_tokens(candidates: np.ndarray, number: int, generator: np.random.Gene
 
 
 def corrupt(
-    tokens: np.ndarray,
-    masked: MaskedPositions,
-    rule: MaskingRule,
-    mask_id: int,
-    random_ids: np.ndarray,
+    tokens: np.ndarray, masked: MaskedPositions, rule: MaskingRule, mask_id: int, random_ids: np.ndarray,
     generator: np.random.Generator,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Return a copy of `tokens` (T,) where each masked position holds <mask>, a random subword or its own token.
 
     Each position has its own fate (BERT, ALBERT), but a span has one fate for all (SpanBERT section 3.1).

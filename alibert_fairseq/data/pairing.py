@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -58,11 +59,6 @@ class Lines(NamedTuple):
     documents: np.ndarray  # (D, 2) int64, first line and the line after the last
     original: np.ndarray | None = None  # (D,) equal where documents are copies of one another; None: there are none
 
-    @property
-    def different_documents(self) -> int:
-        """Documents that are not copies of one another."""
-        return len(self.documents if self.original is None else np.unique(self.original))
-
     def end_of(self, first: int, last: int, wanted: int) -> int:
         """The line after the shortest piece of [first, last) of at least `wanted` tokens and one line, or `last`."""
         return bisect_left(self.before, self.before[first] + wanted, first + 1, last)
@@ -84,16 +80,11 @@ class Draws:
     """Single random numbers from a numpy generator, many times as fast as one call each."""
 
     def __init__(self, generator: np.random.Generator):
-        self._generator = generator
-        self._numbers: Iterator[float] = iter(())
+        self._numbers = chain.from_iterable(generator.random(4096).tolist() for _ in repeat(None))
 
     def random(self) -> float:
         """A number in [0, 1)."""
-        number = next(self._numbers, None)
-        if number is None:
-            self._numbers = iter(self._generator.random(4096).tolist())
-            number = next(self._numbers)
-        return number
+        return next(self._numbers)
 
     def below(self, limit: int) -> int:
         """An integer in [0, limit)."""
@@ -192,9 +183,7 @@ def fit(table: np.ndarray, lines: Lines, rule: PairRule, generator: np.random.Ge
         keep = np.stack((keep_a, np.clip(room - keep_a, 0, b)), 1)
         skip = np.zeros_like(keep)
     elsewhere = (table[:, 1] != table[:, 2]) & (table[:, 0] != table[:, 3])  # two segments that do not touch
-    small = np.int32
+    cut, read_again = int((length - keep).sum()), int(keep[elsewhere, 1].sum())
     count = np.where(keep > 0, end - first, 0)
-    return Plan(
-        first, count.astype(small), skip.astype(small), keep.astype(small), table[:, 4].astype(np.int8),
-        int((length - keep).sum()), int(keep[elsewhere, 1].sum()),
-    )  # fmt: skip
+    count, skip, keep = (numbers.astype(np.int32) for numbers in (count, skip, keep))
+    return Plan(first, count, skip, keep, table[:, 4].astype(np.int8), cut, read_again)

@@ -58,15 +58,16 @@ class SegmentPairs(Sized, FairseqDataset):
     def _check_documents(self) -> None:
         """Refuse text of which no label can be learned; warn where the lines may not be what they are taken for."""
         rule, documents = self.rule, self.text.documents
-        one_document = self.text.different_documents == 1
+        originals = self.text.original
+        one_document = len(documents if originals is None else np.unique(originals)) == 1  # copies count as one
         single_lines = bool((np.diff(documents) == 1).all())
         if one_document and (rule.objective == "nsp" or (rule.labelled and rule.single_chunks == "random")):
             raise InputError(f"{self.name}: holds one document, so no segment can come from another; {REMEDY}.")
         if single_lines and rule.labelled:
             raise InputError(f"{self.name}: every document is one line, so no line follows another; {REMEDY}.")
         if (one_document or single_lines) and get_global_rank() == 0:
-            found = "holds one document" if one_document else "every document is one line"
-            logger.warning("%s: %s; if the text is not like that, %s", self.name, found, REMEDY)
+            doubt = "holds one document" if one_document else "every document is one line"
+            logger.warning("%s: %s; if the text is not like that, %s", self.name, doubt, REMEDY)
 
     def set_epoch(self, epoch):
         """Plan the pairs of the epoch, unless they are planned."""
@@ -114,8 +115,10 @@ def describe(plan: Plan, cut_lines: int, rule: PairRule) -> str:
     if rule.labelled:
         labels = {name: int((plan.label == value).sum()) for name, value in LABELS.items()}
         parts += [f"label {name} {number:,} times" for name, number in labels.items()]
-    parts += [f"{kept:,} tokens, {plan.random_tokens:,} of them read once more from another document"]
     share = plan.cut_tokens / max(1, kept + plan.cut_tokens)
-    parts += [f"{plan.cut_tokens:,} tokens ({share:.1%}) cut off to fit --tokens-per-sample {rule.tokens_per_sample}"]
-    parts += [f"{cut_lines:,} lines of more than {rule.room} tokens in parts"]
+    parts += [
+        f"{kept:,} tokens, {plan.random_tokens:,} of them read once more from another document",
+        f"{plan.cut_tokens:,} tokens ({share:.1%}) cut off to fit --tokens-per-sample {rule.tokens_per_sample}",
+        f"{cut_lines:,} lines of more than {rule.room} tokens in parts",
+    ]
     return "; ".join(parts)

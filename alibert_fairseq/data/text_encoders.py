@@ -28,10 +28,8 @@ class AlibertNormalizerConfig(FairseqDataclass):
 
 
 @dataclass
-class AlibertSubwordsConfig(FairseqDataclass):
-    """No option, as above."""
-
-    data: str = II("task.data")
+class AlibertSubwordsConfig(AlibertNormalizerConfig):
+    """No option either."""
 
 
 @register_tokenizer("alibert_normalizer", dataclass=AlibertNormalizerConfig)
@@ -74,7 +72,7 @@ class AlibertSubwords:
 
     def decode(self, x: str) -> str:
         """The text of subwords that have a space between them; special tokens stay, as words."""
-        subwords = [BOUNDARY + one if one in self.specials else one for one in x.split()]
+        subwords = [BOUNDARY + subword if subword in self.specials else subword for subword in x.split()]
         return " ".join(self.tokenizer.decoder.decode(subwords).replace(BOUNDARY, " ").split())
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from fairseq.data import Dictionary
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.token_ids import subword_ids
+from alibert_fairseq.data.dictionary import subword_ids
 from preprocess.tokenizer.normalizer import BOUNDARY
 from preprocess.tokenizer.vocabulary import CONTINUATION
 

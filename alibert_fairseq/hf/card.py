@@ -11,14 +11,12 @@ from alibert_common.report.templates import filled
 MADE_BY = "with alibert_fairseq by"  # export recognises its own folders by this text
 TO_COMPLETE = "To be completed by whoever publishes this folder"  # and a card that nobody has edited by this one
 
-USES = {
-    "RobertaForMaskedLM": ("fill-mask", "masked language modelling", "AutoModelForMaskedLM"),
-    "BertForMaskedLM": ("fill-mask", "masked language modelling", "AutoModelForMaskedLM"),
-    "BertForPreTraining": ("fill-mask", "masked language modelling and a sentence objective", "AutoModelForMaskedLM"),
-    "AlbertForMaskedLM": ("fill-mask", "masked language modelling", "AutoModelForMaskedLM"),
-    "AlbertForPreTraining": ("fill-mask", "masked language modelling and a sentence objective", "AutoModelForMaskedLM"),
-    "ElectraForPreTraining": (None, "replaced token detection (the discriminator)", "AutoModelForTokenClassification"),
-    "ElectraForMaskedLM": ("fill-mask", "replaced token detection (the generator)", "AutoModelForMaskedLM"),
+DISCRIMINATOR = "ElectraForPreTraining"  # the one that fills no mask
+OBJECTIVES = {  # of what is trained by more than masked language modelling
+    "BertForPreTraining": "masked language modelling and a sentence objective",
+    "AlbertForPreTraining": "masked language modelling and a sentence objective",
+    DISCRIMINATOR: "replaced token detection (the discriminator)",
+    "ElectraForMaskedLM": "replaced token detection (the generator)",
 }
 LOSSES = {
     "alibert_mlm": "masked tokens",
@@ -29,13 +27,16 @@ LOSSES = {
 
 def write_card(folder: Path, checkpoint, part, difference: float, licence: str) -> None:
     """Write README.md with the metadata block of the Hugging Face hub. Its text is card.md."""
-    _, objective, auto_class = USES[part.cls]
+    if name := checkpoint.converted_from:
+        origin = f"Converted {MADE_BY} hf.load and hf.export, from {name}; nothing was trained."
+    else:
+        origin = f"Pretrained {MADE_BY} {OBJECTIVES.get(part.cls, 'masked language modelling')}."
     text = filled(
         Path(__file__).with_name("card.md"),
-        title=f"{checkpoint.converted_from or 'French biomedical encoder'}, {part.cls}",
-        origin=_origin(checkpoint, objective),
+        title=f"{name or 'French biomedical encoder'}, {part.cls}",
+        origin=origin,
         facts=_facts(checkpoint, part),
-        auto_class=auto_class,
+        auto_class="AutoModelForTokenClassification" if part.cls == DISCRIMINATOR else "AutoModelForMaskedLM",
         to_complete=TO_COMPLETE,
         difference=difference,
     )
@@ -44,19 +45,14 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
 
 
 def _metadata(folder: Path, checkpoint, part, licence: str) -> ModelCardData:
-    data: dict[str, Any] = {"license": licence, "library_name": "transformers", "pipeline_tag": USES[part.cls][0]}
+    data: dict[str, Any] = {"license": licence, "library_name": "transformers", "pipeline_tag": None}
     if not checkpoint.converted_from:
         data |= {"language": "fr", "tags": ["biomedical", "clinical", "french"]}
-    if data["pipeline_tag"]:
+    if part.cls != DISCRIMINATOR:
         mask = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["mask_token"]
-        data |= {"mask_token": mask, "widget": [{"text": f"Le patient présente une {mask} à 38,5 °C."}]}
+        data |= {"pipeline_tag": "fill-mask", "mask_token": mask}
+        data |= {"widget": [{"text": f"Le patient présente une {mask} à 38,5 °C."}]}
     return ModelCardData(**data)
-
-
-def _origin(checkpoint, objective: str) -> str:
-    if name := checkpoint.converted_from:
-        return f"Converted {MADE_BY} hf.load and hf.export, from {name}; nothing was trained."
-    return f"Pretrained {MADE_BY} {objective}."
 
 
 def _facts(checkpoint, part) -> dict:

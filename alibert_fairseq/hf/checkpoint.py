@@ -6,27 +6,21 @@ from typing import NamedTuple
 
 from fairseq import checkpoint_utils
 from fairseq.data import Dictionary
+from fairseq.models import MODEL_DATACLASS_REGISTRY, MODEL_REGISTRY
 
 from alibert_common.errors import InputError
-from alibert_fairseq.hf.families import Part, parts_of
-from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
-from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+from alibert_fairseq.hf.families import CLASSES, Part, parts_of
+from alibert_fairseq.hf.read_hf import reason
 from alibert_fairseq.models.encoder import EncoderSize
 from alibert_fairseq.models.pretraining import PretrainingModel
 
-MODELS = {
-    "alibert": (AliBertConfig, AliBertModel),
-    "segment_bert": (SegmentBertConfig, SegmentBertModel),
-    "albert": (AlbertConfig, AlbertModel),
-    "electra": (ElectraConfig, ElectraModel),
-}
+MODELS = (*CLASSES, "electra")
 
 
 class Checkpoint(NamedTuple):
     """A model ready to compare with, and what is known of its training."""
 
-    model_name: str  # a key of MODELS
+    model_name: str  # of MODELS
     model: PretrainingModel  # in eval mode, float32
     cfg: dict  # the whole training configuration
     task_state: dict  # what the task recorded: the SHA-256 of dict.txt and tokenizer.json
@@ -35,7 +29,7 @@ class Checkpoint(NamedTuple):
     converted_from: str | None  # the published folder, where hf.load wrote it and nothing was trained since
     dictionary: Dictionary
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> tuple[Part, ...]:
         """The Hugging Face classes that the model becomes."""
         return parts_of(self.model_name, has_sentence_head(self.model.state_dict()))
 
@@ -56,14 +50,13 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
         cfg, weights = state["cfg"], state["model"]
         name, settings = cfg["model"]["_name"], dict(cfg["model"])
     except Exception as error:  # whatever a damaged or foreign file makes the unpickler say
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"{path}: not a checkpoint that fairseq-train wrote whole ({reason}).") from None
+        raise InputError(f"{path}: not a checkpoint that fairseq-train wrote whole ({reason(error)}).") from None
     model_name = next((known for known in MODELS if name == known or name.startswith(f"{known}_")), None)
     if model_name is None:
         raise InputError(
             f"{path}: a checkpoint of the model {name!r}; only those of {', '.join(MODELS)} can be exported."
         )
-    config = MODELS[model_name][0]
+    config = MODEL_DATACLASS_REGISTRY[model_name]
     model_cfg = config(**{f.name: settings[f.name] for f in fields(config) if f.name in settings})
     model_cfg.bf16_autocast = False  # a model to compare with, in float32 whatever it was trained in
     _check_vocabulary(path, weights, dictionary)
@@ -85,8 +78,7 @@ def has_sentence_head(weights: dict) -> bool:
 
 def build_model(model_name: str, model_cfg, dictionary: Dictionary, sentence_head: bool) -> PretrainingModel:
     """A model of MODELS with random weights."""
-    model_class = MODELS[model_name][1]
-    return model_class(model_cfg, dictionary, **({"sentence_head": True} if sentence_head else {}))
+    return MODEL_REGISTRY[model_name](model_cfg, dictionary, **({"sentence_head": True} if sentence_head else {}))
 
 
 def _check_vocabulary(path: Path, weights: dict, dictionary: Dictionary) -> None:

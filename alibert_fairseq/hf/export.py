@@ -15,6 +15,7 @@ from tokenizers import Tokenizer, processors
 
 from alibert_common.directories import Marker, directory_written_whole
 from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.files import write_json
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
@@ -87,7 +88,7 @@ def write_tokenizer(tokenizer: Path, folder: Path, length: int, segments: int) -
     if segments > 1 and not read_layout(tokenizer).published:
         config["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
         _give_pairs_segments(folder / TOKENIZER_FILES[0], config["bos_token"], config["eos_token"])
-    (folder / TOKENIZER_FILES[1]).write_text(json.dumps(config, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    write_json(folder / TOKENIZER_FILES[1], config, shared=True)
 
 
 def _give_pairs_segments(file: Path, begin: str, end: str) -> None:
@@ -120,9 +121,8 @@ def main() -> None:
     """Command line."""
     arguments = export_parser().parse_args()
     torch.manual_seed(0)
-    for cls, difference in export(
-        arguments.checkpoint, arguments.tokenizer, arguments.output, arguments.licence
-    ).items():
+    differences = export(arguments.checkpoint, arguments.tokenizer, arguments.output, arguments.licence)
+    for cls, difference in differences.items():
         print(f"{cls}: largest difference of logits {difference:.1e}")
     print(f"wrote {arguments.output}")
 

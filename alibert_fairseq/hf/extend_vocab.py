@@ -94,19 +94,17 @@ class MorePieces:
             rules["model"]["ignore_merges"] = True  # a word that is a piece is that one, whatever merges make of it
         return Tokenizer.from_str(json.dumps(rules))
 
-    def _extend_unigram(self, model: dict, ids: dict[str, int]) -> None:
+    def _extend_unigram(self, model: dict, had: dict[str, int]) -> None:
         """Append the words with scores; the added tokens that stand behind the pieces become pieces first."""
         vocabulary = model["vocab"]
         scores = [score for _, score in vocabulary]
         worst = min(scores)
-        behind = sorted((number, token) for token, number in ids.items() if number >= len(vocabulary))
+        behind = sorted((number, token) for token, number in had.items() if number >= len(vocabulary))
         vocabulary += [[token, worst] for _, token in behind]
         for piece in self.pieces:
-            old = sum(self._score(number, scores, worst) for number in self.splitter.subwords(piece))
+            ids = self.splitter.subwords(piece)
+            old = sum(worst - UNKNOWN_COST if n == self.splitter.unknown else scores[n] for n in ids)
             vocabulary.append([piece, max(old + MARGIN * (len(piece) - 1), worst)])
-
-    def _score(self, number: int, scores: list[float], worst: float) -> float:
-        return worst - UNKNOWN_COST if number == self.splitter.unknown else scores[number]
 
     def _check(self) -> None:
         """Every old token has its id, every word is one piece between others, and BPE splits no other word anew."""
@@ -119,20 +117,13 @@ class MorePieces:
             if number is None or number not in self.added:
                 continue
             alone = all([token.id for token in new.model.tokenize(form)] == [new.token_to_id(form)] for form in forms)
-            found = ids.count(number) == 1 and [i for i in ids if i != number] == around
-            if not alone or not found or not all(self._stands_inside(word, form) for form in forms[1:]):
+            between = ids.count(number) == 1 and [i for i in ids if i != number] == around
+            texts = [new.encode(text.format(word), add_special_tokens=False).tokens for text in INSIDE]
+            inside = all(any(form in tokens for tokens in texts) for form in forms[1:])  # where there is no mark
+            if not (alone and between and inside):
                 raise InputError(f"{self.file}: '{word}' cannot become a piece of this tokenizer.")
-        if self.splitter.kind == "BPE":
-            self._check_words_that_are_pieces()
-
-    def _stands_inside(self, word: str, form: str) -> bool:
-        """Whether the piece without the mark of a word's start is found where there is none."""
-        found = (self.tokenizer.encode(text.format(word), add_special_tokens=False).tokens for text in INSIDE)
-        return any(form in tokens for tokens in found)
-
-    def _check_words_that_are_pieces(self) -> None:
-        """`ignore_merges` is for every piece: those that can be a whole word must be what the merges make of it."""
-        for number, spelled in self.splitter.subword_texts().items():
-            piece = self.splitter.tokenizer.id_to_token(number)
+        # `ignore_merges` is for every piece: those that can be a whole word must be what the merges make of it
+        for number, spelled in self.splitter.subword_texts().items() if self.splitter.kind == "BPE" else ():
+            piece = old.id_to_token(number)
             if piece in self._handed(spelled.text) and self.splitter.subwords(piece) != [number]:
                 raise InputError(f"{self.file}: with more pieces this BPE would no longer split '{piece}' as it does.")

@@ -12,16 +12,12 @@ from alibert_fairseq.models.encoder import EncoderSize
 
 # Hugging Face's configuration and EncoderSize.
 FIELDS = (
-    ("vocab_size", "vocabulary"),
-    ("hidden_size", "width"),
-    ("num_hidden_layers", "layers"),
-    ("num_attention_heads", "heads"),
-    ("intermediate_size", "ffn_width"),
-    ("hidden_dropout_prob", "dropout"),
+    ("vocab_size", "vocabulary"), ("hidden_size", "width"), ("intermediate_size", "ffn_width"),
+    ("num_hidden_layers", "layers"), ("num_attention_heads", "heads"), ("hidden_dropout_prob", "dropout"),
     ("attention_probs_dropout_prob", "attention_dropout"),
     ("layer_norm_eps", "layer_norm_eps"),
     ("pad_token_id", "padding_id"),
-)
+)  # fmt: skip
 # The first name is what is written. gelu_new and gelu_pytorch_tanh are one function, computed in another order.
 ACTIVATIONS = {"gelu": ("gelu",), "gelu_tanh": ("gelu_new", "gelu_pytorch_tanh")}
 
@@ -47,13 +43,8 @@ class Part:
         """What the part of this model has."""
         part = getattr(model, self.name)
         size = part.sentence_encoder.size
-        return names.Parameters(
-            layers=size.groups,
-            projected=hasattr(part.sentence_encoder, "embed_project"),
-            segments=size.segments > 0,
-            padding_id=size.padding_id,
-            sentence_head=hasattr(part, "sentence_head"),
-        )
+        projected, sentence_head = hasattr(part.sentence_encoder, "embed_project"), hasattr(part, "sentence_head")
+        return names.Parameters(size.groups, projected, size.segments > 0, size.padding_id, sentence_head)
 
     def config(self, size: EncoderSize, dictionary) -> PretrainedConfig:
         """The Hugging Face configuration of an encoder of this size."""
@@ -115,14 +106,12 @@ ALBERT = Part("AlbertForPreTraining", "encoder", names.albert, factorised=True, 
 ALBERT_WORDS = Part("AlbertForMaskedLM", "encoder", names.albert, factorised=True, grouped=True)
 DISCRIMINATOR = Part("ElectraForPreTraining", "discriminator", names.discriminator, factorised=True)
 GENERATOR = Part("ElectraForMaskedLM", "generator", names.generator, factorised=True, folder="generator")
+# What our models may become, the class with a sentence head first.
+CLASSES = {"alibert": (ROBERTA,), "segment_bert": (BERT, BERT_WORDS), "albert": (ALBERT, ALBERT_WORDS)}
 
 
-def parts_of(model_name: str, sentence_head: bool) -> list[Part]:
+def parts_of(model_name: str, sentence_head: bool) -> tuple[Part, ...]:
     """What a model of this plugin becomes. Of ELECTRA the discriminator stands first: it is what one fine-tunes."""
-    words_only = not sentence_head
-    return {
-        "alibert": [ROBERTA],
-        "segment_bert": [BERT_WORDS if words_only else BERT],
-        "albert": [ALBERT_WORDS if words_only else ALBERT],
-        "electra": [DISCRIMINATOR, GENERATOR],
-    }[model_name]
+    if model_name == "electra":
+        return DISCRIMINATOR, GENERATOR
+    return (CLASSES[model_name][0 if sentence_head else -1],)

@@ -1,4 +1,4 @@
-"""The checkpoint of a training that has not begun: a published model's weights under our names.
+"""The checkpoint of a training that has not begun: a published model's options, and its weights under our names.
 
 fairseq-train starts from it with --finetune-from-model; hf.export and the hub interface read it like any other.
 """
@@ -10,7 +10,6 @@ from fairseq import options as fairseq_options
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from omegaconf import DictConfig, OmegaConf
 
-import alibert_fairseq  # noqa: F401  registers the tasks and models that the options name
 from alibert_common.errors import InputError
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.checkpoint import build_model
@@ -19,6 +18,30 @@ from alibert_fairseq.hf.read_hf import Published
 from alibert_fairseq.tasks.pretraining import digests
 
 OBJECTIVES = {BERT: "nsp", ALBERT: "sop"}  # of what has a sentence head
+OPTIONS = {  # of a model, by the fields of its size
+    "layers": "--encoder-layers", "width": "--encoder-embed-dim", "ffn_width": "--encoder-ffn-embed-dim",
+    "heads": "--encoder-attention-heads", "embedding_dim": "--embedding-dim", "max_positions": "--max-positions",
+    "segments": "--segments", "layer_groups": "--layer-groups", "activation": "--activation-fn",
+    "layer_norm_eps": "--layer-norm-eps", "dropout": "--dropout", "attention_dropout": "--attention-dropout",
+}  # fmt: skip
+GENERATOR_FIELDS = ("layers", "width", "ffn_width", "heads")
+
+
+def model_options(published: Published) -> list[str]:
+    """--arch and every number of the model, so that the arch itself decides nothing but the kind."""
+    first, *generators = published.parts
+    size = first.size()
+    options = ["--arch", f"{published.model_name}_base"]
+    options += [word for field, name in OPTIONS.items() if size[field] is not None for word in (name, str(size[field]))]
+    for generator in generators:
+        size, theirs, ours = generator.size(), generator.embeddings(), first.embeddings()
+        for field in GENERATOR_FIELDS:
+            options += [OPTIONS[field].replace("--encoder", "--generator"), str(size[field])]
+        if theirs.keys() == ours.keys() and all(torch.equal(theirs[name], ours[name]) for name in ours):
+            options += ["--embedding-sharing", "all"]
+        else:
+            options += ["--embedding-sharing", "none", "--generator-embedding-dim", str(size["embedding_dim"])]
+    return options
 
 
 def training_configuration(published: Published, options: list[str], data: Path, tokens_per_sample: int) -> DictConfig:
@@ -27,8 +50,7 @@ def training_configuration(published: Published, options: list[str], data: Path,
     pairs = ["--sentence-objective", objective] if objective else []
     task = "electra" if published.model_name == "electra" else "segment_pairs" if objective else "alibert_mlm"
     line = [str(data), "--task", task, *pairs, "--criterion", task, "--tokens-per-sample", str(tokens_per_sample)]
-    line += options
-    line += ["--tokenizer", "alibert_normalizer", "--bpe", "alibert_subwords"]
+    line += [*options, "--tokenizer", "alibert_normalizer", "--bpe", "alibert_subwords"]
     parser = fairseq_options.get_training_parser()
     return convert_namespace_to_omegaconf(fairseq_options.parse_args_and_arch(parser, line))
 
@@ -42,10 +64,9 @@ def build(published: Published, cfg: DictConfig, dictionary) -> torch.nn.Module:
         with_head = published.parts[0].part in OBJECTIVES
         model = build_model(published.model_name, cfg.model, dictionary, with_head)
         fresh, converted = model.state_dict(), dict[str, torch.Tensor]()
-        for one in published.parts:
-            rows = one.part.rows(one.part.parameters(model))
-            ours = {name: value for name, value in fresh.items() if name.startswith(f"{one.part.name}.")}
-            converted |= names.from_hugging_face(rows, one.model.state_dict(), ours)
+        for part, _, theirs, _ in published.parts:
+            ours = {name: value for name, value in fresh.items() if name.startswith(f"{part.name}.")}
+            converted |= names.from_hugging_face(part.rows(part.parameters(model)), theirs.state_dict(), ours)
     except ValueError as error:  # NamesError is one
         raise InputError(f"{published.parts[0].folder}: cannot be continued: {error}.") from None
     model.load_state_dict(converted)

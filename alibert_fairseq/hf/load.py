@@ -10,7 +10,6 @@ line with which fairseq-train builds the model. It is the --tokenizer of preproc
 starts at the published model's loss. Nothing is written unless ids and logits agree.
 """
 
-import json
 import shutil
 from importlib.metadata import version
 from pathlib import Path
@@ -21,12 +20,12 @@ from tokenizers import Tokenizer
 
 from alibert_common.directories import Marker, directory_written_whole, refuse_foreign
 from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.files import write_json
 from alibert_common.input_log import InputLog
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf.extend_vocab import MorePieces
-from alibert_fairseq.hf.initial_checkpoint import build, training_configuration, write_checkpoint
+from alibert_fairseq.hf.initial_checkpoint import build, model_options, training_configuration, write_checkpoint
 from alibert_fairseq.hf.logit_check import check_same_scores, compare, probes
-from alibert_fairseq.hf.model_options import model_options
 from alibert_fairseq.hf.options import load_parser
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
 from alibert_fairseq.hf.read_hf import Published, read_published, weight_files
@@ -37,23 +36,16 @@ from preprocess.tokenizer.special_tokens import read_layout, symbols_of, write_s
 
 MARKER = Marker.of_command("hf.load")
 # What transformers reads of a folder, beside the weights.
-READ: tuple[str, ...] = (
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-)
-READ += ("vocab.txt", "vocab.json", "merges.txt", "*.model")
+READ = (
+    "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+    "vocab.txt", "vocab.json", "merges.txt", "*.model",
+)  # fmt: skip
 
 
 def load(
-    folder: Path,
-    output: Path,
-    generator: Path | None = None,
-    tokenizer: Path | None = None,
+    folder: Path, output: Path, generator: Path | None = None, tokenizer: Path | None = None,
     add_tokens: Path | None = None,
-) -> dict:
+) -> dict:  # fmt: skip
     """Write the directory `output` and return its manifest.
 
     tokenizer: a tokenizer directory whose vocabulary replaces the published one. add_tokens: a file of words that
@@ -64,11 +56,13 @@ def load(
     _check_ids(published, source)
     for generator_part in published.parts[1:]:
         source.check_same(generator_part.folder)
-    versions = {name: version(name) for name in ("transformers", "tokenizers")}
-    manifest: dict[str, Any] = {"command": "hf.load", "versions": versions}
-    manifest["inputs"] = _inputs(published, tokenizer, add_tokens)
-    manifest["left_out"] = sorted({name for one in published.parts for name in one.left_out})
-    manifest["models"] = {one.part.cls: one.size() for one in published.parts}
+    manifest: dict[str, Any] = {
+        "command": "hf.load",
+        "versions": {name: version(name) for name in ("transformers", "tokenizers")},
+        "inputs": _inputs(published, tokenizer, add_tokens),
+        "left_out": sorted({name for model in published.parts for name in model.left_out}),
+        "models": {model.part.cls: model.size() for model in published.parts},
+    }
     rows: NewRows | None
     with directory_written_whole(output, MARKER, shared=True) as aside:
         if tokenizer:
@@ -76,13 +70,12 @@ def load(
         else:
             rows, compared = _write_vocabulary(published, source, add_tokens, aside)
         if rows:
-            published = published._replace(parts=[with_rows(one, rows) for one in published.parts])
+            published = published._replace(parts=[with_rows(model, rows) for model in published.parts])
         manifest |= {"rows": rows.counts if rows else {}, "texts_compared": compared}
         manifest["options"] = " ".join(model_options(published))
         manifest["largest_difference_of_logits"] = _write_model(published, aside, output)
         (aside / "options").write_text(manifest["options"] + "\n", encoding="utf-8")
-        text = json.dumps(manifest, ensure_ascii=False, indent=2)
-        (aside / MARKER.file).write_text(text + "\n", encoding="utf-8")
+        write_json(aside / MARKER.file, manifest, shared=True)
     return manifest
 
 
@@ -109,8 +102,8 @@ def _check_ids(published: Published, source: PublishedTokenizer) -> None:
 def _inputs(published: Published, tokenizer: Path | None, add_tokens: Path | None) -> list[dict]:
     """Path, bytes and SHA-256 of the files that were read."""
     files = [add_tokens] if add_tokens else [tokenizer / name for name in TOKENIZER_FILES] if tokenizer else []
-    for one in published.parts:
-        files += [file for pattern in READ for file in sorted(one.folder.glob(pattern))] + weight_files(one.folder)
+    for model in published.parts:
+        files += [file for pattern in READ for file in sorted(model.folder.glob(pattern))] + weight_files(model.folder)
     log = InputLog()
     for file in filter(Path.is_file, files):
         with log.open(file) as handle:
@@ -152,11 +145,11 @@ def _write_model(published: Published, aside: Path, output: Path) -> dict[str, f
     """Write checkpoint.pt, if it computes what the published model does; the largest difference of logits by class."""
     length, dictionary = published.parts[0].size()["max_positions"], load_dictionary(aside)
     cfg = training_configuration(published, model_options(published), output.absolute(), length)
-    model = build(published, cfg, dictionary)
+    model, sequences = build(published, cfg, dictionary), probes(aside, dictionary, length)
     differences = {}
-    for one in published.parts:
-        differences[one.part.cls] = compare(model, one.model, probes(aside, dictionary, length), dictionary.pad())
-        check_same_scores(one.part.cls, differences[one.part.cls])
+    for part, _, theirs, _ in published.parts:
+        differences[part.cls] = compare(model, theirs, sequences, dictionary.pad())
+        check_same_scores(part.cls, differences[part.cls])
     write_checkpoint(model, cfg, aside, origin=published.parts[0].folder.absolute().name)
     return differences
 
@@ -173,7 +166,7 @@ def describe(manifest: dict) -> str:
     if rows := manifest["rows"]:
         lines.append(("rows", ", ".join(f"{number:,} {kind}" for kind, number in rows.items())))
     lines.append(("compared", f"{manifest['texts_compared']:,} texts, which have AutoTokenizer's ids"))
-    return "\n".join(f"{name:>8}  {said}" for name, said in lines)
+    return "\n".join(f"{name:>8}  {text}" for name, text in lines)
 
 
 def main() -> None:

@@ -60,7 +60,7 @@ def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:
 
     Where the model has two segments, the second begins in the middle of each sequence.
     """
-    theirs = theirs.eval()
+    theirs, sentence = theirs.eval(), SENTENCE_SCORES.get(type(theirs).__name__)
     largest = 0.0
     for batch in [sequences, *([sequence] for sequence in sequences)]:
         ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in batch], True, padding_value=padding_id)
@@ -69,16 +69,11 @@ def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:
         for row, sequence in enumerate(batch):
             real[row, : len(sequence)] = True
             segments[row, len(sequence) // 2 : len(sequence)] = int(theirs.config.type_vocab_size > 1)
-        expected = _theirs(theirs, ids, real, segments)
+        output = theirs(input_ids=ids, attention_mask=real.long(), token_type_ids=segments)
+        expected = [output.prediction_logits[real], output[sentence]] if sentence else [output.logits[real]]
         for got, wanted in zip(_ours(ours, type(theirs).__name__, ids, real, segments), expected, strict=True):
             largest = max(largest, (got.double() - wanted.double()).abs().max().nan_to_num(float("inf")).item())
     return largest
-
-
-def _theirs(model, ids: Tensor, real: Tensor, segments: Tensor) -> list[Tensor]:
-    output = model(input_ids=ids, attention_mask=real.long(), token_type_ids=segments)
-    sentence = SENTENCE_SCORES.get(type(model).__name__)
-    return [output.prediction_logits[real], output[sentence]] if sentence else [output.logits[real]]
 
 
 def _ours(model, cls: str, ids: Tensor, real: Tensor, segments: Tensor) -> list[Tensor]:

@@ -41,25 +41,16 @@ class Parameters:
     sentence_head: bool = False
 
 
+# The parts of a layer: ours, those of BERT and its kin, ALBERT's.
 _LAYER = (
-    ("self_attn.q_proj", "attention.self.query"),
-    ("self_attn.k_proj", "attention.self.key"),
-    ("self_attn.v_proj", "attention.self.value"),
-    ("self_attn.out_proj", "attention.output.dense"),
-    ("self_attn_layer_norm", "attention.output.LayerNorm"),
-    ("fc1", "intermediate.dense"),
-    ("fc2", "output.dense"),
-    ("final_layer_norm", "output.LayerNorm"),
-)
-_ALBERT_LAYER = (
-    ("self_attn.q_proj", "attention.query"),
-    ("self_attn.k_proj", "attention.key"),
-    ("self_attn.v_proj", "attention.value"),
-    ("self_attn.out_proj", "attention.dense"),
-    ("self_attn_layer_norm", "attention.LayerNorm"),
-    ("fc1", "ffn"),
-    ("fc2", "ffn_output"),
-    ("final_layer_norm", "full_layer_layer_norm"),
+    ("self_attn.q_proj", "attention.self.query", "attention.query"),
+    ("self_attn.k_proj", "attention.self.key", "attention.key"),
+    ("self_attn.v_proj", "attention.self.value", "attention.value"),
+    ("self_attn.out_proj", "attention.output.dense", "attention.dense"),
+    ("self_attn_layer_norm", "attention.output.LayerNorm", "attention.LayerNorm"),
+    ("fc1", "intermediate.dense", "ffn"),
+    ("fc2", "output.dense", "ffn_output"),
+    ("final_layer_norm", "output.LayerNorm", "full_layer_layer_norm"),
 )
 
 
@@ -67,36 +58,23 @@ def _both(ours: str, theirs: str) -> list[Row]:
     return [Row(f"{ours}.{part}", f"{theirs}.{part}") for part in ("weight", "bias")]
 
 
-def _embeddings(ours: str, theirs: str, has: Parameters, project: str, skips: bool) -> list[Row]:
+def _encoder(ours: str, theirs: str, has: Parameters, skips: bool = True) -> list[Row]:
+    ours, albert = f"{ours}.sentence_encoder", theirs == "albert"
     segments = f"{ours}.embed_segments.weight" if has.segments else None
+    skipped = has.padding_id + 1 if skips else 0
     rows = [
         Row(f"{ours}.embed_tokens.weight", f"{theirs}.embeddings.word_embeddings.weight"),
-        Row(
-            f"{ours}.embed_positions.weight", f"{theirs}.embeddings.position_embeddings.weight",
-            skipped=has.padding_id + 1 if skips else 0,
-        ),
+        Row(f"{ours}.embed_positions.weight", f"{theirs}.embeddings.position_embeddings.weight", skipped),
         Row(segments, f"{theirs}.embeddings.token_type_embeddings.weight"),
         *_both(f"{ours}.layernorm_embedding", f"{theirs}.embeddings.LayerNorm"),
-    ]  # fmt: skip
-    return rows + (_both(f"{ours}.embed_project", f"{theirs}.{project}") if has.projected else [])
-
-
-def _encoder(ours: str, theirs: str, has: Parameters, skips: bool = True) -> list[Row]:
-    ours = f"{ours}.sentence_encoder"
-    rows = _embeddings(ours, theirs, has, "embeddings_project", skips)
+    ]
+    if has.projected:
+        project = "encoder.embedding_hidden_mapping_in" if albert else "embeddings_project"
+        rows += _both(f"{ours}.embed_project", f"{theirs}.{project}")
     for n in range(has.layers):
-        for mine, other in _LAYER:
-            rows += _both(f"{ours}.layers.{n}.{mine}", f"{theirs}.encoder.layer.{n}.{other}")
-    return rows
-
-
-def _albert_encoder(has: Parameters) -> list[Row]:
-    ours = "encoder.sentence_encoder"
-    rows = _embeddings(ours, "albert", has, "encoder.embedding_hidden_mapping_in", skips=True)
-    for n in range(has.layers):
-        group = f"albert.encoder.albert_layer_groups.{n}.albert_layers.0"
-        for mine, other in _ALBERT_LAYER:
-            rows += _both(f"{ours}.layers.{n}.{mine}", f"{group}.{other}")
+        layer = f"{theirs}.encoder." + (f"albert_layer_groups.{n}.albert_layers.0" if albert else f"layer.{n}")
+        for part, of_bert, of_albert in _LAYER:
+            rows += _both(f"{ours}.layers.{n}.{part}", f"{layer}.{of_albert if albert else of_bert}")
     return rows
 
 
@@ -136,7 +114,7 @@ def albert(has: Parameters) -> list[Row]:
     """ALBERT and `AlbertForPreTraining`, or `AlbertForMaskedLM` without a sentence head."""
     head = ("dense", "LayerNorm", "decoder.weight", "bias", "decoder.bias")
     return [
-        *_albert_encoder(has),
+        *_encoder("encoder", "albert", has),
         *_head("encoder.lm_head", *(f"predictions.{part}" for part in head)),
         *_sentence_head(has, "albert.pooler", "sop_classifier.classifier"),
     ]
@@ -165,8 +143,7 @@ def to_hugging_face(rows: list[Row], ours: dict[str, Tensor], theirs: dict[str, 
 
     Raises NamesError when a key of either side has no row, or a shape differs.
     """
-    _every_key_has_a_row("ours", set(ours), {row.ours for row in rows if row.ours})
-    _every_key_has_a_row("Hugging Face's", set(theirs), {row.theirs for row in rows})
+    _check_keys(rows, ours, theirs)
     converted = {}
     for row in rows:
         value = torch.zeros_like(theirs[row.theirs]) if row.ours is None else ours[row.ours][row.skipped :]
@@ -181,8 +158,7 @@ def from_hugging_face(rows: list[Row], theirs: dict[str, Tensor], ours: dict[str
     Raises NamesError when a key of either side has no row, a shape differs, two names of one parameter of ours
     have different values, or one that we have not is not zero.
     """
-    _every_key_has_a_row("ours", set(ours), {row.ours for row in rows if row.ours})
-    _every_key_has_a_row("Hugging Face's", set(theirs), {row.theirs for row in rows})
+    _check_keys(rows, ours, theirs)
     converted: dict[str, Tensor] = {}
     for row in rows:
         value = theirs[row.theirs]
@@ -202,8 +178,13 @@ def _same_shape(row: Row, ours: Tensor, theirs: Tensor) -> None:
         raise NamesError(f"{row.ours} has shape {tuple(ours.shape)}, {row.theirs} {tuple(theirs.shape)}")
 
 
-def _every_key_has_a_row(side: str, keys: set[str], named: set[str]) -> None:
-    for what, left in (("no row for", keys - named), ("a row for the missing", named - keys)):
-        if left:
-            shown = ", ".join(sorted(left)[:3])
-            raise NamesError(f"{side} names: {what} {shown}{' and more' if len(left) > 3 else ''} ({len(left)} keys)")
+def _check_keys(rows: list[Row], ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> None:
+    """Raise NamesError where a key of either side has no row, or a row no key."""
+    for side, keys, named in (
+        ("ours", set(ours), {row.ours for row in rows if row.ours}),
+        ("Hugging Face's", set(theirs), {row.theirs for row in rows}),
+    ):
+        for complaint, left in (("no row for", keys - named), ("a row for the missing", named - keys)):
+            if left:
+                shown = f"{', '.join(sorted(left)[:3])}{' and more' if len(left) > 3 else ''} ({len(left)} keys)"
+                raise NamesError(f"{side} names: {complaint} {shown}")

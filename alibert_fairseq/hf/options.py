@@ -26,19 +26,13 @@ def export_parser() -> argparse.ArgumentParser:
 
 def load_parser() -> argparse.ArgumentParser:
     """The options of `load`."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        program("python -m alibert_fairseq.hf.load"), description=LOAD, formatter_class=raw
-    )
+    name, raw = program("python -m alibert_fairseq.hf.load"), argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(name, description=LOAD, formatter_class=raw)
     families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT or ELECTRA"
     parser.add_argument("folder", type=Path, help=f"Hugging Face folder: {families}")
     parser.add_argument("--output", type=Path, required=True, help="the directory to write")
     parser.add_argument("--generator", type=Path, help="ELECTRA's generator (default FOLDER/generator)")
-    vocabulary = parser.add_mutually_exclusive_group()
-    vocabulary.add_argument(
-        "--tokenizer", type=Path, help="a tokenizer of this project in place of the published one (default none)"
-    )
-    vocabulary.add_argument(
-        "--add-tokens", type=Path, metavar="FILE", help="words to add to the published vocabulary, one a line"
-    )
+    add = parser.add_mutually_exclusive_group().add_argument
+    add("--tokenizer", type=Path, help="a tokenizer of this project in place of the published one (default none)")
+    add("--add-tokens", type=Path, metavar="FILE", help="words to add to the published vocabulary, one a line")
     return parser

@@ -7,14 +7,15 @@ kind of subword model than tokenizer.json holds: DrBERT's is a BPE, CamembertTok
 is read as it stands, as version 4 reads it.
 """
 
-import json
 from pathlib import Path
 
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from alibert_common.errors import InputError
+from alibert_common.files import write_json
 from alibert_fairseq.hf.logit_check import SENTENCES
+from alibert_fairseq.hf.read_hf import reason
 from preprocess.tokenizer.special_tokens import ROLES
 
 # What tokenizers differ in: capitals, apostrophes, ligatures, white space, marks, accents apart, other scripts.
@@ -67,11 +68,11 @@ class PublishedTokenizer:
 
     def _tokens(self) -> dict[str, str]:
         begin, end = (getattr(self.auto, name) for name in ("bos_token", "eos_token"))  # where there is no [CLS], [SEP]
-        found = {role: getattr(self.auto, name) for role, name in ROLES.items()}
-        found = {"begin": found.pop("begin") or begin, "end": found.pop("end") or end} | found
-        if missing := [role for role, token in found.items() if token is None]:
+        tokens = {role: getattr(self.auto, name) for role, name in ROLES.items()}
+        tokens = {"begin": tokens.pop("begin") or begin, "end": tokens.pop("end") or end} | tokens
+        if missing := [role for role, token in tokens.items() if token is None]:
             raise InputError(f"{self.folder}: its tokenizer has no {ROLES[missing[0]]}, which pretraining needs.")
-        return found
+        return tokens
 
     def _check_enclosing(self) -> None:
         got, inside = self.auto("a")["input_ids"], self.backend.encode("a", add_special_tokens=False).ids
@@ -107,8 +108,7 @@ class PublishedTokenizer:
             "bos_token": self.tokens["begin"],
             "eos_token": self.tokens["end"],
         } | {name: self.tokens[role] for role, name in ROLES.items()}
-        text = json.dumps(config, ensure_ascii=False, indent=2)
-        (directory / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+        write_json(directory / "tokenizer_config.json", config, shared=True)
 
     def check_written(self, directory: Path, tokenizer: Tokenizer) -> int:
         """How many texts AutoTokenizer gives the ids there that `tokenizer` gives, or the published one if it is that.
@@ -116,12 +116,10 @@ class PublishedTokenizer:
         AutoTokenizer itself, for it is what users of the exported folder have. Raises InputError for the first text
         with other ids.
         """
-        texts = texts_of(tokenizer)
-        published = tokenizer is self.backend
-        expected = _encode(self.auto, texts) if published else [one.ids for one in tokenizer.encode_batch(texts)]
-        if other := _difference(
-            texts, expected, AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
-        ):
+        texts, published = texts_of(tokenizer), tokenizer is self.backend
+        expected = _encode(self.auto, texts) if published else [text.ids for text in tokenizer.encode_batch(texts)]
+        written = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        if other := _difference(texts, expected, written):
             raise InputError(f"{self.folder}: from what would be written, AutoTokenizer gives {other}; nothing was.")
         return len(texts)
 
@@ -157,19 +155,19 @@ def _auto(folder: Path) -> PreTrainedTokenizerBase:
     """AutoTokenizer's, or that of tokenizer.json where AutoTokenizer's class cannot hold its kind of subword model."""
     own = folder / "tokenizer.json"
     try:
-        found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        auto = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # many kinds: no file, a damaged one, a class that this version does not know
         if not own.is_file():
             remedy = f"; {MAKE_FILE.format(folder)}" if any(folder.glob("*.model")) else ""
-            raise InputError(f"{folder}: AutoTokenizer cannot read its tokenizer ({_line(error)}){remedy}.") from None
+            raise InputError(f"{folder}: AutoTokenizer cannot read its tokenizer ({reason(error)}){remedy}.") from None
     else:
-        if not own.is_file() or (found.is_fast and _same_kind(found.backend_tokenizer, _read(own))):
-            return found
+        if not own.is_file() or (auto.is_fast and type(auto.backend_tokenizer.model) is type(_read(own).model)):
+            return auto
     _read(own)
     try:
         return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # a damaged tokenizer_config.json
-        raise InputError(f"{folder}: its tokenizer cannot be read ({_line(error)}).") from None
+        raise InputError(f"{folder}: its tokenizer cannot be read ({reason(error)}).") from None
 
 
 def _read(file: Path) -> Tokenizer:
@@ -177,11 +175,3 @@ def _read(file: Path) -> Tokenizer:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises a bare Exception for what it cannot read
         raise InputError(f"{file}: not a tokenizer ({error}).") from None
-
-
-def _same_kind(one: Tokenizer, other: Tokenizer) -> bool:
-    return type(one.model) is type(other.model)
-
-
-def _line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -15,33 +15,22 @@ from transformers import PreTrainedModel
 
 from alibert_common.errors import InputError
 from alibert_fairseq.hf import names
-from alibert_fairseq.hf.families import (
-    ALBERT,
-    ALBERT_WORDS,
-    BERT,
-    BERT_WORDS,
-    DISCRIMINATOR,
-    GENERATOR,
-    ROBERTA,
-    Part,
-)
+from alibert_fairseq.hf.families import CLASSES, DISCRIMINATOR, GENERATOR, Part
 
-FAMILIES = {  # Hugging Face's type -> our model, and the classes it may be, the fullest first
-    "roberta": ("alibert", (ROBERTA,)),
-    "camembert": ("alibert", (ROBERTA,)),
-    "xlm-roberta": ("alibert", (ROBERTA,)),
-    "bert": ("segment_bert", (BERT, BERT_WORDS)),
-    "albert": ("albert", (ALBERT, ALBERT_WORDS)),
-    "electra": ("electra", (DISCRIMINATOR,)),
-}
+FAMILIES = {  # Hugging Face's type -> our model
+    "roberta": "alibert", "camembert": "alibert", "xlm-roberta": "alibert", "bert": "segment_bert",
+    "albert": "albert", "electra": "electra",
+}  # fmt: skip
 SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT and ELECTRA"
 # In the order in which transformers takes the first that is there.
 WEIGHT_FILES = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-)
+    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json",
+)  # fmt: skip
+
+
+def reason(error: Exception) -> str:
+    """What a library says first, or the kind of its error."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 class PublishedPart(NamedTuple):
@@ -78,12 +67,12 @@ def read_published(folder: Path, generator: Path | None = None) -> Published:
     kind = _kind(folder)
     if kind not in FAMILIES:
         raise InputError(f"{folder}: a model of the type {kind!r}; only {SUPPORTED} can be continued.")
-    model_name, candidates = FAMILIES[kind]
+    model_name = FAMILIES[kind]
     if generator and model_name != "electra":
         raise InputError(
             f"--generator {generator}: only ELECTRA has a generator, and {folder} is {kind}; leave it out."
         )
-    parts = [_read_part(folder, candidates)]
+    parts = [_read_part(folder, CLASSES.get(model_name, (DISCRIMINATOR,)))]
     if model_name == "electra":
         parts.append(_read_generator(folder, generator, parts[0]))
     return Published(model_name, parts)
@@ -110,7 +99,7 @@ def _read_generator(folder: Path, given: Path | None, discriminator: PublishedPa
         raise InputError(f"{place}: a model of the type {_kind(place)!r}, no generator of ELECTRA.")
     generator = _read_part(place, (GENERATOR,))
     own = ("layers", "width", "ffn_width", "heads", "embedding_dim")  # what a generator may have otherwise
-    sizes = [{k: v for k, v in one.size().items() if k not in own} for one in (discriminator, generator)]
+    sizes = [{k: v for k, v in part.size().items() if k not in own} for part in (discriminator, generator)]
     if different := [name for name in sizes[0] if sizes[0][name] != sizes[1][name]]:
         values = " and ".join(str(size[different[0]]) for size in sizes)
         raise InputError(
@@ -143,13 +132,12 @@ def _check_size(folder: Path, part: Part) -> None:
 def _read_model(folder: Path, cls: type[PreTrainedModel]) -> tuple[PreTrainedModel, list[str], list[str]]:
     """The model, the names of what it does not use of the file, and of what the file does not have."""
     try:
-        model, found = cls.from_pretrained(
+        model, loaded = cls.from_pretrained(
             folder, output_loading_info=True, dtype=torch.float32, local_files_only=True, trust_remote_code=False
         )
     except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{folder}: its weights cannot be read as a {cls.__name__} ({reason}).") from None
-    return model.eval(), sorted(found["unexpected_keys"]), sorted(found["missing_keys"])
+        raise InputError(f"{folder}: its weights cannot be read as a {cls.__name__} ({reason(error)}).") from None
+    return model.eval(), sorted(loaded["unexpected_keys"]), sorted(loaded["missing_keys"])
 
 
 def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
@@ -176,12 +164,12 @@ def stored_tensors(folder: Path, wanted: Iterable[str]) -> dict[str, Tensor]:
 
     transformers 4 ties tables while it reads them, so its model does not show whether the file had two.
     """
-    names, found = set(wanted), dict[str, Tensor]()
+    names, tensors = set(wanted), dict[str, Tensor]()
     for file in weight_files(folder):
         if file.suffix == ".safetensors":
             with safe_open(file, "pt") as weights:
-                found |= {name: weights.get_tensor(name) for name in names & set(weights.keys())}
+                tensors |= {name: weights.get_tensor(name) for name in names & set(weights.keys())}
         elif file.suffix == ".bin":
             weights = torch.load(file, map_location="cpu", weights_only=True)
-            found |= {name: weights[name] for name in names & weights.keys()}
-    return found
+            tensors |= {name: weights[name] for name in names & weights.keys()}
+    return tensors

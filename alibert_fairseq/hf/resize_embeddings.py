@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from alibert_fairseq.data.token_ids import FILLERS
+from alibert_fairseq.data.dictionary import FILLERS
 from alibert_fairseq.hf.families import Part
 from alibert_fairseq.hf.names import WORDS
 from alibert_fairseq.hf.read_hf import PublishedPart
@@ -37,16 +37,15 @@ class NewRows:
 def replaced(old: Tokenizer, old_ids: dict[str, int], new: Tokenizer, layout: Layout) -> NewRows:
     """The rows of the vocabulary `new`, laid out as `layout` says; `old_ids` are the old roles' ids."""
     splitter = WordSplitter(old, old_ids["unknown"])
-    known = {
-        subword: number for number, subword in sorted(splitter.subword_texts().items(), reverse=True)
-    }  # the first wins
+    texts = sorted(splitter.subword_texts().items(), reverse=True)
+    known = {subword: number for number, subword in texts}  # the first wins
     roles = {getattr(layout, role): [number] for role, number in old_ids.items()}
-    texts = WordSplitter(new, layout.unknown).subword_texts()
+    new_texts = WordSplitter(new, layout.unknown).subword_texts()
     everything = sorted(known.values())
     counts = dict.fromkeys(("by role", "by spelling", "means", "of the unknown", "of all rows"), 0)
     sources: list[Sequence[int]] = []
     for number in range(layout.size):
-        kind, ids = _source(number, roles, texts.get(number), known, splitter)
+        kind, ids = _source(number, roles, new_texts.get(number), known, splitter)
         counts[kind] += 1
         sources.append(ids or everything)
     return NewRows(sources, layout.pad, counts)

@@ -23,8 +23,8 @@ class WordSplitter:
 
     def subword_texts(self) -> dict[int, Spelled]:
         """The text of each id, without special tokens and bytes that are no text."""
-        found = {number: self.convention.spelled(piece) for piece, number in self.tokenizer.get_vocab().items()}
-        return {n: s for n, s in found.items() if n not in self.special and UNREADABLE not in s.text}
+        texts = {number: self.convention.spelled(piece) for piece, number in self.tokenizer.get_vocab().items()}
+        return {n: s for n, s in texts.items() if n not in self.special and UNREADABLE not in s.text}
 
     def normal(self, spelled: Spelled) -> Spelled:
         """The same text as the rules leave it: without capitals, say."""
@@ -44,18 +44,17 @@ class WordSplitter:
     def _word(self, text: str) -> list[int]:
         """With the space before that some rules need, or without it where others add a mark of their own."""
         both = [self.tokenizer.encode(start + text, add_special_tokens=False).ids for start in (" ", "")]
-        marked = [ids for ids in both if ids and self._starts_word(ids[0])]
+        firsts = [self.convention.spelled(self.tokenizer.id_to_token(ids[0]) or "") if ids else None for ids in both]
+        marked = [ids for ids, first in zip(both, firsts, strict=True) if first and first.starts_word]
         return min(marked or both, key=len)
-
-    def _starts_word(self, number: int) -> bool:
-        return self.convention.spelled(self.tokenizer.id_to_token(number) or "").starts_word
 
     def _inside(self, text: str) -> list[int]:
         normal = self.normal(Spelled(False, text)).text
-        return self._continuing(normal) if self.convention.prefix else self.subwords(self._letters(normal))
-
-    def _letters(self, text: str) -> str:
-        return "".join(part for part, _ in _BYTES.pre_tokenize_str(text)) if self.convention.byte_level else text
+        if self.convention.prefix:
+            return self._continuing(normal)
+        if self.convention.byte_level:
+            normal = "".join(part for part, _ in _BYTES.pre_tokenize_str(normal))
+        return self.subwords(normal)
 
     def subwords(self, word: str) -> list[int]:
         """The ids that the subword model gives a word, which it is handed as it stands."""
@@ -65,14 +64,12 @@ class WordSplitter:
         """WordPiece's longest match first, without subwords that start a word."""
         ids: list[int] = []
         while text:
-            found = ((self.tokenizer.token_to_id(f"{self.convention.prefix}{text[:end]}"), end) for end in _ends(text))
-            number, end = next(((number, end) for number, end in found if number is not None), (self.unknown, 0))
-            if not end:
+            for end in range(len(text), 0, -1):
+                number = self.tokenizer.token_to_id(f"{self.convention.prefix}{text[:end]}")
+                if number is not None:
+                    break
+            else:
                 return [self.unknown]
             ids.append(number)
             text = text[end:]
         return ids
-
-
-def _ends(text: str) -> range:
-    return range(len(text), 0, -1)

@@ -12,7 +12,6 @@ from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.options import parse
 from alibert_fairseq.launch.plan import Plan, make_plan
 from alibert_fairseq.launch.requeue import decide, furthest_update
-from alibert_fairseq.launch.save_dir_lock import refuse_taken
 from alibert_fairseq.launch.watch import follow
 from alibert_fairseq.launch.worker import read_endings
 
@@ -27,7 +26,7 @@ def main() -> None:
     plan = make_plan(options, extra)
     if options.dry_run:
         sys.exit(dry_run(plan))
-    refuse_taken(plan)
+    status.refuse_taken(plan)
     job = _begin(plan)
     if options.detach:
         return
@@ -40,8 +39,8 @@ def dry_run(plan: Plan) -> int:
     """Show the job and what it takes; return the exit code: 1 if the recipe refuses, as the job itself would."""
     print(describe(plan), flush=True)
     print("a few updates on this machine, for an estimate ...", file=sys.stderr, flush=True)
-    found, why_not, refused = calibrate(plan)
-    print(describe_run(plan, found) if found else f"no estimate: {why_not}")
+    measured, why_not, refused = calibrate(plan)
+    print(describe_run(plan, measured) if measured else f"no estimate: {why_not}")
     return int(refused)
 
 
@@ -67,7 +66,9 @@ def follow_to_end(job, plan: Plan) -> tuple[int, str]:
 def _begin(plan: Plan):
     job = submit(plan)
     status.write_plan(plan, job.job_id)
-    print(f"job {job.job_id}: {plan.shape}; logs: {job.paths.folder}", flush=True)
+    processes = f"{plan.nodes} x {plan.processes_per_node} {'GPU' if plan.gpu else 'CPU'} processes"
+    shape = f"{processes} (world size {plan.world_size}) on {'Slurm' if plan.on_slurm else 'this machine'}"
+    print(f"job {job.job_id}: {shape}; logs: {job.paths.folder}", flush=True)
     return job
 
 

@@ -37,7 +37,7 @@ def calibrate(plan: Plan) -> Calibrated:
 
     on_cpu_instead = plan.gpu and not torch.cuda.is_available()
     left_out = sorted(FP16 & set(plan.arguments)) if on_cpu_instead else []
-    arguments = [*(CPU_ARGUMENTS if on_cpu_instead else []), *(one for one in plan.arguments if one not in left_out)]
+    arguments = [*(CPU_ARGUMENTS if on_cpu_instead else []), *(word for word in plan.arguments if word not in left_out)]
     with tempfile.TemporaryDirectory(prefix="calibration.") as folder:
         result = Path(folder, "found.json")
         command = ["bash", str(plan.recipe), *arguments, "--save-dir", folder, "--no-save", "--disable-validation"]
@@ -49,86 +49,68 @@ def calibrate(plan: Plan) -> Calibrated:
         done = subprocess.run(command, env=own | plan.environment, capture_output=True, text=True)
         if result.exists():
             return Calibrated(json.loads(result.read_text()) | {"left_out": left_out})
-    return _why_not(done, on_cpu_instead)
-
-
-def _why_not(done: subprocess.CompletedProcess, on_cpu_instead: bool) -> Calibrated:
     if done.returncode == 0:
         return Calibrated({}, "its training does not use this plugin")
     code = 128 - done.returncode if done.returncode < 0 else done.returncode
     if code in KILLED:
         return Calibrated({}, f"the recipe {killed(code)}; a kill is mostly for want of memory on this machine")
-    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    errors = [line for line in said if "error:" in line.lower()] or said or [f"exit code {done.returncode}"]
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    errors = [line for line in lines if "error:" in line.lower()] or lines or [f"exit code {done.returncode}"]
     if on_cpu_instead and NEEDS_A_GPU in errors[-1]:
         return Calibrated({}, "the recipe has --fp16, which needs a GPU; give --dry-run on a node with one")
     elsewhere = code == AGAIN or (on_cpu_instead and TOO_LITTLE in errors[-1])  # what the job may not meet
     return Calibrated({}, f"the recipe says: {errors[-1]}", refused=not elsewhere)
 
 
-def describe_run(plan: Plan, found: dict) -> str:
-    """Lines about an update, the accumulation on fewer processes, memory and time."""
-    return "\n".join([*_batch(plan, found), *_accumulation(plan, found), *_memory(plan, found), *_time(plan, found)])
+def describe_run(plan: Plan, run: dict) -> str:
+    """Lines about an update, the accumulation on fewer processes, memory and time; `run` is what was measured."""
+    device, devices = ("GPU", "GPUs") if plan.gpu else ("process", "processes")
+    lines = _batch(plan, run, device, devices) | {"memory": _memory(run, device), "time": _time(plan, run)}
+    return "\n".join(f"{name:<13}{text}" for name, text in lines.items())
 
 
-def _device(plan: Plan) -> str:
-    return "GPU" if plan.gpu else "process"
-
-
-def _devices(plan: Plan) -> str:
-    return "GPUs" if plan.gpu else "processes"
-
-
-def _batch(plan: Plan, found: dict) -> list[str]:
-    each, freq, length = found["batch_size"], found["update_freq"], found["tokens_per_sample"]
-    factors = f"{plan.world_size} {_devices(plan)} x " + (f"--update-freq {freq} x " if freq > 1 else "")
-    if not each:
-        tokens = found["max_tokens"]
-        total = plan.world_size * freq * tokens
-        return [
-            f"batch        at most {tokens:,} tokens a {_device(plan)}",
-            f"update       {factors}{tokens:,} = {total:,} tokens",
-        ]
-    total = plan.world_size * freq * each
-    return [
-        f"batch        {each} sequences of {length} tokens a {_device(plan)}",
-        f"update       {total} x {length} tokens: {factors}{each} = {total} sequences, {total * length:,} tokens",
-    ]
-
-
-def _accumulation(plan: Plan, found: dict) -> list[str]:
-    """The --update-freq with which fewer processes make the same update."""
-    whole = plan.world_size * found["update_freq"]
-    fewer = [count for count in range(plan.world_size - 1, 0, -1) if whole % count == 0][:6]
-    if not fewer:
-        return []
-    ways = ", ".join(f"{count}: --update-freq {whole // count}" for count in fewer)
-    return [f"on fewer     {ways} (the same update, on so many {_devices(plan)})"]
-
-
-def _memory(plan: Plan, found: dict) -> list[str]:
-    held = f"{found['parameters'] / 1e6:.0f} M parameters, gradients and optimizer {found['state_bytes'] / GIB:.1f} GiB"
-    if found["peak_bytes"]:
-        return [f"memory       {found['peak_bytes'] / GIB:.1f} GiB a GPU, measured here on {found['device']} ({held})"]
-    kept = found["activation_bytes"] * _sequences(found) / found["sequences"] / GIB
-    total = found["state_bytes"] / GIB + kept
-    how = "counted" + "".join(f", without {option}" for option in found["left_out"])
-    return [f"memory       {total:.1f} GiB a {_device(plan)}: {held}, activations {kept:.1f} GiB ({how})"]
-
-
-def _sequences(found: dict) -> float:
-    """In a batch of the recipe."""
-    return found["batch_size"] or found["max_tokens"] / found["tokens_per_sample"]
-
-
-def _time(plan: Plan, found: dict) -> list[str]:
-    """Of an update and of all, without the exchange of gradients."""
-    batches = _sequences(found) * found["update_freq"] / found["sequences"]
-    flop = found["flop"] * batches
-    if plan.gpu and found["device"] == "CPU":
-        seconds = flop / (TFLOP_PER_SECOND * 1e12)
-        how = f"{flop / 1e12:.2f} TFLOP at {TFLOP_PER_SECOND} TFLOP/s; run this on a node with a GPU to measure it"
+def _batch(plan: Plan, run: dict, device: str, devices: str) -> dict[str, str]:
+    """An update, and the --update-freq with which fewer processes make the same one."""
+    size, freq, length = run["batch_size"], run["update_freq"], run["tokens_per_sample"]
+    whole = plan.world_size * freq
+    factors = f"{plan.world_size} {devices} x " + f"--update-freq {freq} x " * (freq > 1)
+    if size:
+        total = f"{factors}{size} = {whole * size} sequences, {whole * size * length:,} tokens"
+        lines = {"batch": f"{size} sequences of {length} tokens a {device}"}
+        lines["update"] = f"{whole * size} x {length} tokens: {total}"
     else:
-        seconds, how = found["seconds"] * batches, f"measured here on {found['device']}, one process"
-    whole = f", {duration(seconds * found['max_update'])} for {found['max_update']:,}" if found["max_update"] else ""
-    return [f"time         {seconds:.3g} s an update{whole}, without the exchange of gradients ({how})"]
+        tokens = run["max_tokens"]
+        lines = {"batch": f"at most {tokens:,} tokens a {device}"}
+        lines["update"] = f"{factors}{tokens:,} = {whole * tokens:,} tokens"
+    if fewer := [count for count in range(plan.world_size - 1, 0, -1) if whole % count == 0][:6]:
+        ways = ", ".join(f"{count}: --update-freq {whole // count}" for count in fewer)
+        lines["on fewer"] = f"{ways} (the same update, on so many {devices})"
+    return lines
+
+
+def _memory(run: dict, device: str) -> str:
+    held = f"{run['parameters'] / 1e6:.0f} M parameters, gradients and optimizer {run['state_bytes'] / GIB:.1f} GiB"
+    if run["peak_bytes"]:
+        return f"{run['peak_bytes'] / GIB:.1f} GiB a GPU, measured here on {run['device']} ({held})"
+    kept = run["activation_bytes"] * _batches(run) / GIB
+    total = run["state_bytes"] / GIB + kept
+    origin = "counted" + "".join(f", without {option}" for option in run["left_out"])
+    return f"{total:.1f} GiB a {device}: {held}, activations {kept:.1f} GiB ({origin})"
+
+
+def _batches(run: dict) -> float:
+    """How many of the batches that were measured a batch of the recipe is."""
+    return (run["batch_size"] or run["max_tokens"] / run["tokens_per_sample"]) / run["sequences"]
+
+
+def _time(plan: Plan, run: dict) -> str:
+    """The time of an update and of all, without the exchange of gradients."""
+    batches = _batches(run) * run["update_freq"]
+    flop = run["flop"] * batches
+    if plan.gpu and run["device"] == "CPU":
+        seconds = flop / (TFLOP_PER_SECOND * 1e12)
+        origin = f"{flop / 1e12:.2f} TFLOP at {TFLOP_PER_SECOND} TFLOP/s; run this on a node with a GPU to measure it"
+    else:
+        seconds, origin = run["seconds"] * batches, f"measured here on {run['device']}, one process"
+    whole = f", {duration(seconds * run['max_update'])} for {run['max_update']:,}" if run["max_update"] else ""
+    return f"{seconds:.3g} s an update{whole}, without the exchange of gradients ({origin})"

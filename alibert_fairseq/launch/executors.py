@@ -7,6 +7,7 @@ import shlex
 import shutil
 import signal
 import sys
+from pathlib import Path
 
 from alibert_common.errors import InputError
 from alibert_fairseq.launch import progress, worker
@@ -39,7 +40,13 @@ def submit(plan: Plan):
 
 def describe(plan: Plan) -> str:
     """What would run, for --dry-run: job, command and environment of every rank, and Slurm's batch file."""
-    environment = plan.torch_environment | plan.environment
+    of_torch = {
+        "RANK": f"0..{plan.world_size - 1}", "WORLD_SIZE": plan.world_size,
+        "LOCAL_RANK": f"0..{plan.processes_per_node - 1}", "LOCAL_WORLD_SIZE": plan.processes_per_node,
+        "MASTER_ADDR": "<first node of the job>",
+        "MASTER_PORT": "<20000 to 32767, drawn from the launch, the job's number and its starts>",
+        "PATH": f"{Path(sys.executable).parent}:$PATH",
+    }  # fmt: skip
     lines = [
         f"recipe       {plan.recipe}",
         f"executor     {'slurm' if plan.on_slurm else 'local'}",
@@ -47,7 +54,7 @@ def describe(plan: Plan) -> str:
         f"processes    {plan.processes_per_node} per node on {'GPU' if plan.gpu else 'CPU'}",
         f"world size   {plan.world_size}",
         f"every rank   {shlex.join(['bash', str(plan.recipe), *plan.arguments])}",
-        *(f"environment  {name}={value}" for name, value in environment.items()),
+        *(f"environment  {name}={value}" for name, value in (of_torch | plan.environment).items()),
         f"logs         {plan.logs}/<job>_<rank>_log.out",
     ]
     if plan.on_slurm:
@@ -60,12 +67,11 @@ def _local_executor(plan: Plan):
     from submitit import LocalExecutor
 
     executor = LocalExecutor(plan.logs)
+    processes = plan.processes_per_node
     executor.update_parameters(
-        tasks_per_node=plan.processes_per_node,
-        gpus_per_node=plan.processes_per_node if plan.gpu else 0,
-        timeout_min=MINUTES_FOR_EVER,
+        tasks_per_node=processes, gpus_per_node=processes if plan.gpu else 0, timeout_min=MINUTES_FOR_EVER,
         stderr_to_stdout=True,
-    )
+    )  # fmt: skip
     return executor
 
 
@@ -83,6 +89,7 @@ def _slurm_executor(plan: Plan):
     # Slurm (22.05) refuses --gpus-per-node beside the user's --gres with a kind of GPU; their number is the same
     gpus = {"gpus_per_node": plan.processes_per_node} if plan.gpu and not gpus_of_gres(plan.slurm) else {}
     cpus = {"cpus_per_task": plan.cpus_per_process} if plan.cpus_per_process else {}
+    chosen = {name: value for name, value in plan.slurm.items() if name != "time"}
     executor.update_parameters(
         job_name=plan.recipe.stem,
         wckey=None,  # else submitit's own, which a Slurm that checks these keys refuses
@@ -98,16 +105,11 @@ def _slurm_executor(plan: Plan):
         ],
         signal_delay_s=plan.seconds_to_save,
         teardown=_decision(plan) if plan.requeue else None,
-        additional_parameters=_sbatch_options(plan),
+        additional_parameters=chosen | ({"requeue": True} if plan.requeue else {}),
         **gpus,
         **cpus,
     )
     return executor
-
-
-def _sbatch_options(plan: Plan) -> dict[str, str | int | bool]:
-    chosen = {name: value for name, value in plan.slurm.items() if name != "time"}
-    return chosen | ({"requeue": True} if plan.requeue else {})
 
 
 def _decision(plan: Plan) -> list[str]:

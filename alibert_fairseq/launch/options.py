@@ -17,27 +17,27 @@ MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and LOCAL_RANK set, which is all that
 
 def parse(own: list[str]) -> argparse.Namespace:
     """The launcher's own arguments; others end the command with the hint where they belong."""
-    found = parser()
-    options, unknown = found.parse_known_args(own)
+    command = parser()
+    options, unknown = command.parse_known_args(own)
     if unknown:
         words = shlex.join(unknown)
-        found.error(f"unrecognized arguments: {words}; what is for fairseq-train goes behind `--`: RECIPE -- {words}")
+        command.error(f"unrecognized arguments: {words}; what is for fairseq-train goes behind `--`: RECIPE -- {words}")
     return options
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the launcher."""
-    found = argparse.ArgumentParser(
+    options = argparse.ArgumentParser(
         program("python -m alibert_fairseq.launch"),
         usage="%(prog)s RECIPE [options] [-- arguments for the recipe]\n       %(prog)s status [--logs DIR]",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # `--cpu` is fairseq's
     )
-    add = found.add_argument
+    add = options.add_argument
     add("recipe", metavar="RECIPE", help="shell file that ends in one `fairseq-train` call")
     add("--nodes", type=_count, default=1, metavar="N", help="number of nodes (default 1; more than one means Slurm)")
-    processes = found.add_mutually_exclusive_group()
+    processes = options.add_mutually_exclusive_group()
     help_gpus = "GPUs of each node, with one process each (default on this machine: all visible ones)"
     processes.add_argument("--gpus-per-node", type=_count, metavar="G", help=help_gpus)
     help_cpus = "processes of each node, without GPU (default on a machine without a GPU: 1)"
@@ -48,14 +48,14 @@ def parser() -> argparse.ArgumentParser:
     add("--executor", choices=("local", "slurm"), help=help_executor)
     help_requeue = "restart after a kill, a lost node or a time limit, while the run makes progress (default: off)"
     add("--requeue", action="store_true", help=help_requeue)
-    slurm = found.add_argument_group("Slurm")
+    slurm = options.add_argument_group("Slurm")
     add_slurm_options(slurm, time_help=f"(default {SLURM_HOURS} hours; AliBERT took 20)")
     help_logs = "folder of logs, on Slurm a directory that all nodes see (default runs/launch)"
     add("--logs", default="runs/launch", metavar="DIR", help=help_logs)
     add("--detach", action="store_true", help="submission only, without waiting for the end (default: wait)")
     help_dry = "the job and its estimated time and memory, from a few updates here, without submission"
     add("--dry-run", action="store_true", help=help_dry)
-    return found
+    return options
 
 
 def _count(text: str) -> int:

@@ -3,7 +3,6 @@
 import argparse
 import os
 import re
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,13 +56,6 @@ class Plan:
         return min(SECONDS_TO_SAVE, limit // SHARE_TO_SAVE) if limit else SECONDS_TO_SAVE  # 0: there is no limit
 
     @property
-    def shape(self) -> str:
-        """In words."""
-        where = "Slurm" if self.on_slurm else "this machine"
-        device = "GPU" if self.gpu else "CPU"
-        return f"{self.nodes} x {self.processes_per_node} {device} processes (world size {self.world_size}) on {where}"
-
-    @property
     def environment(self) -> dict[str, str]:
         """What every rank finds set, beside the variables of torch.distributed."""
         own = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(self.cpus_per_process or 1))}
@@ -75,27 +67,14 @@ class Plan:
                 own["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
         return own
 
-    @property
-    def torch_environment(self) -> dict[str, str]:
-        """The variables of torch.distributed on the ranks, in words, for --dry-run."""
-        return {
-            "RANK": f"0..{self.world_size - 1}",
-            "WORLD_SIZE": str(self.world_size),
-            "LOCAL_RANK": f"0..{self.processes_per_node - 1}",
-            "LOCAL_WORLD_SIZE": str(self.processes_per_node),
-            "MASTER_ADDR": "<first node of the job>",
-            "MASTER_PORT": "<20000 to 32767, drawn from the launch, the job's number and its starts>",
-            "PATH": f"{Path(sys.executable).parent}:$PATH",
-        }
-
 
 def make_plan(options: argparse.Namespace, extra: list[str]) -> Plan:
     """Check the recipe and the options. Raises InputError for what cannot run."""
     recipe = check_recipe(Path(options.recipe))
     slurm = slurm_options(options, OWN_OPTIONS)
-    asked = bool(slurm) or options.nodes > 1
-    on_slurm = options.executor == "slurm" or (options.executor is None and asked)
-    if asked and not on_slurm:
+    for_slurm = bool(slurm) or options.nodes > 1
+    on_slurm = options.executor == "slurm" or (options.executor is None and for_slurm)
+    if for_slurm and not on_slurm:
         raise InputError("--executor local is this one machine: leave it out to use --nodes and the options for Slurm.")
     if options.requeue and options.detach and not on_slurm:
         raise InputError("--requeue --detach: on this machine it is the launcher that starts a job again; let it wait.")
@@ -103,8 +82,10 @@ def make_plan(options: argparse.Namespace, extra: list[str]) -> Plan:
         slurm.setdefault("time", SLURM_HOURS * 60)
         _check_signal(slurm)
     gpu, processes = _processes(options, on_slurm)
-    if gpu:
-        _check_gres(slurm, processes)
+    if gpu and (counts := gpus_of_gres(slurm)) and sum(counts) != processes:
+        raise InputError(
+            f"--sbatch gres={slurm['gres']} beside --gpus-per-node {processes}: give the same count in both."
+        )
     cpus = options.cpus_per_process
     if cpus is None and not on_slurm:
         cpus = max(1, len(os.sched_getaffinity(0)) // processes)
@@ -137,15 +118,6 @@ def _check_signal(slurm: dict[str, str | int | bool]) -> None:
         raise InputError(
             f"--sbatch signal={text}: {lead} seconds before a time limit of {limit} is at once; give fewer seconds, "
             "or a longer --time."
-        )
-
-
-def _check_gres(slurm: dict[str, str | int | bool], processes: int) -> None:
-    """Raises InputError if the user's own words for the GPUs of a node are not about one for each process."""
-    counts = gpus_of_gres(slurm)
-    if counts and sum(counts) != processes:
-        raise InputError(
-            f"--sbatch gres={slurm['gres']} beside --gpus-per-node {processes}: give the same count in both."
         )
 
 

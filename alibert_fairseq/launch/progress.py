@@ -9,22 +9,22 @@ LOG, OWNER = "metrics.jsonl", ".owner"  # of callbacks/metrics_log.py and callba
 LAST_BYTES = 100_000  # of metrics.jsonl: 200 to 400 updates, enough for an even rate
 
 
-def note_path(folder: os.PathLike | str, job_id: str) -> Path:
-    """The file in which the training of a job tells about itself (callbacks/run_info.py)."""
-    return Path(folder, f"{job_id}_training.json")
+def file_of_job(folder: os.PathLike | str, job_id: str, name: str) -> Path:
+    """A file about a job: `training` (callbacks/run_info.py), `decision` (requeue.py), `<rank>_ending` (worker.py)."""
+    return Path(folder, f"{job_id}_{name}.json")
 
 
-def read_note(folder: os.PathLike | str, job_id: str) -> dict:
-    """The content of that file; {} if the training has not begun, or does not use this plugin."""
-    path = note_path(folder, job_id)
+def read_of_job(folder: os.PathLike | str, job_id: str, name: str) -> dict:
+    """Its content; {} where there is none: a training that has not begun, or does not use this plugin."""
+    path = file_of_job(folder, job_id, name)
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def progress(note: dict) -> list[dict] | None:
     """The last updates of the last start of the training that left this note; None where another run has replaced it
     in the --save-dir."""
-    own, found = note.get("run"), owner(Path(note["save_dir"]))
-    if own and found and own != found:
+    own, current = note.get("run"), owner(Path(note["save_dir"]))
+    if own and current and own != current:
         return None
     return _last_lines(Path(note["save_dir"], LOG))
 
@@ -51,13 +51,9 @@ def _last_lines(path: Path) -> list[dict]:
     with open(path, "rb") as handle:
         handle.seek(max(0, path.stat().st_size - LAST_BYTES))
         raw = handle.read().splitlines(keepends=True)
-    lines = [found for line in raw[path.stat().st_size > LAST_BYTES :] if (found := _whole(line))]
+    lines = []
+    for line in raw[path.stat().st_size > LAST_BYTES :]:
+        with contextlib.suppress(ValueError):  # damaged
+            lines += [json.loads(line)] if line.endswith(b"\n") else []
     begin = max((n for n in range(1, len(lines)) if lines[n]["seconds"] < lines[n - 1]["seconds"]), default=0)
     return lines[begin:]
-
-
-def _whole(line: bytes) -> dict | None:
-    try:
-        return json.loads(line) if line.endswith(b"\n") else None
-    except ValueError:  # damaged
-        return None

@@ -8,19 +8,17 @@ repeat. A run without progress is started again three times. FOLDER/<job>_decisi
 `{"again", "why", "start", "furthest", "in_vain"}`: `furthest` is an update, `in_vain` counts starts without progress.
 """
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 from alibert_common.executors import sbatch
 from alibert_common.files import write_json
-from alibert_fairseq.launch.progress import progress, read_note
+from alibert_fairseq.launch.progress import file_of_job, progress, read_of_job
 from alibert_fairseq.launch.worker import read_endings
 from fairseq_compat.errors import AGAIN
 
@@ -88,7 +86,10 @@ def reason(own: list[dict]) -> dict:
         return 0 if ending["code"] in KILLED else 1
 
     first = min(ending["ended"] for ending in own)
-    return min((rank(one), one["ended"], one["rank"], one) for one in own if one["ended"] <= first + AT_ONCE)[-1]
+    return min(
+        (ending for ending in own if ending["ended"] <= first + AT_ONCE),
+        key=lambda ending: (rank(ending), ending["ended"], ending["rank"]),
+    )
 
 
 def blamed(endings: list[dict]) -> dict:
@@ -108,27 +109,21 @@ def furthest_update(folder: os.PathLike | str, job_id: str) -> int | None:
 
     Updates of another run in the same --save-dir do not count.
     """
-    note = read_note(folder, job_id)
+    note = read_of_job(folder, job_id, "training")
     if not note:
         return None
     lines = progress(note)
     return lines[-1]["update"] if lines else 0
 
 
-def read_decision(folder: os.PathLike | str, job_id: str) -> dict:
-    """The last one, {} before there is one."""
-    path = _decision_path(folder, job_id)
-    return json.loads(path.read_text()) if path.exists() else {}
-
-
 def settle(folder: os.PathLike | str, job_id: str, world_size: int, start: int) -> dict:
     """Decide about a Slurm job after start number `start`, and write the decision, unless there is one."""
-    before = read_decision(folder, job_id)
+    before = read_of_job(folder, job_id, "decision")  # the last one
     if before.get("start", -1) >= start:
         return before
     endings = [ending for ending in read_endings(folder, job_id, world_size) if ending["start"] == start]
     decision = decide(endings, world_size, furthest_update(folder, job_id), before) | {"start": start}
-    write_json(_decision_path(folder, job_id), decision, shared=True)
+    write_json(file_of_job(folder, job_id, "decision"), decision, shared=True)
     return decision
 
 
@@ -140,20 +135,18 @@ def requeue(job_id: str) -> str:
 
 def patiently(ask: Callable[[], T], good: Callable[[T], bool]) -> T:
     """The first good answer, or the last one: a controller that restarts is back within a minute or so."""
-    answer = ask()
     for _ in range(TRIES - 1):
-        if good(answer):
-            break
+        if good(answer := ask()):
+            return answer
         time.sleep(BETWEEN_TRIES)
-        answer = ask()
-    return answer
+    return ask()
 
 
 def main() -> None:
     """In the batch file, on the job's first node. It does nothing if Slurm has started the job again by itself."""
     folder, world_size = sys.argv[1], int(sys.argv[2])
     job_id, start = os.environ["SLURM_JOB_ID"], int(os.environ.get("SLURM_RESTART_COUNT", 0))
-    restarts = patiently(lambda: sbatch.restarts(job_id), lambda found: found is not None)
+    restarts = patiently(lambda: sbatch.restarts(job_id), lambda count: count is not None)
     if restarts is not None and restarts > start:
         return
     decision = settle(folder, job_id, world_size, start)
@@ -161,13 +154,8 @@ def main() -> None:
         print(f"not started again: {decision['why']}", flush=True)
         return
     print(f"start {start + 1} has ended: {decision['why']}; the job is queued again", flush=True)
-    refused = patiently(lambda: requeue(job_id), lambda said: not said)
-    if refused:
+    if refused := patiently(lambda: requeue(job_id), lambda answer: not answer):
         sys.exit(f"error: Slurm does not start the job again: {refused}")
-
-
-def _decision_path(folder: os.PathLike | str, job_id: str) -> Path:
-    return Path(folder, f"{job_id}_decision.json")
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from alibert_common.cli import program
+from alibert_common.errors import InputError
 from alibert_common.executors import sbatch
 from alibert_common.files import write_json
-from alibert_fairseq.launch.progress import progress, read_note
+from alibert_fairseq.launch.progress import progress, read_of_job
 from alibert_fairseq.launch.requeue import blamed
 from alibert_fairseq.launch.watch import verdict
 from alibert_fairseq.launch.worker import read_endings
@@ -30,9 +31,10 @@ GOES_ON = "stopped, the same command resumes"
 
 def write_plan(plan, job_id: str) -> None:
     """Write to the folder of logs what `status` needs to know about a new job."""
-    record = {"job": job_id, "recipe": plan.recipe.name, "world_size": plan.world_size, "on_slurm": plan.on_slurm}
-    record |= {"host": socket.gethostname(), "submitted": time.time()}
-    record |= {"save_dir": save_dir(plan), "launcher": os.getpid()}
+    record = {
+        "job": job_id, "recipe": plan.recipe.name, "world_size": plan.world_size, "on_slurm": plan.on_slurm,
+        "host": socket.gethostname(), "submitted": time.time(), "save_dir": save_dir(plan), "launcher": os.getpid(),
+    }  # fmt: skip
     write_json(plan.logs / f"{job_id}_plan.json", record, shared=True)
 
 
@@ -40,14 +42,39 @@ def save_dir(plan) -> str | None:
     """The folder of a job's checkpoints: its last --save-dir, or else SAVE_DIR; None where only the recipe knows."""
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     own.add_argument("--save-dir", default=os.environ.get("SAVE_DIR"))
-    found = own.parse_known_args(plan.arguments)[0].save_dir
-    return os.path.realpath(found) if found else None
+    folder = own.parse_known_args(plan.arguments)[0].save_dir
+    return os.path.realpath(folder) if folder else None
 
 
 def plans(logs: Path) -> list[tuple[dict, Path]]:
     """The record that `write_plan` wrote for every job, and the folder of its logs, in the order of submission."""
-    found = [(json.loads(path.read_text()), path.parent) for path in logs.glob("*/*_plan.json")]
-    return sorted(found, key=lambda one: one[0]["submitted"])
+    records = [(json.loads(path.read_text()), path.parent) for path in logs.glob("*/*_plan.json")]
+    return sorted(records, key=lambda job: job[0]["submitted"])
+
+
+def refuse_taken(plan) -> None:
+    """Raise InputError if a waiting or running job of the same --logs has this job's --save-dir, which it would end.
+
+    A job whose recipe sets --save-dir itself, or with other --logs, is found by the training only (`.owner`).
+    """
+    own = save_dir(plan)
+    for other, folder in plans(plan.logs.parent) if own else ():
+        note = read_of_job(folder, other["job"], "training")
+        theirs = note.get("save_dir") or other.get("save_dir")  # its plan's
+        if theirs and own == os.path.realpath(theirs) and at_work(other, folder):
+            raise InputError(
+                f"{own}: job {other['job']} ({other['recipe']}) still waits or runs and writes there; end it "
+                f"({_how_to_end(other)}), or give another SAVE_DIR."
+            )
+
+
+def _how_to_end(job: dict) -> str:
+    """The command that ends a job. On this machine that ends its launcher, which might start the job again."""
+    if job["on_slurm"]:
+        return f"`scancel {job['job']}`"
+    if Path("/proc", str(job.get("launcher"))).exists():
+        return f"Ctrl-C in its launcher, or `kill {job['launcher']}`"
+    return f"`kill {job['job']}`"
 
 
 def jobs(logs: Path) -> list[dict[str, str]]:
@@ -56,7 +83,8 @@ def jobs(logs: Path) -> list[dict[str, str]]:
 
 
 def _row(plan: dict, folder: Path) -> dict[str, str]:
-    note, endings = read_note(folder, plan["job"]), read_endings(folder, plan["job"], plan["world_size"])
+    note = read_of_job(folder, plan["job"], "training")
+    endings = read_endings(folder, plan["job"], plan["world_size"])
     state = _state(plan, folder, endings)
     row = {"job": plan["job"], "recipe": plan["recipe"], "processes": str(plan["world_size"]), "state": state}
     if note:
@@ -70,19 +98,15 @@ def _row(plan: dict, folder: Path) -> dict[str, str]:
 
 def _progress(note: dict, endings: list[dict], running: bool) -> dict[str, str]:
     """The job's own progress; where another job resumed in its --save-dir, what its first rank wrote at its end."""
-    lines = progress(note)
-    if lines is None:
-        update = endings[0].get("update") if endings and endings[0]["rank"] == 0 else None
-    else:
+    if (lines := progress(note)) is not None:
         update = lines[-1]["update"] if lines else 0
-    if update is None:
+    elif not endings or endings[0]["rank"] or (update := endings[0].get("update")) is None:
         return {}
     row = {"update": f"{update:,}" + (f" of {note['max_update']:,}" if note["max_update"] else "")}
-    rate = rates(lines or [])
-    if rate:
+    if rate := rates(lines or []):
         row["tokens/s"] = f"{rate[1]:,.0f}"
-    if rate and note["max_update"] and running:
-        row["remaining"] = duration((note["max_update"] - update) * rate[0])
+        if note["max_update"] and running:
+            row["remaining"] = duration((note["max_update"] - update) * rate[0])
     return row
 
 
@@ -148,9 +172,9 @@ def table(rows: list[dict[str, str]]) -> str:
 def parser() -> argparse.ArgumentParser:
     """The options of `status`."""
     command, raw = f"{program('python -m alibert_fairseq.launch')} status", argparse.RawDescriptionHelpFormatter
-    found = argparse.ArgumentParser(command, description=__doc__, formatter_class=raw)
-    found.add_argument("--logs", type=Path, default=Path("runs/launch"), help="folder of logs (default: runs/launch)")
-    return found
+    options = argparse.ArgumentParser(command, description=__doc__, formatter_class=raw)
+    options.add_argument("--logs", type=Path, default=Path("runs/launch"), help="folder of logs (default: runs/launch)")
+    return options
 
 
 def main(arguments: list[str]) -> None:

@@ -6,16 +6,15 @@ import time
 from pathlib import Path
 
 from alibert_common.executors import sbatch
-from alibert_fairseq.launch.requeue import KILLED, blamed, killed, read_decision, requeue, settle
+from alibert_fairseq.launch.progress import read_of_job
+from alibert_fairseq.launch.requeue import KILLED, blamed, killed, requeue, settle
 from alibert_fairseq.launch.worker import GRACE_SECONDS, read_endings
 from fairseq_compat.errors import AGAIN
 
 SECONDS_TO_NOTICE = 5  # of a rank, that its controller is gone; it looks every second
 LAST_BYTES = 20_000  # of a log, in which its last error is looked for: a traceback or two
 LONGEST_QUOTE = 300  # characters of it: a sentence or two
-START = (
-    b"Starting with JobEnvironment"  # submitit's line at the beginning of a start; before it is an earlier one's log
-)
+START = b"Starting with JobEnvironment"  # submitit's line at the beginning of a start; an earlier one's log is before
 
 
 def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tuple[int, str]:
@@ -24,12 +23,12 @@ def follow(job, world_size: int, on_slurm: bool, requeued: bool = False) -> tupl
     A Slurm job that is `requeued` is over when it is not started again. This starts it again where the batch file was
     killed before it could.
     """
-    shown, state, asked = 0, "", time.monotonic()  # not asked at once: a job that can begin needs a moment to do so
-    changed = 0
+    shown, changed, state = 0, 0, ""
+    last_question = time.monotonic()  # not asked at once: a job that can begin needs a moment to do so
     while True:
-        ask = on_slurm and time.monotonic() - asked > sbatch.QUESTION_SECONDS
+        ask = on_slurm and time.monotonic() - last_question > sbatch.QUESTION_SECONDS
         if ask:
-            state, asked = _ask_slurm(job.job_id, state), time.monotonic()
+            state, last_question = _ask_slurm(job.job_id, state), time.monotonic()
         if not on_slurm:
             over = job.done() and not _still_saving(job, world_size)
         elif requeued and state in sbatch.FINAL_STATES:
@@ -70,7 +69,7 @@ def _all_ended(job, world_size: int, requeued: bool) -> bool:
     """
     endings = read_endings(job.paths.folder, job.job_id, world_size)
     if requeued and any(ending["code"] for ending in endings):
-        return read_decision(job.paths.folder, job.job_id).get("again") is False
+        return read_of_job(job.paths.folder, job.job_id, "decision").get("again") is False
     return len(endings) == world_size and not all(ending["stopped"] for ending in endings)
 
 
@@ -103,17 +102,17 @@ def verdict(endings: list[dict], world_size: int, paths, state: str = "") -> tup
     note = f" (Slurm: {state})" if state not in ("", "COMPLETED", "FAILED") else ""
     own = [ending for ending in failed if not ending["stopped"]]
     if silent and not own:
-        who, log = f"{len(silent)} of {world_size} ranks (rank {silent[0]} first)", log_path(paths, silent[0])
-        how = f"left no exit code: killed from outside, or never started{note}"
-        return 1, f"{who} {how}{_quote(log)}; log: {log}"
+        ranks, log = f"{len(silent)} of {world_size} ranks (rank {silent[0]} first)", log_path(paths, silent[0])
+        end = f"left no exit code: killed from outside, or never started{note}"
+        return 1, f"{ranks} {end}{_quote(log)}; log: {log}"
     first = blamed(endings)
     code, log = first["code"], log_path(paths, first["rank"])
-    how = _how(first, all(ending["code"] == AGAIN for ending in failed))
-    said = "" if first["stopped"] else _quote(log)
-    return code, f"rank {first['rank']} on {first['host']} {how}, exit code {code}{note}{said}; log: {log}"
+    end = _end_of(first, all(ending["code"] == AGAIN for ending in failed))
+    quote = "" if first["stopped"] else _quote(log)
+    return code, f"rank {first['rank']} on {first['host']} {end}, exit code {code}{note}{quote}; log: {log}"
 
 
-def _how(first: dict, all_again: bool) -> str:
+def _end_of(first: dict, all_again: bool) -> str:
     """In words, how the first rank ended. Stopped ranks all end with 75 once they have saved."""
     if first["stopped"]:
         saved = " and saved a checkpoint" * all_again
@@ -130,8 +129,8 @@ def _quote(log: Path) -> str:
     with open(log, "rb") as handle:
         handle.seek(max(0, log.stat().st_size - LAST_BYTES))
         lines = handle.read().rpartition(START)[2].decode(errors="replace").splitlines()
-    found = [line.removeprefix("error:").strip() for line in lines if line.startswith("error:")]
-    return f": {found[-1][:LONGEST_QUOTE].rstrip('.')}" if found else ""
+    errors = [line.removeprefix("error:").strip() for line in lines if line.startswith("error:")]
+    return f": {errors[-1][:LONGEST_QUOTE].rstrip('.')}" if errors else ""
 
 
 def log_path(paths, rank: int) -> Path:

@@ -4,6 +4,7 @@ submitit carries this module and progress.py to the nodes by value, so a rank do
 """
 
 import contextlib
+import functools
 import json
 import math
 import os
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from alibert_common.files import write_json
-from alibert_fairseq.launch.progress import note_path, reached
+from alibert_fairseq.launch.progress import file_of_job, reached
 from fairseq_compat.errors import AGAIN
 
 # On this machine, and for what a recipe leaves behind; enough to save a checkpoint of some gigabytes.
@@ -43,7 +44,7 @@ def run_rank(recipe: str, arguments: list[str], environment: dict[str, str]) -> 
     start = 0 if local else int(os.environ.get("SLURM_RESTART_COUNT", 0))
     os.environ["MASTER_PORT"] = str(port(job.paths.folder.name, job.job_id, start))
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # fairseq-train of this environment
-    os.environ["ALIBERT_TRAINING_NOTE"] = str(note_path(job.paths.folder, job.job_id))
+    os.environ["ALIBERT_TRAINING_NOTE"] = str(file_of_job(job.paths.folder, job.job_id, "training"))
     os.environ.update(environment)
     ending = ending_path(job.paths.folder, job.job_id, job.global_rank)
     ending.unlink(missing_ok=True)  # of an earlier start, when Slurm requeued the job
@@ -82,18 +83,18 @@ def ending_path(folder: os.PathLike | str, job_id: str, rank: int) -> Path:
     `stopped` is true after SIGTERM or SIGINT; `code` is then 75 if it saved a checkpoint, else that of the signal.
     `ended` is Unix time, `start` counts the job's starts from 0. Rank 0 adds `update`, the last one, or null.
     """
-    return Path(folder, f"{job_id}_{rank}_ending.json")
+    return file_of_job(folder, job_id, f"{rank}_ending")
 
 
 def read_endings(folder: os.PathLike | str, job_id: str, world_size: int) -> list[dict]:
     """The endings of the job's last start, in the order of ranks."""
-    there, found = set(os.listdir(folder)), []  # one look for all ranks
+    there, endings = set(os.listdir(folder)), []  # one look for all ranks
     for path in (ending_path(folder, job_id, rank) for rank in range(world_size)):
         if path.name in there:
             with contextlib.suppress(FileNotFoundError):  # a new start has removed it
-                found.append(json.loads(path.read_text()))
-    last = max((ending["start"] for ending in found), default=0)
-    return [ending for ending in found if ending["start"] == last]
+                endings.append(json.loads(path.read_text()))
+    last = max((ending["start"] for ending in endings), default=0)
+    return [ending for ending in endings if ending["start"] == last]
 
 
 def another_failed(folder: os.PathLike | str, job_id: str) -> bool:
@@ -110,10 +111,7 @@ def notice_signals() -> list[int]:
 
 
 def run_until_stopped(
-    command: list[str],
-    noticed: list[int],
-    grace: float = GRACE_SECONDS,
-    orphaned: Callable[[], bool] = lambda: False,
+    command: list[str], noticed: list[int], grace: float = GRACE_SECONDS, orphaned: Callable[[], bool] = lambda: False
 ) -> tuple[int, bool]:
     """Run the command in a process group of its own; return (exit code, whether SIGTERM or SIGINT stopped this rank).
 
@@ -125,7 +123,8 @@ def run_until_stopped(
     """
     if stops := stops_in(noticed):
         return 128 + stops[0], True
-    process = subprocess.Popen(command, start_new_session=True, preexec_fn=_ignore_usr2)
+    ignore_usr2 = functools.partial(signal.signal, signal.SIGUSR2, signal.SIG_IGN)
+    process = subprocess.Popen(command, start_new_session=True, preexec_fn=ignore_usr2)
     try:
         code = _wait(process, noticed, orphaned)
         stops = stops_in(noticed)
@@ -153,10 +152,6 @@ def _wait(process: subprocess.Popen, noticed: list[int], orphaned: Callable[[], 
 def stops_in(noticed: list[int]) -> list[int]:
     """Those signals that end the rank."""
     return [number for number in noticed if number != signal.SIGUSR2]
-
-
-def _ignore_usr2() -> None:
-    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
 
 
 def _end_group(process: subprocess.Popen, grace_seconds: float) -> None:

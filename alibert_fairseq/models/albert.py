@@ -29,14 +29,10 @@ class AlbertModel(MaskedLMModel):
         super().__init__(cfg, dictionary, sentence_head)
 
 
-def _fill(args, size: str) -> None:
-    fill_size(args, size, embedding_dim=min(EMBEDDING_DIM, SIZES[size][1] // 2))
-    args.segments = getattr(args, "segments", 2)
-    args.layer_groups = getattr(args, "layer_groups", 1)
-    args.activation_fn = getattr(args, "activation_fn", "gelu_tanh")
-    args.dropout = getattr(args, "dropout", 0.0)  # google-research/albert `modeling.py`: 0, as all its version 2
-    args.attention_dropout = getattr(args, "attention_dropout", 0.0)
-
-
 for _size in ("tiny", "base", "large", "xlarge", "xxlarge"):
-    register_model_architecture("albert", f"albert_{_size}")(partial(_fill, size=_size))
+    register_model_architecture("albert", f"albert_{_size}")(
+        partial(
+            fill_size, size=_size, embedding_dim=min(EMBEDDING_DIM, SIZES[_size][1] // 2), segments=2, layer_groups=1,
+            activation_fn="gelu_tanh", dropout=0.0, attention_dropout=0.0,  # google-research/albert `modeling.py`
+        )
+    )  # fmt: skip

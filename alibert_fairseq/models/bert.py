@@ -40,6 +40,7 @@ class _Encoder(nn.Module):
 class MaskedLMModel(PretrainingModel):
     """An encoder trained by masked language modelling, and by a sentence objective where it has the head for it."""
 
+    hub_interface = AliBertHubInterface
     takes_a_sentence_head = True
 
     def __init__(self, cfg: EncoderConfig, dictionary, sentence_head: bool = False):
@@ -76,12 +77,9 @@ class MaskedLMModel(PretrainingModel):
                 del state_dict[key]
 
     def forward(
-        self,
-        src_tokens: Tensor,
-        has_padding: bool | None = None,
-        masked: Tensor | None = None,
+        self, src_tokens: Tensor, has_padding: bool | None = None, masked: Tensor | None = None,
         segments: Tensor | None = None,
-    ) -> MaskedLMOutput:
+    ) -> MaskedLMOutput:  # fmt: skip
         """Scores over the vocabulary for the positions where `masked` (B, T) is True, or for all, and of the sentences.
 
         src_tokens, segments: (B, T) ids.
@@ -92,11 +90,6 @@ class MaskedLMModel(PretrainingModel):
             if not hasattr(self.encoder, "sentence_head"):
                 return MaskedLMOutput(token_scores, None)
             return MaskedLMOutput(token_scores, self.encoder.sentence_head(features))
-
-    @classmethod
-    def from_pretrained(cls, model_name_or_path, checkpoint_file="checkpoint_best.pt", data_name_or_path=".", **kwargs):
-        """A hub interface (`encode`, `decode`, `fill_mask`, `extract_features`) over a checkpoint of this plugin."""
-        return AliBertHubInterface.load(model_name_or_path, checkpoint_file, data_name_or_path, **kwargs)
 
 
 @dataclass
@@ -137,11 +130,6 @@ class SegmentBertModel(MaskedLMModel):
         super().__init__(cfg, dictionary, sentence_head)
 
 
-def _segment_bert(args, size: str) -> None:
-    fill_size(args, size)
-    args.segments = getattr(args, "segments", 2)
-
-
 for _size in ("tiny", "small", "base", "large"):
     register_model_architecture("alibert", f"alibert_{_size}")(partial(fill_size, size=_size))
-    register_model_architecture("segment_bert", f"segment_bert_{_size}")(partial(_segment_bert, size=_size))
+    register_model_architecture("segment_bert", f"segment_bert_{_size}")(partial(fill_size, size=_size, segments=2))

@@ -1,13 +1,13 @@
 """Options every model of this plugin has, and how a named size fills those the command line leaves open."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from typing import Optional
+from dataclasses import dataclass
 
 import torch
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
 from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize
+from alibert_fairseq.options import OptionalInt, option
 
 SIZES = {
     # layers, width, feed-forward width, heads
@@ -24,91 +24,49 @@ SIZES = {
 class EncoderConfig(FairseqDataclass):
     """The size of the encoder and its regularisation."""
 
-    encoder_layers: int = field(default=12, metadata={"help": "number of layers (default: that of --arch)"})
-    encoder_embed_dim: int = field(default=768, metadata={"help": "width of the encoder (default: that of --arch)"})
-    encoder_ffn_embed_dim: int = field(
-        default=3072, metadata={"help": "width inside the feed-forward blocks (default: that of --arch)"}
-    )
-    encoder_attention_heads: int = field(
-        default=12, metadata={"help": "number of attention heads, a divisor of the width (default: that of --arch)"}
-    )
-    embedding_dim: Optional[int] = field(  # noqa: UP045 (fairseq does not know the other spelling)
-        default=None, metadata={"help": "width of the embeddings (default: that of --arch; ELECTRA-Small: 128)"}
-    )
-    max_positions: int = field(
-        default=512, metadata={"help": "longest sequence, <s> and </s> included (default: 512, as AliBERT)"}
-    )
-    segments: int = field(
-        default=0,
-        metadata={"help": "number of segment embeddings (default: that of --arch; BERT, ALBERT: 2; RoBERTa: 0)"},
-    )
-    layer_groups: Optional[int] = field(  # noqa: UP045
-        default=None,
-        metadata={
-            "help": "number of layers with weights of their own, each used several times (default: all; ALBERT: 1)"
-        },
-    )
-    activation_fn: ChoiceEnum(list(ACTIVATIONS)) = field(  # type: ignore[valid-type]
-        default="gelu",
-        metadata={"help": "activation: gelu by the error function (default; BERT, ELECTRA) or gelu_tanh (ALBERT)"},
-    )
-    layer_norm_eps: float = field(
-        default=1e-12,
-        metadata={"help": "epsilon of every LayerNorm (default: 1e-12, as BERT and ELECTRA; RoBERTa: 1e-5)"},
-    )
-    dropout: float = field(
-        default=0.1, metadata={"help": "dropout after embeddings and sub-layers (default: 0.1, as BERT and ELECTRA)"}
-    )
-    attention_dropout: float = field(
-        default=0.1, metadata={"help": "dropout on attention weights (default: 0.1, as BERT and ELECTRA)"}
-    )
-    activation_dropout: float = field(
-        default=0.0, metadata={"help": "dropout after the GELU (default: 0, as BERT and ELECTRA)"}
-    )
-    position_init: ChoiceEnum(["normal", "sinusoidal"]) = field(  # type: ignore[valid-type]
-        default="normal",
-        metadata={
-            "help": "initial values of the learned positions: normal noise (default; BERT, ELECTRA), or sinusoidal "
-            "for short trainings"
-        },
-    )
-    bf16_autocast: bool = field(
-        default=False,
-        metadata={
-            "help": "matrix products in bfloat16; weights, gradients and optimizer state stay in float32 (default: off)"
-        },
-    )
+    encoder_layers: int = option(12, "number of layers (default: that of --arch)")
+    encoder_embed_dim: int = option(768, "width of the encoder (default: that of --arch)")
+    encoder_ffn_embed_dim: int = option(3072, "width inside the feed-forward blocks (default: that of --arch)")
+    encoder_attention_heads: int = option(12,
+        "number of attention heads, a divisor of the width (default: that of --arch)")  # fmt: skip
+    embedding_dim: OptionalInt = option(None, "width of the embeddings (default: that of --arch; ELECTRA-Small: 128)")
+    max_positions: int = option(512, "longest sequence, <s> and </s> included (default: 512, as AliBERT)")
+    segments: int = option(0, "number of segment embeddings (default: that of --arch; BERT, ALBERT: 2; RoBERTa: 0)")
+    layer_groups: OptionalInt = option(None,
+        "number of layers with weights of their own, each used several times (default: all; ALBERT: 1)")  # fmt: skip
+    activation_fn: ChoiceEnum(list(ACTIVATIONS)) = option("gelu",  # type: ignore[valid-type]
+        "activation: gelu by the error function (default; BERT, ELECTRA) or gelu_tanh (ALBERT)")  # fmt: skip
+    layer_norm_eps: float = option(1e-12,
+        "epsilon of every LayerNorm (default: 1e-12, as BERT and ELECTRA; RoBERTa: 1e-5)")  # fmt: skip
+    dropout: float = option(0.1, "dropout after embeddings and sub-layers (default: 0.1, as BERT and ELECTRA)")
+    attention_dropout: float = option(0.1, "dropout on attention weights (default: 0.1, as BERT and ELECTRA)")
+    activation_dropout: float = option(0.0, "dropout after the GELU (default: 0, as BERT and ELECTRA)")
+    position_init: ChoiceEnum(["normal", "sinusoidal"]) = option("normal",  # type: ignore[valid-type]
+        "initial values of the learned positions: normal noise (default; BERT, ELECTRA), "
+        "or sinusoidal for short trainings")  # fmt: skip
+    bf16_autocast: bool = option(False,
+        "matrix products in bfloat16; weights, gradients and optimizer state "
+        "stay in float32 (default: off)")  # fmt: skip
 
 
-def fill_size(args, size: str, embedding_dim: int | None = None) -> None:
-    """Give the options of a named size that the command line left open."""
-    layers, width, ffn_width, heads = SIZES[size]
-    args.encoder_layers = getattr(args, "encoder_layers", layers)
-    args.encoder_embed_dim = getattr(args, "encoder_embed_dim", width)
-    args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", ffn_width)
-    args.encoder_attention_heads = getattr(args, "encoder_attention_heads", heads)
+def fill_size(args, size: str, embedding_dim: int | None = None, **others) -> None:
+    """Give the options of a named size, and others, that the command line left open."""
+    names = ("encoder_layers", "encoder_embed_dim", "encoder_ffn_embed_dim", "encoder_attention_heads")
+    for name, value in (dict(zip(names, SIZES[size], strict=True)) | others).items():
+        setattr(args, name, getattr(args, name, value))
     args.embedding_dim = getattr(args, "embedding_dim", embedding_dim or args.encoder_embed_dim)
 
 
 def encoder_size(cfg: EncoderConfig, dictionary) -> EncoderSize:
     """What the options and the dictionary say of the encoder."""
     return EncoderSize(
-        layers=cfg.encoder_layers,
-        width=cfg.encoder_embed_dim,
-        ffn_width=cfg.encoder_ffn_embed_dim,
-        heads=cfg.encoder_attention_heads,
-        embedding_dim=cfg.embedding_dim or cfg.encoder_embed_dim,
-        vocabulary=len(dictionary),
-        max_positions=cfg.max_positions,
-        padding_id=dictionary.pad(),
-        layer_norm_eps=cfg.layer_norm_eps,
-        segments=cfg.segments,
-        layer_groups=cfg.layer_groups,
-        activation=str(cfg.activation_fn),
-        dropout=cfg.dropout,
-        attention_dropout=cfg.attention_dropout,
+        layers=cfg.encoder_layers, width=cfg.encoder_embed_dim, ffn_width=cfg.encoder_ffn_embed_dim,
+        heads=cfg.encoder_attention_heads, embedding_dim=cfg.embedding_dim or cfg.encoder_embed_dim,
+        vocabulary=len(dictionary), max_positions=cfg.max_positions, padding_id=dictionary.pad(),
+        layer_norm_eps=cfg.layer_norm_eps, segments=cfg.segments, layer_groups=cfg.layer_groups,
+        activation=str(cfg.activation_fn), dropout=cfg.dropout, attention_dropout=cfg.attention_dropout,
         activation_dropout=cfg.activation_dropout,
-    )
+    )  # fmt: skip
 
 
 def precision(cfg: EncoderConfig, device: torch.device):

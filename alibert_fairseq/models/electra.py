@@ -1,8 +1,8 @@
 """AliBERT-ELECTRA: a small generator fills the masks, a discriminator tells which tokens were replaced."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import torch.nn as nn
 from fairseq.dataclass import ChoiceEnum
@@ -17,48 +17,29 @@ from alibert_fairseq.models.hub import ElectraHubInterface
 from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids
 from alibert_fairseq.models.pretraining import PretrainingModel
 from alibert_fairseq.models.sampling import sample_tokens
+from alibert_fairseq.options import OptionalInt, option
 
 
 @dataclass
 class ElectraConfig(EncoderConfig):
     """ELECTRA's options beside those of its discriminator."""
 
-    generator_width_fraction: float = field(
-        default=1 / 3,
-        metadata={
-            "help": "generator's width, heads and feed-forward width relative to the discriminator's (default: that "
-            "of --arch)"
-        },
-    )
-    generator_layers: Optional[int] = field(  # noqa: UP045 (fairseq does not know the other spelling)
-        default=None, metadata={"help": "generator's depth (default: the discriminator's; DeBERTaV3: half)"}
-    )
-    generator_embed_dim: Optional[int] = field(  # noqa: UP045
-        default=None, metadata={"help": "generator's width (default: by --generator-width-fraction)"}
-    )
-    generator_ffn_embed_dim: Optional[int] = field(  # noqa: UP045
-        default=None, metadata={"help": "generator's feed-forward width (default: by --generator-width-fraction)"}
-    )
-    generator_attention_heads: Optional[int] = field(  # noqa: UP045
-        default=None,
-        metadata={"help": "generator's attention heads (default: its width / 64, as google-research/electra)"},
-    )
-    embedding_sharing: ChoiceEnum(list(SHARING)) = field(  # type: ignore[valid-type]
-        default="all",
-        metadata={
-            "help": "embeddings of generator and discriminator: all shared (default; ELECTRA), none, or "
-            "gradient_disentangled (DeBERTaV3)"
-        },
-    )
-    generator_embedding_dim: Optional[int] = field(  # noqa: UP045
-        default=None,
-        metadata={
-            "help": "width of the generator's embeddings with --embedding-sharing none (default: the generator's width)"
-        },
-    )
-    generator_temperature: float = field(
-        default=1.0, metadata={"help": "temperature of the generator's samples (default: 1, as ELECTRA)"}
-    )
+    generator_width_fraction: float = option(1 / 3,
+        "generator's width, heads and feed-forward width relative to the "
+        "discriminator's (default: that of --arch)")  # fmt: skip
+    generator_layers: OptionalInt = option(None, "generator's depth (default: the discriminator's; DeBERTaV3: half)")
+    generator_embed_dim: OptionalInt = option(None, "generator's width (default: by --generator-width-fraction)")
+    generator_ffn_embed_dim: OptionalInt = option(None,
+        "generator's feed-forward width (default: by --generator-width-fraction)")  # fmt: skip
+    generator_attention_heads: OptionalInt = option(None,
+        "generator's attention heads (default: its width / 64, as google-research/electra)")  # fmt: skip
+    embedding_sharing: ChoiceEnum(list(SHARING)) = option("all",  # type: ignore[valid-type]
+        "embeddings of generator and discriminator: all shared (default; ELECTRA), none, or "
+        "gradient_disentangled (DeBERTaV3)")  # fmt: skip
+    generator_embedding_dim: OptionalInt = option(None,
+        "width of the generator's embeddings with --embedding-sharing none "
+        "(default: the generator's width)")  # fmt: skip
+    generator_temperature: float = option(1.0, "temperature of the generator's samples (default: 1, as ELECTRA)")
 
 
 class ElectraOutput(NamedTuple):
@@ -108,6 +89,8 @@ def generator_size(discriminator: EncoderSize, cfg: ElectraConfig) -> EncoderSiz
 class ElectraModel(PretrainingModel):
     """Generator and discriminator (AliBERT section 3.3.1, Figure 3; ELECTRA section 3)."""
 
+    hub_interface = ElectraHubInterface
+
     def __init__(self, cfg: ElectraConfig, dictionary):
         super().__init__()
         if not cfg.generator_temperature > 0:
@@ -121,13 +104,13 @@ class ElectraModel(PretrainingModel):
         shared = discriminator if cfg.embedding_sharing == "all" else None
         self.generator = _Generator(generator_size(size, cfg), shared)
         self.apply(initialise)
-        encoders = (discriminator, self.generator.sentence_encoder)
-        self._glorot(self.discriminator.head.out_proj)
-        for encoder in encoders:
+        # The layers for which ELECTRA's code names no initialiser get TensorFlow's default, Glorot's uniform.
+        nn.init.xavier_uniform_(self.discriminator.head.out_proj.weight)
+        for encoder in (discriminator, self.generator.sentence_encoder):
             if cfg.position_init == "sinusoidal":
                 start_from_sinusoids(encoder.embed_positions)
             if hasattr(encoder, "embed_project"):
-                self._glorot(encoder.embed_project)
+                nn.init.xavier_uniform_(encoder.embed_project.weight)
         if cfg.embedding_sharing == "gradient_disentangled":
             shift_embeddings(discriminator, self.generator.sentence_encoder)
 
@@ -138,20 +121,10 @@ class ElectraModel(PretrainingModel):
             raise ValueError("--arch electra_* is for --task electra; for this task give alibert_*, segment_bert_*.")
         return cls(cfg, task.source_dictionary)
 
-    @staticmethod
-    def _glorot(layer: nn.Linear) -> None:
-        """The layers for which ELECTRA's code names no initialiser get TensorFlow's default, Glorot's uniform."""
-        nn.init.xavier_uniform_(layer.weight)
-
     def forward(
-        self,
-        src_tokens: Tensor,
-        original: Tensor,
-        masked: Tensor,
-        uniforms: Tensor,
-        has_padding: bool | None = None,
-        segments: Tensor | None = None,
-    ) -> ElectraOutput:
+        self, src_tokens: Tensor, original: Tensor, masked: Tensor, uniforms: Tensor,
+        has_padding: bool | None = None, segments: Tensor | None = None,
+    ) -> ElectraOutput:  # fmt: skip
         """Fill the masked positions with samples of the generator, then judge every token.
 
         src_tokens: (B, T) ids with masks, original: (B, T), masked: (B, T) bool, uniforms: (B, T), segments: (B, T).
@@ -176,16 +149,6 @@ class ElectraModel(PretrainingModel):
             whole[f"{table}.weight"] = whole[f"{base}.weight"] + whole.pop(name)
         return whole
 
-    @classmethod
-    def from_pretrained(cls, model_name_or_path, checkpoint_file="checkpoint_best.pt", data_name_or_path=".", **kwargs):
-        """A hub interface over a checkpoint: `fill_mask` by the generator, features by the discriminator."""
-        return ElectraHubInterface.load(model_name_or_path, checkpoint_file, data_name_or_path, **kwargs)
-
-
-def _fill(args, size: str, embedding_dim: int | None, fraction: float) -> None:
-    fill_size(args, size, embedding_dim)
-    args.generator_width_fraction = getattr(args, "generator_width_fraction", fraction)
-
 
 for _size, _embedding_dim, _fraction in (
     ("tiny", None, 1 / 2),  # 1/4, as of small, would be 32 wide: half a head
@@ -194,5 +157,5 @@ for _size, _embedding_dim, _fraction in (
     ("large", None, 1 / 4),
 ):
     register_model_architecture("electra", f"electra_{_size}")(
-        partial(_fill, size=_size, embedding_dim=_embedding_dim, fraction=_fraction)
+        partial(fill_size, size=_size, embedding_dim=_embedding_dim, generator_width_fraction=_fraction)
     )

@@ -155,12 +155,9 @@ class SentenceEncoder(nn.Module):
         return self.embed_project(x) if hasattr(self, "embed_project") else x
 
     def forward(
-        self,
-        tokens: Tensor,
-        has_padding: bool | None = None,
-        real: Tensor | None = None,
+        self, tokens: Tensor, has_padding: bool | None = None, real: Tensor | None = None,
         segments: Tensor | None = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """(B, T) ids to (B, T, C). has_padding: what the caller knows of it, to save a look at the device.
 
         real: (B, T) bool, which tokens are not padding, where the ids do not say it: ELECTRA may sample the padding id.

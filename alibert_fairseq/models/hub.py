@@ -23,7 +23,7 @@ class Guess(NamedTuple):
 class HubInterface(nn.Module):
     """`encode`, `decode`, `fill_mask` and `extract_features`, for one model of this plugin."""
 
-    part: str  # a part that models of other objectives lack
+    part: str  # whose features are given; models of other objectives lack it
 
     def __init__(self, cfg, task, model):
         super().__init__()
@@ -40,9 +40,9 @@ class HubInterface(nn.Module):
         data = Path(data_name_or_path)
         if data_name_or_path.startswith("."):  # fairseq looks for it in the checkpoint's folder
             data = Path(model_name_or_path) / data
-        for path, what in ((Path(model_name_or_path), "the folder of a checkpoint"), (data, "a data-bin")):
+        for path, name in ((Path(model_name_or_path), "the folder of a checkpoint"), (data, "a data-bin")):
             if not path.exists():
-                raise FileNotFoundError(f"{path}: no such file or directory; give the path of {what}")
+                raise FileNotFoundError(f"{path}: no such file or directory; give the path of {name}")
         loaded = hub_utils.from_pretrained(model_name_or_path, checkpoint_file, data_name_or_path, **overrides)
         model = loaded["models"][0]
         if not hasattr(model, cls.part):
@@ -74,7 +74,8 @@ class HubInterface(nn.Module):
     def extract_features(self, tokens: Tensor) -> Tensor:
         """(T,) or (B, T) ids to (B, T, C) features of the last layer."""
         with torch.no_grad():
-            return self._encoder()(self._on_device(tokens.reshape(-1, tokens.size(-1))))
+            encoder = getattr(self.model, self.part).sentence_encoder
+            return encoder(self._on_device(tokens.reshape(-1, tokens.size(-1))))
 
     def _on_device(self, tokens: Tensor) -> Tensor:
         if tokens.size(-1) > self.model.max_positions():
@@ -83,9 +84,6 @@ class HubInterface(nn.Module):
                 f"{self.model.max_positions()}; give it in parts"
             )
         return tokens.to(self.device)
-
-    def _encoder(self):
-        raise NotImplementedError
 
     @torch.no_grad()
     def fill_mask(self, text: str, topk: int = 5) -> list[Guess]:
@@ -111,9 +109,6 @@ class AliBertHubInterface(HubInterface):
     def scores(self, tokens, masked):
         return self.model(tokens, masked=masked).token_scores
 
-    def _encoder(self):
-        return self.model.encoder.sentence_encoder
-
 
 class ElectraHubInterface(HubInterface):
     """Over ELECTRA: masks are filled by the generator, features come from the discriminator."""
@@ -122,6 +117,3 @@ class ElectraHubInterface(HubInterface):
 
     def scores(self, tokens, masked):
         return self.model.generator.lm_head(self.model.generator.sentence_encoder(tokens)[masked])
-
-    def _encoder(self):
-        return self.model.discriminator.sentence_encoder

@@ -7,6 +7,7 @@ from fairseq.models import BaseFairseqModel
 from torch import Tensor
 
 from alibert_fairseq.models.encoder import EMBEDDINGS, SentenceEncoder
+from alibert_fairseq.models.hub import HubInterface
 from alibert_fairseq.optim.layer_decay import mark_depth
 
 logger = logging.getLogger(__name__)
@@ -28,6 +29,8 @@ def mark_depths(encoder: SentenceEncoder) -> None:
 
 class PretrainingModel(BaseFairseqModel):
     """A model that is built from its configuration and the task's dictionary. A subclass sets `cfg`."""
+
+    hub_interface: type[HubInterface]
 
     @classmethod
     def build_model(cls, cfg, task):
@@ -55,6 +58,11 @@ class PretrainingModel(BaseFairseqModel):
     def for_task(cls, cfg, task) -> "PretrainingModel":
         """The model that the task trains. Raises ValueError where it needs what the model has not."""
         raise NotImplementedError
+
+    @classmethod
+    def from_pretrained(cls, model_name_or_path, checkpoint_file="checkpoint_best.pt", data_name_or_path=".", **kwargs):
+        """A hub interface (`encode`, `decode`, `fill_mask`, `extract_features`) over a checkpoint of this plugin."""
+        return cls.hub_interface.load(model_name_or_path, checkpoint_file, data_name_or_path, **kwargs)
 
     def max_positions(self) -> int:
         """Longest sequence, special tokens included."""

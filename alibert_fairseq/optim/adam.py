@@ -1,6 +1,6 @@
 """`--optimizer alibert_adam`: the Adam of BERT and ELECTRA."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from fairseq.optim import register_optimizer
@@ -8,26 +8,19 @@ from fairseq.optim import register_optimizer
 from alibert_fairseq.optim.adam_lamb_step import AdamLamb
 from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer, refuse_outside
 from alibert_fairseq.optim.sharded import sharded
+from alibert_fairseq.options import option
 
 
 @dataclass
 class AliBertAdamConfig(LayeredConfig):
     """Defaults: google-research/electra `model/optimization.py`."""
 
-    alibert_adam_betas: str = field(
-        default="0.9,0.999", metadata={"help": "decay of the two moments (default: 0.9,0.999, as BERT and ELECTRA)"}
-    )
-    alibert_adam_eps: float = field(
-        default=1e-6, metadata={"help": "epsilon outside the square root (default: 1e-6, as BERT and ELECTRA)"}
-    )
-    alibert_adam_bias_correction: bool = field(
-        default=False,
-        metadata={"help": "division of the moments by 1 - beta^t, as in AdamW (default: off, as BERT and ELECTRA)"},
-    )
-    weight_decay: float = field(
-        default=0.01,
-        metadata={"help": "weight decay of matrices; LayerNorms and biases have none (default: 0.01, as BERT)"},
-    )
+    alibert_adam_betas: str = option("0.9,0.999", "decay of the two moments (default: 0.9,0.999, as BERT and ELECTRA)")
+    alibert_adam_eps: float = option(1e-6, "epsilon outside the square root (default: 1e-6, as BERT and ELECTRA)")
+    alibert_adam_bias_correction: bool = option(False,
+        "division of the moments by 1 - beta^t, as in AdamW (default: off, as BERT and ELECTRA)")  # fmt: skip
+    weight_decay: float = option(0.01,
+        "weight decay of matrices; LayerNorms and biases have none (default: 0.01, as BERT)")  # fmt: skip
 
 
 @register_optimizer("alibert_adam", dataclass=AliBertAdamConfig)
@@ -40,13 +33,9 @@ class AliBertAdam(LayeredOptimizer):
         """Ours; the state shared out with --shard-optimizer-state."""
         refuse_outside("--alibert-adam-eps", cfg.alibert_adam_eps, cfg.alibert_adam_eps > 0, "above 0")
         return (sharded if cfg.shard_optimizer_state else AdamLamb)(
-            groups,
-            lr=cfg.lr[0],
-            betas=parse_betas("--alibert-adam-betas", cfg.alibert_adam_betas),
-            eps=cfg.alibert_adam_eps,
-            bias_correction=cfg.alibert_adam_bias_correction,
-            adapt=False,
-        )
+            groups, lr=cfg.lr[0], betas=parse_betas("--alibert-adam-betas", cfg.alibert_adam_betas),
+            eps=cfg.alibert_adam_eps, bias_correction=cfg.alibert_adam_bias_correction, adapt=False,
+        )  # fmt: skip
 
 
 def parse_betas(option: str, text: str) -> tuple[float, float]:

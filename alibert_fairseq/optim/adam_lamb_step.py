@@ -62,14 +62,15 @@ class AdamLamb(torch.optim.Optimizer):
         torch._foreach_mul_(second, beta2)
         torch._foreach_addcmul_(second, grads, grads, value=1 - beta2)
 
-        correct1 = 1 - beta1 ** group["step"] if self.bias_correction else 1.0
-        correct2 = 1 - beta2 ** group["step"] if self.bias_correction else 1.0
+        correct1, correct2 = (1 - beta ** group["step"] if self.bias_correction else 1.0 for beta in group["betas"])
         denominators = torch._foreach_sqrt(torch._foreach_div(second, correct2))
         torch._foreach_add_(denominators, group["eps"])
         steps = torch._foreach_div(torch._foreach_div(first, correct1), denominators)
         torch._foreach_add_(steps, params, alpha=group["weight_decay"])
         if group["adapt"]:
-            torch._foreach_mul_(steps, trust_ratios(params, list(steps)))
+            norms = zip(torch._foreach_norm(params), torch._foreach_norm(steps), strict=True)
+            ratios = [torch.where((p > 0) & (u > 0), p / u, torch.ones_like(p)) for p, u in norms]
+            torch._foreach_mul_(steps, ratios)
         torch._foreach_add_(params, steps, alpha=-group["lr"])
 
     def _moments(self, params: list, name: str) -> list:
@@ -77,15 +78,6 @@ class AdamLamb(torch.optim.Optimizer):
             if name not in self.state[p]:
                 self.state[p][name] = torch.zeros_like(p, memory_format=torch.preserve_format)
         return [self.state[p][name] for p in params]
-
-
-def trust_ratios(params: list[Tensor], steps: list[Tensor]) -> list[Tensor]:
-    """|p| / |u| of each tensor, 1 where either norm is 0."""
-    ratios = []
-    for weight, step in zip(torch._foreach_norm(params), torch._foreach_norm(steps), strict=True):
-        ratio = weight / step
-        ratios.append(torch.where((weight > 0) & (step > 0), ratio, torch.ones_like(ratio)))
-    return ratios
 
 
 def decay_groups(params, weight_decay: float, adapt: bool) -> list[dict]:

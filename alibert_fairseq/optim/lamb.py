@@ -1,7 +1,7 @@
 """`--optimizer lamb`: LAMB without apex, apex's fused kernel where it is installed and the model is on a GPU."""
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from alibert_fairseq.optim.adam import parse_betas
 from alibert_fairseq.optim.adam_lamb_step import AdamLamb
 from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer, refuse_outside
 from alibert_fairseq.optim.sharded import sharded
+from alibert_fairseq.options import option
 
 logger = logging.getLogger(__name__)
 
@@ -23,29 +24,16 @@ OPTIMIZER_REGISTRY.pop("lamb", None)
 class LambConfig(LayeredConfig):
     """Defaults: apex `FusedLAMB` (NVLAMB), which trained NVIDIA's BERT."""
 
-    lamb_betas: str = field(
-        default="0.9,0.999", metadata={"help": "decay of the two moments (default: 0.9,0.999, as You et al. 2020)"}
-    )
-    lamb_eps: float = field(
-        default=1e-6, metadata={"help": "epsilon outside the square root (default: 1e-6, as You et al. 2020)"}
-    )
-    lamb_no_bias_correction: bool = field(
-        default=False,
-        metadata={"help": "no division of the moments by 1 - beta^t, as ALBERT (default: division, as the paper)"},
-    )
-    lamb_max_grad_norm: float = field(
-        default=1.0,
-        metadata={
-            "help": "global gradient norm at which LAMB itself clips; 0: never; --clip-norm turns it off (default: "
-            "1, as apex)"
-        },
-    )
-    weight_decay: float = field(
-        default=0.01,
-        metadata={
-            "help": "weight decay of matrices, inside the trust ratio; LayerNorms and biases have none (default: 0.01)"
-        },
-    )
+    lamb_betas: str = option("0.9,0.999", "decay of the two moments (default: 0.9,0.999, as You et al. 2020)")
+    lamb_eps: float = option(1e-6, "epsilon outside the square root (default: 1e-6, as You et al. 2020)")
+    lamb_no_bias_correction: bool = option(False,
+        "no division of the moments by 1 - beta^t, as ALBERT (default: division, as the paper)")  # fmt: skip
+    lamb_max_grad_norm: float = option(1.0,
+        "global gradient norm at which LAMB itself clips; 0: never; --clip-norm "
+        "turns it off (default: 1, as apex)")  # fmt: skip
+    weight_decay: float = option(0.01,
+        "weight decay of matrices, inside the trust ratio; LayerNorms and "
+        "biases have none (default: 0.01)")  # fmt: skip
     clip_norm: float = II("optimization.clip_norm")
 
 
@@ -62,12 +50,8 @@ class AliBertLamb(LayeredOptimizer):
         clip = (cfg.lamb_max_grad_norm or None) if cfg.clip_norm <= 0 else None
         by = f"LAMB at {clip}" if clip else f"--clip-norm at {cfg.clip_norm}" if cfg.clip_norm > 0 else "nothing"
         logger.info("gradients are clipped by %s", by)
-        settings: dict[str, Any] = {
-            "lr": cfg.lr[0],
-            "betas": parse_betas("--lamb-betas", cfg.lamb_betas),
-            "eps": cfg.lamb_eps,
-            "bias_correction": not cfg.lamb_no_bias_correction,
-        }
+        settings: dict[str, Any] = {"lr": cfg.lr[0], "betas": parse_betas("--lamb-betas", cfg.lamb_betas)}
+        settings |= {"eps": cfg.lamb_eps, "bias_correction": not cfg.lamb_no_bias_correction}
         params = [p for group in groups for p in group["params"]]
         plain = cfg.shard_optimizer_state  # apex's kernel takes the norm of all gradients over the share it has
         fused = _fused_lamb() if cfg.weight_decay and on_gpu(params) and not plain else None

@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from fairseq.dataclass import FairseqDataclass
@@ -11,6 +11,7 @@ from omegaconf import II
 
 from alibert_fairseq.optim.adam_lamb_step import decay_groups
 from alibert_fairseq.optim.layer_decay import lr_scales
+from alibert_fairseq.options import option
 
 logger = logging.getLogger(__name__)
 
@@ -19,17 +20,11 @@ logger = logging.getLogger(__name__)
 class LayeredConfig(FairseqDataclass):
     """Options of both optimizers."""
 
-    layer_lr_decay: float = field(
-        default=1.0,
-        metadata={
-            "help": "learning rate of each layer relative to the layer above it (default: 1, no decay; ELECTRA "
-            "fine-tunes with 0.8)"
-        },
-    )
-    shard_optimizer_state: bool = field(
-        default=False,
-        metadata={"help": "moments shared out among the processes (ZeRO stage 1), to save memory (default: off)"},
-    )
+    layer_lr_decay: float = option(1.0,
+        "learning rate of each layer relative to the layer above it (default: 1, no "
+        "decay; ELECTRA fine-tunes with 0.8)")  # fmt: skip
+    shard_optimizer_state: bool = option(False,
+        "moments shared out among the processes (ZeRO stage 1), to save memory (default: off)")  # fmt: skip
     lr: list[float] = II("optimization.lr")
 
 
@@ -53,9 +48,9 @@ class LayeredOptimizer(FairseqOptimizer):
             by_scale[scale].append(p)
         groups, self._lr_scales = [], []
         for scale in sorted(by_scale, reverse=True):
-            found = [group for group in decay_groups(by_scale[scale], cfg.weight_decay, self.adapt) if group["params"]]
-            groups += found
-            self._lr_scales += [scale] * len(found)
+            ours = [group for group in decay_groups(by_scale[scale], cfg.weight_decay, self.adapt) if group["params"]]
+            groups += ours
+            self._lr_scales += [scale] * len(ours)
         if cfg.layer_lr_decay != 1:
             shares = ", ".join(f"{scale:.3g} ({len(by_scale[scale])})" for scale in sorted(by_scale, reverse=True))
             logger.info("shares of the learning rate, and how many tensors have each: %s", shares)
@@ -87,7 +82,7 @@ class LayeredOptimizer(FairseqOptimizer):
 
 def refuse_other_tensors(groups: list[dict], state_dict: dict) -> None:
     """Raise ValueError for the state of other tensors: torch compares their number in each group, not their shapes."""
-    now, then = ([len(group["params"]) for group in found] for found in (groups, state_dict["param_groups"]))
+    now, then = ([len(group["params"]) for group in state] for state in (groups, state_dict["param_groups"]))
     if sum(now) != sum(then):
         raise ValueError(
             f"it trained {sum(then)} tensors and this run trains {sum(now)}: some were added, left out or frozen; give "

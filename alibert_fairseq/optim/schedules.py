@@ -8,31 +8,24 @@ t: updates done so far, so that the first update runs at t = 0, as TensorFlow co
     electra   d(t) min(1, t / W): the warm-up multiplies the decay, so lr is never reached
 """
 
-from dataclasses import dataclass, field
-from typing import Optional
+from dataclasses import dataclass
 
 from fairseq.dataclass import FairseqDataclass
 from fairseq.optim.lr_scheduler import FairseqLRScheduler, register_lr_scheduler
 from omegaconf import II
+
+from alibert_fairseq.options import OptionalFloat, option
 
 
 @dataclass
 class PaperScheduleConfig(FairseqDataclass):
     """Options of the three."""
 
-    warmup_updates: int = field(
-        default=0, metadata={"help": "updates in which the learning rate rises from 0 (default: 0; BERT: 10,000)"}
-    )
-    total_num_update: Optional[float] = field(  # noqa: UP045 (fairseq does not know the other spelling)
-        default=None, metadata={"help": "update at which the decay ends (default: --max-update)"}
-    )
-    power: float = field(
-        default=1.0, metadata={"help": "exponent of the decay (default: 1, linear, as BERT, ALBERT and ELECTRA)"}
-    )
-    end_learning_rate: float = field(
-        default=0.0,
-        metadata={"help": "learning rate at the end of the decay (default: 0, as BERT, ALBERT and ELECTRA)"},
-    )
+    warmup_updates: int = option(0, "updates in which the learning rate rises from 0 (default: 0; BERT: 10,000)")
+    total_num_update: OptionalFloat = option(None, "update at which the decay ends (default: --max-update)")
+    power: float = option(1.0, "exponent of the decay (default: 1, linear, as BERT, ALBERT and ELECTRA)")
+    end_learning_rate: float = option(0.0,
+        "learning rate at the end of the decay (default: 0, as BERT, ALBERT and ELECTRA)")  # fmt: skip
     max_update: int = II("optimization.max_update")
     lr: list[float] = II("optimization.lr")
 
@@ -41,9 +34,7 @@ class PaperScheduleConfig(FairseqDataclass):
 class NvidiaScheduleConfig(PaperScheduleConfig):
     """NVIDIA's power."""
 
-    power: float = field(
-        default=0.5, metadata={"help": "exponent of the decay (default: 0.5, as NVIDIA DeepLearningExamples)"}
-    )
+    power: float = option(0.5, "exponent of the decay (default: 0.5, as NVIDIA DeepLearningExamples)")
 
 
 @register_lr_scheduler("bert", dataclass=PaperScheduleConfig)

@@ -1,7 +1,7 @@
 """`--task electra`: replaced token detection, with ELECTRA's 85 % masked and 15 % left, none random."""
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fairseq.distributed.utils import get_global_rank
 from fairseq.tasks import register_task
@@ -9,6 +9,7 @@ from fairseq.tasks import register_task
 from alibert_fairseq.criterions.detection_health import DetectionHealth
 from alibert_fairseq.data.masking import MaskingRule
 from alibert_fairseq.data.pairing import PairRule
+from alibert_fairseq.options import option
 from alibert_fairseq.tasks.pretraining import PretrainingConfig, PretrainingTask
 
 logger = logging.getLogger(__name__)
@@ -18,19 +19,12 @@ logger = logging.getLogger(__name__)
 class ElectraTaskConfig(PretrainingConfig):
     """Options of replaced token detection."""
 
-    electra_leave_unmasked_prob: float = field(
-        default=0.15,
-        metadata={
-            "help": "share of the masked tokens that the generator sees unchanged; its samples replace them too "
-            "(default: 0.15, as google-research/electra)"
-        },
-    )
-    sentence_pairs: bool = field(
-        default=False,
-        metadata={
-            "help": "pairs of segments without a label, as in google-research/electra (default: blocks, as in AliBERT)"
-        },
-    )
+    electra_leave_unmasked_prob: float = option(0.15,
+        "share of the masked tokens that the generator sees unchanged; its samples replace them too "
+        "(default: 0.15, as google-research/electra)")  # fmt: skip
+    sentence_pairs: bool = option(False,
+        "pairs of segments without a label, as in google-research/electra "
+        "(default: blocks, as in AliBERT)")  # fmt: skip
 
 
 @register_task("electra", dataclass=ElectraTaskConfig)

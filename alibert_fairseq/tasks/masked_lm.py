@@ -1,10 +1,11 @@
 """`--task alibert_mlm`: masked language modelling with AliBERT's 15 % and BERT's 80/10/10."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fairseq.tasks import register_task
 
 from alibert_fairseq.data.masking import MaskingRule
+from alibert_fairseq.options import option
 from alibert_fairseq.tasks.pretraining import PretrainingConfig, PretrainingTask
 
 
@@ -12,13 +13,9 @@ from alibert_fairseq.tasks.pretraining import PretrainingConfig, PretrainingTask
 class AliBertMaskedLMConfig(PretrainingConfig):
     """Options of masked language modelling."""
 
-    leave_unmasked_prob: float = field(
-        default=0.1, metadata={"help": "share of the masked tokens left unchanged (default: 0.1, as BERT)"}
-    )
-    random_token_prob: float = field(
-        default=0.1,
-        metadata={"help": "share of the masked tokens replaced by a random subword (default: 0.1, as BERT)"},
-    )
+    leave_unmasked_prob: float = option(0.1, "share of the masked tokens left unchanged (default: 0.1, as BERT)")
+    random_token_prob: float = option(0.1,
+        "share of the masked tokens replaced by a random subword (default: 0.1, as BERT)")  # fmt: skip
 
 
 @register_task("alibert_mlm", dataclass=AliBertMaskedLMConfig)

@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -16,16 +16,15 @@ from fairseq.tasks import FairseqTask
 from omegaconf import II, MISSING
 
 from alibert_common.errors import InputError
-from alibert_fairseq.callbacks.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE
 from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
-from alibert_fairseq.data.dictionary import load_dictionary
+from alibert_fairseq.data.dictionary import load_dictionary, mask_id, subword_ids
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MASK_UNITS, WORD_SELECTIONS, MaskingRule
 from alibert_fairseq.data.mixed_lines import Mix
 from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.data.segment_pairs import load_pairs
-from alibert_fairseq.data.token_ids import mask_id, subword_ids
 from alibert_fairseq.data.word_starts import word_starts
+from alibert_fairseq.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE, option
 from fairseq_compat.processes.store import store_of_processes
 from preprocess.mixing.mix_file import MIX_FILE, TRAIN, read_mix
 from preprocess.tokenizer.load import load_tokenizer
@@ -40,58 +39,26 @@ TOKENIZER_FILES = ("dict.txt", "tokenizer.json")  # what a model's ids mean
 class PretrainingConfig(FairseqDataclass):
     """Options of every pretraining task."""
 
-    data: str = field(
-        default=MISSING,
-        metadata={"help": "data-bin of preprocess.binarize or fairseq-preprocess; a:b:c for one per epoch"},
-    )
-    tokens_per_sample: int = field(
-        default=512, metadata={"help": "longest sequence, <s> and </s> included (default: 512, as AliBERT)"}
-    )
-    sample_break_mode: ChoiceEnum(BREAK_MODES) = field(  # type: ignore[valid-type]
-        default="none",
-        metadata={
-            "help": "content of a sequence: none fills every one across documents (default), complete has whole lines, "
-            "complete_doc whole lines of one document"
-        },
-    )
-    mask_prob: float = field(default=0.15, metadata={"help": "share of the tokens to mask (default: 0.15, as AliBERT)"})
-    mask_unit: ChoiceEnum(MASK_UNITS) = field(  # type: ignore[valid-type]
-        default="token",
-        metadata={
-            "help": "unit of masking: single tokens (default), whole words (BERT), n-grams of 1 to 3 words (ALBERT), "
-            "spans of 1 to 10 words (SpanBERT)"
-        },
-    )
-    mask_word_selection: ChoiceEnum(WORD_SELECTIONS) = field(  # type: ignore[valid-type]
-        default="bert",
-        metadata={
-            "help": "selection of whole words: bert masks long words less often (default); uniform masks every word "
-            "with the same probability"
-        },
-    )
-    max_predictions: int = field(
-        default=0,
-        metadata={"help": "most masked tokens per sequence (default: 0, no limit; BERT and BioALBERT: 20)"},
-    )
-    mix_weights: str = field(
-        default="",
-        metadata={
-            "help": "weights of the corpora in an epoch, for example core=10,satellite=1 (default: those of mix.json)"
-        },
-    )
-    stop_after_nonfinite: int = field(
-        default=STOP_AFTER_NONFINITE,
-        metadata={
-            "help": "number of batches in a row with a loss or gradient that is not finite, after which the run ends "
-            "(default: 10)"
-        },
-    )
-    silence_timeout: int = field(
-        default=SILENCE_TIMEOUT,
-        metadata={
-            "help": "seconds after which a process that waits for another names it and ends (default: 480; 0: never)"
-        },
-    )
+    data: str = option(MISSING, "data-bin of preprocess.binarize or fairseq-preprocess; a:b:c for one per epoch")
+    tokens_per_sample: int = option(512, "longest sequence, <s> and </s> included (default: 512, as AliBERT)")
+    sample_break_mode: ChoiceEnum(BREAK_MODES) = option("none",  # type: ignore[valid-type]
+        "content of a sequence: none fills every one across documents (default), complete has whole lines, "
+        "complete_doc whole lines of one document")  # fmt: skip
+    mask_prob: float = option(0.15, "share of the tokens to mask (default: 0.15, as AliBERT)")
+    mask_unit: ChoiceEnum(MASK_UNITS) = option("token",  # type: ignore[valid-type]
+        "unit of masking: single tokens (default), whole words (BERT), n-grams of 1 to 3 words "
+        "(ALBERT), spans of 1 to 10 words (SpanBERT)")  # fmt: skip
+    mask_word_selection: ChoiceEnum(WORD_SELECTIONS) = option("bert",  # type: ignore[valid-type]
+        "selection of whole words: bert masks long words less often (default); uniform masks "
+        "every word with the same probability")  # fmt: skip
+    max_predictions: int = option(0, "most masked tokens per sequence (default: 0, no limit; BERT and BioALBERT: 20)")
+    mix_weights: str = option("",
+        "weights of the corpora in an epoch, for example core=10,satellite=1 (default: those of mix.json)")  # fmt: skip
+    stop_after_nonfinite: int = option(STOP_AFTER_NONFINITE,
+        "number of batches in a row with a loss or gradient that is not finite, after "
+        "which the run ends (default: 10)")  # fmt: skip
+    silence_timeout: int = option(SILENCE_TIMEOUT,
+        "seconds after which a process that waits for another names it and ends (default: 480; 0: never)")  # fmt: skip
     seed: int = II("common.seed")
     train_subset: str = II("dataset.train_subset")
 
@@ -196,10 +163,7 @@ class PretrainingTask(FairseqTask):
         """The dictionary, <mask> included."""
         return self.dictionary
 
-    @property
-    def target_dictionary(self):
-        """The same dictionary."""
-        return self.dictionary
+    target_dictionary = source_dictionary
 
     def max_positions(self):
         """Longest sequence the samples have."""
@@ -244,18 +208,13 @@ def refuse_another_than_the_first(path: str) -> None:
         raise InputError(f"{path}: its {different} is not that of {theirs} on rank 0; give all processes one data-bin.")
 
 
-def data_bins_in(path: str) -> list[str]:
-    """The data-bins 1, 2, ... in an output of binarize that has several."""
-    numbers = sorted(int(table.parent.name) for table in Path(path).glob("*/dict.txt") if table.parent.name.isdigit())
-    return [os.path.join(path, str(number)) for number in numbers]
-
-
 def check_data_bin(path: str, first: str) -> None:
     """Raise InputError for a data-bin without dict.txt, with another than the first one's, or that its tokenizer
     contradicts."""
     table = os.path.join(path, "dict.txt")
     if not os.path.isfile(table):
-        if several := data_bins_in(path):
+        names = [file.parent.name for file in Path(path).glob("*/dict.txt") if file.parent.name.isdigit()]
+        if several := [os.path.join(path, name) for name in sorted(names, key=int)]:  # 1, 2, ... of binarize
             raise InputError(f"{path}: holds {len(several)} data-bins, one an epoch; give {':'.join(several)}")
         raise InputError(f"{path}: no dict.txt in this data-bin; give the output directory of binarize.")
     if not filecmp.cmp(table, os.path.join(first, "dict.txt"), shallow=False):

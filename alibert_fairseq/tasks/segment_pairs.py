@@ -1,11 +1,12 @@
 """`--task segment_pairs`: masked language modelling of pairs of segments with a label, BERT's and ALBERT's samples."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
 
 from alibert_fairseq.data.pairing import PairRule
+from alibert_fairseq.options import option
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
 
 SINGLE_CHUNKS = {"nsp": "random", "sop": "unlabelled"}
@@ -15,25 +16,14 @@ SINGLE_CHUNKS = {"nsp": "random", "sop": "unlabelled"}
 class SegmentPairsConfig(AliBertMaskedLMConfig):
     """Options of pairs of segments."""
 
-    sentence_objective: ChoiceEnum(tuple(SINGLE_CHUNKS)) = field(  # type: ignore[valid-type]
-        default="sop",
-        metadata={"help": "label of a pair: nsp, does B follow A (BERT); sop, are A and B in order (default; ALBERT)"},
-    )
-    single_sentence_chunks: ChoiceEnum(("auto", "unlabelled", "random")) = field(  # type: ignore[valid-type]
-        default="auto",
-        metadata={
-            "help": "use of a line without another to pair: random pair, or unlabelled (default: auto, random for "
-            "nsp, unlabelled for sop)"
-        },
-    )
-    duplicate_factor: int = field(
-        default=1,
-        metadata={"help": "number of times that each document is cut into pairs per epoch (default: 1)"},
-    )
-    short_seq_prob: float = field(
-        default=0.1,
-        metadata={"help": "share of the documents cut into pairs of a random shorter length (default: 0.1, as BERT)"},
-    )
+    sentence_objective: ChoiceEnum(tuple(SINGLE_CHUNKS)) = option("sop",  # type: ignore[valid-type]
+        "label of a pair: nsp, does B follow A (BERT); sop, are A and B in order (default; ALBERT)")  # fmt: skip
+    single_sentence_chunks: ChoiceEnum(("auto", "unlabelled", "random")) = option("auto",  # type: ignore[valid-type]
+        "use of a line without another to pair: random pair, or unlabelled (default: auto, "
+        "random for nsp, unlabelled for sop)")  # fmt: skip
+    duplicate_factor: int = option(1, "number of times that each document is cut into pairs per epoch (default: 1)")
+    short_seq_prob: float = option(0.1,
+        "share of the documents cut into pairs of a random shorter length (default: 0.1, as BERT)")  # fmt: skip
 
 
 @register_task("segment_pairs", dataclass=SegmentPairsConfig)

@@ -74,10 +74,7 @@ def damage(file: IO[bytes]) -> str | None:
 def _digest(file: IO[bytes], size: int) -> bytes:
     digest = hashlib.sha256()
     file.seek(0)
-    while size:
-        chunk = file.read(min(size, CHUNK))
-        if not chunk:
-            break
+    while chunk := file.read(min(size, CHUNK)):
         digest.update(chunk)
         size -= len(chunk)
     return digest.digest()

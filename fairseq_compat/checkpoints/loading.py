@@ -68,21 +68,16 @@ def _unpickled(source, name: str, **options):
         return torch.load(source, **options, weights_only=True)
     # The errors torch was seen to raise for a file that is cut short, or something else altogether.
     except (pickle.UnpicklingError, *ERRORS) as error:
-        raise Refusal(_sentence(name, error)) from None
+        if foreign := re.search(r"GLOBAL ([\w.]+)", str(error)):
+            raise Refusal(
+                f"{name}: not opened, because it holds {foreign[1]}, which fairseq never saves and which could run "
+                "code; give a checkpoint that fairseq-train wrote."
+            ) from None
+        reason = str(error).partition("\n")[0].partition(". ")[0]
+        raise Refusal(_not_whole(name, f"{type(error).__name__}: {reason}")) from None
     finally:
         torch.serialization.clear_safe_globals()
         torch.serialization.add_safe_globals(before)
-
-
-def _sentence(path: str, error: Exception) -> str:
-    foreign = re.search(r"GLOBAL ([\w.]+)", str(error))
-    if foreign:
-        return (
-            f"{path}: not opened, because it holds {foreign[1]}, which fairseq never saves and which could run code; "
-            f"give a checkpoint that fairseq-train wrote."
-        )
-    reason = str(error).partition("\n")[0].partition(". ")[0]
-    return _not_whole(path, f"{type(error).__name__}: {reason}")
 
 
 def _not_whole(path: str, why: str) -> str:

@@ -6,13 +6,13 @@ made. Its batches are made for all processes together, in one order, and dealt o
 processes where W F stays as it was.
 """
 
-import functools
 import hashlib
 from contextlib import contextmanager
 
 import numpy as np
 
 from fairseq_compat.errors import Refusal
+from fairseq_compat.module_proxy import in_place_in
 
 PROCESSES, PLAN = "num_shards", "plan"  # beside fairseq's own keys
 
@@ -21,25 +21,14 @@ PROCESSES, PLAN = "num_shards", "plan"  # beside fairseq's own keys
 def save_place_of_all_processes(module):
     """After `fairseq.data.iterators` ran: EpochBatchIterator saves its place for all processes, and finds it again."""
     yield
-    iterator = module.EpochBatchIterator
-    iterator.state_dict = _saving_more(iterator.state_dict)
-    iterator.load_state_dict = _converting(iterator.load_state_dict)
 
-
-def _saving_more(original):
-    @functools.wraps(original)
-    def state_dict(self):
+    @in_place_in(module.EpochBatchIterator)
+    def state_dict(original, self):
         return original(self) | {PROCESSES: self.num_shards, PLAN: plan_of(self)}
 
-    return state_dict
-
-
-def _converting(original):
-    @functools.wraps(original)
-    def load_state_dict(self, state):
+    @in_place_in(module.EpochBatchIterator)
+    def load_state_dict(original, self, state):
         return original(self, at_place_of(state, self))
-
-    return load_state_dict
 
 
 def plan_of(iterator) -> str:
@@ -85,7 +74,7 @@ def refuse_another_effective_batch(state: dict, cfg) -> None:
     if then is None or cfg.checkpoint.reset_dataloader:
         return
     epoch = state["extra_state"]["train_iterator"]["epoch"]
-    (processes, frequency), (processes_now, frequency_now) = (_shape(each, epoch) for each in (then, cfg))
+    (processes, frequency), (processes_now, frequency_now) = (_shape(options, epoch) for options in (then, cfg))
     batches = processes * frequency
     if processes == processes_now or batches == processes_now * frequency_now:
         return

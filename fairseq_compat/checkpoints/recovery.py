@@ -4,7 +4,6 @@ Where there are other checkpoints, but none that is known to be whole, the run i
 update 0 there, and deletes the other checkpoints as it saves new ones.
 """
 
-import functools
 import glob
 import logging
 import os
@@ -18,6 +17,7 @@ from fairseq_compat.checkpoints.digest import damage, has_digest
 from fairseq_compat.checkpoints.loading import ERRORS, load_mapped
 from fairseq_compat.checkpoints.saving import in_one_sentence, put_under_name
 from fairseq_compat.errors import Refusal
+from fairseq_compat.module_proxy import in_place_in
 
 logger = logging.getLogger(__name__)
 
@@ -35,33 +35,23 @@ def resume_from_the_newest_whole(module) -> Iterator[None]:
     The first rank looks for all. With sharded checkpoints each rank has its own file, and looks itself.
     """
     yield
-    original = module.load_checkpoint
 
-    @functools.wraps(original)
-    def load_checkpoint(cfg, trainer, **passthrough_args):
+    @in_place_in(module)
+    def load_checkpoint(original, cfg, trainer, **passthrough_args):
         suffix = trainer.checkpoint_suffix
 
         def find() -> str | None:
-            if _names_another(cfg):
-                refuse_missing(cfg.restore_file.replace(".pt", f"{suffix}.pt"), module.PathManager)
-                return None
-            return checkpoint_to_resume(cfg, suffix)
+            if cfg.restore_file in (LAST, os.path.join(cfg.save_dir, LAST)):
+                return checkpoint_to_resume(cfg, suffix)
+            path = cfg.restore_file.replace(".pt", f"{suffix}.pt")
+            if not module.PathManager.isfile(path):  # stock fairseq starts at update 0
+                remedy = "give the path of a checkpoint, or leave the option out"
+                raise Refusal(f"--restore-file {path}: no such file; {remedy}.")
+            return None
 
         path = find() if suffix else _on_first_rank(trainer, find)
         with _restoring(cfg, path):
             return original(cfg, trainer, **passthrough_args)
-
-    module.load_checkpoint = load_checkpoint
-
-
-def _names_another(cfg) -> bool:
-    return cfg.restore_file not in (LAST, os.path.join(cfg.save_dir, LAST))
-
-
-def refuse_missing(path: str, manager) -> None:
-    """Raise Refusal where --restore-file names no file; stock fairseq starts at update 0."""
-    if not manager.isfile(path):
-        raise Refusal(f"--restore-file {path}: no such file; give the path of a checkpoint, or leave the option out.")
 
 
 def checkpoint_to_resume(cfg, suffix: str = "") -> str | None:
@@ -74,7 +64,9 @@ def checkpoint_to_resume(cfg, suffix: str = "") -> str | None:
     others = _others(last, suffix, cfg.finetune_from_model)
     if why is None or (why == MISSING and not others):
         return None
-    whole = newest_whole(others)
+    files = {(path.stat().st_dev, path.stat().st_ino): path for path in reversed(others)}  # hard links count once
+    known = [(updates, path) for path in files.values() if (updates := updates_of(path)) is not None]
+    whole = next((path for _, path in sorted(known, reverse=True) if _problem(path) is None), None)
     if whole is None or suffix or last.is_dir():
         raise Refusal(f"{last}: {why}; {_remedy(last, whole, others)}")
     if not cfg.no_save and not cfg.no_last_checkpoints:
@@ -97,13 +89,6 @@ def _remedy(last: Path, whole: Path | None, others: list[Path]) -> str:
     return f"no other one has a right digest (newest: {newest.name}); rename one to {last.name} to try it, or {anew}"
 
 
-def newest_whole(paths: list[Path]) -> Path | None:
-    """The checkpoint with the most updates whose digest is right."""
-    files = {(path.stat().st_dev, path.stat().st_ino): path for path in reversed(paths)}  # hard links count once
-    known = [(updates, path) for path in files.values() if (updates := updates_of(path)) is not None]
-    return next((path for _, path in sorted(known, reverse=True) if _problem(path) is None), None)
-
-
 def updates_of(path: Path) -> int | None:
     """The number of updates before a checkpoint with a digest was saved. Its tensors are not read."""
     try:
@@ -117,14 +102,14 @@ def updates_of(path: Path) -> int | None:
 
 def _others(last: Path, suffix: str, finetune_from: str | None) -> list[Path]:
     """The other checkpoints of the run, by name."""
-    found = []
+    paths = []
     for path in sorted(last.parent.glob(f"checkpoint*{glob.escape(suffix)}.pt")):
         with suppress(OSError):
             is_start = finetune_from is not None and os.path.exists(finetune_from) and path.samefile(finetune_from)
             is_own = re.fullmatch(OWN + re.escape(f"{suffix}.pt"), path.name) and path.name != last.name
             if is_own and path.is_file() and not is_start:
-                found.append(path)
-    return found
+                paths.append(path)
+    return paths
 
 
 def _problem(path: Path) -> str | None:
@@ -135,14 +120,14 @@ def _problem(path: Path) -> str | None:
         return "a folder"
     try:
         with open(path, "rb") as file:
-            found = damage(file)
+            fault = damage(file)
     except PermissionError:  # perhaps of a colleague, and whole
         raise Refusal(
             f"{path}: cannot be read (permission denied); check its rights, or give another --save-dir."
         ) from None
     except OSError as error:  # a disk that does not read
-        found = error.strerror or str(error)
-    return found and f"damaged ({found})"
+        fault = error.strerror or str(error)
+    return fault and f"damaged ({fault})"
 
 
 @contextmanager
@@ -161,19 +146,19 @@ def _on_first_rank(trainer, work: Callable[[], Any]) -> Any:
     """Do it on the first rank, for all; where it is refused all end, and the first one says why."""
     from fairseq.distributed import utils
 
-    found, refusal = None, None
+    result, refusal = None, None
     if trainer.data_parallel_rank == 0:
         try:
-            found = work()
+            result = work()
         except Refusal as error:
             refusal = error
     if trainer.data_parallel_world_size > 1:
         group, device = trainer.data_parallel_process_group, trainer.device
-        refused, found = utils.broadcast_object(
-            (refusal is not None, found), src_rank=0, group=group, dist_device=device
+        refused, result = utils.broadcast_object(
+            (refusal is not None, result), src_rank=0, group=group, dist_device=device
         )
         if refused and trainer.data_parallel_rank:
             raise SystemExit(2)
     if refusal:
         raise refusal
-    return found
+    return result

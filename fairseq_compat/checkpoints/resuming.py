@@ -1,12 +1,11 @@
 """Resuming: what a checkpoint that does not fit the run says, and that a finished run is not trained further."""
 
-import functools
 import logging
 from contextlib import contextmanager
 
 from fairseq_compat.checkpoints.position import refuse_another_effective_batch
 from fairseq_compat.errors import Refusal
-from fairseq_compat.module_proxy import StandIn
+from fairseq_compat.module_proxy import StandIn, in_place_in
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +21,7 @@ def restore_the_task_first(module):
     task and options.
     """
     yield
-    utils, original, waiting = module.checkpoint_utils, module.Trainer.load_checkpoint, []
+    utils, waiting = module.checkpoint_utils, []
 
     def load_checkpoint_to_cpu(*args, **options):
         state = utils.load_checkpoint_to_cpu(*args, **options)
@@ -34,8 +33,8 @@ def restore_the_task_first(module):
             refuse_another_effective_batch(state, trainer.cfg)
         return state
 
-    @functools.wraps(original)
-    def load_checkpoint(self, filename, reset_optimizer=False, *args, **options):
+    @in_place_in(module.Trainer)
+    def load_checkpoint(original, self, filename, reset_optimizer=False, *args, **options):
         waiting.append((self, reset_optimizer))
         try:
             return original(self, filename, reset_optimizer, *args, **options)
@@ -52,7 +51,6 @@ def restore_the_task_first(module):
             waiting.pop()
 
     module.checkpoint_utils = StandIn(utils, load_checkpoint_to_cpu=load_checkpoint_to_cpu)
-    module.Trainer.load_checkpoint = load_checkpoint
 
 
 def complaint_of(error: Exception) -> str | None:
@@ -91,14 +89,11 @@ def stop_at_max_update(module):
     Stock fairseq compares after an update only, so that every such start would add one to the checkpoint.
     """
     yield
-    original = module.train
 
-    @functools.wraps(original)
-    def train(cfg, trainer, task, epoch_itr):
+    @in_place_in(module)
+    def train(original, cfg, trainer, task, epoch_itr):
         updates, most = trainer.get_num_updates(), cfg.optimization.max_update
         if most and updates >= most:
             logger.info(f"nothing left to train: {updates} updates were done, --max-update is {most}")
             return [None], True
         return original(cfg, trainer, task, epoch_itr)
-
-    module.train = train

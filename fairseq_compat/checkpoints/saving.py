@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import functools
 import os
 import shutil
 import tempfile
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from fairseq_compat.checkpoints.digest import MARK, SealingFile
 from fairseq_compat.errors import Refusal, remedy_of
-from fairseq_compat.module_proxy import StandIn
+from fairseq_compat.module_proxy import StandIn, in_place_in
 
 TRIES = 3
 PAUSE = 1.0  # seconds before a file is tried again: what a file server needs to find its feet is not known
@@ -30,16 +29,14 @@ def whole_or_refused(module):
     what checkpoint_last.pt was is checkpoint_previous.pt. A folder that cannot be written is refused at the start.
     """
     yield
-    original, library, manager = module.torch_persistent_save, module.torch, module.PathManager
+    library, manager = module.torch, module.PathManager
 
-    def torch_persistent_save(obj, filename, async_write=False):
+    @in_place_in(module)
+    def torch_persistent_save(original, obj, filename, async_write=False):
         with in_one_sentence(filename):
             if async_write or not manager.supports_rename(filename):
                 return original(obj, filename, async_write)
             _write(library, obj | {MARK: "SHA-256"} if isinstance(obj, dict) else obj, Path(filename))
-
-    def save_once(obj, handle):  # where a file is not one of this machine's
-        return library.save(obj, handle)
 
     def copy(source, target, overwrite=False):
         with in_one_sentence(target):
@@ -48,8 +45,8 @@ def whole_or_refused(module):
             _take_place(aside, Path(target))
         return target
 
-    @functools.wraps(module.verify_checkpoint_directory)
-    def verify_checkpoint_directory(save_dir):
+    @in_place_in(module)
+    def verify_checkpoint_directory(_original, save_dir):
         try:
             os.makedirs(save_dir, exist_ok=True)
             with tempfile.TemporaryFile(dir=save_dir):
@@ -57,8 +54,7 @@ def whole_or_refused(module):
         except OSError as error:
             raise Refusal(f"{save_dir}: cannot be written ({error.strerror}); give another --save-dir.") from None
 
-    module.verify_checkpoint_directory = verify_checkpoint_directory
-    module.torch_persistent_save, module._torch_persistent_save = torch_persistent_save, save_once
+    module._torch_persistent_save = lambda obj, handle: library.save(obj, handle)  # once, to files elsewhere
     module.PathManager = StandIn(manager, copy=copy)
 
 

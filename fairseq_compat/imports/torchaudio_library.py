@@ -1,9 +1,10 @@
 """torchaudio beside a torch that it was not built for. fairseq asks for it, and only its speech models need it."""
 
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from fairseq_compat.module_proxy import in_place_in
 
 
 @contextmanager
@@ -13,10 +14,9 @@ def absent_if_it_cannot_be_loaded(module: Any) -> Iterator[None]:
     torchaudio loads `_torchaudio`, then `libtorchaudio`, and then compares the versions of CUDA.
     """
     yield
-    original = module._load_lib
 
-    @functools.wraps(original)
-    def _load_lib(lib: str) -> bool:
+    @in_place_in(module)
+    def _load_lib(original, lib: str) -> bool:
         try:
             loaded = original(lib)
             if lib == "_torchaudio" and loaded and original("libtorchaudio"):
@@ -24,5 +24,3 @@ def absent_if_it_cannot_be_loaded(module: Any) -> Iterator[None]:
             return loaded
         except (OSError, RuntimeError):
             return False
-
-    module._load_lib = _load_lib  # type: ignore[attr-defined]

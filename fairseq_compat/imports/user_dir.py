@@ -4,7 +4,6 @@ Stock fairseq takes --user-dir for a path only. A plugin in fairseq's own style 
 Python >= 3.11 refuses.
 """
 
-import functools
 import importlib.util
 import os
 from argparse import Namespace
@@ -13,16 +12,16 @@ from pathlib import Path
 
 from fairseq_compat.errors import Refusal
 from fairseq_compat.imports.dataclass_defaults import OWNERS, hashable_while_imported
+from fairseq_compat.module_proxy import in_place_in
 
 
 @contextmanager
 def found_and_imported(module):
     """After `fairseq.utils` ran: a --user-dir that is no folder is looked up by its name, and its defaults work."""
     yield
-    original = module.import_user_module
 
-    @functools.wraps(original)
-    def import_user_module(args):
+    @in_place_in(module)
+    def import_user_module(original, args):
         user_dir = getattr(args, "user_dir", None)
         if user_dir is None:
             return None
@@ -30,8 +29,6 @@ def found_and_imported(module):
         OWNERS.add(os.path.basename(folder))
         with hashable_while_imported(module):
             return original(Namespace(user_dir=folder))
-
-    module.import_user_module = import_user_module
 
 
 def folder_of(user_dir: str, fairseq: Path) -> str:

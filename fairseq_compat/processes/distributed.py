@@ -1,10 +1,10 @@
 """Several processes: their start and end, their GPUs, pytorch_ddp on the CPU, and the last update of an epoch."""
 
-import functools
 import os
 from contextlib import contextmanager
 
 from fairseq_compat.errors import Refusal
+from fairseq_compat.module_proxy import in_place_in
 from fairseq_compat.processes.ending import ending_in_one_sentence, signals_passed_on
 from fairseq_compat.processes.peer_failure import Lookout, refuse_foreign_listener
 from fairseq_compat.processes.store import allow_many_files, own_connection, store_of_processes
@@ -18,15 +18,9 @@ def processes_start_and_end(module):
     where the processes meet, and looks from then on for one that failed. One that fairseq started ends in one sentence.
     """
     yield
-    functions = (_starting(module), _meeting(module.distributed_init), _running(module))
-    module.call_main, module.distributed_init, module.distributed_main = functions
 
-
-def _starting(module):
-    original = module.call_main
-
-    @functools.wraps(original)
-    def call_main(cfg, main, **options):
+    @in_place_in(module)
+    def call_main(original, cfg, main, **options):
         distributed = cfg.distributed_training
         if distributed.distributed_init_method is None:
             module.infer_init_method(distributed)
@@ -35,12 +29,8 @@ def _starting(module):
         with signals_passed_on():
             return original(cfg, main, **options)
 
-    return call_main
-
-
-def _meeting(original):
-    @functools.wraps(original)
-    def distributed_init(cfg):
+    @in_place_in(module)
+    def distributed_init(original, cfg):
         options = getattr(cfg, "distributed_training", None)
         if options and str(options.distributed_init_method).startswith("env://") and options.distributed_rank:
             refuse_foreign_listener(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
@@ -51,22 +41,14 @@ def _meeting(original):
             Lookout(own_connection(store)).start()
         return rank
 
-    return distributed_init
-
-
-def _running(module):
-    original = module.distributed_main
-
-    @functools.wraps(original)
-    def distributed_main(i, main, cfg, kwargs):
+    @in_place_in(module)
+    def distributed_main(original, i, main, cfg, kwargs):
         spawned = not cfg.distributed_training.distributed_no_spawn
         if not cfg.common.cpu and not spawned:
             i = gpu_of(i, module.torch.cuda.device_count())
-        found = (ending_in_one_sentence(original) if spawned else original)(i, main, cfg, kwargs)
+        result = (ending_in_one_sentence(original) if spawned else original)(i, main, cfg, kwargs)
         Lookout.stop_all()
-        return found
-
-    return distributed_main
+        return result
 
 
 def gpu_of(number: int, seen: int) -> int:
@@ -103,12 +85,9 @@ def drop_empty_batches(module):
     their gradients stay. Fully sharded training exchanges in every backward pass and keeps the empty batch.
     """
     yield
-    original = module.Trainer.train_step
 
-    @functools.wraps(original)
-    def train_step(self, samples, *args, **options):
+    @in_place_in(module.Trainer)
+    def train_step(original, self, samples, *args, **options):
         if not self.is_fsdp:
             samples = [sample for sample in samples if sample] or samples[:1]
         return original(self, samples, *args, **options)
-
-    module.Trainer.train_step = train_step

@@ -21,28 +21,14 @@ WORKER = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")  # as torc
 CAUGHT = "in DataLoader worker process"  # an error of the program, which torch hands on
 READER = os.path.join("torch", "utils", "data", "dataloader.py")
 LOST = (  # what gloo, nccl and the store say, in lower case
-    "connection closed by peer",
-    "connection reset by peer",
-    "connection refused",
-    "connection was likely closed",
-    "broken pipe",
-    "socket closed",
-    "failed to recv",
-    "timed out waiting",
-    "timed out after",
-    "remote process exited",
-    "network error",
-    "software caused connection abort",
-    "communicator was aborted",
-)
+    "connection closed by peer", "connection reset by peer", "connection refused", "connection was likely closed",
+    "broken pipe", "socket closed", "failed to recv", "timed out waiting", "timed out after", "remote process exited",
+    "network error", "software caused connection abort", "communicator was aborted",
+)  # fmt: skip
 FAILING = (  # what CUDA and nccl say of a GPU or a network card, in lower case; a job may go on elsewhere
-    "uncorrectable ecc error",
-    "uncorrectable nvlink error",
-    "unspecified launch failure",
-    "busy or unavailable",
-    "unhandled cuda error",
-    "unhandled system error",
-)
+    "uncorrectable ecc error", "uncorrectable nvlink error", "unspecified launch failure", "busy or unavailable",
+    "unhandled cuda error", "unhandled system error",
+)  # fmt: skip
 
 
 def last_words(error: BaseException) -> tuple[str, int] | None:
@@ -58,9 +44,9 @@ def last_words(error: BaseException) -> tuple[str, int] | None:
 
 def _a_dead_worker(error: BaseException) -> tuple[str, int] | None:
     """torch says so itself, unless the worker was ended while its batch was on the way: then a connection is."""
-    found = WORKER.search(str(error)) if isinstance(error, RuntimeError) else None
-    if found is not None:
-        pids = [int(pid) for pid in found[1].split(",")]
+    match = WORKER.search(str(error)) if isinstance(error, RuntimeError) else None
+    if match is not None:
+        pids = [int(pid) for pid in match[1].split(",")]
     elif CAUGHT not in str(error) and any(
         frame.f_code.co_filename.endswith(READER) for frame, _ in traceback.walk_tb(error.__traceback__)
     ):
@@ -69,8 +55,8 @@ def _a_dead_worker(error: BaseException) -> tuple[str, int] | None:
         return None
     if not pids:
         return None
-    how = " and ".join(f"worker process {pid} of the data loader {_end_of(pid)}" for pid in pids)
-    return f"{how}; give the job more memory, or fewer --num-workers; the same command resumes.", AGAIN
+    ends = " and ".join(f"worker process {pid} of the data loader {_end_of(pid)}" for pid in pids)
+    return f"{ends}; give the job more memory, or fewer --num-workers; the same command resumes.", AGAIN
 
 
 def _killed_workers() -> list[int]:
@@ -85,7 +71,7 @@ def _killed_workers() -> list[int]:
 def _children() -> dict[int, int | None]:
     """Exit code by pid of the processes that this one started, while something knows them."""
     known = list(process._dangling)  # type: ignore[attr-defined]
-    return {each.pid: each.exitcode for each in known if each.pid is not None}
+    return {child.pid: child.exitcode for child in known if child.pid is not None}
 
 
 def _end_of(pid: int) -> str:
@@ -107,27 +93,23 @@ def _a_lost_connection(error: BaseException) -> tuple[str, int] | None:
 
     if not distributed.is_available() or not place():
         return None
-    said = str(error).strip()
-    if not isinstance(error, (RuntimeError, ConnectionError)) or not any(words in said.lower() for words in LOST):
+    if not isinstance(error, (RuntimeError, ConnectionError)) or not any(words in str(error).lower() for words in LOST):
         return None
-    return (
-        f"lost the connection to another process {_when()} ({said.partition(chr(10))[0][:200]}); the one that failed "
-        "first says why; the same command resumes.",
-        AGAIN,
-    )
+    lost = f"lost the connection to another process {_when_and_how(error)}"
+    return f"{lost}; the one that failed first says why; the same command resumes.", AGAIN
 
 
 def _a_failing_gpu(error: BaseException) -> tuple[str, int] | None:
-    said = str(error).strip()
-    if not isinstance(error, RuntimeError) or not any(words in said.lower() for words in FAILING):
+    if not isinstance(error, RuntimeError) or not any(words in str(error).lower() for words in FAILING):
         return None
-    first = said.partition(chr(10))[0][:200]
-    return f"a GPU or the network of this node failed {_when()} ({first}); the same command resumes.", AGAIN
+    return f"a GPU or the network of this node failed {_when_and_how(error)}; the same command resumes.", AGAIN
 
 
-def _when() -> str:
-    """The update, which fairseq's meters know: those at work, for a resumed run replaces the ones that have names."""
+def _when_and_how(error: BaseException) -> str:
+    """The update, which fairseq's meters know, and the first line of the error."""
     metrics = sys.modules.get("fairseq.logging.metrics")
+    # those at work, for a resumed run replaces the ones that have names
     at_work = metrics.get_active_aggregators() if metrics else []
     meters = [meters["num_updates"] for meters in at_work if "num_updates" in meters]
-    return f"in update {int(meters[0].val or 0) + 1}" if meters else "while it started"
+    when = f"in update {int(meters[0].val or 0) + 1}" if meters else "while it started"
+    return f"{when} ({str(error).strip().partition(chr(10))[0][:200]})"

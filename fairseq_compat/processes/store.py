@@ -26,20 +26,17 @@ _second: list = []  # a store, and the connection to it
 def own_connection(store):
     """This process's second one, for all that watches: no exchange of the training waits on it. To a store that has
     none (a file), the same."""
-    if not _second or _second[0] is not store:
-        _second[:] = [store, _connect(store)]
-    return _second[1]
-
-
-def _connect(store):
-    if hasattr(store, "clone"):
-        return store.clone()
-    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")  # torch before 2.8
-    if not host or not port:
-        return store
     from torch.distributed import TCPStore
 
-    return TCPStore(host, int(port), is_master=False, wait_for_workers=False)
+    if not _second or _second[0] is not store:
+        host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
+        if hasattr(store, "clone"):
+            _second[:] = store, store.clone()
+        elif host and port:  # torch before 2.8
+            _second[:] = store, TCPStore(host, int(port), is_master=False, wait_for_workers=False)
+        else:
+            _second[:] = store, store
+    return _second[1]
 
 
 def allow_many_files() -> None:

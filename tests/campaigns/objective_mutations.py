@@ -102,7 +102,7 @@ MUTATIONS = [
         "tests/alibert_fairseq/hf/test_families.py::test_a_configuration_holds_every_field_of_the_size",
     ),
     Mutation(
-        "epsilon of LayerNorm 1e-5", "alibert_fairseq/models/config.py", "default=1e-12,", "default=1e-5,",
+        "epsilon of LayerNorm 1e-5", "alibert_fairseq/models/config.py", "option(1e-12,", "option(1e-5,",
         "tests/alibert_fairseq/models/test_initialisation.py::test_the_defaults_are_berts",
     ),
     Mutation(
@@ -175,7 +175,7 @@ MUTATIONS = [
         "tests/alibert_fairseq/data/test_data.py::test_uniforms_change_with_the_epoch_but_not_for_validation",
     ),
     Mutation(
-        "random pieces that are special tokens", "alibert_fairseq/data/token_ids.py",
+        "random pieces that are special tokens", "alibert_fairseq/data/dictionary.py",
         "others = {*special_ids(dictionary), dictionary.unk()}", "others = set()",
         "tests/alibert_fairseq/data/test_word_starts.py::test_special_tokens_are_found_wherever_they_stand",
     ),

@@ -21,7 +21,7 @@ from fairseq_compat import repairs
 from fairseq_compat.__main__ import lines
 from fairseq_compat.checkpoints import loading
 from fairseq_compat.errors import Refusal
-from fairseq_compat.imports import antlr_typing, dataclass_defaults, hydra_plugins
+from fairseq_compat.imports import dataclass_defaults, removed_names
 
 
 def fresh(code: str) -> str:
@@ -174,7 +174,7 @@ def test_only_classes_of_fairseq_and_hydra_may_be_defaults():
 def test_hydra_finds_modules_with_finders_of_today():
     module = ModuleType("like_hydra_core_plugins")
     module.pkgutil = pkgutil
-    with hydra_plugins.find_by_spec(module):
+    with removed_names.finders_with_find_module(module):
         assert module.pkgutil is pkgutil
     package = importlib.import_module("json")
     loaders = {
@@ -185,12 +185,12 @@ def test_hydra_finds_modules_with_finders_of_today():
 
 
 def test_antlr_finds_typing_io(monkeypatch):
-    monkeypatch.delitem(sys.modules, antlr_typing.NAME, raising=False)
-    with antlr_typing.typing_io_while_imported(None):
-        with antlr_typing.typing_io_while_imported(None):  # imports nest
+    monkeypatch.delitem(sys.modules, removed_names.TYPING_IO, raising=False)
+    with removed_names.typing_io_while_imported(None):
+        with removed_names.typing_io_while_imported(None):  # imports nest
             pass
-        assert importlib.import_module(antlr_typing.NAME).TextIO
-    assert antlr_typing.NAME not in sys.modules
+        assert importlib.import_module(removed_names.TYPING_IO).TextIO
+    assert removed_names.TYPING_IO not in sys.modules
 
 
 def test_numpy_names_are_back_for_fairseq_only():

@@ -46,6 +46,7 @@ ROOMS = {
     ),
     "fairseq_compat": ("errors", "module_proxy", "imports", "processes", "checkpoints", "*"),
     "alibert_fairseq": (
+        "options",
         "optim",
         "data",
         "models",

@@ -14,8 +14,7 @@ from light_trainer import LightTrainer, with_callbacks
 from alibert_fairseq.callbacks import memory, watchdog
 from alibert_fairseq.callbacks.loss_spikes import WINDOW, Spikes
 from alibert_fairseq.callbacks.memory import is_memory
-from alibert_fairseq.callbacks.options import option
-from alibert_fairseq.callbacks.saved_batches import KEPT, plain
+from alibert_fairseq.callbacks.skip_nonfinite import KEPT, plain
 from alibert_fairseq.callbacks.watchdog import (
     COMPUTING,
     EXCHANGING,
@@ -28,6 +27,7 @@ from alibert_fairseq.callbacks.watchdog import (
     Watch,
     told,
 )
+from alibert_fairseq.options import option_of_task
 
 BATCH = {
     "id": torch.tensor([3, 4]),
@@ -462,6 +462,6 @@ def test_a_trainer_says_where_it_is(timeout, several, watched, monkeypatch):
 
 def test_a_training_of_another_task_has_the_defaults():
     cfg = SimpleNamespace(task=SimpleNamespace(other=1))
-    assert option(cfg, "silence_timeout", 480) == 480
+    assert option_of_task(cfg, "silence_timeout", 480) == 480
     cfg.task.silence_timeout = 0
-    assert option(cfg, "silence_timeout", 480) == 0
+    assert option_of_task(cfg, "silence_timeout", 480) == 0

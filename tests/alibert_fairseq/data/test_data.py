@@ -8,9 +8,9 @@ from model_helpers import WORDPIECE, bert_dictionary, blocks, dictionary, masked
 
 from alibert_common.errors import InputError
 from alibert_fairseq.data.blocks import LongLinesCut, load_lines
+from alibert_fairseq.data.dictionary import subword_ids
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
-from alibert_fairseq.data.token_ids import subword_ids
 
 
 def test_long_lines_are_cut_and_nothing_is_lost():

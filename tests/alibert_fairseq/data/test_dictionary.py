@@ -6,8 +6,7 @@ from published_models import TOKENIZERS, write_tokenizer
 from text_helpers import trained
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.dictionary import PublishedDictionary, load_dictionary
-from alibert_fairseq.data.token_ids import subword_ids
+from alibert_fairseq.data.dictionary import PublishedDictionary, load_dictionary, subword_ids
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import symbols_of, write_symbols
 

@@ -7,7 +7,7 @@ from fairseq.data import Dictionary
 from model_helpers import WORDPIECE, bert_dictionary
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.token_ids import mask_id, special_ids, subword_ids
+from alibert_fairseq.data.dictionary import mask_id, special_ids, subword_ids
 from alibert_fairseq.data.word_starts import word_starts
 from preprocess.tokenizer.load import load_tokenizer
 

@@ -311,7 +311,7 @@ def test_a_decision_is_about_the_start_that_has_ended(answers, again, decided, t
     monkeypatch.setattr(watch, "requeue", lambda job_id: "")
     job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path))
     assert watch._started_again(job, 1) is again and not list(left)
-    assert watch.read_decision(tmp_path, "5").get("start") == decided
+    assert watch.read_of_job(tmp_path, "5", "decision").get("start") == decided
 
 
 def test_on_slurm_nobody_looks_for_every_rank_twice_a_second(tmp_path, monkeypatch):

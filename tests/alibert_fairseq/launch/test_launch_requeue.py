@@ -8,7 +8,8 @@ import pytest
 from commands import run
 
 from alibert_fairseq.launch import requeue
-from alibert_fairseq.launch.requeue import IN_VAIN, decide, furthest_update, read_decision, settle
+from alibert_fairseq.launch.progress import read_of_job
+from alibert_fairseq.launch.requeue import IN_VAIN, decide, furthest_update, settle
 from alibert_fairseq.launch.worker import ending_path
 
 
@@ -101,7 +102,7 @@ def test_a_start_is_decided_upon_once_and_by_what_it_left_itself(folder):
     for one in (ending(0, 1, start=1), ending(1, 137, start=0)):
         ending_path(folder, "5", one["rank"]).write_text(json.dumps(one))
     first = settle(folder, "5", 2, start=0)
-    assert first["again"] and first["start"] == 0 and first == read_decision(folder, "5")
+    assert first["again"] and first["start"] == 0 and first == read_of_job(folder, "5", "decision")
     second = settle(folder, "5", 2, start=1)
     assert not second["again"] and second["in_vain"] == 2 and "exit code 1" in second["why"]
     for rank in (0, 1):
@@ -161,4 +162,4 @@ def test_a_controller_that_does_not_answer_is_asked_again(silent, folder, monkey
             requeue.main()
     said = (folder / "asked").read_text().splitlines()
     expected = ["show job 5"] * 3 + ["requeue 5"] if silent == 2 else ["show job 5"] * 7 + ["requeue 5"] * 7
-    assert said == expected and read_decision(folder, "5")["again"]
+    assert said == expected and read_of_job(folder, "5", "decision")["again"]

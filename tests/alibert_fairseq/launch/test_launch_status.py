@@ -15,7 +15,7 @@ import pytest
 from alibert_common.errors import InputError
 from alibert_common.executors import sbatch
 from alibert_fairseq.launch import __main__ as launcher
-from alibert_fairseq.launch import progress, save_dir_lock, status
+from alibert_fairseq.launch import progress, status
 from alibert_fairseq.launch.worker import ending_path
 
 
@@ -199,13 +199,13 @@ def test_a_save_dir_of_a_job_that_waits_or_runs(state, refused, job, tmp_path, m
     plan = SimpleNamespace(logs=job("9", on_slurm=True).parent / "new", arguments=[])
     (tmp_path / "else").mkdir()
     with pytest.raises(InputError, match="job 9 .tiny.sh. still waits or runs .*`scancel 9`") if refused else nothing():
-        save_dir_lock.refuse_taken(plan)
+        status.refuse_taken(plan)
     for other in ("other", ""):
         monkeypatch.setenv("SAVE_DIR", other)
-        save_dir_lock.refuse_taken(plan)
+        status.refuse_taken(plan)
     plan.arguments = ["--seed", "1", f"--save-dir={tmp_path}/save"]
     with pytest.raises(InputError, match="job 9") if refused else nothing():
-        save_dir_lock.refuse_taken(plan)
+        status.refuse_taken(plan)
 
 
 @pytest.mark.parametrize("first, second, refused", [("a", "b", False), ("a", "a", True), (None, "a", False)])
@@ -215,7 +215,7 @@ def test_the_option_goes_before_the_variable(first, second, refused, running, tm
     running(arguments=["--save-dir", first] if first else [])
     plan = SimpleNamespace(logs=tmp_path / "launch" / "new", arguments=["--save-dir", "c", "--save-dir", second])
     with pytest.raises(InputError, match="still waits or runs") if refused else nothing():
-        save_dir_lock.refuse_taken(plan)
+        status.refuse_taken(plan)
     assert status.jobs(Path("launch"))[0]["state"] == status.jobs(Path("../") / tmp_path.name / "launch")[0]["state"]
     assert status.jobs(Path("../") / tmp_path.name / "launch")[0]["state"] == "running"
 
@@ -227,11 +227,11 @@ def test_a_save_dir_of_a_job_of_this_machine(running, tmp_path, monkeypatch):
     monkeypatch.setenv("SAVE_DIR", str(tmp_path / f"save{number}"))
     plan = SimpleNamespace(logs=tmp_path / "launch" / "new", arguments=[])
     with pytest.raises(InputError, match=rf"job {number} .*Ctrl-C in its launcher, or `kill {os.getpid()}`"):
-        save_dir_lock.refuse_taken(plan)
+        status.refuse_taken(plan)
     path = tmp_path / "launch" / "running" / f"{number}_plan.json"
     path.write_text(path.read_text().replace(f'"launcher": {os.getpid()}', '"launcher": 99999999'))
     with pytest.raises(InputError, match=rf"end it .`kill {number}`."):
-        save_dir_lock.refuse_taken(plan)
+        status.refuse_taken(plan)
 
 
 def test_the_launcher_refuses_such_a_job(running, tmp_path, monkeypatch):
