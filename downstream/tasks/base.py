@@ -60,7 +60,8 @@ class HeadSpec(NamedTuple):
 class Chief(NamedTuple):
     """The figure that chooses the best epoch, seed and setting; higher is better.
 
-    path: where it stands in a task's figures. tally: its name in metrics/sufficient_statistics.py, for intervals and comparisons.
+    path: where it stands in a task's figures. tally: its name in
+    metrics/sufficient_statistics.py, for intervals and comparisons.
     """
 
     path: tuple[str, ...]
