@@ -62,7 +62,8 @@ class AdamLamb(torch.optim.Optimizer):
         torch._foreach_mul_(second, beta2)
         torch._foreach_addcmul_(second, grads, grads, value=1 - beta2)
 
-        correct1, correct2 = (1 - beta ** group["step"] if self.bias_correction else 1.0 for beta in group["betas"])
+        correct1 = 1 - beta1 ** group["step"] if self.bias_correction else 1.0
+        correct2 = 1 - beta2 ** group["step"] if self.bias_correction else 1.0
         denominators = torch._foreach_sqrt(torch._foreach_div(second, correct2))
         torch._foreach_add_(denominators, group["eps"])
         steps = torch._foreach_div(torch._foreach_div(first, correct1), denominators)

@@ -240,7 +240,7 @@ MUTATIONS = [
     ),
     Mutation(
         "trust ratio of a tensor of zeros", "alibert_fairseq/optim/adam_lamb_step.py",
-        "torch.where((weight > 0) & (step > 0), ratio, torch.ones_like(ratio))", "ratio",
+        "torch.where((p > 0) & (u > 0), p / u, torch.ones_like(p))", "p / u",
         "tests/alibert_fairseq/optim/test_optim.py::test_a_tensor_of_zeros_moves_with_ratio_one_and_a_step_of_zero_moves_nothing",
     ),
     Mutation(

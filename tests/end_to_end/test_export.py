@@ -102,8 +102,9 @@ def test_a_corrupted_name_table_is_refused_and_nothing_is_written(
             {"attention.self.query": "attention.self.key", "attention.self.key": "attention.self.query"}.get(
                 other, other
             ),
+            of_albert,
         )
-        for mine, other in names._LAYER
+        for mine, other, of_albert in names._LAYER
     )
     monkeypatch.setattr(names, "_LAYER", swapped)
     with pytest.raises(InputError, match="RobertaForMaskedLM: logits differ by up to .* more than 0.0001"):

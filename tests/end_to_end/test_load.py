@@ -655,7 +655,7 @@ def test_a_class_that_contradicts_the_tokenizer_json_is_refused(published, tmp_p
 
 def test_weights_under_wrong_names_are_seen_by_their_logits(published, tmp_path, monkeypatch):
     exchanged = {"attention.self.query": "attention.self.key", "attention.self.key": "attention.self.query"}
-    wrong = tuple((mine, exchanged.get(theirs, theirs)) for mine, theirs in names._LAYER)
+    wrong = tuple((mine, exchanged.get(theirs, theirs), albert) for mine, theirs, albert in names._LAYER)
     monkeypatch.setattr(names, "_LAYER", wrong)
     with pytest.raises(InputError, match="RobertaForMaskedLM: logits differ by up to"):
         load(published / "camembert", tmp_path / "out" / "model")
