@@ -47,7 +47,7 @@ def run_steps(steps: list[Step]) -> int:
     for number, step in enumerate(steps, 1):
         print(f"[{number}/{len(steps)}] {step}", flush=True)
         before = step.made()
-        step.run()
+        step.command.run(step.options)
         busy += step.made() != before
     return busy
 

@@ -20,14 +20,9 @@ from alibert_common.files import written_whole
 MAGIC = b"MMIDIDX\x00\x00"
 VERSION = 1
 HEADER = struct.Struct("<9sQBQ")  # magic, version, type code, number of items
-TYPE_CODES: dict[np.dtype, int] = {
-    np.dtype(np.uint16): 8,
-    np.dtype(np.uint32): 9,
-}  # what fairseq-preprocess 0.12.2 writes
-OLDER_TYPE_CODES: dict[np.dtype, int] = {
-    np.dtype(np.int32): 4,
-    np.dtype(np.int64): 5,
-}  # what older versions wrote, and fairseq still reads
+TYPES: dict[int, np.dtype] = {8: np.dtype(np.uint16), 9: np.dtype(np.uint32)}  # what fairseq-preprocess 0.12.2 writes
+# What older versions wrote, and fairseq still reads.
+OLDER_TYPES: dict[int, np.dtype] = {4: np.dtype(np.int32), 5: np.dtype(np.int64)}
 BYTES_PER_ITEM = 4 + 8  # in the .idx: size and offset
 REMEDY = "make the data-bin again with `python -m preprocess.binarize`"
 
@@ -59,15 +54,16 @@ class Writer:
         self.items += len(sizes)
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is not None:
+        if kind is None:
+            with self._files:
+                self._write_index()
+        else:
             self._files.__exit__(kind, error, trace)
-            return
-        with self._files:
-            self._write_index()
 
     def _write_index(self) -> None:
         with written_whole(Path(f"{self.prefix}.idx"), "wb") as index:
-            index.write(HEADER.pack(MAGIC, VERSION, TYPE_CODES[self.dtype], self.items))
+            code = next(code for code, dtype in TYPES.items() if dtype == self.dtype)
+            index.write(HEADER.pack(MAGIC, VERSION, code, self.items))
             for sizes in self._stored_sizes():
                 index.write(sizes.tobytes())
             end = 0
@@ -102,7 +98,7 @@ def _read_header(index: Path) -> tuple[np.dtype, int]:
     if len(header) < HEADER.size:
         raise InputError(f"{index}: truncated inside its header; {REMEDY}.")
     magic, version, code, items = HEADER.unpack(header)
-    types = {code: dtype for dtype, code in (TYPE_CODES | OLDER_TYPE_CODES).items()}
+    types = TYPES | OLDER_TYPES
     if magic != MAGIC or version != VERSION or code not in types:
         raise InputError(f"{index}: not an index of fairseq's mmap format, version {VERSION}; {REMEDY}.")
     return types[code], items
@@ -119,6 +115,6 @@ def _end_of_data(index: Path, dtype: np.dtype, items: int) -> int:
 
 
 def _refuse_size(path: Path, expected: int, judge: str) -> None:
-    if (found := path.stat().st_size) != expected:
-        fault = "truncated" if found < expected else "too long"
-        raise InputError(f"{path}: {fault}, {found:,} bytes where {judge} calls for {expected:,}; {REMEDY}.")
+    if (size := path.stat().st_size) != expected:
+        fault = "truncated" if size < expected else "too long"
+        raise InputError(f"{path}: {fault}, {size:,} bytes where {judge} calls for {expected:,}; {REMEDY}.")

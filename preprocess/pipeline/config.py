@@ -60,7 +60,7 @@ class CorpusFile:
         return Source(name, str(content.get("type", "")), tuple(map(self.place, paths)), options)
 
     def _options(self, holder: Mapping, stage: str, place: str = "") -> dict:
-        """By their names on the command line; `min_words` is `min-words` too."""
+        """Options by their names on the command line; `min_words` is `min-words` too."""
         content = self._mapping(holder, stage, place)
         options = {name.replace("_", "-"): value for name, value in content.items()}
         if len(options) < len(content):

@@ -31,10 +31,6 @@ class Step:
         """The directory it writes."""
         return self.options.output
 
-    def run(self) -> None:
-        """Run the command."""
-        self.command.run(self.options)
-
     def made(self) -> int | None:
         """When its output was made, None where there is none."""
         manifest = self.output / "manifest.json"
@@ -51,7 +47,7 @@ class Steps:
         self.file, self.output, self.engine, self.command_of = file, output, engine, command_of
 
     def __iter__(self) -> Iterator[Step]:
-        """In order. Raises InputError for an option that a stage does not have, or does not take so."""
+        """The steps in order. Raises InputError for an option that a stage does not have, or does not take so."""
         output, sources = self.output, self.file.sources
         for source in sources:
             to = output / "documents" / source.name

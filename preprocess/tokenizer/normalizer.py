@@ -10,7 +10,6 @@ none      not normalised, to compare with (the Unigram_N_N of Figure 1): only wh
 """
 
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -42,16 +41,6 @@ class TextOptions:
 
 
 ALIBERT = TextOptions()  # lower case, a space on both sides of every punctuation mark
-
-
-def normalize(text: str, options: TextOptions = ALIBERT) -> str:
-    """The text with one space between words; see TextNormalizer.normalize."""
-    return _normalizer_of(options).normalize(text)
-
-
-@lru_cache
-def _normalizer_of(options: TextOptions) -> "TextNormalizer":
-    return TextNormalizer(rules_only(options))
 
 
 def rules_only(options: TextOptions) -> Tokenizer:

@@ -36,7 +36,7 @@ class Convention:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Convention":
-        """That of a tokenizer.json."""
+        """The convention of a tokenizer.json."""
         rules = json.loads(tokenizer.to_str())
         prefix = rules["model"].get("continuing_subword_prefix") if rules["model"]["type"] == "WordPiece" else None
         return cls(prefix, "'ByteLevel'" in str(rules["pre_tokenizer"]))  # itself, or one step of several

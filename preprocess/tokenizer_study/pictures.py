@@ -15,8 +15,8 @@ def _fertility(study: dict) -> Any:
     """The best tokenizers are in the upper left corner: few tokens, few split words."""
     names = study["tokenizers"]
     figure, axes = plt.subplots(figsize=(8, max(4, 0.28 * len(names))), layout="constrained")
-    for number, (name, one) in enumerate(names.items()):
-        axes.plot(one["tokens_per_word"], 100 * one["whole_word_share"], label=_literal(name), **mark(number))
+    for number, (name, own) in enumerate(names.items()):
+        axes.plot(own["tokens_per_word"], 100 * own["whole_word_share"], label=_literal(name), **mark(number))
     axes.set(xlabel="fertility (tokens per word)", ylabel="words in one token (%)")
     axes.grid(color="0.85")
     axes.margins(0.1)
@@ -28,7 +28,7 @@ def _overlap(study: dict) -> Any:
     names = list(map(_literal, study["tokenizers"]))
     side = 3 + 0.55 * len(names)
     figure, axes = plt.subplots(figsize=(side, side), layout="constrained")
-    values = [[one["jaccard"] for one in row] for row in study["overlap"]]
+    values = [[pair["jaccard"] for pair in row] for row in study["overlap"]]
     axes.imshow(values, cmap="Greys", vmin=0, vmax=1)
     for y, row in enumerate(values):
         for x, value in enumerate(row):
@@ -45,7 +45,7 @@ def _terms(study: dict) -> Any:
     height = 1.5 + len(categories) * max(0.4, 0.08 * len(names))
     figure, axes = plt.subplots(figsize=(8, height), layout="constrained")
     for number, name in enumerate(names):
-        means = [one["means"][number][0] for one in categories.values()]
+        means = [category["means"][number][0] for category in categories.values()]
         lines = [row + 0.8 * (number + 0.5) / len(names) - 0.4 for row in range(len(categories))]
         axes.plot(means, lines, label=_literal(name), **mark(number))
     axes.set_yticks(range(len(categories)), map(_literal, categories))

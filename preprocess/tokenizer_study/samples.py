@@ -47,7 +47,7 @@ def _content(path: Path, log: InputLog) -> list[tuple[int, str]]:
 
 
 def segment_term(candidate: Candidate, term: str) -> dict:
-    """As in running text: byte-level tokenizers need a space before a word."""
+    """A term in pieces as in running text: byte-level tokenizers need a space before a word."""
     return segment(candidate, f" {term}" if candidate.convention.byte_level else term)
 
 

@@ -31,8 +31,8 @@ def speeds(candidates: list[Candidate], text: Path, seed: int) -> list[dict[str,
                 bar.update()
     size = sum(len(line.encode()) for line in lines) / 1e6
     return [
-        {"tokens_per_second": count / one, "megabytes_per_second": size / one, "speed_ratio": seconds[0] / one}
-        for count, one in zip(tokens, seconds, strict=True)
+        {"tokens_per_second": count / least, "megabytes_per_second": size / least, "speed_ratio": seconds[0] / least}
+        for count, least in zip(tokens, seconds, strict=True)
     ]
 
 

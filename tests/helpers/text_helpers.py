@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 from pathlib import Path
 
-from preprocess.tokenizer.normalizer import TextOptions
+from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
 from preprocess.train_tokenizer import train_tokenizer
 
 SAMPLE = Path(__file__).resolve().parents[2] / "recipes" / "sample"
@@ -36,6 +36,17 @@ def sample_files() -> list[Path]:
 def sample_lines() -> list[str]:
     """The raw lines of the sample."""
     return [line for file in sample_files() for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
+
+
+@lru_cache
+def normalizer_of(options: TextOptions) -> TextNormalizer:
+    """The text rules alone."""
+    return TextNormalizer(rules_only(options))
+
+
+def normalize(text: str, options: TextOptions = PAPER) -> str:
+    """The text with one space between words."""
+    return normalizer_of(options).normalize(text)
 
 
 @lru_cache

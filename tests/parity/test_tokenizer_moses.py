@@ -4,9 +4,9 @@ import re
 
 import pytest
 from sacremoses import MosesTokenizer
-from text_helpers import real_lines, sample_lines
+from text_helpers import normalize, real_lines, sample_lines
 
-from preprocess.tokenizer.normalizer import TextOptions, build_normalizer, normalize
+from preprocess.tokenizer.normalizer import TextOptions, build_normalizer
 
 CASED = TextOptions("moses", cased=True)
 CHARACTERS = build_normalizer(TextOptions("paper", cased=True))  # what all modes do to characters

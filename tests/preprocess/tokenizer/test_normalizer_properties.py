@@ -10,9 +10,9 @@ from functools import lru_cache
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_helpers import EVERY_OPTIONS, is_composed, letters_and_digits, same_text
+from text_helpers import EVERY_OPTIONS, is_composed, letters_and_digits, normalize, same_text
 
-from preprocess.tokenizer.normalizer import TextNormalizer, normalize, rules_only
+from preprocess.tokenizer.normalizer import TextNormalizer, rules_only
 
 SIGNS = (
     "éèàçœŒæÉßİǰΐΐµμαΑς°½²³⁹⁻'’‘´`\"«»“”.,;:!?()[]<>/%+-–—−‑•·*^_=▁0123456789"

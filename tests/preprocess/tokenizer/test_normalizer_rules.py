@@ -1,12 +1,12 @@
 """Every rule does what its example says, and leaves alone what it should; then the sentences users have in mind."""
 
 import pytest
-from text_helpers import AFTER, CASED, CLINICAL, EVERY_OPTIONS, MOSES, NONE, PAPER
+from text_helpers import AFTER, CASED, CLINICAL, EVERY_OPTIONS, MOSES, NONE, PAPER, normalize
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from alibert_common.errors import InputError
 from preprocess.tokenizer.moses_rules import moses_rules
-from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, normalize, rules_only
+from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
 from preprocess.tokenizer.rules import CLINICAL_UNITS, INVISIBLE, MARK, THOUSANDS, UNIFY
 
 REPLACEMENTS = [INVISIBLE, THOUSANDS, *UNIFY, *moses_rules(cased=True)]
