@@ -10,9 +10,13 @@ source recipes/environment.sh
 
 ruff check .
 ruff format --check .
-python -m mypy
-# A process for each core, with one thread. The tests of a file share what they train,
-# so a file runs in one process. tests/conftest.py puts the long files first.
+# Types are checked beside the tests, and two processes a core run these: a test mostly waits for the commands that it
+# starts. Each has one thread. The tests of a file share what they train, so a file runs in one process.
+# tests/conftest.py puts the long files first.
+python -m mypy &
+types=$!
 cores=$(env -u OMP_NUM_THREADS nproc)  # nproc is 1 with one thread
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
-python -m pytest -q --numprocesses "$cores" --dist loadfile --no-loadscope-reorder tests --ignore=tests/campaigns "$@"
+python -m pytest -q --numprocesses "$((2 * cores))" --dist loadfile --no-loadscope-reorder tests \
+    --ignore=tests/campaigns "$@"
+wait "$types"
