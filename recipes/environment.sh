@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The environment of the recipes:  source recipes/environment.sh  makes it and enters it, running this file only makes it.
+# The environment of the recipes. `source recipes/environment.sh` makes and activates it; running this file only makes it.
 #
-# Makes .venv in the root of the repository and puts it first on PATH; a second call finds it done and takes a moment.
+# It makes .venv in the root of the repository and puts it first on PATH. A second call finds it finished and is quick.
 #   PYTHON      the Python to make it from, 3.10 to 3.13            default: the one in VENV, else python3
-#   VENV        where it lies                                       default: .venv in the root of the repository
-#   TORCH_SPEC  which torch, where there is none yet                default: torch==2.13.0, the one it is tested with
-#   WITH_TESTS  if not empty: what the tests need besides; sets ALIBERT_TRANSFORMERS_4 to a folder with transformers
-#               4.57, to put on PYTHONPATH where the tests try the other major
-#   ALIBERT_ENVIRONMENT  if not empty: the Python that is first on PATH has everything, and none is made. `alibert
-#               quickstart` says so; so does a folder of recipes that came with a wheel
-# A torch that is in VENV already is left alone, so a GPU user may make VENV and put another build there first.
+#   VENV        the folder of the environment                       default: .venv in the root of the repository
+#   TORCH_SPEC  the torch to install, if there is none yet          default: torch==2.13.0, the tested release
+#   WITH_TESTS  if not empty: also install the packages of the tests. ALIBERT_TRANSFORMERS_4 becomes a folder with
+#               transformers 4.57, which some tests put on PYTHONPATH
+#   ALIBERT_ENVIRONMENT  if not empty: make no environment, because the Python that is first on PATH has everything.
+#               `alibert quickstart` sets it, and so do recipes that were installed from a wheel
+# A torch that is already in VENV stays, so a user with a GPU can install another build there first.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 [ -f "$ROOT/setup.py" ] || ALIBERT_ENVIRONMENT=wheel
@@ -23,7 +23,7 @@ refuse() {
     return 2  # not exit: a sourced file would close its user's shell
 }
 
-# Python's own venv and pip first: nothing but a Python is needed to begin with.
+# Start with Python's own venv and pip, so that nothing but Python is needed.
 make_venv() {
     command -v "$PYTHON" >/dev/null || refuse "$PYTHON: no such command; name a Python 3.10 to 3.13 with PYTHON=..."
     "$PYTHON" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' ||
@@ -33,7 +33,7 @@ make_venv() {
     "$PYTHON" -m venv "$VENV"
 }
 
-# A Python asked for by name must be the one that is used.
+# Check that the environment has the Python that PYTHON names.
 check_python() {
     local minor='import sys; print("%d.%d" % sys.version_info[:2])'
     [ "$("$PYTHON" -c "$minor")" = "$("$VENV/bin/python" -c "$minor")" ] ||
@@ -57,7 +57,7 @@ has() {
     version_of "$1" >/dev/null 2>&1
 }
 
-# torch by pip, which knows the user's package sources; the rest by uv, because pip >= 24.1 refuses fairseq's needs.
+# pip installs torch, because it knows the user's package sources. uv installs the rest: pip >= 24.1 rejects fairseq.
 install_packages() {
     local python="$VENV/bin/python" extras="fairseq${WITH_TESTS:+,test}"
     has fairseq || check_compiler
@@ -70,20 +70,20 @@ install_packages() {
     echo "torch==$(version_of torch)" >"$keep"
     # transformers 5 runs no model on an older torch, and does not say so in its metadata.
     case "$(version_of torch)" in 2.[45].*) echo "transformers<5" >>"$keep" ;; esac
-    # From the root, where uv reads in pyproject.toml which of fairseq's needs to leave out. Compiled at once, or each
-    # process would do it where Python may write no bytecode, and Python 3.12 warn of strings in fairseq each time.
+    # In the root, uv reads in pyproject.toml which requirements of fairseq to leave out. Bytecode is compiled here:
+    # where Python cannot write it, each process would compile again, and Python 3.12 would warn of fairseq's strings.
     (cd "$ROOT" && "$python" -m uv pip install --python "$python" --constraints "$keep" --compile-bytecode \
         --reinstall-package alibert-fairseq --editable ".[$extras]")
 }
 
-# transformers 4.57 and what of it differs from the environment's, in a folder of its own; the rest is shared.
+# Install transformers 4.57, and the packages that differ from the environment's, in a separate folder.
 install_transformers_4() {
     "$VENV/bin/python" -m uv pip install --python "$VENV/bin/python" --target "$1" --no-deps --compile-bytecode \
         "transformers==4.57.6" "huggingface-hub>=0.34,<1" "tokenizers>=0.22,<0.23" "requests<3" "urllib3<3" "idna<4" \
         "charset-normalizer<4" certifi
 }
 
-# What the environment was made from: when this changes, it is brought up to date.
+# Print a checksum of the files that define the environment. When it changes, the environment is updated.
 fingerprint() {
     (cd "$ROOT" && cat setup.py pyproject.toml fairseq_compat/import_hook.py recipes/environment.sh && pwd) | cksum
 }
@@ -104,7 +104,7 @@ fi
 
 [ ! -x "$VENV/bin/pip" ] || check_python || return
 if [ "$(cat "$STAMP" 2>/dev/null)" != "$(fingerprint)" ]; then
-    # Beside the caller's shell, so that the first failure stops it whatever options that shell has.
+    # In another process, so that the first failure stops it, whatever the options of the caller's shell.
     PYTHON="$PYTHON" VENV="$VENV" TORCH_SPEC="$TORCH_SPEC" WITH_TESTS="${WITH_TESTS:-}" bash "${BASH_SOURCE[0]}" || return
 fi
 export VIRTUAL_ENV="$VENV" PATH="$VENV/bin:$PATH"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From raw French clinical text to a scored Hugging Face model, in one command.
+# Run every step in one command: from raw French clinical text to a scored Hugging Face model.
 usage="usage: bash recipes/quickstart.sh [options]     or: alibert quickstart [options]
 
   --corpus PATH       text to pretrain on: a file (.txt with a blank line between documents, or another format with its
@@ -40,7 +40,7 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 case $objective in electra|mlm) ;; *) die "--objective $objective: choose electra or mlm." ;; esac
-[ ${#corpus[@]} -gt 0 ] || corpus=("$sample/text" "$sample/brat/train" "$sample/brat/dev")  # without the documents of the score
+[ ${#corpus[@]} -gt 0 ] || corpus=("$sample/text" "$sample/brat/train" "$sample/brat/dev")  # without the test documents
 project=$(dirname "$recipes")
 [ -f "$project/setup.py" ] || project=$PWD  # the recipes of a wheel
 output=${output:-$project/runs/quickstart-$objective}
@@ -54,18 +54,18 @@ export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=true
 mkdir -p "$output"
 cd "$output"
 
-# stage NAME RESULT SETTINGS COMMAND...: run the command unless its result is there; RESULT may be followed by what an
-# unfinished run leaves. settings/NAME holds what the result was made with, and a checksum of that and all before it.
-everything=(mixed tokenizer data-bin pretrained checkpoints model masked_words ner ner-random)  # in the order of making
+# stage NAME RESULT SETTINGS COMMAND...: run the command unless its result exists. After RESULT, other files may be named
+# that an unfinished run leaves. settings/NAME holds the settings, and a checksum of them and of all earlier ones.
+everything=(mixed tokenizer data-bin pretrained checkpoints model masked_words ner ner-random)  # in the order in which they are made
 chain=
 stage() {
-    local name=$1 results=($2) settings=$3 note="settings/${1// /_}" start=$SECONDS one before now
+    local name=$1 results=($2) settings=$3 note="settings/${1// /_}" start=$SECONDS file before now
     shift 3
     chain=$(echo "$chain, $settings" | cksum)
     now="$settings"$'\n'"$chain"
     before=$(cat "$note" 2>/dev/null || :)
-    for one in "${results[@]}"; do
-        [ ! -e "$one" ] || [ "$before" = "$now" ] || refuse_to_reuse "$one" "${before%$'\n'*}"
+    for file in "${results[@]}"; do
+        [ ! -e "$file" ] || [ "$before" = "$now" ] || refuse_to_reuse "$file" "${before%$'\n'*}"
     done
     if [ -e "${results[0]}" ]; then echo "== $name: finished before"; return; fi
     mkdir -p settings
@@ -74,15 +74,15 @@ stage() {
     "$@"
     echo "== $name: $((SECONDS - start)) s"
 }
-refuse_to_reuse() {  # RESULT SETTINGS: name all that was made of it, too
-    local one outdated=()
-    for one in "${everything[@]}"; do
-        if [ "$one" = "${1%%/*}" ] || [ ${#outdated[@]} -gt 0 ]; then [ ! -e "$one" ] || outdated+=("$one"); fi
+refuse_to_reuse() {  # RESULT SETTINGS: name also everything that was made from it
+    local folder outdated=()
+    for folder in "${everything[@]}"; do
+        if [ "$folder" = "${1%%/*}" ] || [ ${#outdated[@]} -gt 0 ]; then [ ! -e "$folder" ] || outdated+=("$folder"); fi
     done
     die "$output/$1 was made with other settings or of other files${2:+ ($2)}; give another --output, or remove the" \
         "outdated folders: cd $(printf %q "$output") && rm -r ${outdated[*]}"
 }
-checksum() {  # of the names and contents of the texts
+checksum() {  # print a checksum of the names and contents of the texts
     LC_ALL=C find -L "${corpus[@]}" -type f ! -name "*.ann" -exec cksum {} + | LC_ALL=C sort | cksum
 }
 not_read() {
@@ -102,7 +102,7 @@ pretrain() {
     touch pretrained
 }
 
-echo "== annotations"  # before the long work, so that a wrong type or offset costs seconds
+echo "== annotations"  # first, so that a wrong type or offset is found within seconds
 annotated=$(python -m downstream.finetune "$recipe" --data "$ner" --check)
 echo "$annotated"
 annotated="$ner, $recipe, ${annotated##*$'\n'}"  # the last line has their SHA-256

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # AliBERT-base with LAMB (Berhe et al. 2022, section 3.3.1, Figure 4): the model, data and batch of alibert_base.sh. The
-# paper says that it trained much faster than with Adam, not by how much. On the paper's cluster:
+# paper says that it trained much faster than Adam, without a number. On the paper's cluster:
 #   python -m alibert_fairseq.launch recipes/pretrain/alibert_base_lamb.sh --nodes 12 --gpus-per-node 4
 # Vocabulary (section 5: 40K pieces, Unigram): python -m preprocess.train_tokenizer --vocab-size 40000
 set -euo pipefail
@@ -11,7 +11,7 @@ options=(
     --arch alibert_base                         # section 3.3.1: BERT-base
     --mask-prob 0.15                            # section 3.3.1: "15 % of the words are hidden"; see alibert_base.sh
     --tokens-per-sample 512                     # section 5: 512 input tokens
-    --batch-size 20                             # section 5: 20 a GPU; x 48 GPUs = 960
+    --batch-size 20                             # section 5: 20 per GPU; x 48 GPUs = 960
     --required-batch-size-multiple 4            # fairseq asks for multiples of 8, and would make 16 of 20
     --optimizer lamb                            # section 3.3.1, after You et al.: their algorithm 2 divides the moments
     --lamb-betas 0.9,0.999 --lamb-eps 1e-6 --weight-decay 0.01 --lamb-max-grad-norm 1.0  # apex FusedLAMB's, NVIDIA's

@@ -2,11 +2,11 @@
 # BioALBERT (Naseem et al. 2022), one of the eight models of its Table 4. VARIANT names it:
 #   VARIANT=base1 python -m alibert_fairseq.launch recipes/pretrain/bioalbert.sh --gpus-per-node 8
 # The paper trained on a TPU v3-8. On 8 GPUs the sequences of one GPU x 8 x --update-freq are its 1,024 (base) or 256
-# (large); on G GPUs give -- --update-freq, so that the product stays.
-# The paper begins with ALBERT's weights: set FROM to the folder that alibert_fairseq.hf.load makes of them, and use a
-# data-bin of their tokenizer. Without FROM the weights are random and the vocabulary one's own:
+# (large); on G GPUs give -- --update-freq such that the product is the same.
+# The paper starts from ALBERT's weights: set FROM to the folder that alibert_fairseq.hf.load makes of them, and use a
+# data-bin of their tokenizer. Without FROM the weights are random and the vocabulary is your own:
 # Vocabulary (Table 3: 30k, SentencePiece; lower case): python -m preprocess.train_tokenizer --vocab-size 30000
-# Text: blank lines dropped, lines of fewer than 20 characters too (Methods), a sentence a line.
+# Text (Methods): one sentence per line, without blank lines and lines of fewer than 20 characters.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/shared.bash"
 
@@ -43,7 +43,7 @@ options=(
 )
 if [ -n "${FROM:-}" ]; then
     start_from "$FROM" "the folder that alibert_fairseq.hf.load made of ALBERT's weights"
-    case " ${options[*]} " in  # the sizes that hf.load wrote come behind VARIANT's
+    case " ${options[*]} " in  # the sizes that hf.load wrote come after those of VARIANT
         *" --encoder-layers $layers "*) ;;
         *" --encoder-layers "*)
             [ -n "$toy" ] ||

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# ouBioBERT (Wada et al. 2020, section 4.1), first phase: 65,536 sequences of 128 tokens an update. The paper had two
-# Quadro RTX 8000 of 48 GB and gives no time:
+# ouBioBERT (Wada et al. 2020, section 4.1), first phase: 65,536 sequences of 128 tokens per update. The paper used
+# two Quadro RTX 8000 of 48 GB, and states no duration:
 #   python -m alibert_fairseq.launch recipes/pretrain/oubiobert_phase1.sh --gpus-per-node 2
-# 64 sequences a GPU x 2 GPUs x 512; on G GPUs give -- --update-freq $((1024 / G)). Then oubiobert_phase2.sh.
-# Corpus (sections 2.2, 2.3): core and satellite in equal shares, one sentence a line; the weight is the ratio of their
+# 64 sequences per GPU x 2 GPUs x 512; on G GPUs give -- --update-freq $((1024 / G)). Then oubiobert_phase2.sh.
+# Corpus (sections 2.2, 2.3): core and satellite in equal shares, one sentence per line; the weight is the ratio of their
 # sizes (Table 2: 18 GB and 1.8): python -m preprocess.mix unique --core core
 # Vocabulary (section 4.1: 32K, uncased), of the same mix: python -m preprocess.train_tokenizer mixed --vocab-size 32000 \
 #   --model wordpiece

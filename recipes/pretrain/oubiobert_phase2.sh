@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# ouBioBERT (Wada et al. 2020, section 4.1), second phase: from the first, 32,768 sequences of 512 tokens an update "to
+# ouBioBERT (Wada et al. 2020, section 4.1), second phase: from the first, 32,768 sequences of 512 tokens per update "to
 # learn positional embeddings". FROM is the SAVE_DIR of oubiobert_phase1.sh. On the paper's two GPUs:
 #   python -m alibert_fairseq.launch recipes/pretrain/oubiobert_phase2.sh --gpus-per-node 2
-# 16 sequences a GPU x 2 GPUs x 1,024; on G GPUs give -- --update-freq $((2048 / G)).
-# Optimizer and schedule begin anew. NVIDIA's code begins schedule and bias correction anew, too, but keeps the moments.
+# 16 sequences per GPU x 2 GPUs x 1,024; on G GPUs give -- --update-freq $((2048 / G)).
+# Optimizer and schedule start again. NVIDIA's code also restarts schedule and bias correction, but keeps the moments.
 # Corpus and vocabulary: those of the first phase.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/shared.bash"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# ouBioBERT's method on a small medical corpus amid general text (Wada et al. 2020, sections 2.3 and 4.1: BERT (prop sP
-# + W + BC) and (prop jpCR + jpW)): 2,048 sequences of 128 tokens an update. On the paper's two GPUs:
+# ouBioBERT's method on a small medical corpus mixed with general text (Wada et al. 2020, sections 2.3 and 4.1: BERT (prop sP
+# + W + BC) and (prop jpCR + jpW)): 2,048 sequences of 128 tokens per update. On the paper's two GPUs:
 #   python -m alibert_fairseq.launch recipes/pretrain/oubiobert_small_corpus.sh --gpus-per-node 2
-# 64 sequences a GPU x 2 GPUs x 16; on G GPUs give -- --update-freq $((32 / G)). The paper gives no time.
+# 64 sequences per GPU x 2 GPUs x 16; on G GPUs give -- --update-freq $((32 / G)). The paper states no duration.
 # Corpus: the small one and the general one in equal shares; sP has 0.2 GB, W and BC have 18 (Table 2):
 #   python -m preprocess.mix unique --core small --output mixed
 # The baselines BERT (sP) and (jpCR) are this recipe on the small corpus alone.

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# AliBERT-ELECTRA, tiny: 4 layers of 128, for 2 cores and some megabytes of text. What the quickstart runs with --objective electra.
-# Reads the data-bin $DATA_BIN, writes checkpoints to $SAVE_DIR. Every option can be given again behind the recipe's
-# name, the last one counts (for another --optimizer, copy the recipe: --alibert-adam-betas belongs to this one):
+# AliBERT-ELECTRA, tiny: 4 layers of 128, for 2 cores and some megabytes of text. The quickstart runs it with --objective electra.
+# It reads the data-bin $DATA_BIN and writes checkpoints to $SAVE_DIR. Options can be repeated after the recipe's
+# name, and the last one counts (for another --optimizer, copy the recipe: --alibert-adam-betas belongs to this one):
 #   DATA_BIN=data-bin SAVE_DIR=checkpoints bash recipes/pretrain/tiny_electra.sh --max-update 5000 --total-num-update 5000
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/shared.bash"
 
 options=(
     --task electra --criterion electra --arch electra_tiny
-    --tokens-per-sample 32 --batch-size 64       # 2,048 tokens an update. Attention begins as a mean over the block: the
-                                                 # shorter it is, the sooner it tells something (see the page below).
+    --tokens-per-sample 32 --batch-size 64       # 2,048 tokens per update. Attention starts as a mean over the block: in
+                                                 # a shorter one it is useful sooner (see the page below).
     --max-positions 128                          # With an hour or more, give --tokens-per-sample 128 --batch-size 16.
     --optimizer alibert_adam --alibert-adam-betas 0.9,0.98 --clip-norm 1.0 --lr 1e-3 --weight-decay 0.01
-    --mask-prob 0.2 --position-init sinusoidal   # more than ELECTRA's 0.15 for the generator's sake, less than
-                                                 # tiny_mlm.sh's 0.3 for the discriminator's, which reads what was
-                                                 # replaced: docs/results/leaving_the_plateau.md
+    --mask-prob 0.2 --position-init sinusoidal   # more than ELECTRA's 0.15, which helps the generator; less than
+                                                 # tiny_mlm.sh's 0.3, because the discriminator reads replaced tokens:
+                                                 # docs/results/leaving_the_plateau.md
     --dropout 0 --attention-dropout 0            # ALBERT v2: a model that underfits its corpus needs none
     --lr-scheduler polynomial_decay --warmup-updates 100 --total-num-update 1000 --max-update 1000
     --seed 1

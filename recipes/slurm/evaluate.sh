@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A checkpoint to a Hugging Face model and an NER score, as one job on a GPU:
+# Convert a checkpoint to a Hugging Face model and score it on NER, in one job on a GPU:
 #   bash recipes/slurm/evaluate.sh CHECKPOINT TOKENIZER RECIPE ANNOTATIONS OUTPUT [--dry-run]
-#   CENTRE     the file that knows your centre                           default: centre.bash in this folder
-# OUTPUT is a folder of its own that all nodes see: model/, ner/ with metrics.json, and the job's log. Stopped, the same
-# command does what is left. With --dry-run it shows the job, and submits nothing.
+#   CENTRE     the file with the settings of your centre                 default: centre.bash in this folder
+# OUTPUT is a new folder that all nodes see. It gets model/, ner/ with metrics.json, and the log of the job. The same
+# command resumes a stopped run. With --dry-run it shows the job and submits nothing.
 #   bash recipes/slurm/evaluate.sh $WORK/alibert/checkpoint_best.pt tokenizer recipes/finetune/quaero_emea.yaml quaero $WORK/emea
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

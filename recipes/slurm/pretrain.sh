@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Pretrain on Slurm, on the login node:  bash recipes/slurm/pretrain.sh RECIPE NODES [options of launch] [-- of fairseq-train]
-#   DATA_BIN   the data-bin; copied to scratch, where it is read from
-#   SAVE_DIR   where checkpoints and metrics.jsonl go, on a file system that all nodes see
-#   CENTRE     the file that knows your centre                           default: centre.bash in this folder
-# The same command goes on with a run that has ended; a preemption, a time limit or a dead node needs none.
+#   DATA_BIN   the data-bin; it is copied to scratch and read from there
+#   SAVE_DIR   the folder of checkpoints and metrics.jsonl, on a file system that all nodes see
+#   CENTRE     the file with the settings of your centre                 default: centre.bash in this folder
+# The same command resumes a run that has ended. After a preemption, a time limit or a dead node it resumes by itself.
 #   DATA_BIN=data-bin SAVE_DIR=$WORK/alibert bash recipes/slurm/pretrain.sh recipes/pretrain/alibert_base.sh 12
-#   ... --dry-run   shows the job, tokens an update, memory and time, and reserves nothing
+#   ... --dry-run   shows the job, tokens per update, memory and time, and reserves nothing
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 die() { echo "error: $*" >&2; exit 2; }
@@ -13,7 +13,7 @@ die() { echo "error: $*" >&2; exit 2; }
 for name in DATA_BIN SAVE_DIR; do
     [ -n "${!name:-}" ] || die "$name is not set; DATA_BIN is the data-bin to read, SAVE_DIR where to write."
 done
-IFS=: read -ra bins <<<"$DATA_BIN"  # fairseq takes several with : between them
+IFS=: read -ra bins <<<"$DATA_BIN"  # fairseq takes several, separated by colons
 for bin in "${bins[@]}"; do
     compgen -G "$bin/dict.txt" >/dev/null || compgen -G "$bin/*/dict.txt" >/dev/null ||
         die "$bin: no dict.txt; DATA_BIN is what preprocess.binarize wrote."
@@ -25,9 +25,9 @@ source "$(realpath "$centre")"
 recipe=$1 nodes=$2
 shift 2
 
-# Read from scratch. The name tells the files, their sizes and times: a data-bin made anew is another copy. It gets its
-# name when it is whole, so a copy that was interrupted is made again.
-copy_of() {  # DATA_BIN: where its copy is
+# The data-bin is read from scratch. The name of the copy depends on the files, their sizes and times, so a new data-bin
+# gets a new copy. A copy gets its name when it is complete, so an interrupted one is made again.
+copy_of() {  # DATA_BIN: print the path of its copy
     local made copy
     made=$(cd "$1" && find -L . -type f -printf '%P %s %T@\n' | LC_ALL=C sort | sha256sum | cut -c1-12)
     copy=$scratch/data-bins/$(basename "$(cd "$1" && pwd)")-$made
