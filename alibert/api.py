@@ -109,7 +109,7 @@ def train_tokenizer(
 
 
 def normalize(text: str, tokenizer: AnyPath | None = None, options: TextOptions | None = None) -> list[Word]:
-    """The words of a text after normalisation, with their places in the raw text.
+    """Return the words of a text after normalisation, with their places in the raw text.
 
     The rules are those of `tokenizer`, a folder of `train_tokenizer`, or else of `options`.
     """
@@ -150,7 +150,7 @@ def pretrain(data_bin: AnyPath, save_dir: AnyPath, *, recipe: str | None = None,
 
 
 def _words(options: dict[str, object]) -> list[str]:
-    """Options as words of a command line; nothing for False and None."""
+    """Return options as words of a command line; False and None give none."""
     words: list[str] = []
     for name, value in options.items():
         if value is not None and value is not False:
@@ -191,7 +191,7 @@ def load(
 ) -> dict[str, Any]:
     """Convert a Hugging Face folder to a checkpoint, to continue its pretraining. Returns the manifest.
 
-    `tokenizer` replaces the published one; `add_tokens` is a file of words to add to it, one a line.
+    `tokenizer` replaces the published one; `add_tokens` is a file of words to add to it, one per line.
     """
     from alibert_fairseq.hf import load as stage
 
@@ -203,7 +203,7 @@ def load(
 
 
 def fill_mask(model: AnyPath, texts: str | Sequence[str], top_k: int = 5) -> list[list[Guess]]:
-    """The likeliest pieces for the one `<mask>` in each text, by a Hugging Face folder (ELECTRA: its generator)."""
+    """Predict the one `<mask>` of each text with a Hugging Face folder (ELECTRA: its generator), best pieces first."""
     from transformers import AutoModelForMaskedLM, AutoTokenizer, FillMaskPipeline
 
     tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False, local_files_only=True)
@@ -214,7 +214,7 @@ def fill_mask(model: AnyPath, texts: str | Sequence[str], top_k: int = 5) -> lis
             raise InputError(f"{text!r}: has {text.count(MASK)} times {MASK}; each text needs exactly one.")
     pipeline: Any = FillMaskPipeline(model=network, tokenizer=tokenizer)  # type: ignore[arg-type]
     predictions = [pipeline(text.replace(MASK, tokenizer.mask_token), top_k=top_k) for text in texts]
-    return [[Guess(best["token_str"], best["score"], best["sequence"]) for best in list_] for list_ in predictions]
+    return [[Guess(best["token_str"], best["score"], best["sequence"]) for best in guesses] for guesses in predictions]
 
 
 def finetune(
@@ -231,7 +231,7 @@ def finetune(
 
 
 def tag(model: AnyPath, texts: str | Sequence[str]) -> list[list[Any]]:
-    """The entities of each text by a fine-tuned model: (start, end, label), in characters of the text.
+    """Find the entities of each text with a fine-tuned model: (start, end, label), in characters of the text.
 
     `alibert.Tagger` loads the model once for several calls.
     """

@@ -68,7 +68,7 @@ PARSERS = {
 
 
 def overview() -> str:
-    """What `alibert --help` prints: the verbs in the order of the data flow."""
+    """Return what `alibert --help` prints: the verbs in the order of the data flow."""
     lines = ["usage: alibert VERB [options]", "", alibert.__doc__.splitlines()[0], ""]
     width = max(map(len, VERBS))
     lines += [f"  {name:<{width}}  {verb.help}" for name, verb in VERBS.items()]
@@ -77,7 +77,7 @@ def overview() -> str:
 
 @readers_may_leave()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line; `arguments` replace those of the process."""
+    """Run the command line; `arguments` replace those of the process."""
     name, *rest = arguments if arguments is not None else sys.argv[1:] or ["--help"]
     if name in ("-h", "--help"):
         print(overview())

@@ -30,7 +30,7 @@ INSTALL = """Print a script that completes verbs and options.
 
 
 def script(shell: str) -> str:
-    """The script for `bash`, `zsh` or `fish`."""
+    """Return the script for `bash`, `zsh` or `fish`."""
     if shell == "fish":
         verbs = [FISH_VERB.format(name=name, help=verb.help.replace("'", "")) for name, verb in cli.VERBS.items()]
         return "".join(verbs) + FISH.format(options=OPTIONS.replace("'", '"'))
@@ -38,7 +38,7 @@ def script(shell: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """The verb `completion`."""
+    """Run the verb `completion`."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(program("alibert completion"), description=INSTALL, formatter_class=raw)
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")

@@ -48,12 +48,12 @@ class Line(NamedTuple):
 
 
 def installed(distribution: str) -> str | None:
-    """The version of a distribution, None where it is not installed."""
-    return next((found.version for found in distributions(name=distribution)), None)
+    """Return the version of a distribution, or None where it is not installed."""
+    return next((package.version for package in distributions(name=distribution)), None)
 
 
 def needs() -> dict[str, list[str]]:
-    """The distributions that the project needs, by extra; "" for those it always needs."""
+    """Return the distributions that the project needs, by extra; "" for those it always needs."""
     names: dict[str, list[str]] = {"": []}
     for requirement in requires(NAME) or ():
         name, *extras = re.findall(r"^[\w.-]+|(?<=extra == ['\"])\w+", requirement)
@@ -62,7 +62,7 @@ def needs() -> dict[str, list[str]]:
 
 
 def python(code: str) -> tuple[bool, str]:
-    """Run code in another process: (whether it worked, its output or the last line of its error)."""
+    """Run code in another process. Returns whether it worked, and its output or the last line of its error."""
     try:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -73,13 +73,13 @@ def python(code: str) -> tuple[bool, str]:
 
 
 def tried(code: str, name: str, result: str, remedy: str = "") -> Line:
-    """Whether code runs. `result` is what the line says if it does; {} in it stands for the output."""
+    """Run code and report it in a line: `result` if it works, in which {} stands for the output."""
     worked, output = python(code)
     return Line("ok", result.format(output)) if worked else Line("broken", f"{name}: {output}", remedy)
 
 
 def packages() -> Iterator[Line]:
-    """The packages the project needs, and its extras."""
+    """Report the packages that the project needs, and its extras."""
     yield Line("info", f"alibert {__version__}, Python {platform.python_version()}, {platform.platform()}")
     if installed(NAME) is None:
         yield Line("info", f"{NAME} is not installed; it runs from {Path(__file__).parents[1]}")
@@ -95,7 +95,7 @@ def packages() -> Iterator[Line]:
 
 
 def libraries() -> Iterator[Line]:
-    """Whether the large libraries can be imported, and companions of torch that were built for another torch."""
+    """Report whether the large libraries can be imported, and companions of torch that were built for another torch."""
     for name in ("torch", "transformers", "tokenizers", "numpy", "fairseq"):
         if release := installed(name):
             yield Line("info", f"{name} {release}")
@@ -110,7 +110,7 @@ def libraries() -> Iterator[Line]:
 
 
 def pretraining() -> Iterator[Line]:
-    """fairseq, the plugin, the repairs and the import hook. Without fairseq: what its installation needs."""
+    """Report fairseq, the plugin, the repairs and the import hook. Without fairseq: what its installation needs."""
     if installed("fairseq") is None:  # its installation compiles it
         if not any(map(shutil.which, (os.environ.get("CXX", "c++"), "g++"))):
             yield Line("missing", "no C++ compiler, which the extra fairseq needs", "install a package such as g++")
@@ -137,7 +137,7 @@ def pretraining() -> Iterator[Line]:
 
 
 def surroundings() -> Iterator[Line]:
-    """Slurm, the cores and the variables of the environment."""
+    """Report Slurm, the cores and the variables of the environment."""
     slurm = shutil.which("sbatch") or "no sbatch on PATH; `alibert launch` runs on this machine"
     yield Line("info", f"Slurm: {slurm}")
     yield Line("info", f"{len(os.sched_getaffinity(0))} cores")
@@ -148,7 +148,7 @@ def surroundings() -> Iterator[Line]:
 
 
 def main(arguments: list[str]) -> None:
-    """The verb `doctor`."""
+    """Run the verb `doctor`."""
     text = "Check the installation: versions, extras, GPU, repairs, Slurm. Exit code 1 if something needed fails."
     argparse.ArgumentParser(program("alibert doctor"), description=text).parse_args(arguments)
     broken = 0

@@ -12,7 +12,7 @@ from alibert_common.shipped import RECIPES
 
 
 def user_dir() -> Path:
-    """The folder for fairseq's option --user-dir."""
+    """Return the folder for fairseq's option --user-dir. Raises InputError where the plugin is not installed."""
     spec = find_spec("alibert_fairseq")
     if spec is None or spec.origin is None:
         raise InputError("alibert_fairseq: no such package; install the project again.")
@@ -20,25 +20,25 @@ def user_dir() -> Path:
 
 
 def print_user_dir(arguments: list[str]) -> None:
-    """The verb `user-dir`."""
+    """Run the verb `user-dir`."""
     _parse("alibert user-dir", "Print the path for fairseq's option --user-dir.", arguments)
     print(user_dir())
 
 
 def print_recipes(arguments: list[str]) -> None:
-    """The verb `recipes`."""
+    """Run the verb `recipes`."""
     _parse("alibert recipes", "Print the folder of the shipped recipes and of the sample corpus.", arguments)
     print(RECIPES)
 
 
 def quickstart(arguments: list[str]) -> None:
-    """The verb `quickstart`: the script of that name, in the environment of this Python."""
+    """Run the verb `quickstart`: the script of that name, in the environment of this Python."""
     script = str(RECIPES / "quickstart.sh")
     os.execvpe("bash", ["bash", script, *arguments], environment(ALIBERT_ENVIRONMENT=sys.prefix))
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The environment with these variables, for a process that finds the programs of this Python first."""
+    """Return the environment with these variables, in which the programs of this Python come first on PATH."""
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     return os.environ | {"PATH": programs} | variables
 

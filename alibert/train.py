@@ -47,7 +47,7 @@ The recipes of pretraining (`alibert recipes`, folder pretrain) are complete exa
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Adds the default of an option where its help does not name one, or names the model instead."""
+    """Add the default of an option where its help does not name one, or names the model instead."""
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = (action.help or "").replace("%", "%%") if "%(" not in (action.help or "") else action.help or ""
@@ -58,7 +58,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def main(arguments: list[str]) -> None:
-    """The verb `train`."""
+    """Run the verb `train`."""
     if {"-h", "--help"} & set(arguments):
         short = (USAGE + SHORT).format(program=program("alibert train"))  # which imports nothing
         print(chosen_help(arguments) if given(arguments, *CHOICES, "--user-dir") else short)
@@ -72,17 +72,17 @@ def main(arguments: list[str]) -> None:
 
 
 def with_user_dir(arguments: list[str]) -> list[str]:
-    """The arguments, with --user-dir if it is not among them."""
+    """Return the arguments, with --user-dir if it is not among them."""
     return arguments if given(arguments, "--user-dir") else [*arguments, "--user-dir", str(user_dir())]
 
 
 def given(arguments: list[str], *options: str) -> bool:
-    """Whether one of the options is among the arguments."""
+    """Return whether one of the options is among the arguments."""
     return any(argument.partition("=")[0] in options for argument in arguments)
 
 
 def fairseq(module: str) -> Any:
-    """A module of fairseq. Raises InputError where it is not installed."""
+    """Import a module of fairseq. Raises InputError where it is not installed."""
     try:
         return import_module(module)
     except ModuleNotFoundError as missing:
@@ -94,7 +94,7 @@ def fairseq(module: str) -> Any:
 
 
 def chosen_help(arguments: list[str]) -> str:
-    """The options of what the arguments choose, then the general options of fairseq."""
+    """Return the help: the options of the chosen task, model and so on, then the general options of fairseq."""
     arguments = with_user_dir([word for word in arguments if word not in ("-h", "--help")])
     sys.argv = [program("alibert train"), *arguments]  # where fairseq looks for --user-dir
     general = fairseq("fairseq.options").get_training_parser()
@@ -113,7 +113,7 @@ def chosen_help(arguments: list[str]) -> str:
 
 
 def option_groups(choices: argparse.Namespace) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """(title, function that adds the options to a group, defaults that differ) of each choice."""
+    """Yield (title, function that adds the options to a group, defaults that differ) for each choice."""
     models, tasks, registry = (import_module(f"fairseq.{name}") for name in ("models", "tasks", "registry"))
     from_dataclass = import_module("fairseq.dataclass.utils").gen_parser_from_dataclass
     yield f"--task {choices.task}", tasks.TASK_REGISTRY[choices.task].add_args, {}

@@ -12,12 +12,12 @@ started_as: str | None = None
 
 
 def program(command: str) -> str:
-    """For argparse: `alibert VERB` if the user has typed that, else `command`."""
+    """Return the name for a usage line: `alibert VERB` if the user typed that, else `command`."""
     return started_as or command
 
 
 class Option(NamedTuple):
-    """What an option takes, as `add_argument` was told."""
+    """The kind of values that an option takes."""
 
     dest: str
     kind: object  # its type
@@ -31,7 +31,7 @@ class OptionParser(argparse.ArgumentParser):
 
     @property
     def options(self) -> dict[str, Option]:
-        """The options by each of their names, those of groups too."""
+        """The options by each of their names, including those of groups."""
         options = {}
         for name, action in self._option_string_actions.items():
             many, repeated = action.nargs in ("+", "*"), isinstance(action, argparse._AppendAction)
@@ -46,7 +46,7 @@ def command_parser(command: str, description: str | None) -> OptionParser:
 
 
 def at_least(smallest: int) -> Callable[[str], int]:
-    """For argparse: an integer that is not below `smallest`."""
+    """Return a type for argparse: an integer of at least `smallest`."""
 
     def integer(argument: str) -> int:
         if (number := int(argument)) < smallest:
@@ -57,21 +57,21 @@ def at_least(smallest: int) -> Callable[[str], int]:
 
 
 def share_or_one(argument: str) -> float:
-    """For argparse: a number from 0 to 1."""
+    """Read an argument: a number from 0 to 1."""
     if not 0 <= (value := float(argument)) <= 1:
         raise argparse.ArgumentTypeError(f"'{argument}': give a number from 0 to 1")
     return value
 
 
 def share(argument: str) -> float:
-    """For argparse: a number from 0 to 1, the latter not included."""
+    """Read an argument: a number of at least 0 and below 1."""
     if not 0 <= (value := float(argument)) < 1:
         raise argparse.ArgumentTypeError(f"'{argument}': give a share of at least 0 and below 1")
     return value
 
 
 def named_path(argument: str) -> tuple[str, str]:
-    """For argparse: (name, path) of NAME=PATH."""
+    """Read an argument: (name, path) of NAME=PATH."""
     name, equals, path = argument.partition("=")
     if not (name and equals and path):
         raise argparse.ArgumentTypeError(f"'{argument}': give NAME=PATH, as quaero=QUAERO_FrenchMed/corpus")
@@ -79,9 +79,9 @@ def named_path(argument: str) -> tuple[str, str]:
 
 
 def named(arguments: list[str], option: str, default_names: bool) -> dict[str, Path]:
-    """{name: path} of NAME=PATH. Raises InputError for a name that is missing or there twice.
+    """Return {name: path} of NAME=PATH arguments. Raises InputError for a name that is missing or repeated.
 
-    With default_names a PATH alone is named as its last part. A PATH that exists may have a = in it (epochs=3).
+    With default_names, a PATH alone gets its last part as name, and an existing PATH may have a = in it (epochs=3).
     """
     paths: dict[str, Path] = {}
     for argument in arguments:

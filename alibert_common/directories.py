@@ -25,11 +25,11 @@ class Marker(NamedTuple):
 
     @classmethod
     def of_command(cls, name: str) -> "Marker":
-        """The manifest.json of `python -m preprocess.<name>`."""
+        """Return the marker of `python -m preprocess.<name>`, in its manifest.json."""
         return cls("manifest.json", f'"command": "{name}"')
 
     def is_in(self, directory: Path) -> bool:
-        """Whether the directory is such an output."""
+        """Return whether the directory is such an output."""
         file = directory / self.file
         return file.is_file() and self.text in file.read_text(encoding="utf-8", errors="replace")
 
@@ -77,9 +77,9 @@ def refuse_foreign(path: Path, marker: Marker) -> None:
 
 
 def files_in(directory: Path) -> dict[str, int]:
-    """{relative name: size} of all files of a directory, sorted. A link has the size of its target, or -1."""
-    found = sorted(path for path in directory.rglob("*") if path.is_symlink() or not path.is_dir())
-    return {path.relative_to(directory).as_posix(): path.stat().st_size if path.exists() else -1 for path in found}
+    """Return {relative name: size} of all files of a directory, sorted. A link has the size of its target, or -1."""
+    files = sorted(path for path in directory.rglob("*") if path.is_symlink() or not path.is_dir())
+    return {path.relative_to(directory).as_posix(): path.stat().st_size if path.exists() else -1 for path in files}
 
 
 def refuse_others(path: Path, own: Collection[str], why: str, patterns: Iterable[str] = ()) -> None:
@@ -96,7 +96,7 @@ def refuse_others(path: Path, own: Collection[str], why: str, patterns: Iterable
 
 
 def flush_to_disk(directory: Path) -> None:
-    """Return when every file of the directory is on the disk."""
+    """Write every file of the directory to the disk, and wait for that."""
     for file in directory.rglob("*"):
         if file.is_file():
             with open(file, "rb") as handle:
@@ -104,7 +104,7 @@ def flush_to_disk(directory: Path) -> None:
 
 
 def take_place(new: Path, path: Path) -> None:
-    """Rename `new` to `path`. The older directory is removed after that."""
+    """Rename `new` to `path`, then remove the older directory."""
     old = Path(f"{new}.old")
     if path.exists():
         shutil.rmtree(old, ignore_errors=True)  # left by a killed command

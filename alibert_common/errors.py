@@ -1,4 +1,4 @@
-"""Errors that a user can mend: one sentence on stderr and an exit code, no traceback."""
+"""Errors that a user can correct: one sentence on stderr and an exit code, without a traceback."""
 
 import errno
 import signal
@@ -10,7 +10,7 @@ from typing import NoReturn
 from alibert_common.streams import readers_may_leave
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# The refusals of the operating system that a user can mend. Any other OSError is a bug and keeps its traceback.
+# The errors of the operating system that a user can correct. Any other OSError is a bug and keeps its traceback.
 REMEDIES = {
     errno.ENOSPC: "free some space and run the command again",
     errno.EDQUOT: "free some of your quota and run the command again",
@@ -34,8 +34,8 @@ class InputError(ValueError):
 def exit_with_sentence(main: Callable[[], None]) -> None:
     """Run a command's `main`. Bad input prints its sentence on stderr and exits with status 2.
 
-    SIGTERM, and SIGHUP from a closed terminal, end a command as Ctrl-C does: its processes end with it. A reader of its
-    output that leaves ends nothing.
+    SIGTERM, and SIGHUP from a closed terminal, end a command and its processes, as Ctrl-C does. It goes on when the
+    reader of its output leaves.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP, and a caller may have its own handler
@@ -55,13 +55,13 @@ def exit_with_sentence(main: Callable[[], None]) -> None:
 
 
 def describe_os_error(error: OSError) -> str:
-    """One sentence for the operating system's refusals a user can mend: full disk, no permission, missing path."""
+    """Describe an error of the operating system in a sentence with a remedy: full disk, no permission, missing path."""
     remedy = REMEDIES.get(error.errno or 0, "see the operating system's documentation")
     return f"{error.filename or 'output'}: {error.strerror}; {remedy}; no output was left half-written."
 
 
 def readable(path: object) -> str:
-    """A path that can be written as UTF-8: its other bytes become \\xe9."""
+    """Return a path as text that UTF-8 can encode: other bytes are written like \\xe9."""
     return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

@@ -14,7 +14,7 @@ from alibert_common.rights import make_folder, opener
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, every character kept (line ends and a byte order mark too: offsets count them).
+    """Read a UTF-8 file. Every character is kept, also line ends and a byte order mark, because offsets count them.
 
     Raises InputError naming the line and the byte of the first character that is not UTF-8.
     """
@@ -32,7 +32,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(file: Path) -> dict:
-    """An object. Raises InputError for a file that is not JSON."""
+    """Read a JSON object. Raises InputError for a file that holds none."""
     text = read_text(file)
     try:
         content = parse_json(text)
@@ -46,19 +46,19 @@ def read_json(file: Path) -> dict:
 
 
 def files_of(path: Path, *suffixes: str) -> list[Path]:
-    """The file itself, or the files of a folder that end in one of `suffixes`, at any depth, sorted; no hidden ones."""
+    """Return the file itself, or the files of a folder with these suffixes, at any depth, sorted; no hidden ones."""
     if path.is_file():
         return [path]
-    found = (file for file in path.rglob("*") if file.suffix in suffixes)
-    return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(path).parts))
+    files = (file for file in path.rglob("*") if file.suffix in suffixes)
+    return sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
 
 
 @contextmanager
 def written_whole(path: os.PathLike, mode: str = "w", shared: bool = False) -> Iterator[IO]:
     """Open a file that appears under `path` only when the block ends without an error.
 
-    Writes beside `path`, flushes to the disk, then renames. On any error the partial file is removed and what stood
-    under `path` before is left as it was. rights.py says what `shared` means.
+    It is written beside `path`, flushed to the disk, then renamed. On any error the partial file is removed and the
+    older file stays. rights.py explains `shared`.
     """
     path = Path(path)
     make_folder(path.parent, shared)

@@ -11,7 +11,7 @@ class TooDeepError(ValueError):
 
 
 def parse_json(text: str) -> Any:
-    """The value. Raises ValueError for what is not JSON, and TooDeepError."""
+    """Return the value of a JSON text. Raises ValueError for other text, and TooDeepError."""
     try:
         value = json.loads(text)
     except RecursionError:

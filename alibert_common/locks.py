@@ -15,10 +15,10 @@ WITHOUT_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL}
 
 @contextmanager
 def locked(file: Path, busy: str, wait: bool = False, shared: bool = False) -> Iterator[None]:
-    """Hold the lock `file`, which exists while it is held. It ends with the process, however that ends.
+    """Hold the lock `file`, which exists while it is held. The lock ends with the process, also with a killed one.
 
-    Where another command holds it, prints `busy` and waits with `wait`, else raises InputError(busy). Some file systems
-    have no locks: there two commands may run at once. `shared` is for the folder of the file, where it is missing.
+    If another command holds it, `wait` prints `busy` and waits; else InputError(busy) is raised. Some file systems have
+    no locks: there two commands can run at once. `shared` applies to a folder that is made for the file.
     """
     make_folder(file.parent, shared)
     lock = FileLock(file, fallback_to_soft=False)  # the soft lock of a killed process would stay

@@ -77,21 +77,21 @@ def resumable_directory(path: Path, stage: Stage, key: dict) -> Iterator[Work | 
 
 
 def _there_already(path: Path, origin: dict) -> bool:
-    """Whether the output is complete and of this origin. If so, one line on stderr says it."""
+    """Return whether the output is complete and of this origin. If so, one line on stderr says it."""
     if there := _is_of(path, origin):
         print(f"{path}: there already, made from the same", file=sys.stderr)
     return there
 
 
 def _is_of(directory: Path, origin: dict) -> bool:
-    """Whether it is a complete output of this origin."""
+    """Return whether the directory is a complete output of this origin."""
     manifest = read_manifest(directory / MANIFEST)
     same = manifest.get("command") == origin["command"] and not changed(manifest, origin)
     return same and manifest.get(FILES) == _sizes(directory, manifest.get(FILES))
 
 
 def _sizes(directory: Path, named: Collection[str] | None = None) -> dict[str, int]:
-    """{name: size} of its files, or of those `named`, without the manifest and the scratch."""
+    """Return {name: size} of its files, or of those `named`, without the manifest and the scratch."""
     sizes = {name: size for name, size in files_in(directory).items() if not name.startswith(f"{SCRATCH}/")}
     return {name: size for name, size in sizes.items() if name != MANIFEST and (named is None or name in named)}
 
@@ -114,7 +114,7 @@ def _refuse_touched(path: Path) -> None:
 
 @contextmanager
 def _place_of_work(path: Path) -> Iterator[Path]:
-    """`.NAME.work`, for this process alone: all keys share a lock. An empty folder is removed afterwards."""
+    """Yield `.NAME.work` to this process alone: all keys share a lock. An empty folder is removed afterwards."""
     place = path.with_name(f".{path.name}.work")
     busy = f"{path}: another command is writing it; wait for its end, or stop it."
     with locked(path.with_name(f".{path.name}.lock"), busy):
@@ -128,7 +128,7 @@ def _place_of_work(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _kept_for_the_next_run(path: Path, work: Work) -> Iterator[None]:
-    """After an error, keep the work if a file of it is made. Say on a full disk which files can be removed."""
+    """After an error, keep the work if it has a file. On a full disk, say which files can be removed."""
     try:
         yield
     except BaseException as error:
@@ -144,7 +144,7 @@ def _kept_for_the_next_run(path: Path, work: Work) -> Iterator[None]:
 
 
 def _begin(path: Path, place: Path, work: Work, origin: dict) -> None:
-    """Keep work of the same key only. Say what changed since the older output, if there is one."""
+    """Remove work of other keys. Say what changed since the older output, if there is one."""
     key = work.scratch / KEY
     if not key.exists():
         output = read_manifest(path / MANIFEST)

@@ -1,4 +1,4 @@
-"""What an output is made from: the VERSION of its stage, settings, inputs, and the libraries that its bytes depend on.
+"""Provenance of an output: the VERSION of its stage, settings, inputs, and the libraries that its bytes depend on.
 
 A stage makes an output again when one of these changes. The manifest of the output begins with them.
 """
@@ -32,7 +32,7 @@ class Stage:
     libraries: tuple[str, ...] = ()
 
     def origin(self, key: dict) -> dict:
-        """The beginning of a manifest. `key` holds settings and inputs."""
+        """Return the beginning of a manifest. `key` holds settings and inputs."""
         made_from = {name: digest_of(value) for name, value in key.items()} | {"version": self.version}
         versions = {"python": ".".join(platform.python_version_tuple()[:2])}  # selects the Unicode tables
         for name in self.libraries:
@@ -43,15 +43,15 @@ class Stage:
 
 
 def stage_version(manifest: dict) -> int | None:
-    """The VERSION of the stage that wrote the manifest; None where it is not known."""
+    """Return the VERSION of the stage that wrote the manifest, or None where it is unknown."""
     made_from = manifest.get("made_from", {})
     return made_from.get("version") or VERSION_OF_CODE.get(made_from.get("code", ""))
 
 
 def changed(before: dict, now: dict) -> list[str]:
-    """Names of what differs between two manifests, the libraries with their versions.
+    """Return the names of settings, inputs and libraries that differ between two manifests, libraries with versions.
 
-    A library that one of the two does not know had no part in it.
+    A library that only one of the two lists is ignored: it was not installed for the other.
     """
     was = {name: value for name, value in before.get("made_from", {}).items() if name not in ("code", "version")}
     was["version"] = stage_version(before)
@@ -65,36 +65,36 @@ def changed(before: dict, now: dict) -> list[str]:
 
 
 def digest_of(content: object) -> str:
-    """SHA-256 of something as JSON."""
+    """Return the SHA-256 of a value as JSON."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def identity(paths: Iterable[Path]) -> list[list]:
-    """What shows that inputs are the same as before, without reading them: [path, bytes, nanoseconds of change].
+    """Return [path, bytes, nanoseconds of change] of inputs, which shows without reading whether they have changed.
 
     Paths are absolute; links are not followed. An output of this project may move: its identity is the SHA-256 of its
     manifest. Raises InputError for a missing path.
     """
-    found: list[list] = []
+    files: list[list] = []
     for path in map(Path, paths):
         if is_output(path):
-            found.append([hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()])
+            files.append([hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()])
         elif path.is_dir():
-            found += identity(sorted(file for file in path.rglob("*") if file.is_file()))
+            files += identity(sorted(file for file in path.rglob("*") if file.is_file()))
         elif path.exists():
-            found.append([readable(os.path.abspath(path)), path.stat().st_size, path.stat().st_mtime_ns])
+            files.append([readable(os.path.abspath(path)), path.stat().st_size, path.stat().st_mtime_ns])
         else:
             raise InputError(f"{path}: no such file; check the path of the corpus.")
-    return found
+    return files
 
 
 def is_output(path: Path) -> bool:
-    """Whether a command of this project made the folder."""
+    """Return whether a command of this project made the folder."""
     return {"command", "key", "made_from"} <= read_manifest(path / MANIFEST).keys()
 
 
 def read_manifest(path: Path) -> dict:
-    """A manifest, or another JSON file of that name. Empty if there is none."""
+    """Read a manifest, or another JSON file of that name. Returns {} if there is none."""
     try:
         content = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def opener(shared: bool = False) -> Callable[[str, int], int]:
-    """For `open`: a file that it makes gets these rights."""
+    """Return an opener for `open`, with which a new file gets these rights."""
     return lambda path, flags: os.open(path, flags, _rights(0o666, shared))
 
 

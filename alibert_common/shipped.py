@@ -1,4 +1,4 @@
-"""Where the recipes and the sample corpus lie, which come with the project beside its code."""
+"""Folder of the recipes and of the sample corpus, which are installed beside the code."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Standard output and error whose reader may leave: `command | head -1` ends no work."""
+"""Standard output and error whose reader may leave: `command | head -1` does not stop the command."""
 
 import os
 import sys

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class StrictLoader(yaml.SafeLoader):
-    """Keys and dates are text as written. A mapping with a key twice is refused: YAML would forget the first value."""
+    """Loader that keeps keys and dates as text, and refuses a repeated key: YAML would forget its first value."""
 
     yaml_implicit_resolvers = {
         sign: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
@@ -24,22 +24,22 @@ class StrictLoader(yaml.SafeLoader):
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        """Raises MarkedYAMLError for a key that is no text, or stands there twice."""
-        found = set()
+        """Make a dict. Raises MarkedYAMLError for a key that is not a word or is repeated."""
+        keys = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.MarkedYAMLError(problem="a key is one word", problem_mark=key.start_mark)
-            if key.value in found:
+            if key.value in keys:
                 problem = f"the key {key.value!r} stands there twice; keep one of them"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-            found.add(key.value)
+            keys.add(key.value)
             if key.tag != "tag:yaml.org,2002:merge":
                 key.tag = "tag:yaml.org,2002:str"
         return super().construct_mapping(node, deep)
 
 
 def read_yaml(file: Path) -> dict:
-    """The mapping that a YAML file holds. Raises InputError for anything else, naming the line."""
+    """Read the mapping of a YAML file. Raises InputError, with the line, for anything else."""
     values = _parsed(read_text(file), f"{file}")
     if not isinstance(values, dict):
         raise InputError(f"{file}: holds no `key: value` lines; write one for each setting.")
@@ -59,23 +59,23 @@ def _parsed(text: str, place: str) -> object:
 
 
 def built(cls: type[T], values: dict, file: Path, places: dict[str, str] | None = None) -> T:
-    """A dataclass of these values. Raises InputError for an unknown or missing key and for a value of another type.
+    """Make a dataclass of the values. Raises InputError for an unknown or missing key and for a value of another type.
 
     The sentence names the file, or the place of the key in `places`.
     """
-    known = {one.name: one for one in fields(cls)}  # type: ignore[arg-type]
+    known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
     place_of = dict.fromkeys(values, str(file)) | (places or {})
     for key in values:
         if key not in known:
             raise InputError(f"{place_of[key]}: unknown key {key!r}; the known ones are {', '.join(known)}.")
-    for name, one in known.items():
-        if name not in values and one.default is MISSING and one.default_factory is MISSING:
+    for name, field in known.items():
+        if name not in values and field.default is MISSING and field.default_factory is MISSING:
             raise InputError(f"{file}: the key {name!r} is missing.")
     return cls(**{key: value_as(values[key], known[key].type, f"{place_of[key]}: {key}") for key in values})
 
 
 def value_as(value: object, kind: Any, place: str) -> object:
-    """The value as the type of its field. YAML reads 2e-5 as text, and 1 as an integer where a float is meant."""
+    """Return the value as the type of its field. YAML reads 2e-5 as text, and 1 as an integer where it is a float."""
     wanted = typing.get_args(kind) if isinstance(kind, types.UnionType) else (typing.get_origin(kind) or kind,)
     if float in wanted and isinstance(value, (int, str)) and not isinstance(value, bool):
         try:
@@ -85,17 +85,17 @@ def value_as(value: object, kind: Any, place: str) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"{place} is {value}; a finite number is needed.")
     if not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted:
-        names = ["null" if one is types.NoneType else one.__name__ for one in wanted]
+        names = ["null" if cls is types.NoneType else cls.__name__ for cls in wanted]
         raise InputError(f"{place} is {value!r}; {' or '.join(names)} is needed.")
     keys = [*value] if isinstance(value, dict) else []
     inner = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
-    allowed = [held for one in typing.get_args(kind) for held in typing.get_args(one) or (one,)]
+    allowed = [member for part in typing.get_args(kind) for member in typing.get_args(part) or (part,)]
     # The caller checks what a plain dictionary holds. Keys of other dictionaries are words.
-    if allowed and not (all(type(one) in allowed for one in inner) and all(isinstance(key, str) for key in keys)):
+    if allowed and not (all(type(item) in allowed for item in inner) and all(isinstance(key, str) for key in keys)):
         raise InputError(f"{place} holds something other than words; put quotes around each of them.")
     return value
 
 
 def yaml_value(text: str, place: str) -> object:
-    """The value of a setting on the command line. Raises InputError for one that no YAML file can have."""
+    """Return the value of a setting on the command line. Raises InputError for one that no YAML file can have."""
     return _parsed(text, f"{place}: {text!r}")

@@ -21,17 +21,17 @@ SLURM_HOURS = 24  # as in the launcher; after a longer job the same command resu
 
 @dataclass
 class Engine:
-    """`workers` processes, here or in each of `jobs` Slurm jobs. `slurm` holds options of sbatch."""
+    """Executor with `workers` processes, here or in each of `jobs` Slurm jobs. `slurm` holds options of sbatch."""
 
     workers: int = 1
     jobs: int = 0
     slurm: Options = field(default_factory=lambda: {"time": SLURM_HOURS * 60})
 
     def run(self, name: str, task: Task[Item], items: Sequence[Item], logs: Path) -> None:
-        """Run the task on every item that is not done, in their order. A bar shows the remaining time.
+        """Run the task on every item that is not done, in their order. A progress bar shows the remaining time.
 
-        Slurm jobs write their logs to `logs`. Raises InputError with the sentence of an item that met bad input, and
-        for a killed process or job.
+        Slurm jobs write their logs to `logs`. Raises the InputError of an item, and InputError for a killed process or
+        job.
         """
         waiting = [item for item in items if not task.done(item).exists()]
         if not waiting:
@@ -50,7 +50,7 @@ ALONE = Engine()  # one process, here
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """The options that `engine_of` reads."""
+    """Add the options that `engine_of` reads."""
     cores = len(os.sched_getaffinity(0))
     help_workers = f"number of processes (default {cores}: the free cores)"
     parser.add_argument("--workers", type=at_least(1), default=cores, help=help_workers)
@@ -61,7 +61,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def engine_of(options: argparse.Namespace) -> Engine:
-    """The engine that the user asked for. Raises InputError for options of Slurm without --slurm."""
+    """Return the executor of the options. Raises InputError for options of Slurm without --slurm."""
     chosen = slurm_options(options, own={"cpus_per_task", "array"})
     if chosen and not options.slurm:
         raise InputError("--partition, --account, --time and --sbatch are for Slurm jobs; give --slurm JOBS too.")

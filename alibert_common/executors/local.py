@@ -1,4 +1,4 @@
-"""Items of a stage in processes of this machine."""
+"""Run the items of a stage in processes of this machine."""
 
 import multiprocessing
 import os
@@ -56,7 +56,7 @@ def run_here(task: Task[Item], items: Sequence[Item], workers: int) -> Iterator[
 
 
 def _submitted(pool: ProcessPoolExecutor, count: int) -> list[Future]:
-    """The numbers as futures. After a kill, the pool closes the pipes of a process that it is just starting."""
+    """Submit the numbers. A killed pool is a BrokenProcessPool, also when it closes the pipes of a starting process."""
     try:
         return [pool.submit(_run, number) for number in range(count)]
     except (OSError, ValueError):

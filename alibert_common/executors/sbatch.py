@@ -17,7 +17,7 @@ QUESTION_SECONDS = 10  # between two calls of squeue, which loads the controller
 
 
 def add_slurm_options(group: argparse._ArgumentGroup, time_help: str) -> None:
-    """The options that `slurm_options` reads."""
+    """Add the options that `slurm_options` reads."""
     group.add_argument("--partition", help="Slurm partition (default: the cluster's)")
     group.add_argument("--account", help="Slurm account (default: the cluster's)")
     group.add_argument("--time", metavar="T", help=f"time limit in minutes or as [DAYS-]HH:MM:SS {time_help}")
@@ -26,7 +26,7 @@ def add_slurm_options(group: argparse._ArgumentGroup, time_help: str) -> None:
 
 
 def slurm_options(options: argparse.Namespace, own: set[str]) -> Options:
-    """The options of sbatch that the user chose, `time` in minutes. `own` are other options of the command.
+    """Return the options of sbatch that the user chose, `time` in minutes. The command itself sets those of `own`.
 
     Raises InputError for a --sbatch that names no option, or one of `own`.
     """
@@ -44,7 +44,7 @@ def slurm_options(options: argparse.Namespace, own: set[str]) -> Options:
 
 
 def minutes(text: str) -> int:
-    """Slurm's `MINUTES` or `[DAYS-]HOURS:MINUTES:SECONDS`, in minutes. Raises InputError for anything else."""
+    """Convert `MINUTES` or `[DAYS-]HOURS:MINUTES:SECONDS` to minutes. Raises InputError for anything else."""
     match = re.fullmatch(r"(\d+)|(?:(\d+)-)?(\d+):(\d\d):(\d\d)", text)
     if not match:
         raise InputError(f"--time {text}: give minutes, or [DAYS-]HOURS:MINUTES:SECONDS.")
@@ -53,7 +53,7 @@ def minutes(text: str) -> int:
 
 
 def alive(array: str) -> set[str] | None:
-    """The jobs of an array, such as 12_0, that wait or run. None without an answer."""
+    """Return the jobs of an array, such as 12_0, that wait or run. None if Slurm does not answer."""
     answer = _ask("squeue", "--noheader", "--array", "--jobs", array, "--format=%i")
     if answer.returncode:
         return set() if "Invalid job id" in answer.stderr else None
@@ -66,13 +66,13 @@ def cancel(array: str, name: str) -> None:
 
 
 def restarts(job_id: str) -> int | None:
-    """How often Slurm has restarted the job. None without an answer, or for a forgotten job."""
-    found = re.search(r"\bRestarts=(\d+)", _ask("scontrol", "show", "job", job_id).stdout)
-    return int(found[1]) if found else None
+    """Return how often Slurm has restarted the job. None if Slurm does not answer or has forgotten the job."""
+    count = re.search(r"\bRestarts=(\d+)", _ask("scontrol", "show", "job", job_id).stdout)
+    return int(count[1]) if count else None
 
 
 def state(job_id: str) -> str:
-    """The state of the job in Slurm's words, with the reason if it waits. COMPLETED if forgotten, "" without answer."""
+    """Return Slurm's state of the job, with the reason if it waits. COMPLETED if it is forgotten, "" without answer."""
     answer = _ask("squeue", "--noheader", "--states=all", "--jobs", job_id, "--format=%T %r")
     if answer.returncode:
         return "COMPLETED" if "Invalid job id" in answer.stderr else ""

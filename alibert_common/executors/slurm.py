@@ -1,4 +1,4 @@
-"""Items of a stage as an array of Slurm jobs, which submitit submits."""
+"""Run the items of a stage in an array of Slurm jobs, which submitit submits."""
 
 import contextlib
 import io
@@ -42,7 +42,7 @@ class Job(Generic[Item]):
         return None
 
     def checkpoint(self, items: Sequence[Item], progress: Path) -> Any:
-        """For submitit, when Slurm restarts the job: the same items. Those that are done are skipped."""
+        """Return the job that submitit runs when Slurm restarts this one. It skips the items that are done."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self, items, progress)

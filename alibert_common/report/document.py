@@ -1,4 +1,4 @@
-"""The content of a report, whatever form it is rendered in."""
+"""The content of a report, independent of its format."""
 
 import base64
 import re
@@ -34,7 +34,7 @@ Cell: TypeAlias = str | Pieces
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells; the first cell names the row. legend: the meaning of columns, by their headers."""
+    """Rows of cells; the first cell names the row. `legend` holds the meaning of columns, by their headers."""
 
     caption: str
     head: Sequence[str]
@@ -63,7 +63,7 @@ def _kind(cells: Sequence[Cell]) -> str:
 
 
 class Picture(NamedTuple):
-    """A PNG and its description. file: its name, if it is written next to the report."""
+    """A PNG and its description. `file` is its name, if it is written next to the report."""
 
     png: bytes
     alt: str

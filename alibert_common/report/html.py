@@ -7,5 +7,5 @@ from alibert_common.report.templates import filled
 
 
 def render(report: Section) -> str:
-    """The whole page."""
+    """Return the page."""
     return filled(Path(__file__).with_name("page.html"), report=report) + "\n"

@@ -12,19 +12,19 @@ LIST_OR_HEADING = re.compile(r"^(\d*)([-+#.)])(?=[\s#])")
 
 
 def render(section: Section, level: int = 1) -> str:
-    """The section and those below it; its heading has this level."""
+    """Return the section and those below it as Markdown; its heading has this level."""
     parts = [f"{'#' * min(level, 6)} {escaped(section.title)}"]
     parts += [render(block, level + 1) if isinstance(block, Section) else _block(block) for block in section.blocks]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
 def escaped(text: str) -> str:
-    """The text on one line; no sign in it is read as HTML or Markdown."""
+    """Return the text on one line, escaped for HTML and Markdown."""
     return SPECIAL.sub(r"\\\g<0>", html.escape(" ".join(text.split()), quote=False))
 
 
 def plain(table: Table) -> str:
-    """A table of strings for a terminal, one line per row."""
+    """Return a table of strings for a terminal, one line per row."""
     rows = [[str(cell) for cell in row] for row in (table.head, *table.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
@@ -56,7 +56,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _code(text: str) -> str:
-    """A piece as code, whatever signs it holds; a bar would end the cell."""
+    """Return a piece as code, with any characters in it; a bar would end the cell."""
     if not text:
         return ""
     ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))

@@ -1,4 +1,4 @@
-"""Marks and colours of pictures. Each model has its own mark, so that a picture reads without colour too."""
+"""Marks and colours of pictures. Each model has its own mark, so that a picture is readable without colour too."""
 
 from io import BytesIO
 from typing import Any
@@ -15,7 +15,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#0
 
 
 def mark(number: int) -> dict[str, Any]:
-    """The arguments of pyplot for the mark of model `number`."""
+    """Return the arguments of pyplot for the mark of model `number`."""
     colour, is_open = COLOURS[number % len(COLOURS)], number // len(MARKS) % 2
     return {
         "marker": MARKS[number % len(MARKS)],

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def filled(template: Path, **values: Any) -> str:
-    """The text of a template, which may include others of its folder."""
+    """Fill in a template, which may include others of its folder."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape  # here: it makes --help slow
 
     environment = Environment(
