@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import contextmanager
+from typing import NoReturn
 
 from fairseq_compat.errors import Refusal
 from fairseq_compat.module_proxy import in_place_in
@@ -19,10 +20,15 @@ def bf16_without_tpu(module):
         parsed = original(parser, input_args, *rest, **options)
         args = parsed[0] if isinstance(parsed, tuple) else parsed
         if getattr(args, "fp16", False) and (args.cpu or not torch.cuda.is_available()):
-            raise Refusal("--fp16 needs a GPU; on a CPU use --bf16, or neither for full precision.")
+            refuse_fp16()
         if getattr(args, "bf16", False):
             args.tpu = "--tpu" in (sys.argv[1:] if input_args is None else input_args)
         return parsed
+
+
+def refuse_fp16() -> NoReturn:
+    """Raise Refusal: fairseq flattens parameters, and clears an overflow, on a GPU only."""
+    raise Refusal("--fp16 needs a GPU; on a CPU use --bf16, or neither for full precision.")
 
 
 @contextmanager

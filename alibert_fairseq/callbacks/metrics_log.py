@@ -12,6 +12,7 @@ TensorBoard (--tensorboard-logdir).
 
 import functools
 import json
+import logging
 import math
 import os
 from collections.abc import Iterable, Iterator
@@ -22,7 +23,10 @@ from typing import Any
 from fairseq.logging import progress_bar
 
 from alibert_common.files import written_whole
+from alibert_common.json_value import parse_json
 from fairseq_compat.errors import remedy_of
+
+logger = logging.getLogger(__name__)
 
 LOG, LOST = "metrics.jsonl", "metrics.lost.jsonl"
 
@@ -35,6 +39,11 @@ class MetricsFile:
         with self._in_one_sentence():
             folder.mkdir(parents=True, exist_ok=True)
             take_out(self.path, folder / LOST, updates)
+        self._open()
+
+    def _open(self) -> None:
+        with self._in_one_sentence():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             self.handle = open(self.path, "a", encoding="utf-8")
 
     def write(self, line: dict) -> None:
@@ -44,7 +53,10 @@ class MetricsFile:
             self.handle.flush()
 
     def sync(self) -> None:
-        """Have all lines on the disk."""
+        """Have all lines on the disk. A file that was removed during the run begins anew, with a warning."""
+        if not self.path.exists():
+            logger.warning(f"{self.path}: was removed during the run; it has the updates from now on")
+            self._open()
         with self._in_one_sentence():
             os.fsync(self.handle.fileno())
 
@@ -115,7 +127,7 @@ def take_out(path: Path, lost: Path, updates: int) -> None:
 def _update_of(line: bytes) -> float:
     """Infinity for a line that was cut short."""
     try:
-        return json.loads(line)["update"] if line.endswith(b"\n") else math.inf
+        return parse_json(line.decode())["update"] if line.endswith(b"\n") else math.inf
     except ValueError:
         return math.inf
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from alibert_common.files import written_whole
+from alibert_common.json_value import parse_json
 from alibert_fairseq.callbacks.metrics_log import LOG
 from fairseq_compat.errors import remedy_of
 
@@ -61,7 +62,7 @@ class Owner:
     def _found(self) -> dict:
         """The claim in the folder; {} where the file was deleted, or its file system fails."""
         try:
-            return json.loads(self.path.read_text())
+            return parse_json(self.path.read_text())
         except PermissionError:
             return {"run": "of another user"}
         except (OSError, ValueError):

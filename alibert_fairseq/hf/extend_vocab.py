@@ -5,11 +5,11 @@ to one begins anew. With CamemBERT's rules "(paracétamol)" then ends in a lone 
 mark of a word's start, and the space before it is lost or becomes part of it. A piece is found by the model like any
 other: marks, offsets and everything around stay as they were.
 
-Where the convention marks the start of a word by the space before it, as sentencepiece's and byte-level BPE's do, a
-word after an apostrophe or a parenthesis has no mark (l'hépatite), so every word becomes two pieces, ▁hépatite and
-hépatite. Rules that put a space there themselves, as this project's, leave no place for the second. Nor does a
-sentencepiece BPE (DrBERT's): what stands between two spaces reaches it whole, and only a piece that is all of it is
-taken before the merges, so ▁hépatite is found in "une hépatite" and nowhere else.
+sentencepiece and byte-level BPE mark the start of a word by the space before it. A word after an apostrophe or a
+parenthesis then has no mark (l'hépatite). So every word becomes two pieces, ▁hépatite and hépatite. Rules that put a
+space there themselves, as this project's, leave no place for the second. Nor does a sentencepiece BPE (DrBERT's): it
+gets all between two spaces at once, and takes only a piece that is all of it before the merges. So it finds ▁hépatite
+in "une hépatite" and nowhere else.
 """
 
 import json

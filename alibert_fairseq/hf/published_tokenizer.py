@@ -1,10 +1,10 @@
 """The tokenizer of a published folder, as files that binarize, training and AutoTokenizer read alike.
 
 tokenizer.json is AutoTokenizer's own, saved. tokenizer_config.json names the class PreTrainedTokenizerFast, the only
-one that transformers 4 and 5 both take as it stands: version 5 builds every specialised class (CamembertTokenizer, ...)
-anew from the vocabulary alone, with rules that may not be the published ones, and fails where the class knows another
-kind of subword model than tokenizer.json holds: DrBERT's is a BPE, CamembertTokenizer a Unigram model. There the file
-is read as it stands, as version 4 reads it.
+one that transformers 4 and 5 both take as it is. Version 5 builds every specialised class (CamembertTokenizer, ...)
+from the vocabulary alone, with rules that may differ from the published ones. It fails if the class expects another
+kind of subword model than that of tokenizer.json. DrBERT's is a BPE, CamembertTokenizer a Unigram model. There the file
+is read as it is, as version 4 reads it.
 """
 
 from pathlib import Path

@@ -14,6 +14,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from alibert_common.errors import InputError
+from alibert_common.json_value import parse_json
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.families import CLASSES, DISCRIMINATOR, GENERATOR, Part
 
@@ -83,7 +84,7 @@ def _kind(folder: Path) -> str:
     if not file.is_file():
         raise InputError(f"{file}: no such file; give the folder of a Hugging Face model.")
     try:
-        return str(json.loads(file.read_text(encoding="utf-8")).get("model_type", "unknown"))
+        return str(parse_json(file.read_text(encoding="utf-8")).get("model_type", "unknown"))
     except (ValueError, AttributeError) as error:
         raise InputError(f"{file}: not a model's configuration ({error}).") from None
 

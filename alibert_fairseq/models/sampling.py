@@ -11,7 +11,7 @@ def sample_tokens(scores: Tensor, uniforms: Tensor, temperature: float) -> Tenso
     """One id a row from softmax(scores / temperature): the first whose cumulative probability exceeds the uniform.
 
     scores: (M, V); uniforms: (M,) float64 in [0, 1). Inverse-transform sampling has the law of ELECTRA's Gumbel
-    argmax, but needs one number a position instead of V, so the draw can come with the sample and be the same on any
+    argmax, but needs one number a position instead of V. So the draw can come with the sample, and is the same on any
     device, rank or batch shape. Cumulative sums run in float64: float32 would round the tail of the vocabulary. First
     a group of ids is sampled, then the id in it: a third of the time of one cumulative sum over V = 8,000 on a CPU.
     """

@@ -18,6 +18,8 @@ def data_folder(recipe: Recipe, file: Path, given: Path | None, dev_only: bool =
         place = f"get them from {recipe.source} and " if recipe.source else ""
         raise InputError(f"{file}: the data are not part of this project; {place}give their folder with --data.")
     root = given or file.parent / str(recipe.data)
+    if given and not given.exists():
+        raise InputError(f"{given}: no such file or folder; give the folder of the data with --data.")
     if given is None or not recipe.folder or any(path.exists() for path in _paths(recipe, root)):
         return root
     folder = find(recipe, root, dev_only)

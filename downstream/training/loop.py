@@ -83,9 +83,10 @@ def batches(pieces: list[Piece], size: int, draw: random.Random) -> list[list[Pi
 def optimizer_of(model, protocol: Protocol, num_updates: int):
     """AdamW (torch's betas and epsilon, which are BERT's up to 0.01 of epsilon) and its schedule.
 
-    With layer_decay d, the head learns with the rate, layer l of n (from 0) with rate x d^(n - l), the embeddings with
-    rate x d^(n + 1), as ELECTRA's fine-tuning is meant (its code has one power more); layers that share their weights,
-    as ALBERT's, are one. Raises InputError for an encoder whose layers cannot be told by the names of its weights.
+    With layer_decay d, the head learns with the full rate. Layer l of n (from 0) learns with rate x d^(n - l), the
+    embeddings with rate x d^(n + 1). ELECTRA's fine-tuning intends this; its code has one power more. Layers that share
+    their weights, as in ALBERT, count as one. Raises InputError for an encoder whose layers cannot be told by the names
+    of its weights.
     """
     head_rate = protocol.learning_rate if protocol.head_learning_rate is None else protocol.head_learning_rate
     shares = _shares(model, protocol.layer_decay)

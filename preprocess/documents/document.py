@@ -113,8 +113,8 @@ def size_of(files: Iterable[Path]) -> int:
 def read_documents(paths: Iterable[Path], log: InputLog | None = None) -> Iterator[Document]:
     """Stream the documents of files and directories, in order; `log`, when given, follows what was read.
 
-    Raises InputError for a missing file, for bytes that are not UTF-8 (file, line and byte named), for a line of a
-    `.jsonl` file that is not a document, and for a file that holds no document at all.
+    Raises InputError for a missing file, for bytes that are not UTF-8 (with file, line and byte), and for a file
+    without documents. A line of a `.jsonl` file that is not a document is refused too.
     """
     for path in document_files(paths):
         count = 0

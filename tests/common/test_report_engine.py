@@ -92,5 +92,6 @@ def test_the_same_figure_is_the_same_picture():
         axes.plot(1, 1, **mark(3))
         return png(figure)
 
+    plt.close("all")  # those of other tests of this process
     assert drawn() == drawn() and drawn().startswith(b"\x89PNG")
     assert not plt.get_fignums()

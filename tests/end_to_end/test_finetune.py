@@ -129,6 +129,8 @@ def tagged(monkeypatch, texts: Path, model: Path, output: Path) -> list[dict]:
 
 
 def assert_as_scored(found: list[dict], scored: list[dict], texts: Path) -> None:
+    scores = [span["score"] for document in found for span in document["entities"]]
+    assert len(set(scores)) > 2  # a constant is no probability
     assert [one["id"] for one in found] == [one["id"] for one in scored]
     for mine, theirs in zip(found, scored, strict=True):
         assert mine["text"] == (texts / f"{mine['id']}.txt").read_text(encoding="utf-8")

@@ -58,7 +58,7 @@ def train(data_bin):
 
     def train(objective: str, *words: str) -> str:
         with pytest.MonkeyPatch.context() as patch, logged() as lines:
-            patch.setattr(command_line, "_refuse_fp16_on_cpu", lambda args: None)
+            patch.setattr(command_line, "refuse_fp16", lambda: None)
             patch.setattr(torch.Tensor, "cuda", lambda tensor: tensor)
             patch.setattr(torch.cuda, "is_available", lambda: False)
             options = [*OBJECTIVES[objective], *OPTIONS, "--embedding-dim", WIDTHS.get(objective, "64")]

@@ -391,6 +391,17 @@ def test_without_a_whole_checkpoint_a_run_is_refused_and_never_starts_at_zero(tm
     assert names(tmp_path) == ["checkpoint2.pt", "checkpoint_1_9.pt"]
 
 
+def test_a_damaged_checkpoint_does_not_count_as_the_newest_whole_one(tmp_path):
+    for update in (1, 2):
+        save(tmp_path / f"checkpoint_1_{update}.pt", update)
+    file = tmp_path / "checkpoint_1_2.pt"
+    raw = bytearray(file.read_bytes())
+    raw[raw.index(torch.tensor(2000.0).numpy().tobytes())] ^= 1  # a bit of the weights
+    file.write_bytes(raw)
+    mend(tmp_path)
+    assert update_of(tmp_path / "checkpoint_last.pt") == 1
+
+
 def test_sharded_checkpoints_are_looked_at_by_each_rank_and_not_renamed(tmp_path):
     save(tmp_path / "checkpoint_1_2-shard1.pt", 2)
     save(tmp_path / "checkpoint_1_2-shard0.pt", 2)

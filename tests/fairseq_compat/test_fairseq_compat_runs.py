@@ -115,7 +115,7 @@ def test_a_run_without_a_whole_checkpoint_is_refused(train, tmp_path, capsys):
 
 def test_a_restore_file_that_is_missing_is_refused(train, tmp_path, capsys):
     with pytest.raises(SystemExit) as exit:
-        train(tmp_path, "--restore-file", "typo.pt")
+        train(tmp_path, "--restore-file", "typo.pt", "--max-update", "1")
     assert exit.value.code == 2 and "--restore-file typo.pt: no such file; give" in capsys.readouterr().err
 
 

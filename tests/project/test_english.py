@@ -18,12 +18,6 @@ MOST_LINES = 150  # of the README
 MOST_WORDS = 35  # of a sentence; 20 is the rule
 MOST_WORDS_OF_HELP = 25
 PACKAGES = ("alibert", "alibert_common", "alibert_fairseq", "downstream", "fairseq_compat", "preprocess")
-# Files with longer sentences in docstrings. They are exempt until somebody corrects them and removes the name here.
-LONG_DOCSTRINGS = {
-    "alibert_fairseq/hf/extend_vocab.py", "alibert_fairseq/hf/published_tokenizer.py",
-    "alibert_fairseq/models/sampling.py", "downstream/data/readers/ddi.py", "downstream/data/readers/ddi_relations.py",
-    "downstream/training/loop.py", "preprocess/documents/document.py",
-}  # fmt: skip
 COMMANDS = (
     "preprocess.ingest", "preprocess.clean", "preprocess.deduplicate", "preprocess.mix", "preprocess.train_tokenizer",
     "preprocess.compare_tokenizers", "preprocess.binarize", "preprocess.corpus", "alibert_fairseq.launch",
@@ -81,7 +75,7 @@ def test_no_sentence_of_a_docstring_is_long(package):
         for path in sorted((ROOT / package).rglob("*.py"))
         for docstring in docstrings(ast.parse(path.read_text(encoding="utf-8")))
         for sentence in sentences(docstring)
-        if len(sentence.split()) > MOST_WORDS and path.relative_to(ROOT).as_posix() not in LONG_DOCSTRINGS
+        if len(sentence.split()) > MOST_WORDS
     ]
     assert long == []
 

@@ -48,8 +48,8 @@ def read_relations(path: Path, labels: Labels, counts: Counter) -> Iterator[tupl
     Labels are the types advise, effect, int and mechanism; false for drugs that do not interact; true for the one pair
     of the corpus that interacts in a way not said. Mentions in several pieces go from the first to the last, counted.
     A mention whose text is not at its offsets stays there, so that no pair is lost, and is counted (there is one).
-    Raises InputError for what is no XML of this form, a pair without its mentions, offsets outside the sentence, and
-    for a folder that holds the test set of the entity task, whose pairs were never annotated.
+    Raises InputError for a file that is not XML of this form, a pair without its mentions, and offsets outside the
+    sentence. It also refuses the test set of the entity task, whose pairs were never annotated.
     """
     if any(path.rglob(NOT_FOR_RELATIONS)) or NOT_FOR_RELATIONS in path.parts:
         raise InputError(

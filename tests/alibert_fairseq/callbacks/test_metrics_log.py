@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,23 @@ from alibert_fairseq.callbacks.metrics_log import (
 
 def updates(path) -> list[int]:
     return [json.loads(line)["update"] for line in path.read_text().splitlines()]
+
+
+def test_a_file_that_is_removed_during_the_run_begins_anew_with_a_warning(tmp_path, caplog):
+    log = MetricsFile(tmp_path / "save", 0)
+    log.write({"update": 1})
+    shutil.rmtree(tmp_path / "save")
+    log.sync()
+    log.write({"update": 2})
+    assert updates(tmp_path / "save" / LOG) == [2]
+    assert "was removed during the run; it has the updates from now on" in caplog.text
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "{}x"])
+def test_a_line_that_is_not_json_counts_as_cut_short(tmp_path, line):
+    (tmp_path / LOG).write_text('{"update": 1}\n' + line + "\n")
+    MetricsFile(tmp_path, 1)
+    assert updates(tmp_path / LOG) == [1]
 
 
 def test_lines_that_are_written_again_are_set_aside(tmp_path):

@@ -32,6 +32,16 @@ def program(monkeypatch, tmp_path):
     return Worker()
 
 
+def test_a_fork_finds_torch_and_transformers_imported(monkeypatch, tmp_path):
+    (tmp_path / "imported.py").write_text(
+        "import sys\nbefore = {'torch', 'transformers', 'sklearn'} <= set(sys.modules)\n"
+        "def main(words):\n    sys.exit(0 if before else 1)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    with closing(Worker()) as program:
+        assert exit_code(program, ["imported"], tmp_path / "log") == 0
+
+
 @pytest.mark.parametrize("value, code, said", [("'error: no'", 1, "error: no\n"), ("None", 0, ""), ("3", 3, "")])
 def test_a_command_that_exits_has_its_text_and_its_code(program, tmp_path, value, code, said):
     with closing(program):

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
+from alibert_common.errors import InputError
 from downstream import finetune
+from downstream.training.model_folder import refuse_no_model
 
 RECIPE = """
 task: tiny
@@ -52,13 +54,20 @@ def test_documents_that_splits_share_are_printed(recipe, capsys):
     assert "test: 10 items (10 anatomy); 10 documents whose id an earlier split has\n" in capsys.readouterr().out
 
 
+def test_a_configuration_that_is_nested_too_deeply_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(InputError, match="config.json: is not usable JSON"):
+        refuse_no_model(tmp_path)
+
+
 @pytest.mark.parametrize(
     "words, complaint",
     [
         (["tiny.yml", "--model", "m"], "tiny.yml: no such file"),
         (["tiny.yaml", "--model", "m"], "m: no such folder"),
         (["tiny.yaml", "--model", "m", "--protocol", "tunde"], "no such protocol"),
-        (["tiny.yaml", "--model", ".", "--data", "nowhere"], "no config.json"),
+        (["tiny.yaml", "--model", "."], "no config.json"),
+        (["tiny.yaml", "--model", "model", "--data", "nowhere"], "nowhere: no such file or folder"),
         (["tiny.yaml", "--check"], None),
         (["--help"], None),
     ],
@@ -70,6 +79,8 @@ def test_a_typo_is_reported_before_torch_is_imported(recipe, words, complaint):
         "try:\n    exit_with_sentence(finetune.main)\nfinally:\n"
         "    assert not {'torch', 'transformers'} & set(sys.modules)\n"
     )
+    (recipe.parent / "model").mkdir()
+    (recipe.parent / "model" / "config.json").write_text("{}")
     done = subprocess.run([sys.executable, "-c", code, *words], cwd=recipe.parent, capture_output=True, text=True)
     assert "Error" not in done.stderr and done.returncode == (2 if complaint else 0)
     assert complaint is None or complaint in done.stderr
