@@ -39,11 +39,6 @@ class MetricsFile:
         with self._in_one_sentence():
             folder.mkdir(parents=True, exist_ok=True)
             take_out(self.path, folder / LOST, updates)
-        self._open()
-
-    def _open(self) -> None:
-        with self._in_one_sentence():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             self.handle = open(self.path, "a", encoding="utf-8")
 
     def write(self, line: dict) -> None:
@@ -54,10 +49,11 @@ class MetricsFile:
 
     def sync(self) -> None:
         """Have all lines on the disk. A file that was removed during the run begins anew, with a warning."""
-        if not self.path.exists():
-            logger.warning(f"{self.path}: was removed during the run; it has the updates from now on")
-            self._open()
         with self._in_one_sentence():
+            if not self.path.exists():
+                logger.warning(f"{self.path}: was removed during the run; it has the updates from now on")
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self.handle = open(self.path, "a", encoding="utf-8")
             os.fsync(self.handle.fileno())
 
     @contextmanager

@@ -3,7 +3,6 @@
 Nothing is unpickled: safetensors, or torch.load with weights_only, which is how transformers reads pytorch_model.bin.
 """
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from alibert_common.errors import InputError
+from alibert_common.files import read_json
 from alibert_common.json_value import parse_json
 from alibert_fairseq.hf import names
 from alibert_fairseq.hf.families import CLASSES, DISCRIMINATOR, GENERATOR, Part
@@ -156,7 +156,7 @@ def weight_files(folder: Path) -> list[Path]:
     file = next((folder / name for name in WEIGHT_FILES if (folder / name).is_file()), None)
     if file is None or file.suffix != ".json":
         return [file] if file else []
-    parts = json.loads(file.read_text(encoding="utf-8"))["weight_map"].values()
+    parts = read_json(file)["weight_map"].values()
     return [file, *(folder / part for part in sorted(set(parts)))]
 
 
