@@ -135,7 +135,7 @@ def _follow(submitted: list, progress: list[Path], bar: "tqdm") -> None:
                 elif asked - known[number] > SHOWN_SECONDS + sbatch.QUESTION_SECONDS:
                     raise InputError(
                         f"job {job.job_id} was ended from outside, by a limit on time or memory or by hand; its log: "
-                        f"{job.paths.stdout}; the same command goes on with what is not done."
+                        f"{job.paths.stdout}; run the same command to resume."
                     )
         time.sleep(LOOK_SECONDS if waiting else 0)
     bar.update((bar.total or 0) - bar.n)
