@@ -11,8 +11,7 @@ source recipes/environment.sh
 ruff check .
 ruff format --check .
 # Types are checked beside the tests, and two processes a core run these: a test mostly waits for the commands that it
-# starts. Each has one thread. The tests of a file share what they train, so a file runs in one process.
-# tests/conftest.py puts the long files first.
+# starts. Each has one thread. tests/conftest.py says which process runs what, and puts the long files first.
 python -m mypy &
 types=$!
 cores=$(env -u OMP_NUM_THREADS nproc)  # nproc is 1 with one thread

@@ -18,17 +18,22 @@ LONG_FILES = (
     "slurm/test_requeue",
     "slurm/test_two_nodes",
     "slurm/test_corpus_stages",
-    "end_to_end/test_faults",
+    "end_to_end/test_kill_training",
     "end_to_end/test_pretraining",
+    "end_to_end/test_faults",
     "end_to_end/test_evaluate",
     "end_to_end/test_load",
     "end_to_end/test_recipes_toy",
-    "end_to_end/test_kill_training",
     "end_to_end/",
     "fairseq_compat/",
     "parity/",
     "golden/",
     "alibert_fairseq/",
+)
+# The tests of these share only what every process of the tests makes once; each may run in another process.
+SEPARATE_TESTS = (
+    "end_to_end/test_faults.py",
+    "end_to_end/test_pretraining.py",
 )
 
 
@@ -40,6 +45,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((number for number, start in enumerate(LONG_FILES) if name.startswith(start)), len(LONG_FILES))
 
     items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """The tests of a file share what they train, so a file runs in one process, except those of SEPARATE_TESTS."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class FilesAndTests(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return nodeid if file.endswith(SEPARATE_TESTS) else file
+
+    return FilesAndTests(config, log)
 
 
 @pytest.fixture(scope="session")
