@@ -34,7 +34,7 @@ class InputError(ValueError):
 def exit_with_sentence(main: Callable[[], None]) -> None:
     """Run a command's `main`. Bad input prints its sentence on stderr and exits with status 2.
 
-    SIGTERM, and SIGHUP from a closed terminal, end a command and its processes, as Ctrl-C does. It goes on when the
+    SIGTERM, and SIGHUP from a closed terminal, end a command and its processes, as Ctrl-C does. It continues when the
     reader of its output leaves.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):

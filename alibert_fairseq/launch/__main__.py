@@ -79,9 +79,9 @@ def split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _interrupted(job, plan: Plan) -> tuple[int, str]:
-    """Ctrl-C ends a job on this machine; one on Slurm goes on, and only the launcher exits."""
+    """Ctrl-C ends a job on this machine; one on Slurm keeps running, and only the launcher exits."""
     if plan.on_slurm:
-        print(f"job {job.job_id} goes on; `scancel {job.job_id}` ends it; logs: {job.paths.folder}")
+        print(f"job {job.job_id} keeps running; `scancel {job.job_id}` ends it; logs: {job.paths.folder}")
         sys.exit(128 + signal.SIGINT)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

@@ -36,7 +36,7 @@ Behind = Callable[[int, float], bool]  # takes the percent that are trained and 
 
 class SearchPlan(NamedTuple):
     """points: all settings that may be tried. sampler: `grid` takes them in an order drawn by the seed, `tpe` begins so
-    and goes on where Optuna's estimator expects the most. num_trials: at most as many as there are points."""
+    and continues where Optuna's estimator expects the most. num_trials: at most as many as there are points."""
 
     points: list[dict]
     sampler: str

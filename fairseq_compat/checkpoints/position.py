@@ -1,8 +1,8 @@
-"""Where in an epoch a run goes on: at the right batch on any number of processes, or not at all.
+"""Where in an epoch a run resumes: at the right batch on any number of processes, or not at all.
 
 fairseq saves how many batches each process has had, and nothing of how many processes there were, or how batches were
 made. Its batches are made for all processes together, in one order, and dealt out: update u of W processes with
---update-freq F has the batches u W F to (u + 1) W F - 1 of that order, whoever reads them. So a run goes on with other
+--update-freq F has the batches u W F to (u + 1) W F - 1 of that order, whoever reads them. So a run resumes with other
 processes where W F stays as it was.
 """
 

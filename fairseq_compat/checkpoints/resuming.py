@@ -77,7 +77,7 @@ def refuse_another_optimizer(then, now) -> None:
     then, now = (getattr(getattr(cfg, "optimizer", None), "_name", None) for cfg in (then, now))
     if then and then != now:
         raise ValueError(
-            f"it was trained with --optimizer {then}, whose moments {now} cannot go on with; give that one, or start "
+            f"it was trained with --optimizer {then}, whose moments {now} cannot use; give that one, or start "
             "in another --save-dir with --finetune-from-model and this checkpoint."
         )
 

@@ -25,7 +25,7 @@ LOST = (  # what gloo, nccl and the store say, in lower case
     "broken pipe", "socket closed", "failed to recv", "timed out waiting", "timed out after", "remote process exited",
     "network error", "software caused connection abort", "communicator was aborted",
 )  # fmt: skip
-FAILING = (  # what CUDA and nccl say of a GPU or a network card, in lower case; a job may go on elsewhere
+FAILING = (  # what CUDA and nccl say of a GPU or a network card, in lower case; a job may run elsewhere
     "uncorrectable ecc error", "uncorrectable nvlink error", "unspecified launch failure", "busy or unavailable",
     "unhandled cuda error", "unhandled system error",
 )  # fmt: skip

@@ -50,8 +50,9 @@ def check_regular(path: Path) -> None:
 
 def check_text(path: Path, start: bytes) -> None:
     """Raise InputError for a file whose first bytes are those of a binary format."""
+    head = start.removeprefix(codecs.BOM_UTF8).lstrip()
     for signature, kind, remedy in SIGNATURES:
-        if start.startswith(signature):
+        if head.startswith(signature):
             raise InputError(f"{readable(path)}: is {kind}, not text; {remedy}.")
     controls = len(start) - len(start.translate(None, CONTROL))
     if controls > max(FEW, BINARY * len(start)) and not wide_encoding(start):
@@ -89,5 +90,5 @@ class LinesEndedByCR:
 
 
 def ends_lines_with_cr(start: bytes) -> bool:
-    """Whether CR alone ends the lines, as on old Macs: there is one, and no LF."""
-    return b"\r" in start and b"\n" not in start
+    """Whether CR alone ends the lines, as on old Macs: it does so more often than LF, with or without a CR before."""
+    return start.count(b"\r") - start.count(b"\r\n") > start.count(b"\n")

@@ -1,6 +1,6 @@
 """Lines of text in the encodings that French corpora have; a line that cannot be decoded says so and is never altered.
 
-Only "\\n" and "\\r\\n" end a line, or "\\r" in a file without "\\n". NUL characters stay, and
+Only "\\n" and "\\r\\n" end a line, or "\\r" in a file where it ends more lines than "\\n". NUL characters stay, and
 `preprocess.clean` removes them.
 """
 

@@ -35,7 +35,7 @@ class ReadOptions:
     mesh_descriptors: str = ""  # pubmed: NLM's desc2026.xml, for the tree numbers of MeSH terms
     source: str = ""  # of all documents, whatever the files say; so for the licence
     licence: str = ""
-    on_error: str = "stop"  # or "skip": list what cannot be read, and go on
+    on_error: str = "stop"  # or "skip": list what cannot be read, and continue
     default_source: str = ""  # the source of documents that name none; files_of says it, the name of the file or folder
     name: str = ""  # what the ids of records without one begin with; files_of says it, from the name of the file
 

@@ -73,7 +73,7 @@ class ReadLog(InputLog):
             self.refuse(options, file, place, fault)
 
     def refuse(self, options: ReadOptions, file: Path, place: str, fault: Fault, records: int = 1) -> None:
-        """Meet a record (or `records` of them) that cannot be read: stop with a sentence, or list it and go on."""
+        """Meet a record (or `records` of them) that cannot be read: stop with a sentence, or list it and continue."""
         if options.on_error == "stop":
             raise InputError(f"{readable(file)}, {place}: {fault}; {fault.remedy}, or skip it with --on-error skip.")
         self.skip(file, place, fault, records)

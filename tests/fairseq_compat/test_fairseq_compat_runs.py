@@ -162,7 +162,7 @@ def test_a_foreign_checkpoint_ends_the_run_in_one_sentence(train, tmp_path, caps
 
 
 CRITERION = "its criterion was another (MaskedLmLoss vs CrossEntropyCriterion); give"
-OPTIMIZER = "it was trained with --optimizer adam, whose moments adagrad cannot go on with; give"
+OPTIMIZER = "it was trained with --optimizer adam, whose moments adagrad cannot use; give"
 
 
 @pytest.mark.parametrize(

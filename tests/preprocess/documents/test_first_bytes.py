@@ -74,6 +74,16 @@ def test_plain_text_whose_lines_end_with_cr_alone_is_read_by_every_stage(tmp_pat
     assert [document.lines for document in read_documents([tmp_path / "note.txt"])] == LINES
 
 
+def test_one_lf_in_a_file_of_cr_does_not_join_its_lines(tmp_path):
+    (tmp_path / "note.txt").write_bytes("Toux.\rFièvre.\rDyspnée.\nŒdème.\r\r".encode())
+    assert read(tmp_path / "note.txt").lines == [["Toux.", "Fièvre.", "Dyspnée.", "Œdème."]]
+
+
+def test_a_lone_cr_ends_no_line_of_a_file_of_lf(tmp_path):
+    (tmp_path / "note.txt").write_bytes("Toux\rsèche.\nFièvre.\r\nDyspnée.\n".encode())
+    assert read(tmp_path / "note.txt").lines == [["Toux\rsèche.", "Fièvre.", "Dyspnée."]]
+
+
 def zipped() -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
@@ -83,6 +93,7 @@ def zipped() -> bytes:
 
 BINARY = {
     "zip archive or an office file": zipped(),
+    "is an RTF file": b"\xef\xbb\xbf\r\n" + rb"{\rtf1\ansi Le patient tousse.\par}",  # after a blank line
     "RTF file": rb"{\rtf1\ansi Le patient tousse.\par}",
     "PDF file": b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n",
     "older Microsoft Office file": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1000),
