@@ -108,14 +108,22 @@ def _slurm_variables() -> list[str]:
 
 def _need_programs() -> None:
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    missing = [name for name in PROGRAMS if not shutil.which(name)]
-    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update"], ["install", "-y", "--no-install-recommends", "slurm-wlm", "munge"]):
-            subprocess.run(["apt-get", "-q", *command], env=environment, capture_output=True, timeout=300)
-        missing = [name for name in PROGRAMS if not shutil.which(name)]
-    if missing:
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        with open(Path(tempfile.gettempdir(), "two_node_slurm.lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # several processes of the tests may begin with Slurm
+            _install(_missing_programs())
+    if missing := _missing_programs():
         pytest.skip(f"no Slurm on this machine and none could be installed: {', '.join(missing)} not found")
+
+
+def _missing_programs() -> list[str]:
+    return [name for name in PROGRAMS if not shutil.which(name)]
+
+
+def _install(missing: list[str]) -> None:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["update"], ["install", "-y", "--no-install-recommends", "slurm-wlm", "munge"]) if missing else ():
+        subprocess.run(["apt-get", "-q", *command], env=environment, capture_output=True, timeout=300)
 
 
 def _name_the_nodes() -> None:
