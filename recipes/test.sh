@@ -10,12 +10,12 @@ source recipes/environment.sh
 
 ruff check .
 ruff format --check .
-# Types are checked beside the tests, and two processes a core run these: a test mostly waits for the commands that it
-# starts. Each has one thread. tests/conftest.py says which process runs what, and puts the long files first.
+# Types are checked beside the tests. Some tests wait, so there is a process more than cores.
+# Each has one thread. tests/conftest.py says which process runs what, and puts the long files first.
 python -m mypy &
 types=$!
 cores=$(env -u OMP_NUM_THREADS nproc)  # nproc is 1 with one thread
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
-python -m pytest -q --numprocesses "$((2 * cores))" --dist loadfile --no-loadscope-reorder tests \
+python -m pytest -q --numprocesses "$((cores + 1))" --dist loadfile --no-loadscope-reorder tests \
     --ignore=tests/campaigns "$@"
 wait "$types"

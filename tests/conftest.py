@@ -24,11 +24,14 @@ LONG_FILES = (
     "end_to_end/test_evaluate",
     "end_to_end/test_load",
     "end_to_end/test_recipes_toy",
-    "end_to_end/",
+    "preprocess/tokenizer/test_tokenizer_training",
+    "alibert_fairseq/launch/test_launch.py",
     "fairseq_compat/",
+    "end_to_end/",
     "parity/",
     "golden/",
-    "alibert_fairseq/",
+    "preprocess/pipeline/",
+    "alibert",
 )
 # The tests of these share only what every process of the tests makes once; each may run in another process.
 SEPARATE_TESTS = (

@@ -32,6 +32,7 @@ class Split(NamedTuple):
         return hashlib.sha256(repr(self.items).encode()).hexdigest()
 
 
+Read = dict[tuple[Path, str], tuple[list, Counter]]  # items and counts, by path and format
 Splits = dict[str, Split]  # train, dev and test; without test where that is not to be read
 
 
@@ -42,7 +43,7 @@ def read_folds(task: TaskItems, root: Path, dev_only: bool) -> list[Splits]:
     """
     recipe = task.recipe
     if "all" in recipe.splits:
-        whole = _read(task, root, recipe.splits["all"], recipe.format)
+        whole = _read(task, root, recipe.splits["all"], recipe.format, {})
         shares = {"test": recipe.test_share, "dev": recipe.dev_share}
         folds = _folds_of(task, whole) if recipe.folds else [_divided(task, whole, shares, "train")]
     else:
@@ -62,10 +63,11 @@ def read_folds(task: TaskItems, root: Path, dev_only: bool) -> list[Splits]:
 def _official(task: TaskItems, root: Path, fold: int, dev_only: bool) -> Splits:
     """As the recipe names them; dev is drawn from train where the data have none, before more is added to train."""
     recipe, splits = task.recipe, {}
+    done: Read = {}
     for name, path in recipe.splits.items():
         if name != "test" or not dev_only:
-            splits[name] = _read(task, root, path.replace(FOLD, str(fold)), recipe.format)
-    more = [_read(task, root, path, format) for path, format in recipe.also_train.items()]
+            splits[name] = _read(task, root, path.replace(FOLD, str(fold)), recipe.format, done)
+    more = [_read(task, root, path, format, done) for path, format in recipe.also_train.items()]
     together = [item for part in (splits["train"], *more) for item in part.items]
     _refuse_twice(task, together, f"{root}, train and also_train")
     if "dev" not in splits:
@@ -94,13 +96,16 @@ def _with_common(task: TaskItems, splits: Splits) -> Splits:
     return counted
 
 
-def _read(task: TaskItems, root: Path, split: str, format: str) -> Split:
+def _read(task: TaskItems, root: Path, split: str, format: str, done: Read) -> Split:
     source = parse(split, task.recipe.task)
     path = root / source.path
     if not path.exists():
         raise InputError(f"{path}: no such file or folder; check the recipe's data and splits, or give --data.")
-    counts: Counter = Counter()
-    items = in_part(task.read(path, format, counts), source, root, task.group, counts)
+    if (path, format) not in done:  # a list of splits divides what is read once
+        found: Counter = Counter()
+        done[path, format] = task.read(path, format, found), found
+    whole, counts = done[path, format][0], done[path, format][1].copy()
+    items = in_part(whole, source, root, task.group, counts)
     _refuse_twice(task, items, f"{path}")
     counts["items without a word"] += sum(not any(map(str.strip, task.texts(item))) for item in items)
     if references := sum(any(map(REFERENCE.search, task.texts(item))) for item in items):

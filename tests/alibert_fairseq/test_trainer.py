@@ -28,7 +28,6 @@ WAYS = {
     "fairseq-train": ([SCRIPTS / "fairseq-train"], 1),
     "python -m": ([sys.executable, "-m", "fairseq_cli.train"], 1),
     "plugin first": ([sys.executable, "-c", IMPORTED_FIRST], 1),
-    "torchrun script": ([*TORCHRUN, SCRIPTS / "fairseq-train"], 2),
     "torchrun module": ([*TORCHRUN, "-m", "fairseq_cli.train"], 2),
     "spawned": ([sys.executable, "spawning.py", "--distributed-world-size", "2"], 2),
 }  # fmt: skip

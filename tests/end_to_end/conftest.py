@@ -1,5 +1,7 @@
-"""A tokenizer and a data-bin made from the shipped sample, once for all end-to-end tests."""
+"""A tokenizer and a data-bin made from the shipped sample, once for all end-to-end tests in all processes."""
 
+import fcntl
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +12,17 @@ from commands import run
 @pytest.fixture(scope="session")
 def tokenizer_directory(tmp_path_factory, repository) -> Path:
     """A Unigram tokenizer of 600 pieces."""
-    place = tmp_path_factory.mktemp("tokenizer")
+    folder = tmp_path_factory.getbasetemp()
+    place = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "sample"
+    place.mkdir(exist_ok=True)
+    with open(place / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "data-bin").exists():  # the last one, which appears whole
+            _make(place, repository)
+    return place / "tokenizer"
+
+
+def _make(place: Path, repository: Path) -> None:
     corpus = repository / "recipes" / "sample" / "brat"
     run(sys.executable, "-m", "preprocess.ingest", corpus, "--output", "all", cwd=place)
     run(sys.executable, "-m", "preprocess.mix", "all", "--output", "mixed", "--valid", "0.1", cwd=place)
@@ -18,15 +30,13 @@ def tokenizer_directory(tmp_path_factory, repository) -> Path:
         sys.executable, "-m", "preprocess.train_tokenizer", "mixed", "--output", "tokenizer",
         "--vocab-size", "600", cwd=place,
     )  # fmt: skip
-    return place / "tokenizer"
+    run(
+        sys.executable, "-m", "preprocess.binarize", "--tokenizer", "tokenizer", "--mix", "mixed",
+        "--output", "data-bin", "--workers", "1", cwd=place,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def data_bin(tokenizer_directory) -> Path:
     """The sample's data-bin."""
-    mixed = tokenizer_directory.parent / "mixed"
-    run(
-        sys.executable, "-m", "preprocess.binarize", "--tokenizer", tokenizer_directory, "--mix", mixed,
-        "--output", "data-bin", "--workers", "1", cwd=tokenizer_directory.parent,
-    )  # fmt: skip
     return tokenizer_directory.parent / "data-bin"

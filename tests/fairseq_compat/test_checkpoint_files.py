@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from damaged_files import CALLS, DAMAGES, Failing, one_byte_flipped
+from damaged_files import CALLS, DAMAGES, Failing, lost_in_a_crash, one_byte_flipped
 from fairseq import checkpoint_utils
 
 from fairseq_compat.checkpoints import digest, loading, recovery, saving
@@ -443,3 +443,11 @@ def test_the_first_rank_says_it_and_all_end(rank, ending, tmp_path, monkeypatch)
 
     with pytest.raises(ending):
         recovery._on_first_rank(trainer, refuse)
+
+
+def test_the_damages_have_all_that_a_crash_of_the_machine_leaves():
+    """No byte, one byte, zeros alone, and a zeroed head with a cut end."""
+    content, draw = bytes(range(1, 200)), random.Random(0)
+    left = [lost_in_a_crash(content, draw, Path()) for _ in range(50)]
+    assert {b"", content[:1], bytes(len(content))} <= set(left) and lost_in_a_crash in DAMAGES
+    assert any(len(one) < len(content) and one[:2] == bytes(2) and any(one) for one in left)

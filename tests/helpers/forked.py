@@ -17,19 +17,34 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SERVER = """
-import atexit, importlib, json, os, runpy, sys, traceback, warnings
+import atexit, contextlib, importlib, json, os, runpy, sys, traceback, warnings
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="runpy")  # the command is imported already
 
-def train():
+configurations = {}
+
+def train(arguments):
     import torch._dynamo  # an optimizer imports it
     import alibert_fairseq
+    from fairseq import options
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
     from fairseq_cli import train
+    words = tuple(arguments[1:])
+    if words not in configurations and alibert_fairseq.__path__[0] in words:  # and not another plugin around ours
+        # fairseq needs half a second, for a process that resumes as for the first. The child says why it fails.
+        with open(os.devnull, "w") as null, contextlib.redirect_stderr(null), contextlib.suppress(BaseException):
+            parsed = options.parse_args_and_arch(options.get_training_parser(), input_args=list(words))
+            configurations[words] = convert_namespace_to_omegaconf(parsed)
+    if words in configurations:
+        def begin():
+            train.convert_namespace_to_omegaconf = lambda parsed: configurations[words]
+            return train.cli_main()
+        return begin
     return train.cli_main
 
 def prepare(arguments):
     # What the children are to find imported, and how one begins.
     if arguments[1:2] != ["-m"]:
-        return train()
+        return train(arguments)
     try:
         importlib.import_module(arguments[2])
     except BaseException:

@@ -15,7 +15,7 @@ import torch
 from trainings import metrics, tensors, training_environment, under_torchrun
 
 ALL = os.environ.get("ALIBERT_ALL_INTERRUPTIONS")  # those that resemble others, too
-UPDATES, EVERY, MINUTES = (280 if ALL else 200), 12, 10
+UPDATES, EVERY, MINUTES = (280 if ALL else 150), 10, 10
 OPTIONS = f"--max-update {UPDATES} --batch-size 4 --warmup-updates 1 --encoder-layers 2 --disable-validation".split()
 OPTIONS += "--dropout 0.1 --save-interval-updates 10".split()
 JOB = re.compile(r"^job (\d+):", re.MULTILINE)

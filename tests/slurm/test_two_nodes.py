@@ -1,4 +1,4 @@
-"""One recipe through `launch`: on two Slurm nodes and on this machine it must do exactly what `torchrun` does."""
+"""One recipe through `launch`, on two Slurm nodes and on this machine; here it must do exactly what `torchrun` does."""
 
 import subprocess
 import sys
@@ -23,23 +23,17 @@ def environment(tmp_path_factory) -> dict[str, str]:
     return training_environment(tmp_path_factory.mktemp("data"))
 
 
-@pytest.fixture(scope="module")
-def reference(environment, repository, tmp_path_factory):
-    """Every tensor of the checkpoint that the recipe leaves under `torchrun` with two processes."""
-    recipe = [str(repository / RECIPE), *SHORT]
-    return tensors(under_torchrun(recipe, tmp_path_factory.mktemp("torchrun"), environment))
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_launched_run_equals_torchrun(place, reference, environment, repository, tmp_path, request):
+def test_launched_run_equals_torchrun(environment, repository, tmp_path, tmp_path_factory, request):
     """Weights and optimizer state are `torch.equal` to torchrun's, and two processes did train together."""
-    done = launch([str(repository / RECIPE), *SHORT], place, environment, repository, tmp_path, request)
+    recipe = [str(repository / RECIPE), *SHORT]
+    expected = tensors(under_torchrun(recipe, tmp_path_factory.mktemp("torchrun"), environment))
+    done = launch(recipe, "this_machine", environment, repository, tmp_path, request)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "training on 2 devices" in done.stdout
     assert "2 of 2 ranks ended well" in done.stdout
     found = tensors(tmp_path)
-    assert found.keys() == reference.keys()
-    assert not [key for key, value in reference.items() if not torch.equal(found[key], value)]
+    assert found.keys() == expected.keys()
+    assert not [key for key, value in expected.items() if not torch.equal(found[key], value)]
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -12,7 +12,8 @@ from preprocess.documents.document import read_documents
 
 COMPRESS = {".gz": gzip.compress, ".zst": zstandard.compress}
 # 4 MB that hardly compress: several chunks of every reader
-LINES = [" ".join(f"{random.Random(n).random():.9f}" for _ in range(20)) for n in range(20_000)]
+DRAW = random.Random(1)
+LINES = [" ".join(f"{DRAW.random():.9f}" for _ in range(20)) for _ in range(20_000)]
 TEXT = "\n\n".join(LINES).encode()
 
 
