@@ -10,7 +10,7 @@ import sys
 class WaitingFinder:
     """Stands first on `sys.meta_path`; gives its place to the repairing finder when a watched package is asked for."""
 
-    WATCHED = frozenset(("fairseq", "fairseq_cli", "hydra", "antlr4", "torchaudio"))
+    WATCHED = frozenset(("fairseq", "fairseq_cli", "hydra", "omegaconf", "antlr4", "torchaudio"))
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fairseq_compat import command_line
 from fairseq_compat.checkpoints import loading, master_weights, position, recovery, resuming, saving
-from fairseq_compat.imports import dataclass_defaults, removed_names, torchaudio_library, user_dir
+from fairseq_compat.imports import configuration_copies, dataclass_defaults, removed_names, torchaudio_library, user_dir
 from fairseq_compat.processes import data_workers, distributed, reader_threads
 
 
@@ -75,6 +75,12 @@ REPAIRS = [
         "Python 3.13 removed typing.io",
         ("antlr4.*", "hydra.grammar.*"), (), removed_names.typing_io_while_imported,
         distribution="antlr4-python3-runtime", release="4.8", python=(3, 13)),
+    Repair(
+        "the start of every training: half a second for copies of the configuration",
+        "omegaconf 2.0.6 copies the parent of each part that is copied; 2.1 does not",
+        ("omegaconf.omegaconf",),
+        ("DictConfig.__deepcopy__", "ListConfig.__deepcopy__", "ValueNode._deepcopy_impl"),
+        configuration_copies.without_parents, distribution="omegaconf", release="2.0.6"),
     Repair(
         "import transformers: OSError, Could not load this library: torchaudio/lib/_torchaudio.abi3.so",
         "fairseq asks for torchaudio, whose newest release may be of another torch",

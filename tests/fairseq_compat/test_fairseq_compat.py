@@ -307,6 +307,28 @@ def test_a_plugin_is_found_by_the_name_of_its_installed_package(tmp_path):
     assert "Refusal: --user-dir no_such_plugin: no such folder or installed package; give" in done.stderr
 
 
+def test_a_copy_of_a_part_of_a_configuration_keeps_its_parent():
+    """It is another object, its parts have it as their parent, and a copy of the whole is whole."""
+    code = """
+import copy
+from omegaconf import OmegaConf
+
+whole = OmegaConf.create({"a": {"b": [1, {"c": "${d}"}]}, "d": 2})
+part = copy.deepcopy(whole.a)
+part.b[0] = 3
+assert (whole.a.b[0], part.b[0], part.b[1].c) == (1, 3, 2)
+assert part._get_parent() is whole and part.b._get_parent() is part and part.b[1]._get_parent() is part.b
+node = copy.deepcopy(whole._get_node("d"))
+assert node._get_parent() is whole and node._value() == 2
+both = copy.deepcopy([whole.a, whole])
+assert both[1] is not whole and both[1].a.b == whole.a.b and both[1].a._get_parent() is both[1]
+both[1].d = 4
+assert (both[1].a.b[1].c, whole.a.b[1].c) == (4, 2)
+print("right")
+"""
+    assert fresh(f"import fairseq\n{code}") == "right"
+
+
 def test_no_name_of_fairseq_is_replaced_twice():
     pairs = [(module, name) for repair in repairs.REPAIRS for module in repair.modules for name in repair.replaces]
     assert len(pairs) == len(set(pairs))
@@ -321,7 +343,7 @@ from fairseq_compat.repairs import REPAIRS
 def names(module):
     found = dict(vars(module))
     for name, value in vars(module).items():
-        if isinstance(value, type) and value.__module__ == module.__name__:
+        if isinstance(value, type) and value.__module__.partition(".")[0] == module.__name__.partition(".")[0]:
             found |= {f"{name}.{key}": each for key, each in vars(value).items()}
     return found
 
