@@ -1,4 +1,4 @@
-"""Entities of raw text by a fine-tuned model: `python -m downstream.tag PATH... --model DIR --output entities.jsonl`.
+"""Find entities in raw text with a fine-tuned model: `alibert tag PATH... --model DIR --output entities.jsonl`.
 
 As the model was scored: no text is cut off, and a word's tag is that of its first token. (The token-classification
 pipeline of transformers labels every token, so its entities may begin or end inside a word.) Writes a JSON line a

@@ -62,7 +62,7 @@ install_packages() {
     local python="$VENV/bin/python" extras="fairseq${WITH_TESTS:+,test}"
     has fairseq || check_compiler
     has uv || "$python" -m pip install --quiet --disable-pip-version-check uv
-    has torch || "$python" -m pip install --no-compile --disable-pip-version-check "$TORCH_SPEC"
+    has torch || "$python" -m pip install --disable-pip-version-check "$TORCH_SPEC"
     # uv does not read pip's configuration, where a mirror of PyPI may be named.
     local index="${PIP_INDEX_URL:-$("$python" -m pip config get global.index-url 2>/dev/null || true)}"
     [ -z "$index" ] || export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$index}"
@@ -70,8 +70,8 @@ install_packages() {
     echo "torch==$(version_of torch)" >"$keep"
     # transformers 5 runs no model on an older torch, and does not say so in its metadata.
     case "$(version_of torch)" in 2.[45].*) echo "transformers<5" >>"$keep" ;; esac
-    # In the root, uv reads in pyproject.toml which requirements of fairseq to leave out. The bytecode of all packages is
-    # compiled here: where Python cannot write it, each process would compile again, and Python 3.12 would warn of fairseq's strings.
+    # In the root, uv reads in pyproject.toml which requirements of fairseq to leave out. Bytecode is compiled here:
+    # where Python cannot write it, each process would compile again, and Python 3.12 would warn of fairseq's strings.
     (cd "$ROOT" && "$python" -m uv pip install --python "$python" --constraints "$keep" --compile-bytecode \
         --reinstall-package alibert-fairseq --editable ".[$extras]")
 }

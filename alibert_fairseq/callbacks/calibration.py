@@ -45,13 +45,16 @@ class Calibration:
             return
         trainer, dataset, optimization = self.trainer, self.trainer.cfg.dataset, self.trainer.cfg.optimization
         length, parameters = trainer.task.max_positions(), sum(weight.numel() for weight in trainer.model.parameters())
-        whole = dataset.batch_size or dataset.max_tokens / length
+        multiple, batch = dataset.required_batch_size_multiple, dataset.batch_size
+        if batch:  # fairseq cuts the other sequences off
+            batch = max(batch - batch % multiple, batch % multiple)
+        whole = batch or dataset.max_tokens / length
         in_reach = max(1, min(int(whole), int(FLOP_ON_CPU / (6 * parameters * length))))
         self.found = {
             "parameters": parameters,
             "sequences": whole if trainer.cuda else in_reach,
             "device": torch.cuda.get_device_name() if trainer.cuda else "CPU",
-            "batch_size": dataset.batch_size,
+            "batch_size": batch,
             "max_tokens": dataset.max_tokens,
             "update_freq": optimization.update_freq[0],
             "max_update": optimization.max_update,

@@ -137,8 +137,8 @@ def write_document(handle: IO[str], document: Document) -> None:
 def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, str]]:
     """Stream (line number from 1, line without its end) of a UTF-8 file; a byte order mark is dropped.
 
-    Only "\\n" and "\\r\\n" end a line, or "\\r" in a file without "\\n". A form feed or a U+2028 never does. Raises
-    InputError for binary files and for bytes that are not UTF-8.
+    Only "\\n" and "\\r\\n" end a line, or "\\r" in a file where it ends more lines than "\\n". A form feed or a U+2028
+    never does. Raises InputError for binary files and for bytes that are not UTF-8.
     """
     with open_bytes(path, log) as handle:
         start = peek(handle)

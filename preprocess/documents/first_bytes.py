@@ -90,5 +90,6 @@ class LinesEndedByCR:
 
 
 def ends_lines_with_cr(start: bytes) -> bool:
-    """Whether CR alone ends the lines, as on old Macs: it does so more often than LF, with or without a CR before."""
-    return start.count(b"\r") - start.count(b"\r\n") > start.count(b"\n")
+    """Whether CR alone ends the lines, as on old Macs: it does so more often than LF, with or without CRs before."""
+    lines = start.split(b"\n")
+    return sum(line.rstrip(b"\r").count(b"\r") for line in lines) >= len(lines)

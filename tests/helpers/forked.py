@@ -29,7 +29,8 @@ def train(arguments):
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
     from fairseq_cli import train
     words = tuple(arguments[1:])
-    if words not in configurations and alibert_fairseq.__path__[0] in words:  # and not another plugin around ours
+    others = words.count("--user-dir") > 1 or alibert_fairseq.__path__[0] not in words
+    if words not in configurations and not others:  # another plugin is imported in the child only
         # fairseq needs half a second, for a process that resumes as for the first. The child says why it fails.
         with open(os.devnull, "w") as null, contextlib.redirect_stderr(null), contextlib.suppress(BaseException):
             parsed = options.parse_args_and_arch(options.get_training_parser(), input_args=list(words))

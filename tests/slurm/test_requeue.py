@@ -15,7 +15,7 @@ import torch
 from trainings import metrics, tensors, training_environment, under_torchrun
 
 ALL = os.environ.get("ALIBERT_ALL_INTERRUPTIONS")  # those that resemble others, too
-UPDATES, EVERY, MINUTES = (280 if ALL else 150), 10, 10
+UPDATES, EVERY, MINUTES = (280 if ALL else 120), 10, 10
 OPTIONS = f"--max-update {UPDATES} --batch-size 4 --warmup-updates 1 --encoder-layers 2 --disable-validation".split()
 OPTIONS += "--dropout 0.1 --save-interval-updates 10".split()
 JOB = re.compile(r"^job (\d+):", re.MULTILINE)
@@ -142,10 +142,10 @@ def scontrol(*words: str) -> None:
 
 
 WARNED = [time_limit, preemption]  # the training saves what it has
-NOT_WARNED = [kill_of_a_rank, kill_of_the_first_slurmd, kill_of_the_whole_job]
+NOT_WARNED = [kill_of_a_rank, kill_of_the_first_slurmd]
 if ALL:
     WARNED += [preemption_signal]
-    NOT_WARNED += [scontrol_requeue, kill_of_the_second_slurmd]
+    NOT_WARNED += [scontrol_requeue, kill_of_the_second_slurmd, kill_of_the_whole_job]
 
 
 @pytest.fixture(scope="module")

@@ -66,6 +66,20 @@ def test_official_splits_are_the_files(tmp_path):
     assert read(task, tmp_path, dev_only=True) == [wanted]
 
 
+def test_a_list_divides_what_is_read_once(tmp_path, monkeypatch):
+    """And each split has its own counts."""
+    write(tmp_path, "all.jsonl", ["a", "b", "c"])
+    (tmp_path / "l.tsv").write_text("a\ttrain\nb\tdev\nc\ttest\nd\tdev\n")
+    names = ("train", "dev", "test")
+    task = ner_task("anatomy", format="jsonl", splits={name: f"all.jsonl @ l.tsv = {name}" for name in names})
+    read_items, calls = task.read, []
+    monkeypatch.setattr(task, "read", lambda *given: calls.append(given) or read_items(*given))
+    [splits] = read_folds(task, tmp_path, dev_only=False)
+    assert ids_in(splits) == {"train": ["a"], "dev": ["b"], "test": ["c"]} and len(calls) == 1
+    missing = "documents of l.tsv that are not there"
+    assert [splits[name].counts[missing] for name in names] == [0, 1, 0]
+
+
 def test_official_folds_are_the_files_of_their_numbers(tmp_path):
     for fold in (1, 2, 3):
         for name in ("train", "test"):

@@ -79,6 +79,12 @@ def test_one_lf_in_a_file_of_cr_does_not_join_its_lines(tmp_path):
     assert read(tmp_path / "note.txt").lines == [["Toux.", "Fièvre.", "Dyspnée.", "Œdème."]]
 
 
+def test_two_crs_before_each_lf_are_one_end(tmp_path):
+    """A file that was converted twice, with a CR of its own."""
+    (tmp_path / "note.txt").write_bytes("Toux\rsèche.\r\r\nFièvre.\r\r\nDyspnée.\r\r\n".encode())
+    assert read(tmp_path / "note.txt").lines == [["Toux\rsèche.", "Fièvre.", "Dyspnée."]]
+
+
 def test_a_lone_cr_ends_no_line_of_a_file_of_lf(tmp_path):
     (tmp_path / "note.txt").write_bytes("Toux\rsèche.\nFièvre.\r\nDyspnée.\n".encode())
     assert read(tmp_path / "note.txt").lines == [["Toux\rsèche.", "Fièvre.", "Dyspnée."]]
