@@ -62,7 +62,10 @@ install_packages() {
     local python="$VENV/bin/python" extras="fairseq${WITH_TESTS:+,test}"
     has fairseq || check_compiler
     has uv || "$python" -m pip install --quiet --disable-pip-version-check uv
-    has torch || "$python" -m pip install --disable-pip-version-check "$TORCH_SPEC"
+    if ! has torch; then
+        "$python" -m pip install --no-compile --disable-pip-version-check "$TORCH_SPEC"
+        "$python" -m compileall -q -j 0 "$("$python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" &
+    fi
     # uv does not read pip's configuration, where a mirror of PyPI may be named.
     local index="${PIP_INDEX_URL:-$("$python" -m pip config get global.index-url 2>/dev/null || true)}"
     [ -z "$index" ] || export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$index}"
@@ -74,6 +77,7 @@ install_packages() {
     # where Python cannot write it, each process would compile again, and Python 3.12 would warn of fairseq's strings.
     (cd "$ROOT" && "$python" -m uv pip install --python "$python" --constraints "$keep" --compile-bytecode \
         --reinstall-package alibert-fairseq --editable ".[$extras]")
+    wait  # for the bytecode of torch
 }
 
 # Install transformers 4.57, and the packages that differ from the environment's, in a separate folder.

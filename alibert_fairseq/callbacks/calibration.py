@@ -28,7 +28,7 @@ from torch.utils.flop_counter import FlopCounterMode
 VARIABLE = "ALIBERT_CALIBRATION"
 FLOP_ON_CPU = 1e11  # of an update there: a core does 50 to 200 GFLOP/s; at least one sequence
 # The first of the two that is reached ends it, after two updates that do not count.
-TIMED_UPDATES, TIMED_SECONDS = 8, 15
+TIMED_UPDATES, TIMED_SECONDS = 5, 15
 
 
 class Calibration:

@@ -231,15 +231,12 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda process: os.killpg(process.pid, signal.SIGTERM),  # as a cluster does
-        lambda process: os.kill(process.pid, signal.SIGINT),  # to the parent alone
-    ],
-)
-def test_processes_that_fairseq_starts_itself_stop_with_a_checkpoint(ask, data_bin, repository, tmp_path):
-    """As on a machine with two GPUs, without torchrun or the launcher; their parent ends as they do."""
+def test_processes_that_fairseq_starts_itself_stop_with_a_checkpoint(data_bin, repository, tmp_path):
+    """As on a machine with two GPUs, without torchrun or the launcher; the signal is to their parent alone."""
+
+    def ask(process):
+        os.kill(process.pid, signal.SIGINT)
+
     (tmp_path / "train.py").write_text(TWO_GPUS)
     words = command("electra", data_bin, tmp_path / "save", repository, "--max-update", "400", "--cpu")[1:]
     words += ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp", "--distributed-world-size", "2"]

@@ -230,12 +230,9 @@ def test_commands_also_run_as_modules(tmp_path):
     assert done.returncode == 0 and "--srcdict" in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "said"),
-    [([], 0, ""), (["--restore-file", "other.pt"], 2, "other.pt: not a whole checkpoint of fairseq")],
-)
-def test_processes_that_fairseq_starts_itself(more, code, said, data_bin, tmp_path):
+def test_processes_that_fairseq_starts_itself(data_bin, tmp_path):
     """As on a machine with two GPUs, by hand: of what goes wrong in one, its sentence and its exit code are left."""
+    more, code, said = ["--restore-file", "other.pt"], 2, "other.pt: not a whole checkpoint of fairseq"
     program = """
 import sys, torch
 from fairseq_cli import train
