@@ -62,7 +62,7 @@ install_packages() {
     local python="$VENV/bin/python" extras="fairseq${WITH_TESTS:+,test}"
     has fairseq || check_compiler
     has uv || "$python" -m pip install --quiet --disable-pip-version-check uv
-    if ! has torch; then
+    if ! has torch; then  # pip would compile its bytecode on one core; here it is compiled on all, beside uv
         "$python" -m pip install --no-compile --disable-pip-version-check "$TORCH_SPEC"
         "$python" -m compileall -q -j 0 "$("$python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" &
     fi

@@ -16,6 +16,5 @@ python -m mypy &
 types=$!
 cores=$(env -u OMP_NUM_THREADS nproc)  # nproc is 1 with one thread
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
-python -m pytest -q --numprocesses "$((cores + 1))" --dist loadfile --no-loadscope-reorder tests \
-    --ignore=tests/campaigns "$@"
+python -m pytest -q --numprocesses "$((cores + 1))" --no-loadscope-reorder tests --ignore=tests/campaigns "$@"
 wait "$types"

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
+from fairseq.data.data_utils import batch_by_size
 
-from alibert_fairseq.callbacks.calibration import counted
+from alibert_fairseq.callbacks.calibration import VARIABLE, Calibration, counted
 from alibert_fairseq.launch.__main__ import dry_run
 from alibert_fairseq.launch.estimate import GIB, calibrate, describe_run
 from alibert_fairseq.launch.plan import Plan
@@ -29,6 +32,21 @@ def found(**changed):
 def said(plan, found) -> dict[str, str]:
     """{first word: the rest} of the lines."""
     return {line[:13].strip(): line[13:] for line in describe_run(plan, found).splitlines()}
+
+
+@pytest.mark.parametrize("batch, multiple", [(20, 4), (10, 4), (12, 8), (6, 8), (20, 1)])
+def test_the_batch_is_the_one_that_fairseq_makes(batch, multiple, monkeypatch, tmp_path):
+    """It cuts a batch of 10 to 8 where --required-batch-size-multiple is 4."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "found.json"))
+    dataset = SimpleNamespace(batch_size=batch, max_tokens=None, required_batch_size_multiple=multiple)
+    cfg = SimpleNamespace(dataset=dataset, optimization=SimpleNamespace(update_freq=[1], max_update=9, max_epoch=0))
+    task, model = SimpleNamespace(max_positions=lambda: 512), torch.nn.Linear(2, 2)
+    calibration = Calibration(SimpleNamespace(cfg=cfg, task=task, model=model, cuda=False))
+    calibration.begin()
+    sizes = {"max_sentences": batch, "required_batch_size_multiple": multiple}
+    made = len(batch_by_size(np.arange(100), None, num_tokens_vec=np.full(100, 512), **sizes)[0])
+    assert calibration.found["batch_size"] == made
+    assert (dataset.batch_size, dataset.required_batch_size_multiple) == (calibration.found["sequences"], 1)
 
 
 def test_aliberts_cluster():
