@@ -46,6 +46,7 @@ OPTIONS = f"""--encoder-layers 2 --encoder-embed-dim 64 --encoder-ffn-embed-dim 
     --lr-scheduler polynomial_decay --warmup-updates 10 --total-num-update 200 --log-format simple --log-interval 10
     --no-epoch-checkpoints --save-interval-updates 4 --keep-interval-updates {KEPT}"""  # dropout is on
 WORKERS = {0: "--num-workers 0", 2: "--num-workers 2"}
+PEACE: dict[Path, Peace] = {}  # what was trained in peace, by folder
 KILLS_OF_RUN = ["update", "update", "bytes", "names", "again"]  # in some order
 
 
@@ -114,20 +115,23 @@ def one_run(name: str, workers: int, training: Training, peace: Peace, found: Fo
 
 def campaign(data_bin: Path, output: Path, kills: int, seed: int) -> dict[str, Found]:
     """What came of each objective."""
-    everything, peace = {}, {}
+    everything = {}
     for first, (objective, words) in enumerate(OBJECTIVES.items()):
         found = everything[objective] = Found()
         while found.kills < kills:
             workers = list(WORKERS)[(first + found.runs) % len(WORKERS)]
             options = f"{words} {OPTIONS} {WORKERS[workers]}".split()
             command = [str(data_bin.absolute()), "--user-dir", str(PLUGIN), *options]
-            place, name = f"{objective}-{workers}", f"{objective}, {workers} workers, run {found.runs + 1}"
-            if place not in peace:
-                shutil.rmtree(output / place, ignore_errors=True)
-                peace[place] = in_peace(Training(command, output.absolute() / place))
-            training = Training(command, output.absolute() / f"{place}-run{found.runs + 1}")
+            place, name = (
+                (output / f"{objective}-{workers}").absolute(),
+                f"{objective}, {workers} workers, run {found.runs + 1}",
+            )
+            if place not in PEACE:
+                shutil.rmtree(place, ignore_errors=True)
+                PEACE[place] = in_peace(Training(command, place))
+            training = Training(command, place.with_name(f"{place.name}-run{found.runs + 1}"))
             draw = random.Random(f"{seed}/{objective}/{found.runs}")
-            one_run(name, workers, training, peace[place], found, min(len(KILLS_OF_RUN), kills - found.kills), draw)
+            one_run(name, workers, training, PEACE[place], found, min(len(KILLS_OF_RUN), kills - found.kills), draw)
     return everything
 
 

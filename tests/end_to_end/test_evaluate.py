@@ -13,9 +13,11 @@ from tiny_models import write_roberta
 from tiny_tasks import text, with_its_organ, write_lines
 
 from alibert_common.errors import InputError
+from downstream.evaluate import run_commands
 from downstream.evaluate.__main__ import build_parser, main
 from downstream.evaluate.plan import plan
 from downstream.evaluate.pretraining import seen_before
+from downstream.evaluate.worker import Worker
 
 ENTITIES = """
 task: organs
@@ -53,6 +55,23 @@ def place(tmp_path_factory) -> Path:
         write_lines(root / "data" / "alike" / f"{name}.tsv", ["first\tsecond\tscore", *map(pair, numbers)])
     write_roberta(root / "encoder")
     return root
+
+
+class KeptWorker(Worker):
+    """Closed, it ends what runs in it, and waits for the next evaluation."""
+
+    def close(self) -> None:
+        self._ask({"end": True})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_worker():
+    """For the evaluations in this process: each would import torch and transformers anew."""
+    kept = KeptWorker()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_commands, "Worker", lambda: kept)
+        yield
+    Worker.close(kept)
 
 
 def words(place: Path, output: Path, *more) -> list[str]:
@@ -148,7 +167,8 @@ def test_what_was_found_of_other_tasks_in_the_same_text_stays(place, tmp_path, m
     assert set(look("organs")) == {"organs"}
 
 
-def test_what_is_finished_is_not_done_again(place, undisturbed, capfd):
+def test_what_is_finished_is_not_done_again(place, undisturbed, capfd, monkeypatch):
+    monkeypatch.setattr(run_commands, "Worker", Worker)  # which prints where this test reads
     before = {file: file.stat().st_mtime_ns for file in undisturbed.glob("*/*/seed-*/metrics.json")}
     main(words(place, undisturbed, "--only", "organs"))
     assert {file: file.stat().st_mtime_ns for file in before} == before

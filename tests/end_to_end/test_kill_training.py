@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,31 +23,32 @@ import torch
 sys.path.insert(0, {place!r})
 import kill_training
 kill_training.OBJECTIVES.pop("electra")
-{more}
-sys.exit(kill_training.main())
+print("status", kill_training.main())
+torch.optim.Optimizer.load_state_dict = lambda self, state: None  # the moments are lost at each start
+sys.argv[sys.argv.index("--kills") + 1] = "1"
+print("status", kill_training.main())
 """
-WITHOUT_MOMENTS = "torch.optim.Optimizer.load_state_dict = lambda self, state: None"
-
-
-def campaign(*options, cwd: Path, more: str = "") -> tuple[int, dict, str]:
-    """(exit status, what it found, all it said)."""
-    command = ["-c", SHORT.format(place=str(CAMPAIGNS), more=more), *options, "--output", "runs", "--seed", SEED]
-    own = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run([sys.executable, *map(str, command)], cwd=cwd, env=own, capture_output=True, text=True)
-    said, brace, found = done.stdout.partition("{\n")
-    assert brace, done.stdout + done.stderr[-4000:]
-    return done.returncode, json.loads(brace + found), said
 
 
 @pytest.fixture(scope="module")
-def killed(data_bin, tmp_path_factory) -> tuple[Path, int, dict, str]:
-    """The folder of a campaign of two kills, and what came of it."""
-    place = tmp_path_factory.mktemp("killed")
-    return place, *campaign(data_bin, "--kills", "2", cwd=place)
+def place(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("killed")
 
 
-def test_killed_trainings_end_with_the_same_bits(killed):
-    _, status, found, said = killed
+@pytest.fixture(scope="module")
+def campaigns(place, data_bin) -> list[tuple[str, dict, int]]:
+    """Of two kills, and of one without moments: all it said, what it found, its exit status."""
+    options = [str(data_bin), "--output", "runs", "--seed", SEED, "--kills", "2"]
+    command = [sys.executable, "-c", SHORT.format(place=str(CAMPAIGNS)), *options]
+    own = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(command, cwd=place, env=own, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+    parts = re.findall(r"(.*?)^(\{.*?^\})\nstatus (\d)\n", done.stdout, re.MULTILINE | re.DOTALL)
+    return [(said, json.loads(found), int(status)) for said, found, status in parts]
+
+
+def test_killed_trainings_end_with_the_same_bits(campaigns):
+    said, found, status = campaigns[0]
     assert status == 0, said
     of = found["mlm"]
     assert (of["kills"], of["workers"], of["runs"], of["equal_runs"]) == (2, {"0": 2}, 1, 1)
@@ -54,8 +56,8 @@ def test_killed_trainings_end_with_the_same_bits(killed):
     assert of["kinds"] == {"names": 1, "again": 1}
 
 
-def test_a_training_that_goes_on_without_its_moments_is_seen(data_bin, tmp_path):
-    status, found, said = campaign(data_bin, "--kills", "1", cwd=tmp_path, more=WITHOUT_MOMENTS)
+def test_a_training_that_goes_on_without_its_moments_is_seen(campaigns):
+    said, found, status = campaigns[1]
     assert status == 1 and found["mlm"]["equal_runs"] == 0 and "the same" not in said
     assert any("checkpoint_last.pt: optimizer." in what for what in found["mlm"]["differences"])
 
@@ -87,8 +89,8 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("what", DAMAGES)
-def test_a_checkpoint_that_differs_is_seen(killed, tmp_path, what):
-    whole, ours = killed[0] / "runs" / "mlm-0", tmp_path / "ours"
+def test_a_checkpoint_that_differs_is_seen(place, campaigns, tmp_path, what):
+    whole, ours = place / "runs" / "mlm-0", tmp_path / "ours"
     shutil.copytree(whole, ours)
     assert differences(ours, whole) == []
     last = ours / "checkpoint_last.pt"
@@ -99,8 +101,8 @@ def test_a_checkpoint_that_differs_is_seen(killed, tmp_path, what):
     assert differences(ours, whole) == [f"checkpoint_last.pt: {what}"]
 
 
-def test_files_and_updates_that_differ_are_seen(killed, tmp_path):
-    whole, ours = killed[0] / "runs" / "mlm-0", tmp_path / "ours"
+def test_files_and_updates_that_differ_are_seen(place, campaigns, tmp_path):
+    whole, ours = place / "runs" / "mlm-0", tmp_path / "ours"
     shutil.copytree(whole, ours)
     (ours / "checkpoint_best.pt").unlink()
     (ours / "checkpoint_last.pt.tmp").touch()

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from commands import run
 from fairseq import checkpoint_utils
 from forked import Job, free_port
 from forked import run as run_forked
@@ -183,29 +182,26 @@ def test_a_run_that_is_asked_to_stop_saves_a_checkpoint_and_goes_on_bit_by_bit(
     assert_the_same_metrics(whole, parts, updates=30)
 
 
-def test_one_process_that_is_asked_to_stop_stops_all_after_the_same_update(data_bin, repository, tmp_path):
-    """The second of two, which saves nothing."""
-    torchrun = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--nproc_per_node",
-        "2",
-        "--master_port",
-        str(free_port()),
-    ]
+def test_two_processes_learn_and_both_stop_when_the_second_is_asked_to(data_bin, repository, tmp_path):
+    """The second saves nothing. They stop after the same update, and resume to the same bits."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    torchrun += ["--master_port", str(free_port())]
     distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 
-    def train(save, *more):
-        return command("electra", data_bin, tmp_path / save, repository, "--max-update", "30", *distributed, *more)
+    def train(save):
+        return command("electra", data_bin, tmp_path / save, repository, "--max-update", "30", *distributed)
 
-    run_forked(*train("whole"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
+    log = run_forked(*train("whole"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
+    curve = losses(log)
+    assert "training on 2 devices" in log and len(curve) == 30 and sum(curve[-3:]) < 0.9 * sum(curve[:3])
     _, log = run_and_signal([*torchrun, *train("parts")], "num_updates=12,", ask_second_process, tmp_path)
     stopped = int(re.search(r"stopped after update (\d+); the same command resumes", log)[1])
-    assert stopped in (12, 13, 14, 15) and "exitcode  : 75" in log
-    run_forked(*train("parts"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
+    assert stopped in (12, 13, 14, 15) and "exitcode  : 75" in log  # in the middle of an epoch
+    resumed = run_forked(*train("parts"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
+    assert len(losses(resumed)) == 30 - stopped
     assert_same(tmp_path / "whole" / "checkpoint_last.pt", tmp_path / "parts" / "checkpoint_last.pt")
     assert_the_same_metrics(tmp_path / "whole", tmp_path / "parts", updates=30)
+    assert {line["processes"] for line in metrics(tmp_path / "whole")} == {2}
 
 
 def ask_second_process(launcher: subprocess.Popen) -> None:
@@ -244,23 +240,3 @@ def test_processes_that_fairseq_starts_itself_stop_with_a_checkpoint(data_bin, r
     stopped = int(re.search(r"stopped after update (\d+); the same command resumes", log)[1])
     assert code == 75 and "Traceback" not in log, log[-3000:]
     assert metrics(tmp_path / "save")[-1]["update"] == stopped and (tmp_path / "save/checkpoint_last.pt").exists()
-
-
-def test_two_processes_learn_and_resume(data_bin, repository, tmp_path):
-    """The processes that resume are started by torchrun."""
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", free_port()]
-    distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
-
-    def train(save, updates):
-        return command("electra", data_bin, tmp_path / save, repository, "--max-update", updates, *distributed)
-
-    log = run_forked(*train("two", "30"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
-    curve = losses(log)
-    assert "training on 2 devices" in log
-    assert len(curve) == 30 and sum(curve[-3:]) < 0.9 * sum(curve[:3])
-    run_forked(*train("broken", "13"), cwd=tmp_path, env=ENVIRONMENT, processes=2)  # in the middle of an epoch
-    resumed = run(*torchrun, *train("broken", "30"), cwd=tmp_path, env=ENVIRONMENT)
-    assert len(losses(resumed)) == 17
-    assert_same(tmp_path / "two" / "checkpoint_last.pt", tmp_path / "broken" / "checkpoint_last.pt")
-    assert_the_same_metrics(tmp_path / "two", tmp_path / "broken", updates=30)
-    assert {line["processes"] for line in metrics(tmp_path / "two")} == {2}

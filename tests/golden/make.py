@@ -75,29 +75,33 @@ def write_data_bin(folder: Path) -> None:
                 writer.add(np.array([i for line in lines for i in line], dtype), sizes)
 
 
-def losses_of(options: list[str], data_bin: Path, place: Path) -> list[float]:
-    """Train ten updates."""
-    command = [
+def command(options: list[str], data_bin: Path) -> list[str]:
+    """A training of ten updates."""
+    return [
         shutil.which("fairseq-train", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"),
-        str(data_bin), "--user-dir", str(ROOT / "alibert_fairseq"), *SHARED, *options, "--save-dir", str(place),
+        str(data_bin), "--user-dir", str(ROOT / "alibert_fairseq"), *SHARED, *options, "--save-dir", str(data_bin),
         "--no-save", "--disable-validation", "--num-workers", "0", "--cpu", "--log-format", "simple",
         "--log-interval", "1",
     ]  # fmt: skip
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        command, cwd=place, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    losses = [float(value) for value in re.findall(r"train_inner .*? loss=([\d.]+)", done.stdout)]
-    if done.returncode or len(losses) != 10:
-        raise SystemExit(done.stdout[-3000:])
-    return losses
 
 
-def make(names) -> dict[str, list[float]]:
-    """Losses of the objectives named."""
+def log_of(command: list[str], place: Path) -> str:
+    """What the training prints."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.run(command, cwd=place, env={**os.environ, "OMP_NUM_THREADS": "1"}, **streams).stdout
+
+
+def make(names, log_of=log_of) -> dict[str, list[float]]:
+    """Losses of the objectives named; `log_of` runs a command in a folder."""
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
         write_data_bin(Path(folder))
-        return {name: losses_of(OBJECTIVES[name], Path(folder), Path(folder)) for name in names}
+        for name in names:
+            log = log_of(command(OBJECTIVES[name], Path(folder)), Path(folder))
+            found[name] = [float(value) for value in re.findall(r"train_inner .*? loss=([\d.]+)", log)]
+            if len(found[name]) != 10:
+                raise SystemExit(log[-3000:])
+    return found
 
 
 def main() -> None:

@@ -12,10 +12,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from trainings import metrics, tensors, training_environment, under_torchrun
+from forked import run
+from recipe_helpers import arguments_of
+from trainings import metrics, tensors, training_environment
+
+from alibert_fairseq.launch.plan import CPU_ARGUMENTS
 
 ALL = os.environ.get("ALIBERT_ALL_INTERRUPTIONS")  # those that resemble others, too
-UPDATES, EVERY, MINUTES = (280 if ALL else 120), 10, 10
+UPDATES, EVERY, MINUTES = (280 if ALL else 70), 10, 10
 OPTIONS = f"--max-update {UPDATES} --batch-size 4 --warmup-updates 1 --encoder-layers 2 --disable-validation".split()
 OPTIONS += "--dropout 0.1 --save-interval-updates 10".split()
 JOB = re.compile(r"^job (\d+):", re.MULTILINE)
@@ -141,11 +145,11 @@ def scontrol(*words: str) -> None:
     subprocess.run(["scontrol", *words], check=True)
 
 
-WARNED = [time_limit, preemption]  # the training saves what it has
-NOT_WARNED = [kill_of_a_rank, kill_of_the_first_slurmd]
+WARNED = [time_limit]  # the training saves what it has
+NOT_WARNED = [kill_of_the_first_slurmd]
 if ALL:
-    WARNED += [preemption_signal]
-    NOT_WARNED += [scontrol_requeue, kill_of_the_second_slurmd, kill_of_the_whole_job]
+    WARNED += [preemption, preemption_signal]
+    NOT_WARNED += [kill_of_a_rank, scontrol_requeue, kill_of_the_second_slurmd, kill_of_the_whole_job]
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +167,11 @@ def recipe(repository) -> str:
 @pytest.fixture(scope="module")
 def undisturbed(environment, recipe, two_node_slurm, tmp_path_factory) -> Path:
     """The folder of a training that nothing happened to, on this machine."""
-    save = under_torchrun([recipe, *OPTIONS], tmp_path_factory.mktemp("undisturbed"), environment)
+    place = tmp_path_factory.mktemp("undisturbed")
+    save = place / "save"
+    variables = {"DATA_BIN": environment["DATA_BIN"], "SAVE_DIR": str(save)}
+    arguments = arguments_of(Path(recipe), place, *OPTIONS, *CPU_ARGUMENTS, **variables)
+    run("fairseq-train", *arguments, cwd=place, env=environment, processes=2)
     assert [line["update"] for line in metrics(save)] == list(range(1, UPDATES + 1))
     return save
 

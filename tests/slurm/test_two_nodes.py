@@ -9,7 +9,7 @@ import torch
 from trainings import tensors, training_environment, under_torchrun
 
 # It reads $DATA_BIN, writes to $SAVE_DIR and passes "$@" on, as every recipe. ELECTRA's goes through Slurm in
-# test_requeue.py, interrupted, and is compared with torchrun's there.
+# test_requeue.py, interrupted, and is compared with one left in peace there.
 RECIPE = "tests/slurm/stock_masked_lm.sh"
 SHORT = ["--max-update", "5"]
 PLACES = {
