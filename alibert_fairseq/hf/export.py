@@ -1,8 +1,9 @@
 """`python -m alibert_fairseq.hf.export`: a checkpoint becomes a Hugging Face folder, if the logits agree.
 
-AliBERT becomes a `RobertaForMaskedLM`, BERT with segments a `BertForPreTraining`, ALBERT an `AlbertForPreTraining`
-(`...ForMaskedLM` without a sentence head). ELECTRA becomes an `ElectraForPreTraining` (the discriminator, which is what
-one fine-tunes) with an `ElectraForMaskedLM` (the generator) in the folder `generator` inside it.
+AliBERT becomes a `RobertaForMaskedLM`, with a modern body a `ModernBertForMaskedLM`. BERT with segments becomes a
+`BertForPreTraining`, ALBERT an `AlbertForPreTraining` (`...ForMaskedLM` without a sentence head). ELECTRA becomes an
+`ElectraForPreTraining` (the discriminator, which is what one fine-tunes) with an `ElectraForMaskedLM` (the generator)
+in the folder `generator` inside it.
 """
 
 import json

@@ -9,6 +9,7 @@ from transformers import PretrainedConfig, PreTrainedModel
 
 from alibert_fairseq.hf import names
 from alibert_fairseq.models.encoder import EncoderSize
+from alibert_fairseq.models.rotary import Rotary
 
 # Hugging Face's configuration and EncoderSize.
 FIELDS = (
@@ -17,6 +18,16 @@ FIELDS = (
     ("attention_probs_dropout_prob", "attention_dropout"),
     ("layer_norm_eps", "layer_norm_eps"),
     ("pad_token_id", "padding_id"),
+)  # fmt: skip
+MODERN_FIELDS = (
+    ("vocab_size", "vocabulary"), ("hidden_size", "width"), ("intermediate_size", "ffn_width"),
+    ("num_hidden_layers", "layers"), ("num_attention_heads", "heads"), ("embedding_dropout", "dropout"),
+    ("attention_dropout", "attention_dropout"), ("mlp_dropout", "activation_dropout"),
+    ("norm_eps", "layer_norm_eps"), ("pad_token_id", "padding_id"), ("max_position_embeddings", "max_positions"),
+)  # fmt: skip
+ROTARY_FIELDS = (
+    ("local_attention", "local_attention"), ("global_attn_every_n_layers", "global_every"),
+    ("global_rope_theta", "global_theta"), ("local_rope_theta", "local_theta"),
 )  # fmt: skip
 # The first name is what is written. gelu_new and gelu_pytorch_tanh are one function, computed in another order.
 ACTIVATIONS = {"gelu": ("gelu",), "gelu_tanh": ("gelu_new", "gelu_pytorch_tanh")}
@@ -87,6 +98,7 @@ class Part:
             "max_positions": config.max_position_embeddings - self.skipped(config.pad_token_id),
             "embedding_dim": config.embedding_size if self.factorised else config.hidden_size,
             "layer_groups": config.num_hidden_groups if self.grouped else None,
+            "rotary": None,
         }
 
     def names_of(self, endings: tuple[str, ...]) -> list[str]:
@@ -99,6 +111,55 @@ class Part:
         return padding_id + 1 if self.counts_from_padding else 0
 
 
+class ModernPart(Part):
+    """A modern body, whose configuration has names of its own."""
+
+    def config(self, size: EncoderSize, dictionary) -> PretrainedConfig:
+        """The Hugging Face configuration of an encoder of this size, as both majors of transformers read it."""
+        assert size.rotary is not None
+        settings = {theirs: getattr(size, ours) for theirs, ours in MODERN_FIELDS}
+        settings |= {theirs: getattr(size.rotary, ours) for theirs, ours in ROTARY_FIELDS}
+        begin, end = dictionary.bos(), dictionary.eos()
+        settings |= {"hidden_activation": ACTIVATIONS[size.activation][0], "initializer_range": 0.02}
+        settings |= {"bos_token_id": begin, "cls_token_id": begin, "eos_token_id": end, "sep_token_id": end}
+        settings["classifier_activation"] = settings["hidden_activation"]
+        config = self.hugging_face_class.config_class(**settings)
+        for theirs, ours in ROTARY_FIELDS:  # transformers 5 drops some of the names that transformers 4 reads
+            setattr(config, theirs, getattr(size.rotary, ours))
+        return config
+
+    def size(self, config: PretrainedConfig) -> dict:
+        """The fields of EncoderSize that a Hugging Face configuration says.
+
+        Raises ValueError for what our encoder cannot be.
+        """
+        fields = {ours: getattr(config, theirs) for theirs, ours in MODERN_FIELDS}
+        for name in ("attention_bias", "mlp_bias", "norm_bias", "classifier_bias"):
+            if getattr(config, name):
+                raise ValueError(f"{name} is true; a modern body of ours has no biases")
+        activation = next((ours for ours, theirs in ACTIVATIONS.items() if config.hidden_activation in theirs), None)
+        if activation is None or config.classifier_activation != config.hidden_activation:
+            raise ValueError(f"the activation is {config.hidden_activation!r}, ours are gelu and gelu_new")
+        return fields | {"activation": activation, "segments": 0, "embedding_dim": config.hidden_size} | {
+            "layer_groups": None, "rotary": rotary_of(config),
+        }  # fmt: skip
+
+
+def rotary_of(config: PretrainedConfig) -> Rotary:
+    """What a configuration of either major of transformers says of positions. Raises ValueError for scaled ones."""
+    kinds = getattr(config, "layer_types", None)
+    if kinds is None:  # transformers 4
+        return Rotary(**{ours: getattr(config, theirs) for theirs, ours in ROTARY_FIELDS})
+    every = next((n for n, kind in enumerate(kinds) if n and kind == "full_attention"), len(kinds))
+    expected = ["sliding_attention" if n % every else "full_attention" for n in range(len(kinds))]
+    if list(kinds) != expected:
+        raise ValueError(f"its layers are {', '.join(kinds)}; ours are global at equal distances")
+    of_all, near = (config.rope_parameters[kind] for kind in ("full_attention", "sliding_attention"))
+    if {of_all.get("rope_type", "default"), near.get("rope_type", "default")} != {"default"}:
+        raise ValueError("its rotary positions are scaled; ours are not")
+    return Rotary(config.local_attention, every, of_all["rope_theta"], near["rope_theta"])
+
+
 ROBERTA = Part("RobertaForMaskedLM", "encoder", names.roberta, counts_from_padding=True)
 BERT = Part("BertForPreTraining", "encoder", names.bert)
 BERT_WORDS = Part("BertForMaskedLM", "encoder", names.bert)
@@ -106,8 +167,14 @@ ALBERT = Part("AlbertForPreTraining", "encoder", names.albert, factorised=True, 
 ALBERT_WORDS = Part("AlbertForMaskedLM", "encoder", names.albert, factorised=True, grouped=True)
 DISCRIMINATOR = Part("ElectraForPreTraining", "discriminator", names.discriminator, factorised=True)
 GENERATOR = Part("ElectraForMaskedLM", "generator", names.generator, factorised=True, folder="generator")
+MODERN = ModernPart("ModernBertForMaskedLM", "encoder", names.modern)
 # What our models may become, the class with a sentence head first.
-CLASSES = {"alibert": (ROBERTA,), "segment_bert": (BERT, BERT_WORDS), "albert": (ALBERT, ALBERT_WORDS)}
+CLASSES = {
+    "alibert_modern": (MODERN,),
+    "alibert": (ROBERTA,),
+    "segment_bert": (BERT, BERT_WORDS),
+    "albert": (ALBERT, ALBERT_WORDS),
+}
 
 
 def parts_of(model_name: str, sentence_head: bool) -> tuple[Part, ...]:

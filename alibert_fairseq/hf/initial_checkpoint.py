@@ -24,6 +24,10 @@ OPTIONS = {  # of a model, by the fields of its size
     "segments": "--segments", "layer_groups": "--layer-groups", "activation": "--activation-fn",
     "layer_norm_eps": "--layer-norm-eps", "dropout": "--dropout", "attention_dropout": "--attention-dropout",
 }  # fmt: skip
+ROTARY_OPTIONS = {
+    "local_attention": "--local-attention", "global_every": "--global-attention-every",
+    "global_theta": "--global-rope-theta", "local_theta": "--local-rope-theta",
+}  # fmt: skip
 GENERATOR_FIELDS = ("layers", "width", "ffn_width", "heads")
 
 
@@ -32,7 +36,11 @@ def model_options(published: Published) -> list[str]:
     first, *generators = published.parts
     size = first.size()
     options = ["--arch", f"{published.model_name}_base"]
-    options += [word for field, name in OPTIONS.items() if size[field] is not None for word in (name, str(size[field]))]
+    values = {name: size[field] for field, name in OPTIONS.items() if field in size}
+    if rotary := size["rotary"]:
+        values |= {name: getattr(rotary, field) for field, name in ROTARY_OPTIONS.items()}
+        del values["--segments"]
+    options += [word for name, value in values.items() if value is not None for word in (name, str(value))]
     for generator in generators:
         size, theirs, ours = generator.size(), generator.embeddings(), first.embeddings()
         for field in GENERATOR_FIELDS:

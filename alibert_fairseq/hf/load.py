@@ -11,6 +11,7 @@ starts at the published model's loss. Nothing is written unless ids and logits a
 """
 
 import shutil
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def load(
         "versions": {name: version(name) for name in ("transformers", "tokenizers")},
         "inputs": _inputs(published, tokenizer, add_tokens),
         "left_out": sorted({name for model in published.parts for name in model.left_out}),
-        "models": {model.part.cls: model.size() for model in published.parts},
+        "models": {model.part.cls: _plain(model.size()) for model in published.parts},
     }
     rows: NewRows | None
     with directory_written_whole(output, MARKER, shared=True) as aside:
@@ -77,6 +78,12 @@ def load(
         (aside / "options").write_text(manifest["options"] + "\n", encoding="utf-8")
         write_json(aside / MARKER.file, manifest, shared=True)
     return manifest
+
+
+def _plain(size: dict) -> dict:
+    """The fields of an EncoderSize as JSON holds them; those of rotary positions where it has them."""
+    rotary = size["rotary"]
+    return {name: value for name, value in size.items() if name != "rotary"} | (asdict(rotary) if rotary else {})
 
 
 def _check_ids(published: Published, source: PublishedTokenizer) -> None:

@@ -61,6 +61,7 @@ def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:
     Where the model has two segments, the second begins in the middle of each sequence.
     """
     theirs, sentence = theirs.eval(), SENTENCE_SCORES.get(type(theirs).__name__)
+    types = getattr(theirs.config, "type_vocab_size", 0)
     largest = 0.0
     for batch in [sequences, *([sequence] for sequence in sequences)]:
         ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in batch], True, padding_value=padding_id)
@@ -68,8 +69,9 @@ def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:
         segments = torch.zeros_like(ids)
         for row, sequence in enumerate(batch):
             real[row, : len(sequence)] = True
-            segments[row, len(sequence) // 2 : len(sequence)] = int(theirs.config.type_vocab_size > 1)
-        output = theirs(input_ids=ids, attention_mask=real.long(), token_type_ids=segments)
+            segments[row, len(sequence) // 2 : len(sequence)] = int(types > 1)
+        more = {"token_type_ids": segments} if types else {}
+        output = theirs(input_ids=ids, attention_mask=real.long(), **more)
         expected = [output.prediction_logits[real], output[sentence]] if sentence else [output.logits[real]]
         for got, wanted in zip(_ours(ours, type(theirs).__name__, ids, real, segments), expected, strict=True):
             largest = max(largest, (got.double() - wanted.double()).abs().max().nan_to_num(float("inf")).item())

@@ -23,11 +23,18 @@ class Row:
 
     skipped: rows at the top of our table that theirs lacks, and that no token reads: fairseq counts positions from
     padding_id + 1, as RobertaForMaskedLM does; the others count from 0. Coming from theirs they are zero.
+    joined: (n, of) where their table is `of` of ours, one below the other, and this is the n-th.
     """
 
     ours: str | None
     theirs: str
     skipped: int = 0
+    joined: tuple[int, int] = (0, 1)
+
+    def share(self, theirs: Tensor) -> Tensor:
+        """Their table, or what of it is ours."""
+        number, of = self.joined
+        return theirs if of == 1 else theirs.chunk(of)[number]
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,15 @@ _LAYER = (
     ("fc1", "intermediate.dense", "ffn"),
     ("fc2", "output.dense", "ffn_output"),
     ("final_layer_norm", "output.LayerNorm", "full_layer_layer_norm"),
+)
+
+
+_MODERN_LAYER = (
+    ("self_attn.out_proj", "attn.Wo"),
+    ("self_attn_layer_norm", "attn_norm"),  # not in the first layer
+    ("fc1", "mlp.Wi"),
+    ("fc2", "mlp.Wo"),
+    ("final_layer_norm", "mlp_norm"),
 )
 
 
@@ -138,17 +154,44 @@ def generator(has: Parameters) -> list[Row]:
     ]
 
 
+def modern(has: Parameters) -> list[Row]:
+    """AliBERT with a modern body and `ModernBertForMaskedLM`, which joins queries, keys and values."""
+    ours = "encoder.sentence_encoder"
+    rows = [
+        Row(f"{ours}.embed_tokens.weight", "model.embeddings.tok_embeddings.weight"),
+        Row(f"{ours}.layernorm_embedding.weight", "model.embeddings.norm.weight"),
+        Row(f"{ours}.layer_norm.weight", "model.final_norm.weight"),
+        Row("encoder.lm_head.dense.weight", "head.dense.weight"),
+        Row("encoder.lm_head.layer_norm.weight", "head.norm.weight"),
+        Row("encoder.lm_head.weight", "decoder.weight"),
+        Row("encoder.lm_head.bias", "decoder.bias"),
+    ]
+    for n in range(has.layers):
+        pairs = [(ours_, theirs) for ours_, theirs in _MODERN_LAYER if n or theirs != "attn_norm"]
+        rows += [Row(f"{ours}.layers.{n}.{part}.weight", f"model.layers.{n}.{theirs}.weight") for part, theirs in pairs]
+        rows += [
+            Row(f"{ours}.layers.{n}.self_attn.{part}_proj.weight", f"model.layers.{n}.attn.Wqkv.weight", joined=(i, 3))
+            for i, part in enumerate("qkv")
+        ]
+    return rows
+
+
 def to_hugging_face(rows: list[Row], ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> dict[str, Tensor]:
     """Values for every key of `theirs` (a fresh model's state dict, for its shapes) out of `ours`.
 
     Raises NamesError when a key of either side has no row, or a shape differs.
     """
     _check_keys(rows, ours, theirs)
-    converted = {}
+    converted: dict[str, Tensor] = {}
     for row in rows:
-        value = torch.zeros_like(theirs[row.theirs]) if row.ours is None else ours[row.ours][row.skipped :]
-        _same_shape(row, value, theirs[row.theirs])
-        converted[row.theirs] = value.contiguous()
+        place = row.share(theirs[row.theirs])
+        value = torch.zeros_like(place) if row.ours is None else ours[row.ours][row.skipped :]
+        _same_shape(row, value, place)
+        if place.shape == theirs[row.theirs].shape:
+            converted[row.theirs] = value.contiguous()
+        else:
+            whole = converted.setdefault(row.theirs, torch.empty_like(theirs[row.theirs], dtype=value.dtype))
+            row.share(whole).copy_(value)
     return converted
 
 
@@ -161,7 +204,7 @@ def from_hugging_face(rows: list[Row], theirs: dict[str, Tensor], ours: dict[str
     _check_keys(rows, ours, theirs)
     converted: dict[str, Tensor] = {}
     for row in rows:
-        value = theirs[row.theirs]
+        value = row.share(theirs[row.theirs])
         if row.ours is None:
             if value.any():
                 raise NamesError(f"{row.theirs} is not zero, and this model has no parameter for it")

@@ -28,7 +28,7 @@ def load_parser() -> argparse.ArgumentParser:
     """The options of `load`."""
     name, raw = program("python -m alibert_fairseq.hf.load"), argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(name, description=LOAD, formatter_class=raw)
-    families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT or ELECTRA"
+    families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT, ModernBERT or ELECTRA"
     parser.add_argument("folder", type=Path, help=f"Hugging Face folder: {families}")
     parser.add_argument("--output", type=Path, required=True, help="the directory to write")
     parser.add_argument("--generator", type=Path, help="ELECTRA's generator (default FOLDER/generator)")

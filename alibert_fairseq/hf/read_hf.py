@@ -20,9 +20,9 @@ from alibert_fairseq.hf.families import CLASSES, DISCRIMINATOR, GENERATOR, Part
 
 FAMILIES = {  # Hugging Face's type -> our model
     "roberta": "alibert", "camembert": "alibert", "xlm-roberta": "alibert", "bert": "segment_bert",
-    "albert": "albert", "electra": "electra",
+    "albert": "albert", "electra": "electra", "modernbert": "alibert_modern",
 }  # fmt: skip
-SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT and ELECTRA"
+SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT, ELECTRA and ModernBERT"
 # In the order in which transformers takes the first that is there.
 WEIGHT_FILES = (
     "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json",
@@ -45,7 +45,9 @@ class PublishedPart(NamedTuple):
     def size(self) -> dict:
         """The fields of EncoderSize. One row of token types, all zero, is none (RoBERTa's)."""
         fields = self.part.size(self.model.config)
-        types = self.embeddings()["token_type_embeddings.weight"]
+        types = self.embeddings().get("token_type_embeddings.weight")
+        if types is None:
+            return fields
         return fields | {"segments": 0} if len(types) == 1 and not types.any() else fields
 
     def embeddings(self) -> dict[str, Tensor]:

@@ -46,10 +46,15 @@ class MaskedLMModel(PretrainingModel):
     def __init__(self, cfg: EncoderConfig, dictionary, sentence_head: bool = False):
         super().__init__()
         self.cfg = cfg
-        self.encoder = _Encoder(encoder_size(cfg, dictionary), sentence_head)
+        self.encoder = _Encoder(self.size(cfg, dictionary), sentence_head)
         self.apply(initialise)
         if cfg.position_init == "sinusoidal":
             start_from_sinusoids(self.encoder.sentence_encoder.embed_positions)
+
+    @staticmethod
+    def size(cfg, dictionary) -> EncoderSize:
+        """What the options and the dictionary say of the encoder. Raises ValueError for what it cannot be."""
+        return encoder_size(cfg, dictionary)
 
     @classmethod
     def for_task(cls, cfg: EncoderConfig, task) -> "MaskedLMModel":
@@ -78,14 +83,14 @@ class MaskedLMModel(PretrainingModel):
 
     def forward(
         self, src_tokens: Tensor, has_padding: bool | None = None, masked: Tensor | None = None,
-        segments: Tensor | None = None,
+        segments: Tensor | None = None, sequences: Tensor | None = None,
     ) -> MaskedLMOutput:  # fmt: skip
         """Scores over the vocabulary for the positions where `masked` (B, T) is True, or for all, and of the sentences.
 
-        src_tokens, segments: (B, T) ids.
+        src_tokens, segments: (B, T) ids. sequences: (B, T) numbers of the sequences that are packed in a row.
         """
         with precision(self.cfg, src_tokens.device):
-            features = self.encoder.sentence_encoder(src_tokens, has_padding, segments=segments)
+            features = self.encoder.sentence_encoder(src_tokens, has_padding, segments=segments, sequences=sequences)
             token_scores = self.encoder.lm_head(features if masked is None else features[masked])
             if not hasattr(self.encoder, "sentence_head"):
                 return MaskedLMOutput(token_scores, None)
@@ -102,7 +107,7 @@ class SegmentBertConfig(EncoderConfig):
     """BERT's own options: none beyond the encoder's."""
 
 
-def _one_width(cfg: EncoderConfig, theirs: str) -> None:
+def refuse_narrow_embeddings(cfg: EncoderConfig, theirs: str) -> None:
     if cfg.embedding_dim not in (None, cfg.encoder_embed_dim):
         raise ValueError(
             f"--embedding-dim {cfg.embedding_dim} differs from --encoder-embed-dim {cfg.encoder_embed_dim}, "
@@ -117,7 +122,7 @@ class AliBertModel(MaskedLMModel):
     takes_a_sentence_head = False  # Hugging Face's RoBERTa has none
 
     def __init__(self, cfg: AliBertConfig, dictionary):
-        _one_width(cfg, "RobertaForMaskedLM")
+        refuse_narrow_embeddings(cfg, "RobertaForMaskedLM")
         super().__init__(cfg, dictionary)
 
 
@@ -126,7 +131,7 @@ class SegmentBertModel(MaskedLMModel):
     """BERT as published: two segments, masked language modelling and next sentence prediction (ouBioBERT 2.1.1)."""
 
     def __init__(self, cfg: SegmentBertConfig, dictionary, sentence_head: bool = False):
-        _one_width(cfg, "BertForPreTraining")
+        refuse_narrow_embeddings(cfg, "BertForPreTraining")
         super().__init__(cfg, dictionary, sentence_head)
 
 

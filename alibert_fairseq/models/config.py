@@ -7,6 +7,7 @@ import torch
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
 from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize
+from alibert_fairseq.models.rotary import Rotary
 from alibert_fairseq.options import OptionalInt, option
 
 SIZES = {
@@ -57,7 +58,7 @@ def fill_size(args, size: str, embedding_dim: int | None = None, **others) -> No
     args.embedding_dim = getattr(args, "embedding_dim", embedding_dim or args.encoder_embed_dim)
 
 
-def encoder_size(cfg: EncoderConfig, dictionary) -> EncoderSize:
+def encoder_size(cfg: EncoderConfig, dictionary, rotary: Rotary | None = None) -> EncoderSize:
     """What the options and the dictionary say of the encoder."""
     return EncoderSize(
         layers=cfg.encoder_layers, width=cfg.encoder_embed_dim, ffn_width=cfg.encoder_ffn_embed_dim,
@@ -65,7 +66,7 @@ def encoder_size(cfg: EncoderConfig, dictionary) -> EncoderSize:
         vocabulary=len(dictionary), max_positions=cfg.max_positions, padding_id=dictionary.pad(),
         layer_norm_eps=cfg.layer_norm_eps, segments=cfg.segments, layer_groups=cfg.layer_groups,
         activation=str(cfg.activation_fn), dropout=cfg.dropout, attention_dropout=cfg.attention_dropout,
-        activation_dropout=cfg.activation_dropout,
+        activation_dropout=cfg.activation_dropout, rotary=rotary,
     )  # fmt: skip
 
 

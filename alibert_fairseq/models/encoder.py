@@ -1,6 +1,7 @@
-"""The one encoder: BERT's post-LN transformer under the parameter names of fairseq's RoBERTa.
+"""The one encoder, under the parameter names of fairseq's RoBERTa: BERT's post-LN body, or ModernBERT's pre-LN body.
 
-What the papers' models change in it are numbers: segment embeddings, narrower embeddings, layers used several times.
+What the papers' models change in BERT's are numbers: segment embeddings, narrower embeddings, layers used several
+times.
 
 Shape legend: B = sequences, T = tokens, C = width, E = embedding size, N = heads, H = C / N, V = vocabulary,
 M = masked positions of the batch.
@@ -15,6 +16,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
+
+from alibert_fairseq.models.rotary import Rotary, Sight, global_mask, local_mask, places, rotate, rotation
 
 # BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
@@ -48,6 +51,7 @@ class EncoderSize:
     dropout: float = 0.0  # after the embeddings, the attention block and the feed-forward block
     attention_dropout: float = 0.0
     activation_dropout: float = 0.0  # inside the feed-forward block
+    rotary: Rotary | None = None  # a modern body; None: BERT's
 
     def __post_init__(self):
         for name, (least, what) in AT_LEAST.items():
@@ -57,6 +61,14 @@ class EncoderSize:
             raise ValueError(f"the width ({self.width}) must be a multiple of the number of heads ({self.heads})")
         if not 1 <= self.groups <= self.layers:
             raise ValueError(f"{self.layers} layers cannot share the weights of {self.groups}; give 1 to {self.layers}")
+        if self.rotary is not None:
+            self._check_modern()
+
+    def _check_modern(self) -> None:
+        if self.width // self.heads % 2:
+            raise ValueError(f"heads are {self.width // self.heads} wide, and rotary positions need an even width")
+        if (self.segments, self.groups, self.embedding_dim) != (0, self.layers, self.width):
+            raise ValueError("a modern body has no segments, no shared layers and embeddings of its own width")
 
     @property
     def groups(self) -> int:
@@ -66,6 +78,11 @@ class EncoderSize:
     def group_of(self, layer: int) -> int:
         """Which weights a layer uses (google-research/albert `modeling.py`: runs of equal length)."""
         return layer * self.groups // self.layers
+
+
+def layer_norm(size: EncoderSize, width: int) -> nn.LayerNorm:
+    """BERT's, or without a bias."""
+    return nn.LayerNorm(width, eps=size.layer_norm_eps, bias=size.rotary is None)
 
 
 EMBEDDINGS = ("embed_tokens", "embed_positions", "embed_segments", "layernorm_embedding")  # of a SentenceEncoder
@@ -78,15 +95,18 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.heads = size.heads
         self.dropout = size.attention_dropout
-        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(size.width, size.width) for _ in range(4))
+        linear = partial(nn.Linear, size.width, size.width, bias=size.rotary is None)
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (linear() for _ in range(4))
 
-    def forward(self, x: Tensor, may_attend: Tensor | None) -> Tensor:
-        """x: (B, T, C); may_attend: (B, 1, 1, T) bool, False at padding, or None when nothing is padded."""
+    def forward(self, x: Tensor, may_attend: Tensor | None, rotation: tuple[Tensor, Tensor] | None = None) -> Tensor:
+        """x: (B, T, C); may_attend: (B, 1, 1 or T, T) bool, False at padding, or None when nothing is padded."""
         batch, length, width = x.shape
         q, k, v = (  # (B, N, T, H) each
             project(x).view(batch, length, self.heads, width // self.heads).transpose(1, 2)
             for project in (self.q_proj, self.k_proj, self.v_proj)
         )
+        if rotation is not None:
+            q, k = rotate(q, rotation), rotate(k, rotation)
         dropout = self.dropout if self.training else 0.0
         attended = F.scaled_dot_product_attention(q, k, v, attn_mask=may_attend, dropout_p=dropout)
         return self.out_proj(attended.transpose(1, 2).reshape(batch, length, width))
@@ -113,6 +133,28 @@ class EncoderLayer(nn.Module):
         return self.final_layer_norm(x + self.dropout(self.fc2(inner)))
 
 
+class ModernLayer(nn.Module):
+    """One pre-LN block without biases: attention, then a gated feed-forward network (GeGLU, Shazeer 2020)."""
+
+    def __init__(self, size: EncoderSize, number: int):
+        super().__init__()
+        self.self_attn = SelfAttention(size)
+        # What the first one reads comes from the norm of the embeddings.
+        self.self_attn_layer_norm = layer_norm(size, size.width) if number else nn.Identity()
+        self.fc1 = nn.Linear(size.width, 2 * size.ffn_width, bias=False)
+        self.fc2 = nn.Linear(size.ffn_width, size.width, bias=False)
+        self.final_layer_norm = layer_norm(size, size.width)
+        self.dropout = nn.Dropout(size.dropout)
+        self.activation = ACTIVATIONS[size.activation]
+        self.activation_dropout = nn.Dropout(size.activation_dropout)
+
+    def forward(self, x: Tensor, sight: Sight) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        x = x + self.dropout(self.self_attn(self.self_attn_layer_norm(x), *sight))
+        inner, gate = self.fc1(self.final_layer_norm(x)).chunk(2, dim=-1)
+        return x + self.dropout(self.fc2(self.activation_dropout(self.activation(inner) * gate)))
+
+
 class SentenceEncoder(nn.Module):
     """Token ids to features.
 
@@ -131,43 +173,65 @@ class SentenceEncoder(nn.Module):
                     setattr(self, name, getattr(share_embeddings_of, name))
         if size.embedding_dim != size.width:
             self.embed_project = nn.Linear(size.embedding_dim, size.width)
-        self.layers = nn.ModuleList(EncoderLayer(size) for _ in range(size.groups))
+        modern = size.rotary is not None
+        layers = (ModernLayer(size, number) if modern else EncoderLayer(size) for number in range(size.groups))
+        self.layers = nn.ModuleList(layers)
+        self.layer_norm = layer_norm(size, size.width) if modern else nn.Identity()
         self.dropout = nn.Dropout(size.dropout)
 
     def _new_embeddings(self, size: EncoderSize) -> None:
         pad = size.padding_id
         self.embed_tokens = nn.Embedding(size.vocabulary, size.embedding_dim, padding_idx=pad)
-        self.embed_positions = nn.Embedding(size.max_positions + pad + 1, size.embedding_dim, padding_idx=pad)
+        if size.rotary is None:
+            self.embed_positions = nn.Embedding(size.max_positions + pad + 1, size.embedding_dim, padding_idx=pad)
         if size.segments:
             self.embed_segments = nn.Embedding(size.segments, size.embedding_dim)
-        self.layernorm_embedding = nn.LayerNorm(size.embedding_dim, eps=size.layer_norm_eps)
+        self.layernorm_embedding = layer_norm(size, size.embedding_dim)
 
     def embed(self, tokens: Tensor, real: Tensor, segments: Tensor | None = None) -> Tensor:
         """(B, T) ids, which of them are not padding, and their segments (None: all 0), to (B, T, C).
 
         Positions count from padding_id + 1, as in fairseq.
         """
-        positions = torch.cumsum(real, dim=1) * real + self.size.padding_id
-        x = self.embed_tokens(tokens) + self.embed_positions(positions)
+        x = self.embed_tokens(tokens)
+        if self.size.rotary is None:
+            x = x + self.embed_positions(torch.cumsum(real, dim=1) * real + self.size.padding_id)
         if self.size.segments:
             x = x + self.embed_segments(torch.zeros_like(tokens) if segments is None else segments)
         x = self.dropout(self.layernorm_embedding(x))
         return self.embed_project(x) if hasattr(self, "embed_project") else x
 
+    def _sights(self, real: Tensor, has_padding: bool, sequences: Tensor | None, dtype: torch.dtype) -> list:
+        """What each layer sees of a batch."""
+        size, rotary = self.size, self.size.rotary
+        of_all = global_mask(real, has_padding, sequences)
+        if rotary is None:
+            return [of_all] * size.layers
+        positions = places(real[:1] if sequences is None else real, sequences)
+        dtype = torch.promote_types(dtype, torch.float32)
+        near = local_mask(of_all, real.shape[1], rotary.local_attention, real.device)
+        head_width = size.width // size.heads
+        sights = {
+            True: Sight(of_all, rotation(positions, head_width, rotary.global_theta, dtype)),
+            False: Sight(near, rotation(positions, head_width, rotary.local_theta, dtype)),
+        }
+        return [sights[rotary.is_global(layer)] for layer in range(size.layers)]
+
     def forward(
         self, tokens: Tensor, has_padding: bool | None = None, real: Tensor | None = None,
-        segments: Tensor | None = None,
+        segments: Tensor | None = None, sequences: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
         """(B, T) ids to (B, T, C). has_padding: what the caller knows of it, to save a look at the device.
 
         real: (B, T) bool, which tokens are not padding, where the ids do not say it: ELECTRA may sample the padding id.
         segments: (B, T) ids of segments, where the encoder has segment embeddings; left out: all 0.
+        sequences: (B, T) numbers of the sequences that are packed in a row, which do not see each other; a modern body
+        counts the positions of each from 0.
         """
         real = tokens.ne(self.size.padding_id) if real is None else real
         if has_padding is None:
             has_padding = not bool(real.all())
-        may_attend = real[:, None, None, :] if has_padding else None
         x = self.embed(tokens, real, segments)
-        for layer in range(self.size.layers):
-            x = self.layers[self.size.group_of(layer)](x, may_attend)
-        return x
+        for layer, sight in enumerate(self._sights(real, has_padding, sequences, x.dtype)):
+            x = self.layers[self.size.group_of(layer)](x, sight)
+        return self.layer_norm(x)

@@ -8,7 +8,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
 
-from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize
+from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize, layer_norm
 
 
 class MaskedLMHead(nn.Module):
@@ -19,9 +19,9 @@ class MaskedLMHead(nn.Module):
 
     def __init__(self, size: EncoderSize, word_table: Tensor):
         super().__init__()
-        self.dense = nn.Linear(size.width, size.embedding_dim)
+        self.dense = nn.Linear(size.width, size.embedding_dim, bias=size.rotary is None)
         self.activation = ACTIVATIONS[size.activation]
-        self.layer_norm = nn.LayerNorm(size.embedding_dim, eps=size.layer_norm_eps)
+        self.layer_norm = layer_norm(size, size.embedding_dim)
         self.weight = word_table  # (V, E)
         self.bias = nn.Parameter(torch.zeros(size.vocabulary))
 

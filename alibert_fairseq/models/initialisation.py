@@ -5,6 +5,8 @@ import math
 import torch
 import torch.nn as nn
 
+from alibert_fairseq.models.encoder import SentenceEncoder
+
 INIT_STD = 0.02  # truncated normal, BERT, ALBERT and ELECTRA (`initializer_range`)
 
 
@@ -12,11 +14,19 @@ def initialise(module: nn.Module) -> None:
     """BERT's start for one module (use with `apply`): truncated normal weights, zero biases and padding rows."""
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.trunc_normal_(module.weight, std=INIT_STD, a=-2 * INIT_STD, b=2 * INIT_STD)
-    if isinstance(module, nn.Linear):
+    if isinstance(module, nn.Linear) and module.bias is not None:
         nn.init.zeros_(module.bias)
     if isinstance(module, nn.Embedding) and module.padding_idx is not None:
         with torch.no_grad():
             module.weight[module.padding_idx].zero_()
+
+
+@torch.no_grad()
+def shrink_outputs(encoder: SentenceEncoder) -> None:
+    """ModernBERT's start: what is added to the residual stream has 1 / sqrt(2 L) of the usual deviation."""
+    for name, weight in encoder.named_parameters():
+        if name.endswith(("out_proj.weight", "fc2.weight")):
+            weight.div_(math.sqrt(2 * encoder.size.layers))
 
 
 @torch.no_grad()

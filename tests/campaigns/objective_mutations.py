@@ -10,6 +10,7 @@ from mutations import Mutation, try_all
 PARITY = "tests/parity/test_losses_transformers.py"
 ELECTRA = f"{PARITY}::test_replaced_token_detection_is_electras"
 PAIRS = f"{PARITY}::test_words_and_sentences_together_are_berts_and_alberts"
+MODERN = "tests/parity/test_modern_transformers.py"
 WORDS = f"{PARITY}::test_masked_language_modelling_is_robertas"
 
 MUTATIONS = [
@@ -114,8 +115,8 @@ MUTATIONS = [
         '"gelu_tanh": partial(F.gelu, approximate="tanh")', '"gelu_tanh": F.gelu', PAIRS,
     ),
     Mutation(
-        "padding attended to", "alibert_fairseq/models/encoder.py",
-        "may_attend = real[:, None, None, :] if has_padding else None", "may_attend = None", WORDS,
+        "padding attended to", "alibert_fairseq/models/rotary.py",
+        "return real[:, None, None, :] if has_padding else None", "return None", WORDS,
     ),
     Mutation(
         "segments ignored", "alibert_fairseq/models/encoder.py",
@@ -248,6 +249,38 @@ MUTATIONS = [
         "max(1 - t / self.end, 0)",
         "max(1 - (t - self.cfg.warmup_updates) / (self.end - self.cfg.warmup_updates), 0)",
         "tests/alibert_fairseq/optim/test_schedules.py::test_every_schedule_is_its_formula",
+    ),
+    Mutation(
+        "modern: heads turned the other way round", "alibert_fairseq/models/rotary.py",
+        "torch.cat([-second, first], dim=-1)", "torch.cat([second, -first], dim=-1)", MODERN,
+    ),
+    Mutation(
+        "modern: the wavelengths of global layers in local ones", "alibert_fairseq/models/rotary.py",
+        "theta**powers", "700.0**powers", MODERN,
+    ),
+    Mutation(
+        "modern: a local window of one token less", "alibert_fairseq/models/rotary.py",
+        "near = distance <= window // 2", "near = distance < window // 2", MODERN,
+    ),
+    Mutation(
+        "modern: every second layer global, not every third", "alibert_fairseq/models/rotary.py",
+        "return layer % self.global_every == 0", "return layer % 2 == 0", MODERN,
+    ),
+    Mutation(
+        "modern: packed sequences see each other", "alibert_fairseq/models/rotary.py",
+        "(sequences[:, :, None] == sequences[:, None, :])[:, None]", "None", MODERN,
+    ),
+    Mutation(
+        "modern: the places of packed sequences counted on", "alibert_fairseq/models/rotary.py",
+        "return index - torch.where(begins, index, 0).cummax(dim=1).values", "return index", MODERN,
+    ),
+    Mutation(
+        "modern: the activation on the gate", "alibert_fairseq/models/encoder.py",
+        "self.activation(inner) * gate", "self.activation(gate) * inner", MODERN,
+    ),
+    Mutation(
+        "modern: no norm at the end", "alibert_fairseq/models/encoder.py",
+        "return self.layer_norm(x)", "return x", MODERN,
     ),
 ]  # fmt: skip
 

@@ -35,9 +35,13 @@ def checkpoints(data_bin, repository, tmp_path_factory) -> dict[str, Path]:
     """A checkpoint of five updates for each objective, ELECTRA's with an embedding projection."""
     place = tmp_path_factory.mktemp("checkpoints")
     made = {}
-    for objective in OBJECTIVES:
+    for objective in [*OBJECTIVES, "modern"]:
         narrow = ["--embedding-dim", "32"] if objective == "electra" else []
-        short = command(objective, data_bin, place / objective, repository, "--max-update", "5", *TEXT, *narrow)
+        more = ["--max-update", "5", *TEXT, *narrow]
+        if objective == "modern":  # of three layers, two see 16 tokens
+            more += ["--arch", "alibert_modern_tiny", "--encoder-layers", "3", "--local-attention", "16"]
+        kind = "mlm" if objective == "modern" else objective
+        short = command(kind, data_bin, place / objective, repository, *more)
         forked.run(*short, cwd=place, env=ENVIRONMENT)
         made[objective] = place / objective / "checkpoint_last.pt"
     return made
@@ -72,6 +76,7 @@ def real_sequences(repository: Path, tokenizer_directory: Path, count: int = 50)
     ("objective", "folder", "cls"),
     [
         ("mlm", ".", "RobertaForMaskedLM"),
+        ("modern", ".", "ModernBertForMaskedLM"),
         ("nsp", ".", "BertForPreTraining"),
         ("sop", ".", "AlbertForPreTraining"),
         ("electra", ".", "ElectraForPreTraining"),

@@ -40,7 +40,7 @@ from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout
 
 EVERY = [family for family in FAMILIES if family != "drbert"]  # which has a test of its own
-FOUR = ["camembert", "bert", "electra", "albert"]
+OF_BOTH = ["camembert", "bert", "electra", "albert", "modernbert"]
 PAIRS = {"bert": "nsp", "albert": "sop"}
 OF_TWO_LAYERS = (
     "--encoder-layers 2 --encoder-embed-dim 32 --encoder-ffn-embed-dim 64 --encoder-attention-heads 2 "
@@ -208,7 +208,11 @@ def test_the_options_are_the_whole_model(loaded):
         f"--arch electra_base {size} --embedding-dim 16 --max-positions 64 --segments 2 {gelu} --generator-layers 1"
     )
     electra += " --generator-embed-dim 24 --generator-ffn-embed-dim 40 --generator-attention-heads 3"
+    layers = usual.replace("--encoder-layers 2", "--encoder-layers 3")
+    modern = f"--arch alibert_modern_base {layers} --activation-fn gelu --layer-norm-eps 1e-05 --dropout 0.0"
+    modern += " --attention-dropout 0.0 --local-attention 16 --global-attention-every 3 --global-rope-theta 160000.0"
     assert {family: (loaded / family / "options").read_text() for family in EVERY} == {
+        "modernbert": f"{modern} --local-rope-theta 10000.0\n",
         "camembert": f"{roberta}\n",
         "roberta": f"{roberta}\n",
         "bert": f"{bert}\n",
@@ -759,10 +763,10 @@ def test_loading_works_with_the_other_major_of_transformers(published, loaded, r
     paths = [os.environ["ALIBERT_TRANSFORMERS_4"], repository, repository / "tests" / "helpers"]
     environment = ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
-    places = [published, loaded, tmp_path, *FOUR]
+    places = [published, loaded, tmp_path, *OF_BOTH]
     run(sys.executable, "-m", "other_transformers", *places, cwd=repository, env=environment)
     load(published / "drbert", tmp_path / "of-5" / "drbert")
-    for family, ours in [*((family, loaded) for family in FOUR), ("drbert", tmp_path / "of-5")]:
+    for family, ours in [*((family, loaded) for family in OF_BOTH), ("drbert", tmp_path / "of-5")]:
         for name in ("dict.txt", "options"):
             assert (tmp_path / family / name).read_bytes() == (ours / family / name).read_bytes()
         here, there = (
@@ -772,6 +776,6 @@ def test_loading_works_with_the_other_major_of_transformers(published, loaded, r
         assert here.keys() == there.keys() and all(torch.equal(here[name], there[name]) for name in here)
         texts = [load_tokenizer(place / family).encode_batch(sample_lines()) for place in (ours, tmp_path)]
         assert [one.ids for one in texts[0]] == [one.ids for one in texts[1]]
-    for family in FOUR[:2]:
+    for family in OF_BOTH[:2]:
         ids = AutoTokenizer.from_pretrained(tmp_path / "more" / family)("une amoxicilline")["input_ids"]
         assert len(ids) == len(AutoTokenizer.from_pretrained(published / family)("une")["input_ids"]) + 1

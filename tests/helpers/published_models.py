@@ -188,6 +188,7 @@ FAMILIES = {
     "bert_words": ("BertForMaskedLM", "wordpiece"),
     "albert": ("AlbertForPreTraining", "albert"),
     "albert_words": ("AlbertForMaskedLM", "albert"),
+    "modernbert": ("ModernBertForMaskedLM", "byte-level"),
     "electra": ("ElectraForPreTraining", "wordpiece"),
     "electra_own": ("ElectraForPreTraining", "wordpiece"),
 }
@@ -207,6 +208,8 @@ def config_of(cls: str, tokenizer: Tokenizer, tokens: dict, **changed):
         settings |= {"embedding_size": 16, "hidden_act": "gelu_new"}
     if cls.startswith("Electra"):
         settings |= {"embedding_size": 16}
+    if cls.startswith("ModernBert"):  # three layers, of which two are local, and sequences longer than their window
+        settings |= {"num_hidden_layers": 3, "local_attention": 16, "cls_token_id": begin, "sep_token_id": end}
     return getattr(transformers, cls).config_class(**settings | changed)
 
 

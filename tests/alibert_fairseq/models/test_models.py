@@ -5,13 +5,18 @@ from types import SimpleNamespace
 import pytest
 import torch
 from model_helpers import SHAPE, dictionary, electra_model
+from transformers import AutoConfig
 
 from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
 from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
 from alibert_fairseq.models.config import encoder_size
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+from alibert_fairseq.models.modern import SIZES, ModernConfig, ModernModel
 from alibert_fairseq.optim.layer_decay import depth_of
 from alibert_fairseq.tasks.segment_pairs import SegmentPairsTask
+
+# answerdotai/ModernBERT-large, config.json; the library's defaults are those of base.
+LARGE = {"num_hidden_layers": 28, "hidden_size": 1024, "intermediate_size": 2624, "num_attention_heads": 16}
 
 
 def task(segment_types=1, sentence_objective=None, length=32, replaces_tokens=False):
@@ -45,6 +50,40 @@ def test_what_does_not_fit_is_refused_in_one_sentence():
     )
     assert "--task electra" in refusal(ElectraModel, ElectraConfig(**SHAPE))
     assert "--arch electra_*" in refusal(AliBertModel, AliBertConfig(**SHAPE), replaces_tokens=True)
+
+
+MODERN = {
+    "the width (32) must be a multiple of the number of heads (5)": {"encoder_attention_heads": 5},
+    "heads are 1 wide, and rotary positions need an even width": {"encoder_attention_heads": 32},
+    "ModernBertForMaskedLM": {"embedding_dim": 16},
+    "--position-init sinusoidal: rotary positions have no table": {"position_init": "sinusoidal"},
+    "--segments 2: ModernBERT has neither segments nor shared layers": {"segments": 2},
+    "--layer-groups 1: ModernBERT has neither": {"layer_groups": 1},
+    "--local-attention 1 is not 2 or more": {"local_attention": 1},
+    "--global-attention-every 0 is not 1 or more": {"global_attention_every": 0},
+}
+
+
+@pytest.mark.parametrize("words", MODERN)
+def test_what_a_modern_body_cannot_be_is_refused_in_one_sentence(words):
+    assert words in refusal(ModernModel, ModernConfig(**SHAPE | MODERN[words]))
+
+
+def test_the_sizes_of_modern_bodies_are_modernberts():
+    base, large = (AutoConfig.for_model("modernbert", **size) for size in ({}, LARGE))
+    for name, theirs in (("base", base), ("large", large)):
+        layers, width, ffn_width, heads = SIZES[name]
+        assert (layers, width) == (theirs.num_hidden_layers, theirs.hidden_size)
+        assert (ffn_width, heads) == (theirs.intermediate_size, theirs.num_attention_heads)
+
+
+def test_what_a_modern_body_adds_begins_smaller():
+    """By 1 / sqrt(2 L), as ModernBERT; so the first losses are near those of a guess."""
+    torch.manual_seed(0)
+    model = ModernModel(ModernConfig(**SHAPE | {"encoder_embed_dim": 128}), dictionary())
+    layer = model.encoder.sentence_encoder.layers[1]
+    inner, outer = (float(weight.std()) for weight in (layer.self_attn.q_proj.weight, layer.self_attn.out_proj.weight))
+    assert outer / inner == pytest.approx(1 / 2, rel=0.05)
 
 
 TOO_FEW = {

@@ -1,0 +1,70 @@
+"""AliBERT with a modern body: pre-LN, rotary positions, GeGLU, no biases, local and global layers (ModernBERT)."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from fairseq.models import register_model, register_model_architecture
+
+from alibert_fairseq.models.bert import MaskedLMModel, refuse_narrow_embeddings
+from alibert_fairseq.models.config import EncoderConfig, encoder_size
+from alibert_fairseq.models.encoder import EncoderSize
+from alibert_fairseq.models.initialisation import shrink_outputs
+from alibert_fairseq.models.rotary import Rotary
+from alibert_fairseq.options import option
+
+SIZES = {
+    # layers, width, feed-forward width (of each half of GeGLU), heads
+    "tiny": (4, 128, 344, 2),  # as many weights as alibert_tiny: two thirds of its feed-forward width
+    "small": (12, 256, 688, 4),
+    "base": (22, 768, 1152, 12),  # answerdotai/ModernBERT-base
+    "large": (28, 1024, 2624, 16),  # answerdotai/ModernBERT-large
+}
+# What the options that all models share are for this one: ModernBERT has no dropout and RoBERTa's epsilon.
+DEFAULTS = {"dropout": 0.0, "attention_dropout": 0.0, "layer_norm_eps": 1e-5}
+
+
+@dataclass
+class ModernConfig(EncoderConfig):
+    """The options of rotary positions and of local attention."""
+
+    local_attention: int = option(128, "number of tokens that a local layer sees (default: 128, as ModernBERT)")
+    global_attention_every: int = option(3,
+        "distance of two layers that see all tokens (default: 3, as ModernBERT)")  # fmt: skip
+    global_rope_theta: float = option(160000.0,
+        "base of the rotary wavelengths of global layers (default: 160000, as ModernBERT)")  # fmt: skip
+    local_rope_theta: float = option(10000.0,
+        "base of the rotary wavelengths of local layers (default: 10000, as ModernBERT)")  # fmt: skip
+
+
+def fill_modern(args, size: str) -> None:
+    """Give the options of a named size that the command line left open."""
+    names = ("encoder_layers", "encoder_embed_dim", "encoder_ffn_embed_dim", "encoder_attention_heads")
+    for name, value in (dict(zip(names, SIZES[size], strict=True)) | DEFAULTS).items():
+        setattr(args, name, getattr(args, name, value))
+
+
+@register_model("alibert_modern", dataclass=ModernConfig)
+class ModernModel(MaskedLMModel):
+    """A modern body trained by masked language modelling; ModernBERT to Hugging Face."""
+
+    takes_a_sentence_head = False
+
+    def __init__(self, cfg: ModernConfig, dictionary):
+        super().__init__(cfg, dictionary)
+        shrink_outputs(self.encoder.sentence_encoder)
+
+    @staticmethod
+    def size(cfg, dictionary) -> EncoderSize:
+        """What the options and the dictionary say of it. Raises ValueError for an option of other bodies."""
+        if cfg.position_init != "normal":
+            raise ValueError(f"--position-init {cfg.position_init}: rotary positions have no table; leave it out.")
+        refuse_narrow_embeddings(cfg, "ModernBertForMaskedLM")
+        for name, value in (("--segments", cfg.segments), ("--layer-groups", cfg.layer_groups)):
+            if value:
+                raise ValueError(f"{name} {value}: ModernBERT has neither segments nor shared layers; leave it out.")
+        rotary = Rotary(cfg.local_attention, cfg.global_attention_every, cfg.global_rope_theta, cfg.local_rope_theta)
+        return encoder_size(cfg, dictionary, rotary=rotary)
+
+
+for _size in SIZES:
+    register_model_architecture("alibert_modern", f"alibert_modern_{_size}")(partial(fill_modern, size=_size))

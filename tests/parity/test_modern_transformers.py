@@ -1,0 +1,136 @@
+"""The modern body against transformers' ModernBertForMaskedLM: same weights, same batch, double precision.
+
+Padded, single and packed sequences, longer than the window of the local layers.
+"""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from model_helpers import Task, dictionary
+from test_losses_transformers import LENGTHS, TOLERANCE, as_transformers, mlm_inputs, scatter_weights, theirs_of
+from transformers.models.modernbert import modeling_modernbert
+
+from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
+from alibert_fairseq.hf import families, names
+from alibert_fairseq.models.modern import ModernConfig, ModernModel
+
+pytestmark = pytest.mark.usefixtures("double_precision")
+SHAPE = {
+    "encoder_layers": 5, "encoder_embed_dim": 32, "encoder_ffn_embed_dim": 40, "encoder_attention_heads": 2,
+    "embedding_dim": 32, "dropout": 0.0, "attention_dropout": 0.0, "layer_norm_eps": 1e-5,
+}  # fmt: skip
+OF = {"local_attention": 12, "global_attention_every": 3, "local_rope_theta": 50.0, "global_rope_theta": 700.0}
+
+
+def in_double(q, k, cos, sin, unsqueeze_dim=1):
+    """transformers' rotation without its rounding to float32, which is 1e-7."""
+    cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
+    half = modeling_modernbert.rotate_half
+    return q * cos + half(q) * sin, k * cos + half(k) * sin
+
+
+@pytest.fixture
+def pair(monkeypatch):
+    """Ours and theirs, with the same weights."""
+    monkeypatch.setattr(modeling_modernbert, "apply_rotary_pos_emb", in_double)
+    torch.manual_seed(0)
+    model = ModernModel(ModernConfig(**SHAPE, **OF), dictionary())
+    scatter_weights(model)
+    return model, as_transformers(model, families.MODERN)
+
+
+def assert_same(model, theirs) -> None:
+    """Every gradient of ours is theirs."""
+    ours = {name: parameter.grad for name, parameter in model.named_parameters()}
+    norm = torch.stack([gradient.norm() for gradient in ours.values()]).norm()
+    gradients = {name: parameter.grad for name, parameter in theirs.named_parameters()}
+    rows = [row for row in families.MODERN.rows(families.MODERN.parameters(model)) if row.theirs in gradients]
+    for row in rows:
+        difference = (ours[row.ours] - row.share(gradients[row.theirs])).abs().max()
+        assert difference <= TOLERANCE * norm, (row, float(difference / norm))
+    assert {row.ours for row in rows} == set(ours) and {row.theirs for row in rows} == set(gradients)
+
+
+def test_padded_sequences(pair):
+    model, theirs = pair
+    batch = mlm_inputs(segments=False)
+    loss, count, _ = AliBertMaskedLMLoss(Task)(model, batch)
+    (loss / count).backward()
+    given = theirs_of(batch)
+    scores = theirs(given["input_ids"], attention_mask=given["attention_mask"]).logits
+    expected = F.cross_entropy(scores.flatten(0, 1), given["labels"].flatten())  # their own loss rounds to float32
+    expected.backward()
+    assert abs(float(loss / count - expected)) < 1e-12
+    assert_same(model, theirs)
+
+
+def alone(batch: dict, row: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The ids and the labels of a sequence without its padding."""
+    ids, target = batch["net_input"]["src_tokens"][row], batch["target"][row]
+    return ids[: LENGTHS[row]], target[: LENGTHS[row]]
+
+
+def theirs_alone(theirs, batch: dict) -> torch.Tensor:
+    """The sum of their losses over the sequences, each by itself."""
+    total = 0
+    for row in range(len(LENGTHS)):
+        ids, target = alone(batch, row)
+        total = total + F.cross_entropy(theirs(ids[None]).logits[0], target, ignore_index=1, reduction="sum")
+    return total
+
+
+def test_single_sequences(pair):
+    model, theirs = pair
+    batch, total = mlm_inputs(segments=False), 0
+    for row in range(len(LENGTHS)):
+        ids, target = alone(batch, row)
+        one = {"net_input": {"src_tokens": ids[None], "has_padding": False}, "target": target[None]}
+        total = total + AliBertMaskedLMLoss(Task)(model, one | {"ntokens": 1, "nsentences": 1})[0]
+    total.backward()
+    theirs_alone(theirs, batch).backward()
+    assert_same(model, theirs)
+
+
+@pytest.mark.parametrize("padding", [0, 3])
+def test_packed_sequences(padding, pair):
+    """All in one row, with padding behind them: none sees another."""
+    model, theirs = pair
+    batch = mlm_inputs(segments=False)
+    ids, targets = zip(*(alone(batch, row) for row in range(len(LENGTHS))), strict=True)
+    end = torch.ones(padding, dtype=torch.long)
+    numbers = torch.repeat_interleave(torch.arange(len(LENGTHS) + 1), torch.tensor([*LENGTHS, padding]))
+    packed = {"src_tokens": torch.cat([*ids, end])[None], "sequences": numbers[None], "has_padding": padding > 0}
+    sample = {"net_input": packed, "target": torch.cat([*targets, end])[None], "ntokens": 1, "nsentences": 1}
+    loss = AliBertMaskedLMLoss(Task)(model, sample)[0]
+    loss.backward()
+    expected = theirs_alone(theirs, batch)
+    expected.backward()
+    assert abs(float(loss - expected)) < 1e-10
+    assert_same(model, theirs)
+
+
+def test_hugging_face_weights_come_back_as_they_were(pair):
+    model, theirs = pair
+    ours, rows = model.state_dict(), families.MODERN.rows(families.MODERN.parameters(model))
+    back = names.from_hugging_face(rows, theirs.state_dict(), ours)
+    assert back.keys() == ours.keys() and all(torch.equal(back[key], ours[key]) for key in ours)
+
+
+def test_the_configuration_says_it_under_the_names_of_both_majors(pair):
+    """transformers 4 would read its defaults in the place of names that it does not find."""
+    model, theirs = pair
+    written = theirs.config.to_dict()
+    assert [written[name] for name, _ in families.ROTARY_FIELDS] == [12, 3, 700.0, 50.0]
+    assert written["layer_types"] == ["full_attention", *["sliding_attention"] * 2] + [
+        "full_attention",
+        "sliding_attention",
+    ]
+    assert families.rotary_of(theirs.config) == model.encoder.sentence_encoder.size.rotary
+    theirs.config.layer_types[1] = "full_attention"
+    with pytest.raises(ValueError, match="ours are global at equal distances"):
+        families.rotary_of(theirs.config)
+    theirs.config.layer_types = None
+    assert families.rotary_of(theirs.config) == model.encoder.sentence_encoder.size.rotary
+    theirs.config.mlp_bias = True
+    with pytest.raises(ValueError, match="mlp_bias is true"):
+        families.MODERN.size(theirs.config)
