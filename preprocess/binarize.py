@@ -38,14 +38,9 @@ STAGE = Stage("binarize", VERSION, ("numpy", "sacremoses", "tokenizers"))
 
 
 def binarize(
-    tokenizer: Path,
-    splits: dict[str, list[Path]],
-    output: Path,
-    engine: Engine = ALONE,
-    weights: dict[str, float] | None = None,
-    data_bins: int = 1,
-    mix: Path | None = None,
-) -> dict:
+    tokenizer: Path, splits: dict[str, list[Path]], output: Path, engine: Engine = ALONE,
+    weights: dict[str, float] | None = None, data_bins: int = 1, mix: Path | None = None,
+) -> dict:  # fmt: skip
     """Write the data-bin `output`, or `output`/1, `output`/2, ...; returns the manifest.
 
     `splits` maps "train", "valid", ... to documents, "train", "train1", ... being the corpora of a mix, whose `weights`

@@ -49,17 +49,10 @@ SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs s
 
 
 def train_tokenizer(
-    paths: list[Path],
-    output: Path,
-    *,
-    mix_weights: MixWeights = DEFAULT_WEIGHTS,
-    model: str = "unigram",
-    vocab_size: int = 40_000,
-    options: TextOptions = ALIBERT,
-    sample: int = SAMPLE_LINES,
-    seed: int = 1,
+    paths: list[Path], output: Path, *, mix_weights: MixWeights = DEFAULT_WEIGHTS, model: str = "unigram",
+    vocab_size: int = 40_000, options: TextOptions = ALIBERT, sample: int = SAMPLE_LINES, seed: int = 1,
     count_duplicates: bool = True,
-) -> dict:
+) -> dict:  # fmt: skip
     """Write the tokenizer directory `output`, unless it is there, made of the same; return its manifest.
 
     Raises InputError for unreadable input, for a vocabulary the text cannot fill, and for an `output` that holds
@@ -162,16 +155,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     options = TextOptions(arguments.mode, arguments.punctuation, arguments.cased)
     manifest = train_tokenizer(
-        arguments.text,
-        arguments.output,
-        model=arguments.model,
-        vocab_size=arguments.vocab_size,
-        options=options,
-        mix_weights=mix_weights_of(arguments),
-        sample=arguments.sample_lines,
-        seed=arguments.seed,
+        arguments.text, arguments.output, model=arguments.model, vocab_size=arguments.vocab_size, options=options,
+        mix_weights=mix_weights_of(arguments), sample=arguments.sample_lines, seed=arguments.seed,
         count_duplicates=not arguments.no_duplicates,
-    )
+    )  # fmt: skip
     for part in ("read", "quality", "duplicates"):
         if part in manifest:
             print(f"{part:>10}  " + ", ".join(f"{value:,} {name}" for name, value in manifest[part].items()))

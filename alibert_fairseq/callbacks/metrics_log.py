@@ -87,15 +87,11 @@ class MetricsLog:
             return
         trainer = self.trainer
         line = {
-            "update": trainer.get_num_updates(),
-            "epoch": self.epoch,
-            "seconds": round(float(trainer.cumulative_training_time()), 1),
-            "tokens": tokens,
-            "processes": trainer.data_parallel_world_size,
-            "skipped": skipped,
-            "lr": trainer.get_lr(),
+            "update": trainer.get_num_updates(), "epoch": self.epoch,
+            "seconds": round(float(trainer.cumulative_training_time()), 1), "tokens": tokens,
+            "processes": trainer.data_parallel_world_size, "skipped": skipped, "lr": trainer.get_lr(),
             "gnorm": plain(grad_norm),
-        }
+        }  # fmt: skip
         self.file.write(line | {name: plain(value) for name, value in logged.items()})
 
     def sync(self) -> None:

@@ -32,14 +32,11 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
     else:
         origin = f"Pretrained {MADE_BY} {OBJECTIVES.get(part.cls, 'masked language modelling')}."
     text = filled(
-        Path(__file__).with_name("card.md"),
-        title=f"{name or 'French biomedical encoder'}, {part.cls}",
-        origin=origin,
-        facts=_facts(checkpoint, part),
+        Path(__file__).with_name("card.md"), title=f"{name or 'French biomedical encoder'}, {part.cls}",
+        origin=origin, facts=_facts(checkpoint, part),
         auto_class="AutoModelForTokenClassification" if part.cls == DISCRIMINATOR else "AutoModelForMaskedLM",
-        to_complete=TO_COMPLETE,
-        difference=difference,
-    )
+        to_complete=TO_COMPLETE, difference=difference,
+    )  # fmt: skip
     metadata = _metadata(folder, checkpoint, part, licence).to_yaml()
     (folder / "README.md").write_text(f"---\n{metadata}\n---\n{text}\n", encoding="utf-8")
 

@@ -31,6 +31,20 @@ ROTARY_FIELDS = (
 )  # fmt: skip
 # The first name is what is written. gelu_new and gelu_pytorch_tanh are one function, computed in another order.
 ACTIVATIONS = {"gelu": ("gelu",), "gelu_tanh": ("gelu_new", "gelu_pytorch_tanh")}
+OUR_ACTIVATION = {theirs: ours for ours, names_ in ACTIVATIONS.items() for theirs in names_}
+
+
+def refuse_no_padding(config: PretrainedConfig) -> None:
+    """Raise ValueError for a configuration without a padding id."""
+    if config.pad_token_id is None:
+        raise ValueError("pad_token_id is null; write the id of the tokenizer's pad_token into a copy of config.json")
+
+
+def activation_of(name: str) -> str:
+    """Ours by their name. Raises ValueError for another."""
+    if name not in OUR_ACTIVATION:
+        raise ValueError(f"the activation is {name!r}, ours are gelu and gelu_new")
+    return OUR_ACTIVATION[name]
 
 
 @dataclass(frozen=True)
@@ -81,19 +95,13 @@ class Part:
         Raises ValueError for what our encoder cannot be.
         """
         fields = {ours: getattr(config, theirs) for theirs, ours in FIELDS}
-        if config.pad_token_id is None:
-            raise ValueError(
-                "pad_token_id is null; write the id of the tokenizer's pad_token into a copy of config.json"
-            )
-        activation = next((ours for ours, theirs in ACTIVATIONS.items() if config.hidden_act in theirs), None)
-        if activation is None:
-            raise ValueError(f"the activation is {config.hidden_act!r}, ours are gelu and gelu_new")
+        refuse_no_padding(config)
         if getattr(config, "position_embedding_type", "absolute") != "absolute":
             raise ValueError(f"positions are {config.position_embedding_type!r}, ours are learned and absolute")
         if getattr(config, "inner_group_num", 1) != 1:
             raise ValueError(f"inner_group_num is {config.inner_group_num}; ours is 1")
         return fields | {
-            "activation": activation,
+            "activation": activation_of(config.hidden_act),
             "segments": config.type_vocab_size,
             "max_positions": config.max_position_embeddings - self.skipped(config.pad_token_id),
             "embedding_dim": config.embedding_size if self.factorised else config.hidden_size,
@@ -134,26 +142,31 @@ class ModernPart(Part):
         Raises ValueError for what our encoder cannot be.
         """
         fields = {ours: getattr(config, theirs) for theirs, ours in MODERN_FIELDS}
+        refuse_no_padding(config)
         for name in ("attention_bias", "mlp_bias", "norm_bias", "classifier_bias"):
             if getattr(config, name):
                 raise ValueError(f"{name} is true; a modern body of ours has no biases")
-        activation = next((ours for ours, theirs in ACTIVATIONS.items() if config.hidden_activation in theirs), None)
-        if activation is None or config.classifier_activation != config.hidden_activation:
-            raise ValueError(f"the activation is {config.hidden_activation!r}, ours are gelu and gelu_new")
-        return fields | {"activation": activation, "segments": 0, "embedding_dim": config.hidden_size} | {
-            "layer_groups": None, "rotary": rotary_of(config),
-        }  # fmt: skip
+        if not config.decoder_bias:
+            raise ValueError("decoder_bias is false; ours has a bias there")
+        if config.classifier_activation != config.hidden_activation:
+            raise ValueError("its head has another activation than its layers")
+        fields |= {"activation": activation_of(config.hidden_activation), "rotary": rotary_of(config)}
+        return fields | {"segments": 0, "embedding_dim": config.hidden_size, "layer_groups": None}
 
 
 def rotary_of(config: PretrainedConfig) -> Rotary:
     """What a configuration of either major of transformers says of positions. Raises ValueError for scaled ones."""
     kinds = getattr(config, "layer_types", None)
     if kinds is None:  # transformers 4
-        return Rotary(**{ours: getattr(config, theirs) for theirs, ours in ROTARY_FIELDS})
+        fields = {ours: getattr(config, theirs) for theirs, ours in ROTARY_FIELDS}
+        fields["global_every"] = min(fields["global_every"], config.num_hidden_layers)
+        return Rotary(**fields | {"local_theta": fields["local_theta"] or fields["global_theta"]})
     every = next((n for n, kind in enumerate(kinds) if n and kind == "full_attention"), len(kinds))
     expected = ["sliding_attention" if n % every else "full_attention" for n in range(len(kinds))]
     if list(kinds) != expected:
         raise ValueError(f"its layers are {', '.join(kinds)}; ours are global at equal distances")
+    if config.rope_parameters["sliding_attention"].get("rope_theta") is None:
+        raise ValueError("local_rope_theta is null; write global_rope_theta's number there in a copy of config.json")
     of_all, near = (config.rope_parameters[kind] for kind in ("full_attention", "sliding_attention"))
     if {of_all.get("rope_type", "default"), near.get("rope_type", "default")} != {"default"}:
         raise ValueError("its rotary positions are scaled; ours are not")
@@ -169,12 +182,8 @@ DISCRIMINATOR = Part("ElectraForPreTraining", "discriminator", names.discriminat
 GENERATOR = Part("ElectraForMaskedLM", "generator", names.generator, factorised=True, folder="generator")
 MODERN = ModernPart("ModernBertForMaskedLM", "encoder", names.modern)
 # What our models may become, the class with a sentence head first.
-CLASSES = {
-    "alibert_modern": (MODERN,),
-    "alibert": (ROBERTA,),
-    "segment_bert": (BERT, BERT_WORDS),
-    "albert": (ALBERT, ALBERT_WORDS),
-}
+CLASSES: dict[str, tuple[Part, ...]] = {"alibert_modern": (MODERN,), "alibert": (ROBERTA,)}
+CLASSES |= {"segment_bert": (BERT, BERT_WORDS), "albert": (ALBERT, ALBERT_WORDS)}
 
 
 def parts_of(model_name: str, sentence_head: bool) -> tuple[Part, ...]:

@@ -15,6 +15,7 @@ from alibert_fairseq.hf import names
 from alibert_fairseq.hf.checkpoint import build_model
 from alibert_fairseq.hf.families import ALBERT, BERT
 from alibert_fairseq.hf.read_hf import Published
+from alibert_fairseq.models.rotary import LEAST
 from alibert_fairseq.tasks.pretraining import digests
 
 OBJECTIVES = {BERT: "nsp", ALBERT: "sop"}  # of what has a sentence head
@@ -23,10 +24,6 @@ OPTIONS = {  # of a model, by the fields of its size
     "heads": "--encoder-attention-heads", "embedding_dim": "--embedding-dim", "max_positions": "--max-positions",
     "segments": "--segments", "layer_groups": "--layer-groups", "activation": "--activation-fn",
     "layer_norm_eps": "--layer-norm-eps", "dropout": "--dropout", "attention_dropout": "--attention-dropout",
-}  # fmt: skip
-ROTARY_OPTIONS = {
-    "local_attention": "--local-attention", "global_every": "--global-attention-every",
-    "global_theta": "--global-rope-theta", "local_theta": "--local-rope-theta",
 }  # fmt: skip
 GENERATOR_FIELDS = ("layers", "width", "ffn_width", "heads")
 
@@ -38,7 +35,8 @@ def model_options(published: Published) -> list[str]:
     options = ["--arch", f"{published.model_name}_base"]
     values = {name: size[field] for field, name in OPTIONS.items() if field in size}
     if rotary := size["rotary"]:
-        values |= {name: getattr(rotary, field) for field, name in ROTARY_OPTIONS.items()}
+        values |= {f"--{option}": getattr(rotary, field) for field, _, option in LEAST}
+        values["--activation-dropout"] = size["activation_dropout"]
         del values["--segments"]
     options += [word for name, value in values.items() if value is not None for word in (name, str(value))]
     for generator in generators:

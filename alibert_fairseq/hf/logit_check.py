@@ -9,6 +9,8 @@ from preprocess.tokenizer.load import load_tokenizer
 
 TOLERANCE = 1e-4  # largest difference of logits in float32; ours and theirs add in another order, which gives 1e-6
 
+LONGEST = 1024  # tokens of the longest probe: scores of 8,192 tokens would need 20 GB
+
 SENTENCES = (
     "Le patient présente une fièvre à 38,5 °C et une toux sèche depuis trois jours.",
     "La prise de greffe a été réalisée au niveau de la face interne de la cuisse.",
@@ -50,7 +52,8 @@ def probes(tokenizer_directory, dictionary, max_positions: int) -> list[list[int
     bos, eos = dictionary.bos(), dictionary.eos()
     sentences = [[bos, *tokenizer.encode(sentence, add_special_tokens=False).ids, eos] for sentence in SENTENCES]
     longest = [bos, *(piece for sentence in sentences for piece in sentence[1:-1])]
-    longest = (longest * (max_positions // len(longest) + 1))[: max_positions - 1] + [eos]
+    length = min(max_positions, LONGEST)
+    longest = (longest * (length // len(longest) + 1))[: length - 1] + [eos]
     return [sequence[:max_positions] for sequence in sentences] + [[bos], [bos, eos], longest]
 
 

@@ -50,10 +50,10 @@ class EncoderConfig(FairseqDataclass):
         "stay in float32 (default: off)")  # fmt: skip
 
 
-def fill_size(args, size: str, embedding_dim: int | None = None, **others) -> None:
+def fill_size(args, size: str, embedding_dim: int | None = None, sizes=SIZES, **others) -> None:
     """Give the options of a named size, and others, that the command line left open."""
     names = ("encoder_layers", "encoder_embed_dim", "encoder_ffn_embed_dim", "encoder_attention_heads")
-    for name, value in (dict(zip(names, SIZES[size], strict=True)) | others).items():
+    for name, value in (dict(zip(names, sizes[size], strict=True)) | others).items():
         setattr(args, name, getattr(args, name, value))
     args.embedding_dim = getattr(args, "embedding_dim", embedding_dim or args.encoder_embed_dim)
 

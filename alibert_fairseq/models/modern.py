@@ -6,7 +6,7 @@ from functools import partial
 from fairseq.models import register_model, register_model_architecture
 
 from alibert_fairseq.models.bert import MaskedLMModel, refuse_narrow_embeddings
-from alibert_fairseq.models.config import EncoderConfig, encoder_size
+from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size
 from alibert_fairseq.models.encoder import EncoderSize
 from alibert_fairseq.models.initialisation import shrink_outputs
 from alibert_fairseq.models.rotary import Rotary
@@ -19,14 +19,15 @@ SIZES = {
     "base": (22, 768, 1152, 12),  # answerdotai/ModernBERT-base
     "large": (28, 1024, 2624, 16),  # answerdotai/ModernBERT-large
 }
-# What the options that all models share are for this one: ModernBERT has no dropout and RoBERTa's epsilon.
-DEFAULTS = {"dropout": 0.0, "attention_dropout": 0.0, "layer_norm_eps": 1e-5}
 
 
 @dataclass
 class ModernConfig(EncoderConfig):
-    """The options of rotary positions and of local attention."""
+    """The options of rotary positions and of local attention; without dropout, as ModernBERT's configuration."""
 
+    dropout: float = option(0.0, "dropout after embeddings and sub-layers (default: 0)")
+    attention_dropout: float = option(0.0, "dropout on attention weights (default: 0)")
+    layer_norm_eps: float = option(1e-5, "epsilon of every LayerNorm (default: 1e-5, as ModernBERT)")
     local_attention: int = option(128, "number of tokens that a local layer sees (default: 128, as ModernBERT)")
     global_attention_every: int = option(3,
         "distance of two layers that see all tokens (default: 3, as ModernBERT)")  # fmt: skip
@@ -34,13 +35,6 @@ class ModernConfig(EncoderConfig):
         "base of the rotary wavelengths of global layers (default: 160000, as ModernBERT)")  # fmt: skip
     local_rope_theta: float = option(10000.0,
         "base of the rotary wavelengths of local layers (default: 10000, as ModernBERT)")  # fmt: skip
-
-
-def fill_modern(args, size: str) -> None:
-    """Give the options of a named size that the command line left open."""
-    names = ("encoder_layers", "encoder_embed_dim", "encoder_ffn_embed_dim", "encoder_attention_heads")
-    for name, value in (dict(zip(names, SIZES[size], strict=True)) | DEFAULTS).items():
-        setattr(args, name, getattr(args, name, value))
 
 
 @register_model("alibert_modern", dataclass=ModernConfig)
@@ -67,4 +61,6 @@ class ModernModel(MaskedLMModel):
 
 
 for _size in SIZES:
-    register_model_architecture("alibert_modern", f"alibert_modern_{_size}")(partial(fill_modern, size=_size))
+    register_model_architecture("alibert_modern", f"alibert_modern_{_size}")(
+        partial(fill_size, size=_size, sizes=SIZES)
+    )

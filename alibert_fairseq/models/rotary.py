@@ -58,7 +58,7 @@ def places(real: Tensor, sequences: Tensor | None) -> Tensor:
 
 
 def global_mask(real: Tensor, has_padding: bool, sequences: Tensor | None) -> Tensor | None:
-    """Which tokens of a row see which: those of one sequence, and no padding."""
+    """Which tokens of a row see which: those of one sequence. Padding behind packed ones has a number of its own."""
     if sequences is not None:
         return (sequences[:, :, None] == sequences[:, None, :])[:, None]
     return real[:, None, None, :] if has_padding else None

@@ -97,16 +97,11 @@ def _results(summary: dict, kept: dict, usage: Usage) -> Iterator[EvalResult]:
             values[f"this folder's model, {unit_of(kept)}"] = value
         for whose, value in values.items():
             yield EvalResult(
-                task_type=usage.tag,
-                task_name=usage.name,
-                dataset_type=summary["task"],
-                dataset_name=summary["task"],
-                dataset_split=split,
-                dataset_args={"source": source} if source else None,
-                metric_type=METRICS.get(path[-1], path[-1]),
-                metric_name=f"{words(path)}, {whose}",
+                task_type=usage.tag, task_name=usage.name, dataset_type=summary["task"], dataset_name=summary["task"],
+                dataset_split=split, dataset_args={"source": source} if source else None,
+                metric_type=METRICS.get(path[-1], path[-1]), metric_name=f"{words(path)}, {whose}",
                 metric_value=value,
-            )
+            )  # fmt: skip
 
 
 def unit_of(kept: dict) -> str:

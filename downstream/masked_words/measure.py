@@ -55,16 +55,13 @@ def ask(fillers: list[Filler], sources: list[QuestionSource], top: int, seed: in
     if drawn:
         scores[tables.FREQUENCY] = tables.by_source(by_frequency(rows, candidates), tables.FREQUENCY)
     return {
-        "measure": MEASURE,
-        "seed": seed,
-        "max_pieces": MAX_PIECES,
+        "measure": MEASURE, "seed": seed, "max_pieces": MAX_PIECES,
         "candidates": {"number": len(candidates.words), "from": origin},
-        "sources": {source.name: source.counts | {"cut": cut[source.name]} for source in sources},
-        "models": models,
+        "sources": {source.name: source.counts | {"cut": cut[source.name]} for source in sources}, "models": models,
         "scores": scores,
         "scores_one_piece": {name: tables.by_source(together, name) for name in models} if together else {},
         "rows": rows,
-    }
+    }  # fmt: skip
 
 
 def by_frequency(rows: list[dict], candidates: Candidates) -> list[dict]:

@@ -146,14 +146,9 @@ def _batches_of(num_pieces: int, protocol: Protocol) -> int:
 
 
 def fit(
-    learned: Learned,
-    pieces: list[Piece],
-    protocol: Protocol,
-    seed: int,
-    dev: Callable[[], float],
-    watch: Watch = unwatched,
-    epoch: int | None = None,
-) -> list[Epoch]:
+    learned: Learned, pieces: list[Piece], protocol: Protocol, seed: int, dev: Callable[[], float],
+    watch: Watch = unwatched, epoch: int | None = None,
+) -> list[Epoch]:  # fmt: skip
     """Train in place and leave the model at its best epoch on dev (the last of equals), or at the last one where the
     protocol keeps that. Returns the learning curve.
 

@@ -8,11 +8,14 @@ import torch
 import torch.nn.functional as F
 from model_helpers import Task, dictionary
 from test_losses_transformers import LENGTHS, TOLERANCE, as_transformers, mlm_inputs, scatter_weights, theirs_of
+from text_helpers import sample_lines
 from transformers.models.modernbert import modeling_modernbert
 
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
 from alibert_fairseq.hf import families, names
+from alibert_fairseq.hf.logit_check import LONGEST, probes
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
+from preprocess.train_tokenizer import train_tokenizer
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 SHAPE = {
@@ -131,6 +134,42 @@ def test_the_configuration_says_it_under_the_names_of_both_majors(pair):
         families.rotary_of(theirs.config)
     theirs.config.layer_types = None
     assert families.rotary_of(theirs.config) == model.encoder.sentence_encoder.size.rotary
-    theirs.config.mlp_bias = True
-    with pytest.raises(ValueError, match="mlp_bias is true"):
-        families.MODERN.size(theirs.config)
+    theirs.config.local_rope_theta = None  # transformers 4: that of global layers
+    assert families.rotary_of(theirs.config).local_theta == 700.0
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("mlp_bias", True, "mlp_bias is true"),
+        ("decoder_bias", False, "decoder_bias is false"),
+        ("pad_token_id", None, "pad_token_id is null"),
+        ("classifier_activation", "relu", "another activation"),
+        ("hidden_activation", "silu", "another activation"),
+    ],
+)
+def test_what_our_body_cannot_be_is_refused(field, value, words, pair):
+    config = pair[1].config
+    setattr(config, field, value)
+    with pytest.raises(ValueError, match=words):
+        families.MODERN.size(config)
+
+
+def test_a_local_wavelength_that_is_null_is_refused(pair):
+    config = pair[1].config
+    config.rope_parameters["sliding_attention"]["rope_theta"] = None
+    with pytest.raises(ValueError, match="local_rope_theta is null"):
+        families.rotary_of(config)
+
+
+def test_the_probes_of_a_long_body_are_short(tmp_path):
+    """The scores of 8,192 tokens over 50,000 words would need 20 GB."""
+    train_tokenizer([text_file(tmp_path)], tmp_path / "tokenizer", vocab_size=160, count_duplicates=False)
+    lengths = [len(probe) for probe in probes(tmp_path / "tokenizer", dictionary(), 8192)]
+    assert max(lengths) == LONGEST
+    assert max(map(len, probes(tmp_path / "tokenizer", dictionary(), 512))) == 512
+
+
+def text_file(place):
+    (place / "text.txt").write_text("\n".join(sample_lines()), encoding="utf-8")
+    return place / "text.txt"

@@ -30,20 +30,14 @@ ENTITIES: Readers = {"brat": brat.read, "ddi": ddi.read, "iob": iob.read, "jsonl
 
 TEXTS: Readers = {"table": tables.read_texts, "hoc": hoc.read, "pubmedqa": pubmedqa.read, "bioasq": bioasq.read_texts}
 RELATIONS: Readers = {
-    "table": tables.read_relations,
-    "biobert": sentence_relations.read_biobert,
-    "brat": brat.read_relations,
-    "chemprot": sentence_relations.read_chemprot,
-    "ddi": ddi.read_relations,
-    "euadr": sentence_relations.read_euadr,
-}
+    "table": tables.read_relations, "biobert": sentence_relations.read_biobert, "brat": brat.read_relations,
+    "chemprot": sentence_relations.read_chemprot, "ddi": ddi.read_relations, "euadr": sentence_relations.read_euadr,
+}  # fmt: skip
 PAIRS: Readers = {"table": tables.read_pairs}
 CANDIDATES: Readers = {
-    "options": tables.read_options,
-    "ranking": tables.read_ranking,
-    "frenchmedmcqa": candidates.read_frenchmedmcqa,
+    "options": tables.read_options, "ranking": tables.read_ranking, "frenchmedmcqa": candidates.read_frenchmedmcqa,
     "refomed": candidates.read_refomed,
-}
+}  # fmt: skip
 READING: Readers = {"squad": squad.read, "bioasq": bioasq.read_questions}
 
 
