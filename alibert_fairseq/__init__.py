@@ -22,7 +22,7 @@ from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
 from alibert_fairseq.models import electra as electra_model  # noqa: F401
 from alibert_fairseq.models import modern as modern_model  # noqa: F401
-from alibert_fairseq.optim import adam, lamb, schedules  # noqa: F401
+from alibert_fairseq.optim import adam, lamb, muon, schedules  # noqa: F401
 from alibert_fairseq.tasks import electra as electra_task  # noqa: F401
 from alibert_fairseq.tasks import masked_lm as masked_lm_task  # noqa: F401
 from alibert_fairseq.tasks import segment_pairs as segment_pairs_task  # noqa: F401

@@ -8,8 +8,10 @@ import os
 import sys
 
 from fairseq import trainer as fairseq_trainer
+from fairseq.logging import metrics
 from fairseq.trainer import Trainer
 
+from alibert_fairseq.callbacks.budget import Budget
 from alibert_fairseq.callbacks.calibration import Calibration
 from alibert_fairseq.callbacks.loss_spikes import LossSpikes
 from alibert_fairseq.callbacks.memory import MemoryCheck
@@ -32,6 +34,7 @@ class AlibertTrainer(Trainer):
     def __init__(self, cfg, *args, **options) -> None:
         # The callbacks, in the order in which they begin in an update.
         self.calibration = Calibration(self)  # measures a few updates and ends the run, for `launch --dry-run` alone
+        self.budget = Budget(self, cfg)  # --budget-minutes: schedules follow the clock, and it ends the run
         self.watchdog = Watchdog(self, cfg)  # notes where this process is; ends the run when a process is silent
         self.memory = MemoryCheck(self)  # ends the run in one sentence when there is not enough memory
         self.nonfinite = SkipNonfinite(self)  # makes no update of a loss or a gradient that is not finite
@@ -51,6 +54,7 @@ class AlibertTrainer(Trainer):
         self.metrics_log.open()
         self.nonfinite.begin(extra_state)
         self.run_info.write()
+        self.budget.begin()
         self.calibration.begin()
         return extra_state
 
@@ -67,6 +71,7 @@ class AlibertTrainer(Trainer):
 
     def train_step(self, samples, *args, **options):
         """One update. Returns None for one that was skipped."""
+        self.task.position = self.budget.position()  # for what a task changes in the course of a run
         with (
             self.calibration.measured(),
             self.watchdog.at(COMPUTING, then=READING),
@@ -76,6 +81,12 @@ class AlibertTrainer(Trainer):
         ):
             return super().train_step(samples, *args, **options)
         return None
+
+    def lr_step_update(self):
+        """At the start and after each update: the learning rate of the next one."""
+        rate = self.lr_scheduler.step_update(self.budget.position())
+        metrics.log_scalar("lr", rate, weight=0, priority=300)
+        return rate
 
     def _aggregate_logging_outputs(self, logging_outputs, *numbers, **options):
         """In an update and in a validation: sums over all processes, among them how many were asked to stop."""

@@ -1,6 +1,7 @@
 """`--criterion alibert_mlm`: cross-entropy over the masked tokens."""
 
 import math
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -10,14 +11,27 @@ from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 
 from alibert_fairseq.criterions.sums import at_least_float32
+from alibert_fairseq.options import option
 
 
-@register_criterion("alibert_mlm", dataclass=FairseqDataclass)
+@dataclass
+class MaskedLMCriterionConfig(FairseqDataclass):
+    """What is added to the cross-entropy."""
+
+    z_loss: float = option(0.0,
+        "weight of the squared logarithm of the softmax's normalizer (default: 0; PaLM, GPT-BERT: 1e-4)")  # fmt: skip
+
+
+@register_criterion("alibert_mlm", dataclass=MaskedLMCriterionConfig)
 class AliBertMaskedLMLoss(FairseqCriterion):
     """Sum of the losses in nats; `sample_size`, the gradient's denominator, is the number of masked tokens.
 
     fairseq adds both up over ranks and micro-batches, so the gradient is the exact mean over all masked tokens.
     """
+
+    def __init__(self, cfg: MaskedLMCriterionConfig, task):
+        super().__init__(task)
+        self.z_loss = cfg.z_loss
 
     def forward(self, model, sample, reduce=True):
         """Loss (nats, summed), sample_size (masked tokens), values to log."""
@@ -39,6 +53,8 @@ class AliBertMaskedLMLoss(FairseqCriterion):
             "nsentences": sample["nsentences"],
             "sample_size": target.numel(),
         }
+        if self.z_loss and model.training:  # what is logged stays the cross-entropy
+            loss = loss + self.z_loss * scores.logsumexp(-1).square().sum()
         return output, loss, logged
 
     @staticmethod

@@ -5,15 +5,14 @@ from functools import partial
 
 import torch.nn.functional as F
 from fairseq.criterions import register_criterion
-from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 
-from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
+from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.criterions.sums import at_least_float32, totals
 from alibert_fairseq.data.pairing import UNLABELLED
 
 
-@register_criterion("segment_pairs", dataclass=FairseqDataclass)
+@register_criterion("segment_pairs", dataclass=MaskedLMCriterionConfig)
 class SegmentPairsLoss(AliBertMaskedLMLoss):
     """Mean over the masked tokens + mean over the labelled pairs, in nats (BERT, ALBERT: both with weight 1).
 

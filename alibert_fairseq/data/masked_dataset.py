@@ -18,14 +18,17 @@ class MaskedDataset(Sized, FairseqDataset):
     sequences: blocks or SegmentPairs, each begins with <s>. random_ids: (n,) the ids of random subwords.
     starts: (V,) bool, whether a token starts a word, for all units but tokens. fixed_masks: the same masks every epoch,
     for validation. with_uniforms: add one number in [0, 1) per position, from which ELECTRA samples its replacements.
+    thinned: add one number in [0, 1) per masked unit, the order in which a falling masking rate keeps them.
     """
 
     def __init__(
         self, sequences, dictionary, rule: MaskingRule, seed: int, random_ids: np.ndarray,
         starts: np.ndarray | None = None, fixed_masks: bool = False, with_uniforms: bool = False,
+        thinned: bool = False,
     ):  # fmt: skip
         self.sequences, self.rule, self.seed, self.random_ids = sequences, rule, seed, random_ids
         self.starts, self.fixed_masks, self.with_uniforms = starts, fixed_masks, with_uniforms
+        self.thinned = thinned
         self.pad, self.mask = dictionary.pad(), mask_id(dictionary)
         self.maskable = np.ones(len(dictionary), dtype=bool)  # (V,)
         self.maskable[special_ids(dictionary)] = False
@@ -43,6 +46,10 @@ class MaskedDataset(Sized, FairseqDataset):
         if self.with_uniforms:
             sample["uniforms"] = np.zeros(len(original), dtype=np.float64)
             sample["uniforms"][masked.positions] = generator.random(len(masked.positions))
+        if self.thinned:
+            units = masked.units.max(initial=-1) + 1
+            sample["thinning"] = np.zeros(len(original), dtype=np.float32)
+            sample["thinning"][masked.positions] = ((generator.permutation(units) + 0.5) / max(1, units))[masked.units]
         if isinstance(self.sequences, SegmentPairs):
             sample["segments"] = self.sequences.segments(index)
             sample["sentence_target"] = self.sequences.label(index)
@@ -74,6 +81,8 @@ class MaskedDataset(Sized, FairseqDataset):
             "nsentences": len(samples),
             "ntokens": int(lengths.sum()),
         }
+        if self.thinned:
+            batch["thinning"] = together("thinning", 0)
         if isinstance(self.sequences, SegmentPairs):
             net_input["segments"] = together("segments", 0)
             if self.sequences.rule.labelled:

@@ -13,7 +13,7 @@ from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size
 from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
 from alibert_fairseq.models.heads import MaskedLMHead, SentenceHead
 from alibert_fairseq.models.hub import AliBertHubInterface
-from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids
+from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids, start_from_unigrams
 from alibert_fairseq.models.pretraining import PretrainingModel
 
 logger = logging.getLogger(__name__)
@@ -50,6 +50,8 @@ class MaskedLMModel(PretrainingModel):
         self.apply(initialise)
         if cfg.position_init == "sinusoidal":
             start_from_sinusoids(self.encoder.sentence_encoder.embed_positions)
+        if cfg.output_bias == "unigram":
+            start_from_unigrams(self.encoder.lm_head, dictionary)
 
     @staticmethod
     def size(cfg, dictionary) -> EncoderSize:

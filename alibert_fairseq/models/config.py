@@ -45,6 +45,9 @@ class EncoderConfig(FairseqDataclass):
     position_init: ChoiceEnum(["normal", "sinusoidal"]) = option("normal",  # type: ignore[valid-type]
         "initial values of the learned positions: normal noise (default; BERT, ELECTRA), "
         "or sinusoidal for short trainings")  # fmt: skip
+    output_bias: ChoiceEnum(["zero", "unigram"]) = option("zero",  # type: ignore[valid-type]
+        "initial bias of each subword's score: zero (default; BERT, ELECTRA), or unigram, the "
+        "logarithm of its frequency")  # fmt: skip
     bf16_autocast: bool = option(False,
         "matrix products in bfloat16; weights, gradients and optimizer state "
         "stay in float32 (default: off)")  # fmt: skip

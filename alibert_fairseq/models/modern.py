@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from functools import partial
 
+from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 
 from alibert_fairseq.models.bert import MaskedLMModel, refuse_narrow_embeddings
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size
 from alibert_fairseq.models.encoder import EncoderSize
-from alibert_fairseq.models.initialisation import shrink_outputs
+from alibert_fairseq.models.initialisation import start_by_fan_in
 from alibert_fairseq.models.rotary import Rotary
 from alibert_fairseq.options import option
 
@@ -28,6 +29,8 @@ class ModernConfig(EncoderConfig):
     dropout: float = option(0.0, "dropout after embeddings and sub-layers (default: 0)")
     attention_dropout: float = option(0.0, "dropout on attention weights (default: 0)")
     layer_norm_eps: float = option(1e-5, "epsilon of every LayerNorm (default: 1e-5, as ModernBERT)")
+    output_bias: ChoiceEnum(["zero", "unigram"]) = option("unigram",  # type: ignore[valid-type]
+        "initial bias of each subword's score: zero, or the logarithm of its frequency (default: unigram)")  # fmt: skip
     local_attention: int = option(128, "number of tokens that a local layer sees (default: 128, as ModernBERT)")
     global_attention_every: int = option(3,
         "distance of two layers that see all tokens (default: 3, as ModernBERT)")  # fmt: skip
@@ -45,7 +48,7 @@ class ModernModel(MaskedLMModel):
 
     def __init__(self, cfg: ModernConfig, dictionary):
         super().__init__(cfg, dictionary)
-        shrink_outputs(self.encoder.sentence_encoder)
+        start_by_fan_in(self.encoder.sentence_encoder)
 
     @staticmethod
     def size(cfg, dictionary) -> EncoderSize:

@@ -8,15 +8,15 @@ from torch import Tensor
 
 from alibert_fairseq.models.encoder import EMBEDDINGS, SentenceEncoder
 from alibert_fairseq.models.hub import HubInterface
-from alibert_fairseq.optim.layer_decay import mark_depth
+from alibert_fairseq.optim.marks import mark_depth
 
 logger = logging.getLogger(__name__)
 
 
 def mark_depths(encoder: SentenceEncoder) -> None:
-    """Say how deep an encoder's parameters lie below its head, for --layer-lr-decay: the top layer 1, embeddings L + 1.
+    """Say how deep an encoder's parameters lie below its head: the top layer 1, embeddings L + 1.
 
-    A layer that is used several times lies where it is used last.
+    A layer that is used several times lies where it is used last. The matrices of layers are hidden ones.
     """
     size = encoder.size
     for name in (*EMBEDDINGS, "embed_project"):
@@ -24,7 +24,7 @@ def mark_depths(encoder: SentenceEncoder) -> None:
             mark_depth(getattr(encoder, name), size.layers + 1)
     last_use = {size.group_of(layer): layer for layer in range(size.layers)}
     for group, layer in last_use.items():
-        mark_depth(encoder.layers[group], size.layers - layer)
+        mark_depth(encoder.layers[group], size.layers - layer, hidden=True)
 
 
 class PretrainingModel(BaseFairseqModel):

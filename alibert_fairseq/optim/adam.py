@@ -27,14 +27,13 @@ class AliBertAdamConfig(LayeredConfig):
 class AliBertAdam(LayeredOptimizer):
     """Adam without bias correction, with decay on matrices only. Use `--clip-norm 1.0` as BERT and ELECTRA do."""
 
-    adapt = False
-
     def build(self, cfg: AliBertAdamConfig, groups: list[dict]) -> torch.optim.Optimizer:
         """Ours; the state shared out with --shard-optimizer-state."""
         refuse_outside("--alibert-adam-eps", cfg.alibert_adam_eps, cfg.alibert_adam_eps > 0, "above 0")
-        return (sharded if cfg.shard_optimizer_state else AdamLamb)(
-            groups, lr=cfg.lr[0], betas=parse_betas("--alibert-adam-betas", cfg.alibert_adam_betas),
-            eps=cfg.alibert_adam_eps, bias_correction=cfg.alibert_adam_bias_correction, adapt=False,
+        return sharded(
+            AdamLamb, groups, shard=cfg.shard_optimizer_state, lr=cfg.lr[0], eps=cfg.alibert_adam_eps, adapt=False,
+            betas=parse_betas("--alibert-adam-betas", cfg.alibert_adam_betas),
+            bias_correction=cfg.alibert_adam_bias_correction,
         )  # fmt: skip
 
 

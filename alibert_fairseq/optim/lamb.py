@@ -57,7 +57,7 @@ class AliBertLamb(LayeredOptimizer):
         fused = _fused_lamb() if cfg.weight_decay and on_gpu(params) and not plain else None
         logger.info("LAMB runs on %s", "apex's fused kernel" if fused else "PyTorch's operations")
         if fused is None:
-            return (sharded if cfg.shard_optimizer_state else AdamLamb)(groups, max_grad_norm=clip, **settings)
+            return sharded(AdamLamb, groups, shard=cfg.shard_optimizer_state, max_grad_norm=clip, **settings)
         for group in groups:
             del group["adapt"]  # apex adapts the groups that decay
         return fused(groups, max_grad_norm=clip or float("inf"), use_nvlamb=False, **settings)

@@ -1,30 +1,6 @@
-"""Layer-wise learning-rate decay: how deep a parameter lies, and what share of the learning rate that leaves it.
+"""Layer-wise learning-rate decay: what share of the learning rate the depth of a parameter leaves it."""
 
-fairseq hands the optimizer parameters without names, and under --fp16 and --bf16 copies of them that keep no attribute
-but `param_group`: the depth is written there. fairseq 0.12.2 itself reads it only for `--optimizer composite`.
-"""
-
-import torch.nn as nn
-
-PREFIX = "depth-"
-
-
-def mark_depth(module: nn.Module, depth: int) -> None:
-    """Say how deep the parameters of a module lie: 1 for the top layer, L for the lowest, L + 1 for the embeddings.
-
-    Depth counts from the top, because two encoders of one model may have different numbers of layers. A parameter
-    marked twice, such as shared embeddings, has the larger depth. Do not mark heads: one tied to the word table would
-    mark the table too.
-    """
-    for parameter in module.parameters():
-        mark = f"{PREFIX}{max(depth, depth_of(parameter) or 0)}"
-        parameter.param_group = mark  # type: ignore[attr-defined]
-
-
-def depth_of(parameter) -> int | None:
-    """The depth that a parameter is marked with, or None."""
-    mark = getattr(parameter, "param_group", "")
-    return int(mark.removeprefix(PREFIX)) if mark.startswith(PREFIX) else None
+from alibert_fairseq.optim.marks import depth_of
 
 
 def lr_scales(params: list, decay: float) -> list[float]:

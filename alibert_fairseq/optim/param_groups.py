@@ -1,4 +1,4 @@
-"""What both optimizers share: which tensors decay and adapt, how fast each layer learns, what they refuse."""
+"""What all optimizers share: which tensors decay and adapt, how fast each layer learns, what they refuse."""
 
 import logging
 from collections import defaultdict
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class LayeredConfig(FairseqDataclass):
-    """Options of both optimizers."""
+    """Options of all optimizers."""
 
     layer_lr_decay: float = option(1.0,
         "learning rate of each layer relative to the layer above it (default: 1, no "
@@ -31,12 +31,12 @@ class LayeredConfig(FairseqDataclass):
 class LayeredOptimizer(FairseqOptimizer):
     """A fairseq optimizer with two groups a depth: tensors that decay, and those that do not.
 
-    A subclass says whether it is to `adapt` (trust ratios) and builds the torch optimizer. Without layer decay there
-    are two groups, whatever depths are marked. The learning rate that fairseq sets and logs is that of the head, which
-    is the first group's.
+    A subclass says whether it is to `adapt` (trust ratios), or makes other `groups`, and builds the torch optimizer.
+    Without layer decay all depths are one. The learning rate that fairseq sets and logs is that of the head, which is
+    the first group's.
     """
 
-    adapt: bool
+    adapt = False
 
     def __init__(self, cfg: LayeredConfig, params):
         super().__init__(cfg)
@@ -48,21 +48,29 @@ class LayeredOptimizer(FairseqOptimizer):
             by_scale[scale].append(p)
         groups, self._lr_scales = [], []
         for scale in sorted(by_scale, reverse=True):
-            ours = [group for group in decay_groups(by_scale[scale], cfg.weight_decay, self.adapt) if group["params"]]
+            ours = [group for group in self.groups(cfg, by_scale[scale]) if group["params"]]
+            self._lr_scales += [scale * group.pop("lr_share", 1.0) for group in ours]
             groups += ours
-            self._lr_scales += [scale] * len(ours)
         if cfg.layer_lr_decay != 1:
             shares = ", ".join(f"{scale:.3g} ({len(by_scale[scale])})" for scale in sorted(by_scale, reverse=True))
             logger.info("shares of the learning rate, and how many tensors have each: %s", shares)
         self._optimizer = self.build(cfg, groups)
         self.set_lr(cfg.lr[0])
 
+    def groups(self, cfg: LayeredConfig, params: list) -> list[dict]:
+        """Groups of parameters of one depth; `lr_share`, where given, multiplies the learning rate of a group."""
+        return decay_groups(params, cfg.weight_decay, self.adapt)
+
     def build(self, cfg: LayeredConfig, groups: list[dict]) -> torch.optim.Optimizer:
-        """The optimizer over groups with `params`, `weight_decay` and `adapt`."""
+        """The optimizer over these groups."""
         raise NotImplementedError
 
+    def get_lr(self) -> float:
+        """The learning rate of a group with share 1."""
+        return self.param_groups[0]["lr"] / self._lr_scales[0]
+
     def set_lr(self, lr: float) -> None:
-        """Give every group its share; `get_lr` reads the first group, whose share is 1."""
+        """Give every group its share."""
         for group, scale in zip(self.param_groups, self._lr_scales, strict=True):
             group["lr"] = lr * scale
 

@@ -1,4 +1,4 @@
-"""`--lr-scheduler bert`, `electra`, `nvidia`: the learning rates the public models were trained with.
+"""`--lr-scheduler bert`, `electra`, `nvidia`: the learning rates the public models were trained with; `wsd`.
 
 t: updates done so far, so that the first update runs at t = 0, as TensorFlow counts. W: --warmup-updates, T:
 --total-num-update, E: --end-learning-rate, p: --power. d(t) = E + (lr - E) (1 - t / T)^p, and E from T on.
@@ -6,6 +6,7 @@ t: updates done so far, so that the first update runs at t = 0, as TensorFlow co
     bert      lr t / W while t < W, then d(t): at W it falls from lr to d(W)
     nvidia    the same with p = 1/2: by 15 % in NVIDIA's first phase
     electra   d(t) min(1, t / W): the warm-up multiplies the decay, so lr is never reached
+    wsd       warm-up, constant, decay over the last share s of T: E + (lr - E) min(1, (t + 1) / W, (1 - t / T) / s)^p
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from alibert_fairseq.options import OptionalFloat, option
 
 @dataclass
 class PaperScheduleConfig(FairseqDataclass):
-    """Options of the three."""
+    """Options of all of them."""
 
     warmup_updates: int = option(0, "updates in which the learning rate rises from 0 (default: 0; BERT: 10,000)")
     total_num_update: OptionalFloat = option(None, "update at which the decay ends (default: --max-update)")
@@ -54,11 +55,11 @@ class BertSchedule(FairseqLRScheduler):
                 "lower the one or raise the other."
             )
 
-    def rate(self, t: int) -> float:
+    def rate(self, t: float) -> float:
         """The learning rate of the update that follows t updates."""
         return self.cfg.lr[0] * t / self.cfg.warmup_updates if t < self.cfg.warmup_updates else self.decayed(t)
 
-    def decayed(self, t: int) -> float:
+    def decayed(self, t: float) -> float:
         """TensorFlow's `polynomial_decay`, from the first update on."""
         lowest, left = self.cfg.end_learning_rate, max(1 - t / self.end, 0)
         return lowest + (self.cfg.lr[0] - lowest) * left**self.cfg.power
@@ -78,7 +79,30 @@ class NvidiaSchedule(BertSchedule):
 class ElectraSchedule(BertSchedule):
     """google-research/electra `model/optimization.py`."""
 
-    def rate(self, t: int) -> float:
+    def rate(self, t: float) -> float:
         """The warm-up multiplies the decay."""
         risen = min(1, t / self.cfg.warmup_updates) if self.cfg.warmup_updates else 1
         return self.decayed(t) * risen
+
+
+@dataclass
+class WsdScheduleConfig(PaperScheduleConfig):
+    """The share of the decay."""
+
+    decay_share: float = option(0.45, "share of the updates in which the rate falls (default: 0.45)")
+
+
+@register_lr_scheduler("wsd", dataclass=WsdScheduleConfig)
+class WsdSchedule(BertSchedule):
+    """Warm-up, stable, decay (Hu et al. 2024, MiniCPM section 4); linear to 0 as modded-nanoGPT and ModernBERT end."""
+
+    def __init__(self, cfg: WsdScheduleConfig, optimizer):
+        super().__init__(cfg, optimizer)
+        if not 0 < cfg.decay_share <= 1:
+            raise SystemExit(f"error: --decay-share {cfg.decay_share} is not in (0, 1]; leave it out for the default.")
+
+    def rate(self, t: float) -> float:
+        """No update has rate 0."""
+        lowest, warmup = self.cfg.end_learning_rate, max(1, self.cfg.warmup_updates)
+        left = min(1, (t + 1) / warmup, max(0, 1 - t / self.end) / self.cfg.decay_share)
+        return lowest + (self.cfg.lr[0] - lowest) * left**self.cfg.power

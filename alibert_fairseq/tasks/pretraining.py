@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -17,6 +17,7 @@ from omegaconf import II, MISSING
 
 from alibert_common.errors import InputError
 from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
+from alibert_fairseq.data.curriculum import Curriculum, parse_lengths
 from alibert_fairseq.data.dictionary import load_dictionary, mask_id, subword_ids
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MASK_UNITS, WORD_SELECTIONS, MaskingRule
@@ -24,7 +25,7 @@ from alibert_fairseq.data.mixed_lines import Mix
 from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.data.segment_pairs import load_pairs
 from alibert_fairseq.data.word_starts import word_starts
-from alibert_fairseq.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE, option
+from alibert_fairseq.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE, OptionalFloat, option
 from fairseq_compat.processes.store import store_of_processes
 from preprocess.mixing.mix_file import MIX_FILE, TRAIN, read_mix
 from preprocess.tokenizer.load import load_tokenizer
@@ -45,6 +46,10 @@ class PretrainingConfig(FairseqDataclass):
         "content of a sequence: none fills every one across documents (default), complete has whole lines, "
         "complete_doc whole lines of one document")  # fmt: skip
     mask_prob: float = option(0.15, "share of the tokens to mask (default: 0.15, as AliBERT)")
+    mask_prob_end: OptionalFloat = option(None,
+        "share of the tokens to mask at the end of the run (default: --mask-prob, no change)")  # fmt: skip
+    length_schedule: str = option("",
+        "sequences cut to LENGTH until a SHARE of the run, for example 0.5:32,0.85:64 (default: never)")  # fmt: skip
     mask_unit: ChoiceEnum(MASK_UNITS) = option("token",  # type: ignore[valid-type]
         "unit of masking: single tokens (default), whole words (BERT), n-grams of 1 to 3 words "
         "(ALBERT), spans of 1 to 10 words (SpanBERT)")  # fmt: skip
@@ -54,12 +59,14 @@ class PretrainingConfig(FairseqDataclass):
     max_predictions: int = option(0, "most masked tokens per sequence (default: 0, no limit; BERT and BioALBERT: 20)")
     mix_weights: str = option("",
         "weights of the corpora in an epoch, for example core=10,satellite=1 (default: those of mix.json)")  # fmt: skip
+    budget_minutes: float = option(0, "minutes in which the run ends, its schedules included (default: 0, no limit)")
     stop_after_nonfinite: int = option(STOP_AFTER_NONFINITE,
         "number of batches in a row with a loss or gradient that is not finite, after "
         "which the run ends (default: 10)")  # fmt: skip
     silence_timeout: int = option(SILENCE_TIMEOUT,
         "seconds after which a process that waits for another names it and ends (default: 480; 0: never)")  # fmt: skip
     seed: int = II("common.seed")
+    max_update: int = II("optimization.max_update")
     train_subset: str = II("dataset.train_subset")
 
 
@@ -75,6 +82,8 @@ class PretrainingTask(FairseqTask):
         self.mask_id = mask_id(dictionary)
         self.random_ids = subword_ids(dictionary)
         self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
+        self.position: float | None = None  # of the run, in updates; the trainer sets it
+        self.curriculum = self._curriculum()
 
     @classmethod
     def setup_task(cls, cfg: PretrainingConfig, **kwargs):
@@ -96,6 +105,25 @@ class PretrainingTask(FairseqTask):
         if cfg._name != self.criterion_name:
             raise SystemExit(f"error: --criterion {cfg._name} is not for this task; give {self.criterion_name}.")
         return super().build_criterion(cfg)
+
+    def _curriculum(self) -> Curriculum:
+        cfg = self.cfg
+        last = cfg.mask_prob if cfg.mask_prob_end is None else cfg.mask_prob_end
+        try:
+            if not 0 < last <= cfg.mask_prob:
+                raise InputError(f"--mask-prob-end {last} is not between 0 and --mask-prob {cfg.mask_prob}.")
+            curriculum = Curriculum(cfg.mask_prob, last, parse_lengths(cfg.length_schedule, cfg.tokens_per_sample))
+            if (curriculum.thins or curriculum.lengths) and not cfg.max_update:
+                raise InputError("--mask-prob-end and --length-schedule need --max-update, the end of the run.")
+        except InputError as error:
+            raise SystemExit(f"error: {error}") from None
+        return curriculum
+
+    def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        """One batch, as the curriculum has it at this point of the run."""
+        position = update_num if self.position is None else self.position
+        sample = self.curriculum.apply(sample, position / max(1, self.cfg.max_update), self.dictionary.pad())
+        return super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
 
     def masking_rule(self) -> MaskingRule:
         """What is masked, and what replaces it."""
@@ -132,6 +160,8 @@ class PretrainingTask(FairseqTask):
         fixed = split != self.cfg.train_subset
         try:
             rule = self.masking_rule()
+            if fixed and self.curriculum.thins:  # losses compare along the run
+                rule = replace(rule, mask_prob=self.curriculum.last)
             starts = None if rule.unit == "token" else word_starts(self.dictionary)
             sequences = self._load_sequences(split, epoch, fixed, combine)
         except ValueError as error:  # InputError is one
@@ -140,6 +170,7 @@ class PretrainingTask(FairseqTask):
         self.datasets[split] = MaskedDataset(
             sequences, self.dictionary, rule, self.cfg.seed, self.random_ids,
             starts=starts, fixed_masks=fixed, with_uniforms=self.replaces_tokens,
+            thinned=self.curriculum.thins and not fixed,
         )  # fmt: skip
 
     def _load_sequences(self, split: str, epoch: int, fixed: bool, combine: bool):

@@ -89,7 +89,7 @@ def test_what_happens_around_a_load_and_a_save_in_order(tmp_path):
     trainer, calls = with_callbacks(LightTrainer, tmp_path), []
     called(trainer, calls)
     trainer.load_checkpoint("last")
-    order = "listen at claim open begin write begin".split()
+    order = "listen at claim open begin write begin begin".split()
     assert [call.partition(".")[2] for call in calls] == order
     assert trainer.owner.owner.claim["run"] == json.loads((tmp_path / ".owner").read_text())["run"]
     calls.clear()
@@ -103,6 +103,13 @@ def test_what_happens_around_an_update_in_order(tmp_path):
     trainer.load_checkpoint("last")
     called(trainer, calls)
     trainer.train_step([])
-    around = ["calibration.measured", "watchdog.at", "memory.checked", "nonfinite.skipped", "owner.checked"]
+    around = [
+        "budget.position",
+        "calibration.measured",
+        "watchdog.at",
+        "memory.checked",
+        "nonfinite.skipped",
+        "owner.checked",
+    ]
     inside = ["owner.check", "watchdog.at", "stop_signal.as_number", "stop_signal.learn", "nonfinite.note_sum"]
     assert calls == around + inside

@@ -24,6 +24,11 @@ OBJECTIVES = {
     "mlm": [
         "--task", "alibert_mlm", "--criterion", "alibert_mlm", "--arch", "alibert_tiny", "--optimizer", "alibert_adam",
     ],
+    "modern": [
+        "--task", "alibert_mlm", "--criterion", "alibert_mlm", "--arch", "alibert_modern_tiny", "--optimizer", "muon",
+        "--mask-prob", "0.3", "--mask-prob-end", "0.15", "--length-schedule", "0.5:32", "--z-loss", "1e-4",
+        "--output-bias", "zero",  # so that there are word frequencies to learn
+    ],
     "nsp": [
         "--task", "segment_pairs", "--sentence-objective", "nsp", "--criterion", "segment_pairs",
         "--arch", "segment_bert_tiny", "--optimizer", "lamb",

@@ -8,7 +8,7 @@ import torch
 from model_helpers import SHAPE, Task, dictionary, electra_batch, masked_dataset
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
-from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
+from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.criterions.segment_pairs import SegmentPairsLoss
 from alibert_fairseq.hf import families, names
 from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
@@ -84,7 +84,7 @@ def test_masked_language_modelling_is_robertas(segments):
     scatter_weights(model)
     theirs = as_transformers(model, families.ROBERTA)
     batch = mlm_inputs(segments=bool(segments))
-    loss, drawn, _ = AliBertMaskedLMLoss(Task)(model, batch)
+    loss, drawn, _ = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)(model, batch)
     (loss / drawn).backward()
     expected = theirs(**theirs_of(batch)).loss
     expected.backward()
@@ -112,7 +112,7 @@ def test_words_and_sentences_together_are_berts_and_alberts(name, groups):
         theirs.sop_classifier.dropout.p = 0.0  # transformers' own; google-research/albert has none there
     batch = mlm_inputs(segments=True)
     batch["sentence_target"] = torch.tensor([1, -100, 0])
-    loss, drawn, _ = SegmentPairsLoss(Task)(model, batch)
+    loss, drawn, _ = SegmentPairsLoss(MaskedLMCriterionConfig(), Task)(model, batch)
     (loss / drawn).backward()
     expected = theirs(**theirs_of(batch), **{label: batch["sentence_target"]}).loss
     expected.backward()

@@ -11,7 +11,7 @@ from test_losses_transformers import LENGTHS, TOLERANCE, as_transformers, mlm_in
 from text_helpers import sample_lines
 from transformers.models.modernbert import modeling_modernbert
 
-from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
+from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.hf import families, names
 from alibert_fairseq.hf.logit_check import LONGEST, probes
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
@@ -57,7 +57,7 @@ def assert_same(model, theirs) -> None:
 def test_padded_sequences(pair):
     model, theirs = pair
     batch = mlm_inputs(segments=False)
-    loss, count, _ = AliBertMaskedLMLoss(Task)(model, batch)
+    loss, count, _ = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)(model, batch)
     (loss / count).backward()
     given = theirs_of(batch)
     scores = theirs(given["input_ids"], attention_mask=given["attention_mask"]).logits
@@ -85,10 +85,11 @@ def theirs_alone(theirs, batch: dict) -> torch.Tensor:
 def test_single_sequences(pair):
     model, theirs = pair
     batch, total = mlm_inputs(segments=False), 0
+    criterion = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)
     for row in range(len(LENGTHS)):
         ids, target = alone(batch, row)
         one = {"net_input": {"src_tokens": ids[None], "has_padding": False}, "target": target[None]}
-        total = total + AliBertMaskedLMLoss(Task)(model, one | {"ntokens": 1, "nsentences": 1})[0]
+        total = total + criterion(model, one | {"ntokens": 1, "nsentences": 1})[0]
     total.backward()
     theirs_alone(theirs, batch).backward()
     assert_same(model, theirs)
@@ -104,7 +105,7 @@ def test_packed_sequences(padding, pair):
     numbers = torch.repeat_interleave(torch.arange(len(LENGTHS) + 1), torch.tensor([*LENGTHS, padding]))
     packed = {"src_tokens": torch.cat([*ids, end])[None], "sequences": numbers[None], "has_padding": padding > 0}
     sample = {"net_input": packed, "target": torch.cat([*targets, end])[None], "ntokens": 1, "nsentences": 1}
-    loss = AliBertMaskedLMLoss(Task)(model, sample)[0]
+    loss = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)(model, sample)[0]
     loss.backward()
     expected = theirs_alone(theirs, batch)
     expected.backward()

@@ -5,7 +5,7 @@ import torch
 from model_helpers import SHAPE, Task, dictionary, masked_dataset
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
-from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss
+from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.criterions.segment_pairs import SegmentPairsLoss
 from alibert_fairseq.data.masking import MaskingRule
 from alibert_fairseq.data.pairing import UNLABELLED
@@ -23,15 +23,19 @@ def build(objective):
     torch.manual_seed(3)
     options = {**SHAPE, "dropout": 0.0, "attention_dropout": 0.0}
     if objective == "masked language modelling":
-        return AliBertModel(AliBertConfig(**options), dictionary()), AliBertMaskedLMLoss(Task)
+        return AliBertModel(AliBertConfig(**options), dictionary()), AliBertMaskedLMLoss(
+            MaskedLMCriterionConfig(), Task
+        )
     if objective == "replaced token detection":
         model = ElectraModel(ElectraConfig(**options, generator_width_fraction=0.5), dictionary())
         return model, ElectraLoss(ElectraCriterionConfig(), Task)
     if objective == "next sentence prediction":
         model = SegmentBertModel(SegmentBertConfig(**options, segments=2), dictionary(), sentence_head=True)
-        return model, SegmentPairsLoss(Task)
+        return model, SegmentPairsLoss(MaskedLMCriterionConfig(), Task)
     options |= {"segments": 2, "embedding_dim": 16, "layer_groups": 1, "activation_fn": "gelu_tanh"}
-    return AlbertModel(AlbertConfig(**options), dictionary(), sentence_head=True), SegmentPairsLoss(Task)
+    return AlbertModel(AlbertConfig(**options), dictionary(), sentence_head=True), SegmentPairsLoss(
+        MaskedLMCriterionConfig(), Task
+    )
 
 
 OBJECTIVES = (

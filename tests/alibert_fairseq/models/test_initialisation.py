@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
-from model_helpers import electra_model, mlm_model
+from model_helpers import dictionary, electra_model, mlm_model
 
 from alibert_fairseq.models.initialisation import INIT_STD
+from alibert_fairseq.models.modern import ModernConfig, ModernModel
 
 PADDING = 1
 
@@ -45,3 +46,30 @@ def test_the_generator_has_the_discriminators_positions():
     model = electra_model(position_init="sinusoidal")
     shared = model.discriminator.sentence_encoder.embed_positions
     assert model.generator.sentence_encoder.embed_positions is shared
+
+
+def test_the_output_bias_is_the_logarithm_of_the_unigram_frequencies():
+    entries = dictionary()
+    entries.count = [5] * len(entries)
+    entries.count[10], entries.count[11] = 500, 0
+    modern = {"encoder_layers": 2, "encoder_embed_dim": 32, "encoder_ffn_embed_dim": 64, "encoder_attention_heads": 2}
+    bias = ModernModel(ModernConfig(**modern), entries).encoder.lm_head.bias
+    total = sum(max(1, count) for count in entries.count)
+    assert bias[10].item() == pytest.approx(math.log(500 / total)) and bias[11].item() == pytest.approx(
+        -math.log(total)
+    )
+    assert bias.exp().sum().item() == pytest.approx(1)
+    zero = ModernModel(ModernConfig(**modern, output_bias="zero"), entries).encoder.lm_head.bias
+    entries.count = [1] * len(entries)  # a published model's dictionary, which has no counts
+    assert not zero.any() and not ModernModel(ModernConfig(**modern), entries).encoder.lm_head.bias.any()
+
+
+def test_a_modern_body_starts_by_fan_in_whatever_its_width():
+    sizes = {"encoder_layers": 2, "encoder_ffn_embed_dim": 512, "encoder_attention_heads": 2}
+    for width in (64, 256):
+        layer = ModernModel(
+            ModernConfig(**sizes, encoder_embed_dim=width), dictionary()
+        ).encoder.sentence_encoder.layers[1]
+        drawn = 0.88  # the deviation of a normal distribution cut at two deviations
+        assert layer.self_attn.q_proj.weight.std().item() == pytest.approx(drawn / math.sqrt(width), rel=0.05)
+        assert layer.fc2.weight.std().item() == pytest.approx(drawn / math.sqrt(512) / 2, rel=0.05)

@@ -12,7 +12,7 @@ from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBert
 from alibert_fairseq.models.config import encoder_size
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.modern import SIZES, ModernConfig, ModernModel
-from alibert_fairseq.optim.layer_decay import depth_of
+from alibert_fairseq.optim.marks import depth_of
 from alibert_fairseq.tasks.segment_pairs import SegmentPairsTask
 
 # answerdotai/ModernBERT-large, config.json; the library's defaults are those of base.

@@ -15,7 +15,7 @@ from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.embedding_sharing import SHARING
 from alibert_fairseq.optim import lamb
 from alibert_fairseq.optim.adam_lamb_step import AdamLamb, decay_groups
-from alibert_fairseq.optim.layer_decay import mark_depth
+from alibert_fairseq.optim.marks import mark_depth
 from alibert_fairseq.optim.schedules import BertSchedule
 
 LAYERS = 3

@@ -14,12 +14,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("optimizer", ["lamb", "alibert_adam"])
+@pytest.mark.parametrize("optimizer", ["lamb", "alibert_adam", "muon"])
 @pytest.mark.parametrize("dtype, words, remedy", REFUSED)
 def test_weights_without_layers_or_without_float32_are_refused(optimizer, dtype, words, remedy, monkeypatch):
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)  # fairseq flattens for a GPU
     with pytest.raises(SystemExit, match=f"^error: .*{remedy}[^.\n]*\\.$"):
-        build(parameters(values(), dtype), "--optimizer", optimizer, *words)
+        build(parameters(values(), dtype), "--optimizer", optimizer, "--lr", "0.01", *words)
 
 
 def test_betas_are_read_in_both_spellings():

@@ -16,6 +16,7 @@ EXPECTED = {
     "bert": [0, 0.02, 0.38, 0.4 * 0.8, 0.4 * 0.79, 0.2, 0, 0],
     "nvidia": [0, 0.02, 0.38, 0.4 * 0.8**0.5, 0.4 * 0.79**0.5, 0.4 * 0.5**0.5, 0, 0],
     "electra": [0, 0.4 * 0.99 / 20, 0.4 * 0.81 * 0.95, 0.4 * 0.8, 0.4 * 0.79, 0.2, 0, 0],
+    "wsd": [0.02, 0.04, 0.4, 0.4, 0.4, 0.4, 0, 0],
     "polynomial_decay": [0, 0.02, 0.38, 0.4, 0.4 * 79 / 80, 0.4 * 50 / 80, 0, 0],
 }
 
@@ -72,7 +73,7 @@ def test_a_resumed_run_goes_on_at_the_rate_it_had():
     assert [resumed.step_update(t) for t in range(13, T)] == whole[13:]
 
 
-@pytest.mark.parametrize("name", ["bert", "electra", "nvidia"])
+@pytest.mark.parametrize("name", ["bert", "electra", "nvidia", "wsd"])
 def test_the_command_line_builds_it(name):
     words = ["--lr", str(LR), "--warmup-updates", str(W), "--total-num-update", str(T), "--max-update", "90"]
     found = from_command_line("--lr-scheduler", name, *words)
@@ -84,6 +85,17 @@ def test_the_end_is_that_of_the_run_where_no_other_is_given():
     assert [found.step_update(t) for t in (0, 25, 50)] == pytest.approx([0.4, 0.2, 0])
 
 
+def test_wsd_falls_over_its_last_share_from_the_peak_to_the_end_rate():
+    found = rates("wsd", [T // 2, 3 * T // 4, T - 1, T], decay_share=0.5, end_learning_rate=0.1)
+    assert found == pytest.approx([LR, (LR + 0.1) / 2, 0.1 + 0.3 / 50, 0.1])
+
+
+@pytest.mark.parametrize("share", [0, 1.1])
+def test_wsd_refuses_a_share_that_is_none(share):
+    with pytest.raises(SystemExit, match="--decay-share .* is not in"):
+        schedule("wsd", decay_share=share)
+
+
 REFUSED = {
     "; add --total-num-update N.": {"total_num_update": None},
     "--warmup-updates 100 is not below --total-num-update 100": {"warmup_updates": 100},
@@ -92,7 +104,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", ["bert", "electra", "nvidia"])
+@pytest.mark.parametrize("name", ["bert", "electra", "nvidia", "wsd"])
 @pytest.mark.parametrize("message", REFUSED)
 def test_options_that_give_no_schedule_are_refused_in_one_sentence(name, message):
     with pytest.raises(SystemExit, match=f"^error: .*{message}[^\n]*$"):

@@ -1,0 +1,98 @@
+"""A batch at a point of the run: thinner masks and shorter rows, drawn with the sample and reported in one sentence."""
+
+import numpy as np
+import pytest
+import torch
+from fairseq.data import ListDataset
+from model_helpers import dictionary
+
+from alibert_common.errors import InputError
+from alibert_fairseq.data.curriculum import Curriculum, parse_lengths, shortened, thinned
+from alibert_fairseq.data.masked_dataset import MaskedDataset
+from alibert_fairseq.data.masking import MaskingRule
+
+PAD = 1
+
+
+def batch(length: int = 64, unit: str = "token", with_uniforms: bool = False) -> dict:
+    """Of four sequences with 40 % masked."""
+    rows = [torch.from_numpy(np.random.default_rng(n).integers(4, 44, length)) for n in range(4)]
+    starts = np.arange(len(dictionary())) % 3 == 0  # words of several subwords
+    rule = MaskingRule(0.8, 0.1, mask_prob=0.4, unit=unit)
+    data = MaskedDataset(
+        ListDataset(rows, [length] * 4), dictionary(), rule, 1, np.arange(4, 44), starts=starts,
+        with_uniforms=with_uniforms, thinned=True,
+    )  # fmt: skip
+    return data.collater([data[index] for index in range(4)])
+
+
+def test_thinning_changes_no_random_number_that_was_drawn_before():
+    thick = batch(with_uniforms=True)
+    rows = [torch.from_numpy(np.random.default_rng(n).integers(4, 44, 64)) for n in range(4)]
+    plain = MaskedDataset(ListDataset(rows, [64] * 4), dictionary(), MaskingRule(0.8, 0.1, mask_prob=0.4), 1,
+        np.arange(4, 44), with_uniforms=True)  # fmt: skip
+    other = plain.collater([plain[index] for index in range(4)])
+    assert torch.equal(thick["target"], other["target"]) and "thinning" not in other
+    assert all(torch.equal(thick["net_input"][n], other["net_input"][n]) for n in ("src_tokens", "uniforms"))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.8, 0.5, 0.1])
+def test_each_row_keeps_its_share_of_masks_and_the_rest_has_its_own_token_again(share):
+    whole = batch(with_uniforms=True)
+    thin = thinned(whole, share, PAD)
+    before, after = whole["target"].ne(PAD), thin["target"].ne(PAD)
+    assert before.sum(1).tolist() == [26] * 4 and after.sum(1).tolist() == [round(26 * share)] * 4
+    assert (before | ~after).all() and torch.equal(thin["net_input"]["masked"], after)
+    seen, original = thin["net_input"]["src_tokens"], whole["net_input"]["original"]
+    assert torch.equal(seen[~after], original[~after])
+    assert torch.equal(seen[after], whole["net_input"]["src_tokens"][after])
+
+
+def test_a_smaller_share_keeps_a_part_of_what_a_larger_one_keeps():
+    whole = batch()
+    large, small = (thinned(whole, share, PAD)["target"].ne(PAD) for share in (0.6, 0.3))
+    assert (large | ~small).all() and not torch.equal(large, small)
+
+
+def test_words_are_kept_or_given_back_whole():
+    whole = batch(unit="word")
+    kept = thinned(whole, 0.5, PAD)["target"].ne(PAD)
+    order, masked = whole["thinning"], whole["target"].ne(PAD)
+    for row in range(4):
+        for value in order[row][masked[row]].unique():
+            assert len(kept[row][(order[row] == value) & masked[row]].unique()) == 1
+
+
+def test_shorter_rows_hold_the_same_tokens_in_the_same_order():
+    whole = batch(with_uniforms=True)
+    short = shortened(whole, 16)
+    assert short["target"].shape == (16, 16) and torch.equal(short["target"].flatten(), whole["target"].flatten())
+    for name in ("src_tokens", "original", "masked", "uniforms"):
+        assert torch.equal(short["net_input"][name].flatten(), whole["net_input"][name].flatten())
+    padded = whole | {"net_input": whole["net_input"] | {"has_padding": True}}
+    assert shortened(padded, 16) is padded and shortened(whole, 64) is whole and shortened(whole, 48) is whole
+
+
+def test_the_rate_falls_linearly_and_lengths_grow():
+    curriculum = Curriculum(0.3, 0.15, ((0.5, 16), (0.8, 32)))
+    assert [curriculum.masked_share(p) for p in (0, 0.5, 1, 2)] == pytest.approx([1, 0.75, 0.5, 0.5])
+    assert [curriculum.length(p) for p in (0, 0.49, 0.5, 0.79, 0.8, 1)] == [16, 16, 32, 32, None, None]
+    plain = batch()
+    assert Curriculum(0.3, 0.3).apply(plain, 0.5, PAD) is plain
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("32", "give SHARE:LENGTH"), ("0.5:x", "give SHARE:LENGTH"), ("0.5:32,0.4:64", "must rise"),
+        ("0:32", "must rise"), ("1.5:32", "must rise"), ("0.5:48", "must divide --tokens-per-sample 128"),
+        ("0.5:0", "must divide"),
+    ],
+)  # fmt: skip
+def test_a_schedule_that_cannot_be_is_refused(text, sentence):
+    with pytest.raises(InputError, match=sentence):
+        parse_lengths(text, 128)
+
+
+def test_a_schedule_is_read():
+    assert parse_lengths("0.5:32,0.85:64", 128) == ((0.5, 32), (0.85, 64)) and parse_lengths("", 128) == ()

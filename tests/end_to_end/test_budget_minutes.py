@@ -1,0 +1,38 @@
+"""`--budget-minutes`: the schedule follows the clock, the run ends on time and fully decayed, also after a resume."""
+
+import json
+import time
+
+import pytest
+from forked import finish, run
+from test_pretraining import ENVIRONMENT, command
+
+SECONDS = 6
+
+
+def budget(data_bin, save, repository, *more):
+    schedule = ["--lr-scheduler", "wsd", "--decay-share", "0.5", "--total-num-update", "1000", "--max-update", "1000"]
+    return command("modern", data_bin, save, repository, *schedule, "--budget-minutes", str(SECONDS / 60), *more)
+
+
+def metrics(save) -> list[dict]:
+    return [json.loads(line) for line in (save / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_the_run_ends_on_time_and_decayed_and_a_resumed_one_does_not_begin_again(data_bin, repository, tmp_path):
+    save = tmp_path / "save"
+    began = time.monotonic()
+    log = run(*budget(data_bin, save, repository), cwd=tmp_path, env=ENVIRONMENT)
+    assert "stop_time_hours" in log and time.monotonic() - began < SECONDS + 60
+    rates = [line["lr"] for line in metrics(save)]
+    assert max(rates) == pytest.approx(0.005, rel=0.01) and rates[-1] < 0.1 * max(rates)
+    assert rates == sorted(rates[: rates.index(max(rates))]) + sorted(rates[rates.index(max(rates)) :], reverse=True)
+    run(*budget(data_bin, save, repository), cwd=tmp_path, env=ENVIRONMENT)
+    assert len(metrics(save)) <= len(rates) + 2  # the clock has run out
+
+
+def test_a_schedule_without_an_end_is_refused(data_bin, repository, tmp_path):
+    words = command("modern", data_bin, tmp_path / "save", repository, "--budget-minutes", "1")
+    status, log = finish(words, tmp_path, ENVIRONMENT)
+    assert status != 0
+    assert "error: --mask-prob-end and --length-schedule need --max-update, the end of the run." in log
