@@ -11,7 +11,7 @@ from alibert_common.cli import program
 from alibert_common.errors import InputError
 from downstream.data.data_folder import data_folder
 from downstream.data.recipe import Recipe
-from downstream.learners.registry import BASELINES, COSINE, ENCODER, Kind
+from downstream.learners.registry import BASELINES, COSINE, ENCODER, TAGGER, Kind
 from downstream.training.model_folder import refuse_no_model
 from downstream.training.protocol import by_task, load_protocol
 from downstream.training.selection import Choice, read_selection
@@ -81,6 +81,8 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
     add("recipe", type=Path, help="the task's YAML file, for example recipes/finetune/sample.yaml")
     weights.add_argument("--random-init", action="store_true",
         help="random weights in place of the model's; architecture and tokenizer stay (a baseline)")  # fmt: skip
+    add("--tagger", action="store_true",
+        help="stronger form for named entities, which reads whole words under a CRF (default: a plain head)")  # fmt: skip
     weights.add_argument("--frozen", action="store_true", help="linear probe of the unchanged encoder (a baseline)")
     add("--protocol", help="training protocol: a file of protocols/ beside the recipe, or one of the built-in ones "
         f"(default: {DEFAULT_PROTOCOL})")  # fmt: skip
@@ -126,7 +128,7 @@ def config_of(
 
 
 # What may change nothing, in the order in which it is told.
-MAY_BE_IDLE = "protocol set selection random_init frozen cosine vectors_text bf16".split()
+MAY_BE_IDLE = "protocol set selection random_init frozen tagger cosine vectors_text bf16".split()
 
 
 def _kind(args: argparse.Namespace, family: str) -> Kind:
@@ -134,6 +136,8 @@ def _kind(args: argparse.Namespace, family: str) -> Kind:
     kind, words = ENCODER, "--model"
     if args.baseline:
         kind, words = BASELINES[args.baseline], f"--baseline {args.baseline}"
+    elif getattr(args, "tagger", False):
+        kind, words = TAGGER, "--tagger"
     elif args.cosine:
         kind, words = COSINE, "--cosine"
     given = [f"--{name.replace('_', '-')}" for name in MAY_BE_IDLE if getattr(args, name) not in (None, False, [])]
@@ -197,6 +201,7 @@ def default_output(args: argparse.Namespace, recipe: Recipe, choice: Choice | No
     else:
         changes = ["selected"] if choice.record else choice.changed
         parts = [recipe.task, choice.name, *changes, args.model.resolve().name]
+    parts += ["tagger"] * args.tagger
     parts += ["random"] * args.random_init + ["frozen"] * args.frozen + ["dev-only"] * args.dev_only
     parts += [f"{args.train_documents}-documents"] if args.train_documents else []
     return Path("runs/finetune") / "-".join(parts)

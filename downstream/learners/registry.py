@@ -34,6 +34,7 @@ class Kind(NamedTuple):
 
 
 ENCODER = Kind("encoder", "encoder:Encoder", ALL, TRAINED | {"--selection", "--random-init", "--frozen"})
+TAGGER = Kind("tagger", "tagger:TaggerLearner", ("ner",), TRAINED | {"--selection", "--random-init", "--tagger"})
 COSINE = Kind("cosine", "baselines.cosine:EncoderCosine", OF_COSINES, MACHINE | {"--cosine"})
 BASELINES = {
     kind.name: kind

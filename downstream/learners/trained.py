@@ -30,6 +30,10 @@ class Trained(Learner):
     def built(self, head: Head, train: Encoded) -> torch.nn.Module:
         """The network before training; what it draws comes from torch's global generator."""
 
+    def head(self) -> Head:
+        """How the network answers and what it loses; the one of the task."""
+        return head_of(self.task.head())
+
     def encode(self, items: list, training: bool) -> Encoded:
         """Tokens and pieces of the items."""
         return self.task.encode(items, self.tokenizer, self.frame, training)
@@ -37,7 +41,7 @@ class Trained(Learner):
     def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
         """Weights and batches are drawn from the seed."""
         torch.manual_seed(seed)
-        head = head_of(self.task.head())
+        head = self.head()
         self.model = self.built(head, train).to(self.machine.device)
         self.num_parameters = sum(weight.numel() for weight in self.model.parameters())  # frozen ones included
         self.learned = Learned(self.model, head, self.frame.padding, self.machine)

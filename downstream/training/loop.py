@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -54,8 +54,11 @@ class Learned(NamedTuple):
     machine: Machine
 
 
-def collate(pieces: list[Piece], padding: int, device: torch.device) -> dict[str, torch.Tensor]:
-    """Pad to the longest: input_ids, attention_mask, and token_type_ids where a piece has some; (pieces, tokens)."""
+def collate(pieces: list[Piece], padding: int, device: torch.device) -> dict[str, Any]:
+    """Pad to the longest: input_ids, attention_mask, and token_type_ids where a piece has some; (pieces, tokens).
+
+    And `words`, where pieces have them.
+    """
     width = max(len(piece.ids) for piece in pieces)
 
     def padded(rows: list[list[int]], filler: int) -> torch.Tensor:
@@ -65,6 +68,8 @@ def collate(pieces: list[Piece], padding: int, device: torch.device) -> dict[str
     batch["attention_mask"] = padded([[1] * len(piece.ids) for piece in pieces], 0)
     if any(piece.types for piece in pieces):
         batch["token_type_ids"] = padded([piece.types or [0] * len(piece.ids) for piece in pieces], 0)
+    if pieces[0].words is not None:
+        batch["words"] = pieces[0].words.together([piece.words for piece in pieces], width, device)
     return batch
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 import transformers
 from safetensors import SafetensorError
+from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -32,6 +33,7 @@ vocab.txt vocab.json merges.txt sentencepiece.bpe.model sentencepiece.model spie
 """.split()
 ADD_TOKENIZER = "add the tokenizer.json that belongs to the model"
 WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")  # not training_args.bin, nor an adapter's
+TAGGER_WEIGHTS = "tagger.safetensors"
 FINE_TUNED = ("ForTokenClassification", "ForSequenceClassification", "ForQuestionAnswering", "ForMultipleChoice")
 
 
@@ -152,14 +154,23 @@ def load_model(folder: Path, head: Head, random_init: bool, dropout: float | Non
     dropout: in place of the configuration's, which is 0 for an encoder that was pretrained without dropout.
     Raises InputError if a weight of the encoder is missing from the folder: it would be random without a word.
     """
-    config = load_config(folder, **_labels(head))
+    return _loaded(head.auto, folder, load_config(folder, **_labels(head)), random_init, dropout)
+
+
+def load_encoder(folder: Path, random_init: bool, dropout: float | None = None):
+    """The same of the encoder alone."""
+    return _loaded(AutoModel, folder, load_config(folder), random_init, dropout)
+
+
+def _loaded(kind, folder: Path, config, random_init: bool, dropout: float | None):
     for name in DROPOUTS if dropout is not None else ():
         if hasattr(config, name):
             setattr(config, name, dropout)
     if random_init:
-        return head.auto.from_config(config, trust_remote_code=False).float()
-    model, missing = load_weights(head.auto, folder, config=config)
-    missing = [name for name in missing if is_encoders(name, model)]
+        return kind.from_config(config, trust_remote_code=False).float()
+    model, missing = load_weights(kind, folder, config=config)
+    missing = [name for name in missing if kind is AutoModel or is_encoders(name, model)]
+    missing = [name for name in missing if not name.startswith("pooler.")]
     if missing:
         raise InputError(
             f"{folder}: it lacks {len(missing)} weights of the encoder (first: {missing[0]}), which would be random; "
@@ -199,14 +210,18 @@ def load_weights(kind, folder: Path, **options) -> tuple:
     return model.float(), sorted(report["missing_keys"])
 
 
-def save_model(model, source: Path, target: Path, notes: dict) -> None:
+def save_model(model, source: Path, target: Path, notes: dict, others: dict | None = None) -> None:
     """Write model, the tokenizer files of `source` and notes (finetuning.json) to `target`, whole or not at all.
+
+    others: the weights that are not of a model of transformers, in tagger.safetensors.
 
     A tokenizer without a form for pairs gets the one of `frame_of`, or pipelines would show the model other pairs.
     """
     with directory_written_whole(target, shared=True) as folder:
         try:
             model.save_pretrained(folder)
+            if others:
+                save_file(others, folder / TAGGER_WEIGHTS)
         except SafetensorError as error:
             raise InputError(f"{target}: {first_line(error)}; free some space and run the command again.") from None
         for name in TOKENIZER_FILES:

@@ -2,19 +2,17 @@
 
 import tempfile
 from collections.abc import Iterator
-from itertools import groupby, pairwise
 from pathlib import Path
 from typing import ClassVar
 
 import pycrfsuite
 
 from downstream.data.spans import Span, spans_of
+from downstream.data.word_features import AFFIXES, NEIGHBOURS, features, sentences
 from downstream.learners.baselines.base import Baseline
 from downstream.tasks.base import Encoded
 from downstream.tasks.ner import Example, NamedEntities
 
-AFFIXES = (1, 2, 3, 4)  # letters at either end of a word: medical stems and suffixes are that long (-ite, -ose, -émie)
-NEIGHBOURS = (-2, -1, 1, 2)
 # L1 and L2 regularisation; L1 drops most of the features. Of seven pairs from 0 to 1 this is within 0.01 F1 of the best
 # on both dev parts of QUAERO.
 TRAINING = {"c1": 0.1, "c2": 0.1, "max_iterations": 100, "feature.possible_transitions": True}
@@ -33,7 +31,8 @@ class Crf(Baseline):
         """Notes are, of each item, its sentences as ranges of words. Features are made when they are needed: those of
         all words at once would take a hundred times the memory of the texts."""
         split = super().encode(items, training)
-        split.notes = [sentences(example, self.task.recipe.sequence == "line") for example in items]
+        by_line = self.task.recipe.sequence == "line"
+        split.notes = [sentences(example.document.text, example.words, by_line) for example in items]
         split.counts["sequences"] = sum(map(len, split.notes))
         return split
 
@@ -70,39 +69,3 @@ def _sentences(encoded: Encoded) -> Iterator[tuple[int, int, int, list[list[str]
         words = [example.document.text[start:end] for start, end in example.words]
         for begin, end in ranges:
             yield number, begin, end, features(words[begin:end])
-
-
-def sentences(example: Example, by_line: bool) -> list[tuple[int, int]]:
-    """Ranges of words, end excluded."""
-    text, words = example.document.text, example.words
-    if not words:
-        return []
-    breaks = [
-        number
-        for number, ((_, end), (start, _)) in enumerate(pairwise(words), start=1)
-        if by_line and "\n" in text[end:start]
-    ]
-    return list(pairwise([0, *breaks, len(words)]))
-
-
-def features(words: list[str]) -> list[list[str]]:
-    """Of every word: itself, in lower case, its shape and affixes; the first three of its neighbours, too."""
-    own = [[f"word={word}", f"lower={word.lower()}", f"shape={shape(word)}"] for word in words]
-    of_words = []
-    for place, word in enumerate(words):
-        names = ["bias", *own[place]]
-        names += [f"{length} first={word[:length].lower()}" for length in AFFIXES]
-        names += [f"{length} last={word[-length:].lower()}" for length in AFFIXES]
-        for step in NEIGHBOURS:
-            if 0 <= place + step < len(words):
-                names += [f"{step:+d} {feature}" for feature in own[place + step]]
-            else:
-                names.append(f"{step:+d} outside")
-        of_words.append(names)
-    return of_words
-
-
-def shape(word: str) -> str:
-    """Capitals X, other letters x, digits 0, the rest as it is; of a run of one kind, one."""
-    kinds = ("X" if sign.isupper() else "x" if sign.isalpha() else "0" if sign.isdigit() else sign for sign in word)
-    return "".join(kind for kind, _ in groupby(kinds))

@@ -1,0 +1,124 @@
+"""The tagger: an encoder that reads words as well as subwords, for named entities. The stronger of the two forms.
+
+The plain head (learners/encoder.py) is a folder that every pipeline of transformers loads. This one is more exact, and
+is used through `downstream.tag.Tagger`, which spaCy and edsnlp can call. docs/downstream/tagger.md shows both.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from downstream.data.alignment import deciding_tokens
+from downstream.data.word_features import CHARACTERS, characters, hashed_features, sentences
+from downstream.learners.encoder import Encoder, Start
+from downstream.learners.tagger_network import TaggerNetwork, TaggerOutput, WordBatch
+from downstream.tasks.base import IGNORED, Encoded, HeadSpec
+from downstream.tasks.ner import Example, NamedEntities
+from downstream.training import models
+from downstream.training.heads import Head
+from downstream.training.loop import Machine
+from downstream.training.protocol import Protocol
+
+
+class Words(NamedTuple):
+    """The words of a piece: the tokens of each, first to last (excluded), (w,); characters (w, 20); features (w, F)."""
+
+    first: np.ndarray
+    last: np.ndarray
+    characters: np.ndarray
+    features: np.ndarray
+
+    @staticmethod
+    def together(rows: "list[Words]", width: int, device: torch.device) -> WordBatch:
+        """Of a batch of pieces, padded to a width in tokens."""
+        offsets = np.repeat(np.arange(len(rows)) * width, [len(row.first) for row in rows])
+        first, last, signs, features = (np.concatenate(part) for part in zip(*rows, strict=True))
+        parts = first + offsets, last + offsets, signs, features
+        return WordBatch(*(torch.from_numpy(part).to(device) for part in parts))
+
+
+class TaggerLearner(Encoder):
+    """Named entities by the network of tagger_network.py."""
+
+    task: NamedEntities
+
+    def __init__(self, task: NamedEntities, start: Start, protocol: Protocol, machine: Machine):
+        super().__init__(task, start, protocol, machine)
+        self.conditions["model"]["form"] = "tagger"
+
+    def encode(self, items: list[Example], training: bool) -> Encoded:
+        """As for the plain head; and each piece has its words, those that begin in its core."""
+        encoded = super().encode(items, training)
+        by_line = self.task.recipe.sequence == "line"
+        looks = [_looks(item, by_line) for item in items]
+        deciding = [_tokens_of(item, covered) for item, covered in zip(items, encoded.notes, strict=True)]
+        done: Counter = Counter()
+        for piece in encoded.pieces:
+            begin, (first, last) = done[piece.item], piece.place
+            done[piece.item] += last - first
+            words, tokens, ends = deciding[piece.item]
+            some = slice(*np.searchsorted(tokens, [begin, begin + last - first]))
+            of_piece = words[some]
+            piece.words = Words(
+                tokens[some] - begin + first,
+                np.minimum(ends[some], begin + last - first) - begin + first,
+                *(look[of_piece] for look in looks[piece.item]),
+            )
+        encoded.pieces = [piece for piece in encoded.pieces if len(piece.words.first)] if training else encoded.pieces
+        return encoded
+
+    def built(self, head: Head, train: Encoded) -> torch.nn.Module:
+        """The parts above the encoder are drawn; features are those of the training words."""
+        known = np.unique(np.concatenate([piece.words.features.ravel() for piece in train.pieces]))
+        encoder = models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout)
+        return TaggerNetwork(encoder, self.task.head(), torch.from_numpy(known), self.tokenizer.mask_token_id)
+
+    def head(self) -> Head:
+        return tagger_head(self.task.head())
+
+    def save(self, target: Path, notes: dict) -> None:
+        """A folder with the encoder, its tokenizer and tagger.safetensors."""
+        own = {name: weight for name, weight in self.model.state_dict().items() if not name.startswith("encoder.")}
+        models.save_model(self.model.encoder, self.start.folder, target, notes, own)
+
+
+def tagger_head(spec: HeadSpec, with_probabilities: bool = False) -> Head:
+    """What `fit` and `predict` do with the output of the network."""
+    layered = spec.kind == "label_per_token_and_type"
+    filler: list | int = [IGNORED] * spec.num_layers if layered else IGNORED
+
+    def read(output: TaggerOutput) -> torch.Tensor:
+        found = output.tags_and_probabilities() if with_probabilities else output.tags()
+        return found if layered or with_probabilities else found[..., 0]
+
+    return Head(
+        None,
+        lambda output, targets: output.loss(targets),
+        spec.names,
+        targets=lambda rows, width: torch.tensor([row + [filler] * (width - len(row)) for row in rows]),
+        read=read,
+        per_token=True,
+    )
+
+
+def _looks(item: Example, by_line: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(words, 20) characters and (words, F) features, whose neighbours are of the same sentence."""
+    words = [item.document.text[start:end] for start, end in item.words]
+    rows = [hashed_features(words[first:last]) for first, last in sentences(item.document.text, item.words, by_line)]
+    signs = np.array([characters(word) for word in words], dtype=np.int64).reshape(-1, CHARACTERS)
+    return signs, np.concatenate([hashed_features([]), *rows])
+
+
+def _tokens_of(item: Example, covered: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Words that have a token of their own to decide, that token, and the one behind their last."""
+    last = {word: token for token, (first, end) in enumerate(covered) for word in range(first, end)}
+    found = [
+        (word, token, last[word] + 1)
+        for word, token in enumerate(deciding_tokens(len(item.words), covered))
+        if token is not None and covered[token][0] == word
+    ]
+    words, tokens, ends = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    return words, tokens, ends
