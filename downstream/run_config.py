@@ -61,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="cosines of the encoder's mean vectors, without training (a baseline)")  # fmt: skip
     add = parser.add_argument
     add("--vectors-text", type=Path, metavar="FILE",
-        help="text for the word vectors of --baseline cnn and rnn (default: the training texts)")  # fmt: skip
+        help="text for the word vectors of a baseline that has them (default: the training texts)")  # fmt: skip
     add("--set", action="append", default=[], metavar="KEY=VALUE",
         help="changed setting of the protocol, scored on dev only; needs --dev-only")  # fmt: skip
     add("--selection", type=Path, help="selection.json of downstream.search, whose settings are used")
@@ -82,7 +82,7 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
     weights.add_argument("--random-init", action="store_true",
         help="random weights in place of the model's; architecture and tokenizer stay (a baseline)")  # fmt: skip
     add("--tagger", action="store_true",
-        help="stronger form for named entities, which reads whole words under a CRF (default: a plain head)")  # fmt: skip
+        help="stronger form for named entities: whole words under a CRF (default: a plain head)")  # fmt: skip
     weights.add_argument("--frozen", action="store_true", help="linear probe of the unchanged encoder (a baseline)")
     add("--protocol", help="training protocol: a file of protocols/ beside the recipe, or one of the built-in ones "
         f"(default: {DEFAULT_PROTOCOL})")  # fmt: skip
@@ -201,7 +201,7 @@ def default_output(args: argparse.Namespace, recipe: Recipe, choice: Choice | No
     else:
         changes = ["selected"] if choice.record else choice.changed
         parts = [recipe.task, choice.name, *changes, args.model.resolve().name]
-    parts += ["tagger"] * args.tagger
+    parts += ["tagger"] * (args.tagger and choice is not None and choice.name != "tagger")
     parts += ["random"] * args.random_init + ["frozen"] * args.frozen + ["dev-only"] * args.dev_only
     parts += [f"{args.train_documents}-documents"] if args.train_documents else []
     return Path("runs/finetune") / "-".join(parts)

@@ -36,6 +36,7 @@ class Tagger:
         folder = Path(folder)
         self.task, bf16 = read_notes(folder)
 
+        from downstream.learners.tagger import load_tagger
         from downstream.training import models  # here: torch takes seconds, and a wrong folder needs none
         from downstream.training.heads import head_of, with_probabilities
         from downstream.training.loop import Learned, Machine
@@ -43,10 +44,15 @@ class Tagger:
         config = models.read_config(folder)
         self.tokenizer = models.load_tokenizer(folder)
         self.frame = models.frame_of(self.tokenizer, config)
-        head = with_probabilities(head_of(self.task.head()), self.task.num_layers)
-        model, missing = models.load_weights(head.auto, folder, config=config)
-        if missing:
-            raise InputError(f"{folder}: it lacks {len(missing)} weights (first: {missing[0]}); copy the folder again.")
+        self.reads_words = (folder / models.TAGGER_WEIGHTS).is_file()
+        if self.reads_words:
+            model, head = load_tagger(folder, self.task, config, self.tokenizer.mask_token_id)
+        else:
+            head = with_probabilities(head_of(self.task.head()), self.task.num_layers)
+            model, missing = models.load_weights(head.auto, folder, config=config)
+            if missing:
+                lacks = f"{len(missing)} weights (first: {missing[0]})"
+                raise InputError(f"{folder}: it lacks {lacks}; copy the folder again.")
         machine = Machine(models.device_of(device), bf16)
         self.learned = Learned(model.to(machine.device), head, self.frame.padding, machine)
 
@@ -56,6 +62,7 @@ class Tagger:
         Each has a `score` from 0 to 1: the mean probability that the model gives to the tags of its words.
         """
         from downstream.data.annotated_text import AnnotatedText
+        from downstream.learners.tagger import add_words
         from downstream.training.loop import predict
 
         if not texts:
@@ -63,6 +70,8 @@ class Tagger:
         documents = [AnnotatedText(str(number), text, []) for number, text in enumerate(texts)]
         examples = [self.task.example(document, Counter()) for document in documents]
         encoded = self.task.encode(examples, self.tokenizer, self.frame, training=False)
+        if self.reads_words:
+            add_words(encoded, self.task.recipe.sequence == "line")
         outputs = predict(self.learned, encoded.pieces)  # (tokens, layers, label id and probability) of each piece
         if not self.task.per_type:
             outputs = [output[:, 0] for output in outputs]

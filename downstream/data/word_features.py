@@ -63,8 +63,9 @@ def _hashed(word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def hashed_features(words: list[str]) -> np.ndarray:
     """(words, features) int64, the features of `features` as numbers of 32 bits, always in the same columns."""
-    own = np.array([_hashed(word)[0] for word in words], dtype=np.uint64).reshape(len(words), 3)
-    columns = [own, np.array([_hashed(word)[1] for word in words], dtype=np.uint64).reshape(len(words), 2 * len(AFFIXES))]
+    rows = [[*own, *affixes] for own, affixes in map(_hashed, words)]
+    columns = [np.array(rows, dtype=np.uint64).reshape(len(words), 3 + 2 * len(AFFIXES))]
+    own = columns[0][:, :3]
     for step in NEIGHBOURS:
         beside = np.zeros_like(own)  # outside of the sentence
         inside = slice(max(0, -step), max(0, len(words) - max(0, step)))

@@ -45,11 +45,13 @@ class Usage(NamedTuple):
     text: str
 
 
-def usage_of(task: Task, item: Any, longest: int) -> Usage:
+def usage_of(task: Task, item: Any, longest: int, is_tagger: bool = False) -> Usage:
     """The usage of the task's models, which read an item like this one in sequences of at most `longest` tokens."""
     tag, name, template = USES[type(task)]
     if isinstance(task, NamedEntities) and task.recipe.nested in ("concatenated", "per_type"):
         template = "nested_entities.md"
+    if is_tagger:
+        template = "tagger.md"
     values = {
         "recipe": task.recipe,
         "longest": longest,

@@ -53,7 +53,9 @@ def learner_of(config: RunConfig, task: Task) -> Learner:
     if kind in (ENCODER, TAGGER):
         start = Start(config.model or Path(), config.random_init, config.frozen)
         return made(task, start, protocol, machine)
-    return made(task, protocol, machine, config.vectors_text) if kind.has_protocol else made(task)
+    machinery = (protocol, machine) if kind.has_protocol else ()
+    text = (config.vectors_text,) if "--vectors-text" in kind.options else ()
+    return made(task, *machinery, *text)
 
 
 def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:

@@ -32,7 +32,7 @@ class ChainCrf(nn.Module):
         return moves, self.begins.masked_fill(self.cannot_begin, FORBIDDEN)
 
     def log_normaliser(self, scores: Tensor, real: Tensor) -> Tensor:
-        """(B, L), the logarithm of the sum over all sequences of tags. scores: (B, W, L, K); real: (B, W), from 0 on."""
+        """(B, L), the logarithm of the sum over all tag sequences. scores: (B, W, L, K); real: (B, W), words first."""
         moves, begins = self._moves()
         total = scores[:, 0] + begins
         for word in range(1, scores.shape[1]):

@@ -42,11 +42,13 @@ BASELINES = {
         Kind("majority", "baselines.majority:Majority", ALL),
         Kind("dictionary", "baselines.dictionary:Dictionary", ("ner",)),
         Kind("crf", "baselines.crf:Crf", ("ner",)),
+        Kind("crf_clusters", "baselines.crf:ClusteredCrf", ("ner",), frozenset({"--vectors-text"})),
         Kind("tfidf_cosine", "baselines.cosine:TfidfCosine", OF_COSINES),
         Kind("tfidf_svm", "baselines.tfidf_svm:TfidfSvm", OF_TEXTS),
         Kind("cnn", "baselines.neural:Cnn", OF_TEXTS, TRAINED | {"--vectors-text"}),
         Kind("rnn", "baselines.neural:Rnn", (*OF_TEXTS, "ner"), TRAINED | {"--vectors-text"}),
     )
 }
-# What downstream.evaluate compares models with. random: the first model without its weights; frozen, cosine: of each.
-EVALUATED = ("random", "frozen", "cosine", *BASELINES)
+# What downstream.evaluate compares models with. random: the first model without its weights; frozen, tagger, cosine: of
+# each.
+EVALUATED = ("random", "frozen", "tagger", "cosine", *BASELINES)

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 
+from alibert_common.errors import InputError
 from downstream.data.alignment import deciding_tokens
 from downstream.data.word_features import CHARACTERS, characters, hashed_features, sentences
 from downstream.learners.encoder import Encoder, Start
@@ -52,22 +55,9 @@ class TaggerLearner(Encoder):
     def encode(self, items: list[Example], training: bool) -> Encoded:
         """As for the plain head; and each piece has its words, those that begin in its core."""
         encoded = super().encode(items, training)
-        by_line = self.task.recipe.sequence == "line"
-        looks = [_looks(item, by_line) for item in items]
-        deciding = [_tokens_of(item, covered) for item, covered in zip(items, encoded.notes, strict=True)]
-        done: Counter = Counter()
-        for piece in encoded.pieces:
-            begin, (first, last) = done[piece.item], piece.place
-            done[piece.item] += last - first
-            words, tokens, ends = deciding[piece.item]
-            some = slice(*np.searchsorted(tokens, [begin, begin + last - first]))
-            of_piece = words[some]
-            piece.words = Words(
-                tokens[some] - begin + first,
-                np.minimum(ends[some], begin + last - first) - begin + first,
-                *(look[of_piece] for look in looks[piece.item]),
-            )
-        encoded.pieces = [piece for piece in encoded.pieces if len(piece.words.first)] if training else encoded.pieces
+        add_words(encoded, self.task.recipe.sequence == "line")
+        if training:
+            encoded.pieces = [piece for piece in encoded.pieces if len(piece.words.first)]
         return encoded
 
     def built(self, head: Head, train: Encoded) -> torch.nn.Module:
@@ -102,6 +92,37 @@ def tagger_head(spec: HeadSpec, with_probabilities: bool = False) -> Head:
         read=read,
         per_token=True,
     )
+
+
+def load_tagger(folder: Path, task: NamedEntities, config, mask_id: int | None) -> tuple[TaggerNetwork, Head]:
+    """A tagger that was saved, and its head with probabilities. Raises InputError for a damaged folder."""
+    encoder, missing = models.load_weights(models.AutoModel, folder, config=config)
+    file = folder / models.TAGGER_WEIGHTS
+    try:
+        own = load_file(file)
+        network = TaggerNetwork(encoder, task.head(), own["known"], mask_id)
+        lacking = network.load_state_dict(own, strict=False).missing_keys
+    except (OSError, SafetensorError, KeyError, RuntimeError) as error:
+        raise InputError(f"{file}: not usable ({models.first_line(error)}); copy the folder again.") from None
+    missing += [name for name in lacking if not name.startswith("encoder.")]
+    if missing:
+        raise InputError(f"{folder}: it lacks {len(missing)} weights (first: {missing[0]}); copy the folder again.")
+    return network, tagger_head(task.head(), with_probabilities=True)
+
+
+def add_words(encoded: Encoded, by_line: bool) -> None:
+    """Give each piece the words that begin in its core. by_line: whether a line is a sentence."""
+    looks = [_looks(item, by_line) for item in encoded.items]
+    deciding = [_tokens_of(item, covered) for item, covered in zip(encoded.items, encoded.notes, strict=True)]
+    done: Counter = Counter()
+    for piece in encoded.pieces:
+        (first, last), begin = piece.place, done[piece.item]
+        end = begin + last - first
+        done[piece.item] = end
+        words, tokens, ends = deciding[piece.item]
+        some = slice(*np.searchsorted(tokens, [begin, end]))
+        of_words = [look[words[some]] for look in looks[piece.item]]
+        piece.words = Words(tokens[some] - begin + first, np.minimum(ends[some], end) - begin + first, *of_words)
 
 
 def _looks(item: Example, by_line: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -168,7 +168,8 @@ def is_cosine(metrics: dict) -> bool:
 def model_name(metrics: dict) -> str:
     """The name of the model's folder, and how it was used."""
     model, cosine = metrics["model"], ", cosine" * is_cosine(metrics)
-    return model["folder"] + ", random weights" * model["random_init"] + ", frozen" * model["frozen"] + cosine
+    form = f", {model['form']}" if "form" in model else ""
+    return model["folder"] + form + ", random weights" * model["random_init"] + ", frozen" * model["frozen"] + cosine
 
 
 def _check_masked_words(content: dict) -> None:

@@ -19,8 +19,9 @@ from alibert_common.errors import InputError
 from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, Relation, ScoredPair
 from downstream.data.spans import Span
+from downstream.data.word_features import features, sentences, shape
 from downstream.learners.baselines.cosine import EncoderCosine, TfidfCosine
-from downstream.learners.baselines.crf import Crf, features, sentences, shape
+from downstream.learners.baselines.crf import ClusteredCrf, Crf, clusters_of
 from downstream.learners.baselines.dictionary import Dictionary
 from downstream.learners.baselines.majority import Majority
 from downstream.learners.baselines.tfidf import WORD, Tfidf, overlaps
@@ -182,12 +183,40 @@ def test_features_of_a_word_and_its_neighbours():
     assert [shape(word) for word in ("Covid19", "émie", "B12", "…")] == ["Xx0", "x", "X0", "…"]
 
 
+def test_clusters_join_words_of_like_neighbours_and_know_no_others():
+    """Two kinds of words that never stand in one place."""
+    lines = []
+    for organ, drug in product(("foie", "rein", "coeur"), ("aspirine", "codéine", "morphine")):
+        lines += [f"douleur au {organ} gauche", f"traitement par {drug} le matin"] * 400
+    found = clusters_of(lines, numbers=(2, 4))
+    assert len({tuple(found[word][:1]) for word in ("foie", "rein", "coeur")}) == 1
+    assert "inconnu" not in found and all(len(names) == 2 for names in found.values())
+    learner = ClusteredCrf(ner_task("a"))
+    learner.clusters = {"foie": ["2 cluster=1"]}
+    rows = learner.features(["Foie", "gauche"])
+    assert rows[0][-1] == "2 cluster=1" and rows[1][-1] == "-1 2 cluster=1" and "bias" in rows[1]
+    assert len(rows[1]) == len(features(["Foie", "gauche"])[1]) + 1
+
+
+def test_the_clustered_crf_learns_from_a_file_and_names_it(tmp_path):
+    (tmp_path / "text.txt").write_text("le foie\nle rein\n" * 20)
+    train, test = [example(ner_task("a"), "le foie", ("a", "foie"))] * 3, [example(ner_task("a"), "le foie")]
+    learner = ClusteredCrf(ner_task("a"), tmp_path / "text.txt")
+    assert learner.conditions["vectors"]["text"]["name"] == "text.txt"
+    learner.fit(learner.encode(train, True), learner.encode(train, False), 1)
+    assert learner.answer(learner.encode(test, False)) == [[[Span(1, 2, "a")]]]
+    (tmp_path / "text.txt").write_text("un deux trois")
+    other = ClusteredCrf(ner_task("a"), tmp_path / "text.txt")
+    with pytest.raises(InputError, match="repeats no word"):
+        other.fit(other.encode(train, True), other.encode(train, False), 1)
+
+
 def test_a_sentence_is_a_line_or_the_document():
     task = ner_task("CHEM")
     document = example(task, "un deux\n\ntrois . quatre\n")
-    assert sentences(document, by_line=True) == [(0, 2), (2, 5)]
-    assert sentences(document, by_line=False) == [(0, 5)]
-    assert sentences(example(task, " \n"), by_line=True) == []
+    assert sentences(document.document.text, document.words, by_line=True) == [(0, 2), (2, 5)]
+    assert sentences(document.document.text, document.words, by_line=False) == [(0, 5)]
+    assert sentences(" \n", [], by_line=True) == []
 
 
 @pytest.mark.parametrize("sequence", ["line", "window"])

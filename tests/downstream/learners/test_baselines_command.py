@@ -151,7 +151,7 @@ def test_in_the_report_cosines_stand_beside_the_encoder_that_is_trained(root, tm
         (
             "ner --model roberta --cosine",
             "--cosine: does not serve ner, only similarity, ranking; baselines that serve "
-            "ner: majority, dictionary, crf, rnn.",
+            "ner: majority, dictionary, crf, crf_clusters, rnn.",
         ),
         ("ner --baseline crf --protocol tuned", "--baseline crf: --protocol would change nothing; leave it out."),
         (
@@ -204,9 +204,10 @@ def test_outputs_have_names_of_their_own(root):
     assert name("--baseline", "rnn", "--protocol", "vectors_quick") == "tiny-rnn-vectors_quick"
     assert name("--model", "m", "--cosine") == "tiny-cosine-m"
     assert name("--model", "m") == "tiny-tuned-m"
+    assert name("--model", "m", "--tagger", "--protocol", "tagger") == "tiny-tagger-m"
 
 
 def test_every_family_has_a_baseline_and_every_name_is_its_own():
-    assert all(name == one.name for name, one in BASELINES.items()) and len(BASELINES) == 7
+    assert all(name == one.name for name, one in BASELINES.items()) and len(BASELINES) == 8
     served = {family for one in BASELINES.values() for family in one.families}
     assert served == set(FAMILIES)

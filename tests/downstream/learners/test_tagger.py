@@ -1,0 +1,157 @@
+"""The tagger: its CRF against all sequences of tags, its words against the text, and that it is saved whole."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from task_helpers import ner_task
+from test_encoder_learner import CPU, OVERFIT, nested_documents
+from tiny_models import write_roberta
+
+from alibert_common.errors import InputError
+from downstream.data.annotated_text import AnnotatedText, Entity
+from downstream.data.word_features import CHARACTERS, NEIGHBOURS, characters, features, hashed_features
+from downstream.learners.chain_crf import ChainCrf
+from downstream.learners.encoder import Start
+from downstream.learners.tagger import TaggerLearner
+from downstream.tag import Tagger
+from downstream.training.models import TAGGER_WEIGHTS
+
+TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
+
+
+def allowed(tags: tuple[int, ...]) -> bool:
+    """Whether each I- follows a tag of its type."""
+    names = ["O", *(TAGS[tag] for tag in tags)]
+    return all(not after.startswith("I") or before[1:] == after[1:] for before, after in itertools.pairwise(names))
+
+
+def crf_and_scores():
+    torch.manual_seed(0)
+    crf = ChainCrf(TAGS, num_layers=2).double()
+    for weight in crf.parameters():
+        torch.nn.init.normal_(weight)
+    return crf, torch.randn(3, 4, 2, 5, dtype=torch.float64), torch.tensor([[1] * 4, [1, 1, 0, 0], [1, 0, 0, 0]]).bool()
+
+
+def weigh(crf, scores, layer, tags) -> float:
+    moves = sum(crf.transitions[layer, a, b].item() for a, b in itertools.pairwise(tags))
+    own = sum(scores[word, layer, tag].item() for word, tag in enumerate(tags))
+    return own + moves + crf.begins[layer, tags[0]].item() + crf.ends[layer, tags[-1]].item()
+
+
+def test_the_field_equals_a_sum_over_all_sequences_of_tags():
+    crf, scores, real = crf_and_scores()
+    best, likely, normaliser = crf.best(scores, real), crf.probabilities(scores, real), crf.log_normaliser(scores, real)
+    for row, layer in itertools.product(range(3), range(2)):
+        length = int(real[row].sum())
+        weights = {
+            tags: weigh(crf, scores[row], layer, tags)
+            for tags in itertools.product(range(5), repeat=length)
+            if allowed(tags)
+        }
+        total = np.logaddexp.reduce(list(weights.values()))
+        assert normaliser[row, layer].item() == pytest.approx(total, abs=1e-9)
+        winner = max(weights, key=weights.__getitem__)
+        assert tuple(best[row, :length, layer].tolist()) == winner
+        padded = torch.zeros(1, 4, 2, dtype=torch.long)
+        padded[0, :length, layer] = torch.tensor(winner)
+        found = crf.score(scores[row : row + 1], real[row : row + 1], padded)[0, layer].item()
+        assert found == pytest.approx(weights[winner], abs=1e-9)
+        for word, tag in itertools.product(range(length), range(5)):
+            share = sum(np.exp(weight - total) for tags, weight in weights.items() if tags[word] == tag)
+            assert likely[row, word, layer, tag].item() == pytest.approx(share, abs=1e-9)
+
+
+def test_the_loss_is_the_mean_over_words_and_layers():
+    crf, scores, real = crf_and_scores()
+    tags = crf.best(scores, real)
+    lost = crf.log_normaliser(scores, real) - crf.score(scores, real, tags)
+    assert crf.loss(scores, real, tags).item() == pytest.approx((lost.sum() / (real.sum() * 2)).item())
+
+
+def test_numbers_stand_for_the_features_of_the_crf():
+    """Equal where the names are equal, and in all likelihood only there."""
+    words = "Douleur du Foie et du foie , B12 !".split()
+    rows, names = hashed_features(words), features(words)
+    assert rows.shape == (9, 11 + 3 * len(NEIGHBOURS)) and hashed_features([]).shape == (0, 23)
+    for column in range(rows.shape[1]):
+        step, part = divmod(column - 11, 3) if column >= 11 else (None, column)
+        own = [name[1:12] for name in names]
+        for one, other in itertools.combinations(range(9), 2):
+            if step is None:
+                assert (rows[one, column] == rows[other, column]) == (own[one][part] == own[other][part])
+                continue
+            places = one + NEIGHBOURS[step], other + NEIGHBOURS[step]
+            beside = [own[place][part] if 0 <= place < 9 else None for place in places]
+            assert (rows[one, column] == rows[other, column]) == (beside[0] == beside[1])
+    assert 0 <= rows.min() and rows.max() < 1 << 32
+
+
+def test_a_long_word_is_read_from_both_ends():
+    assert characters("ab") == (98, 99, *[0] * (CHARACTERS - 2))
+    assert characters("a" * 30 + "b" * 30) == (98,) * 10 + (99,) * 10
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_roberta(tmp_path_factory.mktemp("model"), width=32)
+
+
+def trained(task, folder, documents=None):
+    items = [task.example(document, Counter()) for document in documents or nested_documents()]
+    task.begin(items)
+    learner = TaggerLearner(task, Start(folder), OVERFIT, CPU)
+    learner.fit(learner.encode(items, True), learner.encode(items, False), 1)
+    answers = learner.answer(learner.encode(items, False))
+    return learner, items, answers, task.score(items, answers)
+
+
+def notes_of(task) -> dict:
+    return {"names": list(task.names), "conditions": {"recipe": task.recipe.as_dict(), "precision": "fp32"}}
+
+
+@pytest.mark.parametrize("nested, most", [("outermost", 2 / 3), ("concatenated", 1), ("per_type", 1)])
+def test_entities_are_learned_and_the_saved_tagger_finds_the_same(folder, nested, most, tmp_path):
+    task = ner_task("anatomy", "symptom", nested=nested)
+    learner, items, answers, figures = trained(task, folder)
+    assert figures["every_gold_span"]["recall"] == pytest.approx(most) and figures["micro"]["f1"] == 1
+    learner.save(tmp_path / "model", notes_of(task))
+    tagger = Tagger(tmp_path / "model", "cpu")
+    found = tagger([item.document.text for item in items])
+    for item, answer, spans in zip(items, answers, found, strict=True):
+        assert [tuple(span) for span in spans] == [tuple(span) for span in task.entities(item, answer)]
+        assert all(0.5 < span.score <= 1 for span in spans)
+
+
+def test_a_damaged_tagger_is_refused(folder, tmp_path):
+    task = ner_task("anatomy", "symptom")
+    learner, *_ = trained(task, folder)
+    learner.save(tmp_path / "model", notes_of(task))
+    (tmp_path / "model" / TAGGER_WEIGHTS).write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="tagger.safetensors: not usable"):
+        Tagger(tmp_path / "model", "cpu")
+
+
+def test_texts_without_a_word_and_words_without_a_token_are_answered(folder):
+    learner, *_ = trained(ner_task("anatomy", "symptom"), folder)
+    documents = [AnnotatedText("1", text, []) for text in ("", " \n ", "\u200b", "foie " * 60 + "rein")]
+    items = [learner.task.example(document, Counter()) for document in documents]
+    answers = learner.answer(learner.encode(items, False))
+    assert [layers[0] for layers in answers[:3]] == [[], [], []] and answers[3][0]
+
+
+def test_a_word_across_a_border_of_sequences_belongs_to_the_first(folder):
+    """Every word is read exactly once, whatever the windows."""
+    text = " ".join(f"mot{number}" for number in range(80))
+    task = ner_task("anatomy", "symptom")
+    learner, *_ = trained(task, folder)
+    item = task.example(AnnotatedText("1", text, [Entity("anatomy", ((0, 4),))]), Counter())
+    encoded = learner.encode([item], False)
+    assert len(encoded.pieces) > 1 and sum(len(piece.words.first) for piece in encoded.pieces) == 80
+    for piece in encoded.pieces:
+        first, last = piece.place
+        assert (piece.words.first >= first).all() and (piece.words.last <= last).all()
+        assert (piece.words.first < piece.words.last).all()
