@@ -39,7 +39,11 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-case $objective in electra|mlm) ;; *) die "--objective $objective: choose electra or mlm." ;; esac
+case $objective in
+    mlm) pretraining=(tiny_modern.sh --batch-size 16) ;;  # 2,048 tokens: the sample is small
+    electra) pretraining=(tiny_electra.sh) ;;
+    *) die "--objective $objective: choose electra or mlm." ;;
+esac
 [ ${#corpus[@]} -gt 0 ] || corpus=("$sample/text" "$sample/brat/train" "$sample/brat/dev")  # without the test documents
 project=$(dirname "$recipes")
 [ -f "$project/setup.py" ] || project=$PWD  # the recipes of a wheel
@@ -56,7 +60,7 @@ cd "$output"
 
 # stage NAME RESULT SETTINGS COMMAND...: run the command unless its result exists. After RESULT, other files may be named
 # that an unfinished run leaves. settings/NAME holds the settings, and a checksum of them and of all earlier ones.
-everything=(mixed tokenizer data-bin pretrained checkpoints model masked_words ner ner-random)  # in the order in which they are made
+everything=(mixed tokenizer data-bin pretrained checkpoints model masked_words ner ner-tagger ner-random)  # in the order in which they are made
 chain=
 stage() {
     local name=$1 results=($2) settings=$3 note="settings/${1// /_}" start=$SECONDS file before now
@@ -97,8 +101,8 @@ documents() {
     python -m preprocess.mix unique --output mixed --valid 0.05
 }
 pretrain() {
-    DATA_BIN=$output/data-bin SAVE_DIR=$output/checkpoints bash "$recipes/pretrain/tiny_$objective.sh" \
-        --distributed-world-size 1 --max-update "$updates" --total-num-update "$updates"
+    DATA_BIN=$output/data-bin SAVE_DIR=$output/checkpoints bash "$recipes/pretrain/${pretraining[0]}" \
+        --distributed-world-size 1 --max-update "$updates" --total-num-update "$updates" "${pretraining[@]:1}"
     touch pretrained
 }
 
@@ -111,17 +115,19 @@ stage "documents" mixed "${corpus[*]}, checksum $texts" documents
 stage "tokenizer" tokenizer "$vocab pieces" \
     python -m preprocess.train_tokenizer mixed --output tokenizer --vocab-size "$vocab"
 stage "data-bin" data-bin "" python -m preprocess.binarize --tokenizer tokenizer --mix mixed --output data-bin
-stage "pretraining" "pretrained checkpoints" "$objective, $updates updates" pretrain
+stage "pretraining" "pretrained checkpoints" "${pretraining[0]}, $updates updates" pretrain
 stage "Hugging Face model" model "" python -m alibert_fairseq.hf.export \
     --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
 stage "masked words" masked_words "" python -m downstream.masked_words \
     --model model --sentences "$sample/masked.txt" --output masked_words
 finetune=(python -m downstream.finetune "$recipe" --data "$ner" --model model --protocol quickstart)
 stage "named entities" "ner/metrics.json ner" "$annotated" "${finetune[@]}" --output ner
+stage "named entities, tagger" "ner-tagger/metrics.json ner-tagger" "$annotated" python -m downstream.finetune "$recipe" \
+    --data "$ner" --model model --tagger --protocol tagger --seeds 1 --output ner-tagger
 stage "named entities, random weights" "ner-random/metrics.json ner-random" "$annotated" \
     "${finetune[@]}" --random-init --output ner-random
 echo
-python -m downstream.report ner ner-random masked_words --output report
+python -m downstream.report ner ner-tagger ner-random masked_words --output report
 cat <<END
 
 The results are in $output:

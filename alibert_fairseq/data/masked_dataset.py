@@ -9,13 +9,14 @@ from alibert_fairseq.data.dataset_sizes import Sized
 from alibert_fairseq.data.dictionary import mask_id, special_ids
 from alibert_fairseq.data.mask_units import select_units
 from alibert_fairseq.data.masking import MaskingRule, corrupt, generator_for
+from alibert_fairseq.data.packed import Packed
 from alibert_fairseq.data.segment_pairs import SegmentPairs
 
 
 class MaskedDataset(Sized, FairseqDataset):
     """Samples whose masks, and whose random numbers for ELECTRA's generator, depend on (seed, epoch, index) alone.
 
-    sequences: blocks or SegmentPairs, each begins with <s>. random_ids: (n,) the ids of random subwords.
+    sequences: blocks, Packed or SegmentPairs, each begins with <s>. random_ids: (n,) the ids of random subwords.
     starts: (V,) bool, whether a token starts a word, for all units but tokens. fixed_masks: the same masks every epoch,
     for validation. with_uniforms: add one number in [0, 1) per position, from which ELECTRA samples its replacements.
     thinned: add one number in [0, 1) per masked unit, the order in which a falling masking rate keeps them.
@@ -50,6 +51,8 @@ class MaskedDataset(Sized, FairseqDataset):
             units = masked.units.max(initial=-1) + 1
             sample["thinning"] = np.zeros(len(original), dtype=np.float32)
             sample["thinning"][masked.positions] = ((generator.permutation(units) + 0.5) / max(1, units))[masked.units]
+        if isinstance(self.sequences, Packed):
+            sample["sequences"] = self.sequences.numbers(index)
         if isinstance(self.sequences, SegmentPairs):
             sample["segments"] = self.sequences.segments(index)
             sample["sentence_target"] = self.sequences.label(index)
@@ -58,6 +61,7 @@ class MaskedDataset(Sized, FairseqDataset):
     def collater(self, samples):
         """(B, T) tensors; `target` holds the original id at masked positions and padding elsewhere.
 
+        For packed rows, net_input also holds `sequences`, the number of the sequence of each token.
         For pairs, net_input also holds `segments`: 0 for `<s> A </s>` and padding, 1 for `B </s>`. With a sentence
         objective the batch also holds `sentence_target` (B,), -100 for samples without a label.
         """
@@ -81,6 +85,8 @@ class MaskedDataset(Sized, FairseqDataset):
             "nsentences": len(samples),
             "ntokens": int(lengths.sum()),
         }
+        if isinstance(self.sequences, Packed):
+            net_input["sequences"] = together("sequences", -1)  # padding sees padding alone
         if self.thinned:
             batch["thinning"] = together("thinning", 0)
         if isinstance(self.sequences, SegmentPairs):

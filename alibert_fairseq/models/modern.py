@@ -45,6 +45,7 @@ class ModernModel(MaskedLMModel):
     """A modern body trained by masked language modelling; ModernBERT to Hugging Face."""
 
     takes_a_sentence_head = False
+    counts_positions_anew = True
 
     def __init__(self, cfg: ModernConfig, dictionary):
         super().__init__(cfg, dictionary)

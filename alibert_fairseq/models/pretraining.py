@@ -31,6 +31,7 @@ class PretrainingModel(BaseFairseqModel):
     """A model that is built from its configuration and the task's dictionary. A subclass sets `cfg`."""
 
     hub_interface: type[HubInterface]
+    counts_positions_anew = False  # for each of the sequences that are packed in a row
 
     @classmethod
     def build_model(cls, cfg, task):
@@ -45,6 +46,10 @@ class PretrainingModel(BaseFairseqModel):
                 raise ValueError(
                     f"the samples have {task.segment_types} segments and the model no embeddings for them; give "
                     f"--segments {task.segment_types}, or an --arch that has them (segment_bert_base, albert_base)."
+                )
+            if getattr(task, "packs", False) and not cls.counts_positions_anew:
+                raise ValueError(
+                    "--pack-sequences needs a modern body; give --arch alibert_modern_base, or leave it out."
                 )
             model = cls.for_task(cfg, task)
             for module in model.modules():

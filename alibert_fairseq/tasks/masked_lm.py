@@ -14,6 +14,8 @@ class AliBertMaskedLMConfig(PretrainingConfig):
     """Options of masked language modelling."""
 
     leave_unmasked_prob: float = option(0.1, "share of the masked tokens left unchanged (default: 0.1, as BERT)")
+    pack_sequences: bool = option(False,
+        "rows of several sequences, without padding, for modern bodies (default: off)")  # fmt: skip
     random_token_prob: float = option(0.1,
         "share of the masked tokens replaced by a random subword (default: 0.1, as BERT)")  # fmt: skip
 
@@ -23,6 +25,10 @@ class AliBertMaskedLMTask(PretrainingTask):
     """Masked language modelling; <s>, </s> and padding are never masked, unlike fairseq's `masked_lm`."""
 
     criterion_name = "alibert_mlm"
+
+    @property
+    def packs(self) -> bool:
+        return self.cfg.pack_sequences
 
     def masking_rule(self) -> MaskingRule:
         kept, random = self.cfg.leave_unmasked_prob, self.cfg.random_token_prob

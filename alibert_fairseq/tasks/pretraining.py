@@ -22,6 +22,7 @@ from alibert_fairseq.data.dictionary import load_dictionary, mask_id, subword_id
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MASK_UNITS, WORD_SELECTIONS, MaskingRule
 from alibert_fairseq.data.mixed_lines import Mix
+from alibert_fairseq.data.packed import Packed
 from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.data.segment_pairs import load_pairs
 from alibert_fairseq.data.word_starts import word_starts
@@ -140,6 +141,11 @@ class PretrainingTask(FairseqTask):
         return None
 
     @property
+    def packs(self) -> bool:
+        """Whether a row holds several sequences that do not see each other."""
+        return False
+
+    @property
     def segment_types(self) -> int:
         """Segments that samples have."""
         return 1 if self.pair_rule() is None else 2
@@ -176,9 +182,15 @@ class PretrainingTask(FairseqTask):
     def _load_sequences(self, split: str, epoch: int, fixed: bool, combine: bool):
         cfg, pairs, mix = self.cfg, self.pair_rule(), None if fixed else self._mix(split, epoch)
         if pairs is None:
-            return load_blocks(
-                cfg.data, split, epoch, self.dictionary, cfg.tokens_per_sample, str(cfg.sample_break_mode), combine, mix
-            )
+            mode = str(cfg.sample_break_mode)
+            blocks = load_blocks(cfg.data, split, epoch, self.dictionary, cfg.tokens_per_sample, mode, combine, mix)
+            if not self.packs:
+                return blocks
+            if mode == "none":
+                raise InputError("--pack-sequences: blocks of --sample-break-mode none are full; give complete_doc.")
+            return Packed(blocks, cfg.tokens_per_sample, cfg.seed, epoch, fixed)
+        if self.packs:
+            raise InputError("--pack-sequences is for blocks, and pairs are samples of their own; leave it out.")
         if str(cfg.sample_break_mode) != "none":
             raise InputError("--sample-break-mode is for blocks, and pairs never cross documents; leave it out.")
         return load_pairs(cfg.data, split, epoch, self.dictionary, pairs, cfg.seed, fixed, combine, mix)

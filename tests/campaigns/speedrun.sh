@@ -4,7 +4,7 @@
 #     bash tests/campaigns/speedrun.sh DATA OUTPUT [options of fairseq-train]
 #
 # DATA: a folder with fr_raw/{bdpm_notices,pamj_cas_cliniques,tico19_fr,mesconseilscovid,hpo_fr}.txt and, below it, QUAERO
-# and FRACCO. OUTPUT: where everything goes; a second call resumes. It runs the newest record: modern_tiny.sh, then the
+# and FRACCO. OUTPUT: where everything goes; a second call resumes. It runs the newest record: tiny_modern.sh, then the
 # tagger on test. Options that follow are those of another entry. Nothing else should run on the core.
 #
 #   MINUTES=58        of pretraining, of the hour that the making of the corpus and the tokenizer begin
@@ -38,7 +38,7 @@ if [ ! -e data-bin ]; then
     python -m preprocess.binarize --tokenizer tokenizer --mix mixed --output data-bin
 fi
 if [ ! -e model ]; then
-    DATA_BIN=data-bin SAVE_DIR=checkpoints taskset -c "$core" bash "$root/recipes/pretrain/modern_tiny.sh" \
+    DATA_BIN=data-bin SAVE_DIR=checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
         --budget-minutes "$minutes" --validate-interval-updates 500 --max-valid-steps 60 "$@" 2>&1 | tee -a pretraining.log
     python -m alibert_fairseq.hf.export --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
 fi
