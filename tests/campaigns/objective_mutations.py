@@ -11,6 +11,7 @@ PARITY = "tests/parity/test_losses_transformers.py"
 ELECTRA = f"{PARITY}::test_replaced_token_detection_is_electras"
 PAIRS = f"{PARITY}::test_words_and_sentences_together_are_berts_and_alberts"
 MODERN = "tests/parity/test_modern_transformers.py"
+MUON = "tests/alibert_fairseq/optim/test_muon.py"
 WORDS = f"{PARITY}::test_masked_language_modelling_is_robertas"
 
 MUTATIONS = [
@@ -281,6 +282,60 @@ MUTATIONS = [
     Mutation(
         "modern: no norm at the end", "alibert_fairseq/models/encoder.py",
         "return self.layer_norm(x)", "return x", MODERN,
+    ),
+    Mutation(
+        "muon: no momentum of Nesterov", "alibert_fairseq/optim/muon_step.py",
+        "directions = torch._foreach_lerp(grads, averages, momentum)", "directions = averages", MUON,
+    ),
+    Mutation(
+        "muon: tall matrices move as far as square ones", "alibert_fairseq/optim/muon_step.py",
+        "max(1, rows / columns) ** 0.5", "1", MUON,
+    ),
+    Mutation(
+        "muon: decay of the moved weight", "alibert_fairseq/optim/muon_step.py",
+        'torch._foreach_mul_(params, 1 - group["lr"] * group["weight_decay"])', "pass", MUON,
+    ),
+    Mutation(
+        "muon: four steps of Newton and Schulz", "alibert_fairseq/optim/muon_step.py", "ITERATIONS = 5",
+        "ITERATIONS = 4", MUON,
+    ),
+    Mutation(
+        "muon: all matrices of a shape scaled by one norm", "alibert_fairseq/optim/muon_step.py",
+        "x.norm(dim=(1, 2), keepdim=True)", "x.norm()", MUON,
+    ),
+    Mutation(
+        "muon: every matrix a hidden one, embeddings too", "alibert_fairseq/optim/marks.py",
+        "return bool(found and found[2])", "return bool(found) and parameter.ndim == 2", MUON,
+    ),
+    Mutation(
+        "muon: Adam's rate for the matrices", "alibert_fairseq/optim/muon.py",
+        '"lr_share": cfg.muon_lr / cfg.lr[0]', '"lr_share": 1.0', MUON,
+    ),
+    Mutation(
+        "muon: the momentum is not resumed", "alibert_fairseq/optim/muon_step.py",
+        'averages = self._moments(params, "exp_avg")', "averages = [torch.zeros_like(p) for p in params]", MUON,
+    ),
+    Mutation(
+        "wsd: the decay takes the whole run", "alibert_fairseq/optim/schedules.py",
+        "max(0, 1 - t / self.end) / self.cfg.decay_share", "max(0, 1 - t / self.end)",
+        "tests/alibert_fairseq/optim/test_schedules.py",
+    ),
+    Mutation(
+        "a falling masking rate keeps what it should drop", "alibert_fairseq/data/curriculum.py",
+        '(batch["thinning"] >= share)', '(batch["thinning"] < share)', "tests/alibert_fairseq/data/test_curriculum.py",
+    ),
+    Mutation(
+        "padding of packed rows belongs to the first sequence", "alibert_fairseq/data/masked_dataset.py",
+        'together("sequences", -1)', 'together("sequences", 0)', "tests/alibert_fairseq/data/test_packed.py",
+    ),
+    Mutation(
+        "the z-loss in validation too", "alibert_fairseq/criterions/masked_lm.py",
+        "if self.z_loss and model.training:", "if self.z_loss:",
+        "tests/alibert_fairseq/criterions/test_reduction.py::test_the_z_loss_adds_the_squared_logarithm_of_the_normaliser_in_training_alone",
+    ),
+    Mutation(
+        "an output bias of frequencies, not of their logarithm", "alibert_fairseq/models/initialisation.py",
+        "(counts / counts.sum()).log()", "counts / counts.sum()", "tests/alibert_fairseq/models/test_initialisation.py",
     ),
 ]  # fmt: skip
 

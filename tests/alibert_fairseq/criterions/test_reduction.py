@@ -96,3 +96,15 @@ def test_a_micro_batch_without_a_labelled_pair_has_the_loss_of_its_tokens(object
     loss.backward()
     assert torch.equal(loss, AliBertMaskedLMLoss.forward(criterion, model, batch)[0]) and logged["labelled"] == 0
     assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_the_z_loss_adds_the_squared_logarithm_of_the_normaliser_in_training_alone():
+    model, plain = build("masked language modelling")
+    weighted = AliBertMaskedLMLoss(MaskedLMCriterionConfig(z_loss=0.01), Task)
+    (batch,) = batches("masked language modelling", FULL, 1)
+    loss, count, logged = plain(model.train(), batch)
+    more, same, theirs = weighted(model, batch)
+    scores = model(**batch["net_input"], masked=batch["target"].ne(1)).token_scores
+    assert (more - loss).item() == pytest.approx(0.01 * scores.logsumexp(-1).square().sum().item())
+    assert count == same and theirs["loss"] == logged["loss"] == loss
+    assert weighted(model.eval(), batch)[0] == loss

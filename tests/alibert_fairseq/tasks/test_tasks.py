@@ -4,7 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from alibert_common.errors import InputError
 from alibert_fairseq.data.pairing import PairRule
+from alibert_fairseq.models.bert import AliBertConfig, AliBertModel
+from alibert_fairseq.tasks import pretraining
 from alibert_fairseq.tasks.electra import ElectraTask, ElectraTaskConfig
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
 from alibert_fairseq.tasks.segment_pairs import SegmentPairsConfig, SegmentPairsTask
@@ -59,3 +62,52 @@ def test_single_lines_are_bert_s_in_nsp_and_without_a_label_in_sop():
 def test_electra_s_pairs_have_segments_and_no_label():
     _, pairs, segments, objective = rules(ElectraTask, ElectraTaskConfig, sentence_pairs=True)
     assert pairs.objective == "none" and (segments, objective) == (2, None)
+
+
+def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch):
+    monkeypatch.setattr(pretraining, "load_blocks", lambda *_: None)
+    for task_class, config, sentence in (
+        (AliBertMaskedLMTask, AliBertMaskedLMConfig, "blocks of --sample-break-mode none are full"),
+        (SegmentPairsTask, SegmentPairsConfig, "pairs are samples of their own"),
+    ):
+        task = object.__new__(task_class)
+        options = {"pack_sequences": True, "data": "data-bin", "sample_break_mode": "none"}
+        task.cfg, task.dictionary = SimpleNamespace(**{**vars(config()), **options}), None
+        with pytest.raises(InputError, match=f"--pack-sequences.*{sentence}"):
+            task._load_sequences("valid", 1, True, False)
+    packs = SimpleNamespace(packs=True, segment_types=1, max_positions=lambda: 8)
+    with pytest.raises(SystemExit, match="--pack-sequences needs a modern body"):
+        AliBertModel.build_model(AliBertConfig(), packs)
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ({"mask_prob_end": 0.4}, "--mask-prob-end 0.4 is not between 0 and --mask-prob 0.3"),
+        ({"mask_prob_end": 0.0}, "--mask-prob-end 0.0 is not between"),
+        ({"mask_prob_end": 0.15, "max_update": 0}, "need --max-update"),
+        ({"length_schedule": "0.5:32", "max_update": 0}, "need --max-update"),
+        ({"length_schedule": "0.5:100"}, "each length must divide --tokens-per-sample 512"),
+    ],
+)
+def test_a_curriculum_that_cannot_be_is_refused_in_one_sentence(options, sentence):
+    task = object.__new__(AliBertMaskedLMTask)
+    task.cfg = SimpleNamespace(**{**vars(AliBertMaskedLMConfig()), "mask_prob": 0.3, "max_update": 9, **options})
+    with pytest.raises(SystemExit, match=f"^error: .*{sentence}[^\n]*$"):
+        task._curriculum()
+
+
+def test_a_falling_masking_rate_is_validated_at_its_end(monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        pretraining, "MaskedDataset", lambda *args, **options: made.append((args[2], options["thinned"]))
+    )
+    monkeypatch.setattr(AliBertMaskedLMTask, "_load_sequences", lambda *_: [])
+    task = object.__new__(AliBertMaskedLMTask)
+    options = {"mask_prob": 0.3, "mask_prob_end": 0.15, "max_update": 9, "train_subset": "train"}
+    task.cfg = SimpleNamespace(**{**vars(AliBertMaskedLMConfig()), **options})
+    task.dictionary = task.random_ids = None
+    task.datasets, task.curriculum = {}, task._curriculum()
+    task.load_dataset("train")
+    task.load_dataset("valid")
+    assert [(rule.mask_prob, thinned) for rule, thinned in made] == [(0.3, True), (0.15, False)]
