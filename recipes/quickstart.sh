@@ -134,6 +134,7 @@ The results are in $output:
   tokenizer/     tokenizer.json, dict.txt        data-bin/      input of fairseq-train
   checkpoints/   fairseq checkpoints             model/         the Hugging Face model
   masked_words*  predictions for masked words    ner/           scores, figures, the fine-tuned model (ner/model)
+  ner-tagger/    the same of the tagger, the stronger form
   report/        report.html: the scores above, their intervals, errors, data, contamination
 Total time: $((SECONDS - begin)) s.
 END
