@@ -21,8 +21,8 @@ TASKS = {
     "electra": ("electra", "electra_tiny"),
     "segment_pairs": ("segment_pairs", "segment_bert_tiny"),
 }
-OPTIMIZERS = ("alibert_adam", "lamb")
-SCHEDULES = ("bert", "electra", "nvidia")
+OPTIMIZERS = ("alibert_adam", "lamb", "muon")
+SCHEDULES = ("bert", "electra", "nvidia", "wsd")
 CHOICES = ("--task", "--criterion", "--arch", "-a", "--optimizer", "--lr-scheduler")
 BATCH_SIZES = ("--batch-size", "--max-sentences", "--max-tokens")  # fairseq asserts that one of them is given
 OF_THE_MODEL = "default: that of --arch"  # in the help of options, where no model is chosen
