@@ -10,7 +10,7 @@ usage="usage: bash recipes/quickstart.sh [options]     or: alibert quickstart [o
   --objective NAME    mlm (masked language modelling, the default) or electra (replaced token detection, which needs
                       more text than the sample)
   --vocab-size N      pieces of the vocabulary (default 3000, for the sample; AliBERT has 40000)
-  --updates N         pretraining updates of 2,048 tokens (default 1200)
+  --updates N         pretraining updates of 2,048 tokens (default 800)
   --output DIR        output folder (default: runs/quickstart-NAME in the project, or here with an installed wheel)
 
 The same command resumes a stopped run and reuses what is finished."
@@ -18,7 +18,7 @@ set -euo pipefail
 
 recipes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 sample=$recipes/sample
-corpus=() ner=$sample/brat recipe=$recipes/finetune/sample.yaml objective=mlm vocab=3000 updates=1200 output=
+corpus=() ner=$sample/brat recipe=$recipes/finetune/sample.yaml objective=mlm vocab=3000 updates=800 output=
 die() { echo "error: $*" >&2; exit 2; }
 absolute() { [ -e "$1" ] || die "$1: no such file or directory; check the path."; echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; }
 number() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 $2: give a whole number above 0."; echo "$2"; }
