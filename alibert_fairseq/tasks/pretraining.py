@@ -111,7 +111,7 @@ class PretrainingTask(FairseqTask):
         cfg = self.cfg
         last = cfg.mask_prob if cfg.mask_prob_end is None else cfg.mask_prob_end
         try:
-            if not 0 < last <= cfg.mask_prob:
+            if cfg.mask_prob_end is not None and not 0 < last <= cfg.mask_prob:
                 raise InputError(f"--mask-prob-end {last} is not between 0 and --mask-prob {cfg.mask_prob}.")
             curriculum = Curriculum(cfg.mask_prob, last, parse_lengths(cfg.length_schedule, cfg.tokens_per_sample))
             if (curriculum.thins or curriculum.lengths) and not cfg.max_update:
