@@ -106,7 +106,7 @@ def run_config(args: argparse.Namespace) -> RunConfig:
     if args.seeds is not None and args.seeds < 1:
         raise InputError(f"--seeds {args.seeds}: at least one seed is needed.")
     recipe = load_task(args.recipe).recipe
-    kind = ENCODER if args.check else _kind(args, recipe.kind)
+    kind = ENCODER if args.check else kind_of(args, recipe.kind)
     choice = choice_of(args, recipe) if kind.has_protocol else None
     if choice and not args.check:
         _refuse_open(args, choice)
@@ -131,16 +131,18 @@ def config_of(
 MAY_BE_IDLE = "protocol set selection random_init frozen tagger cosine vectors_text bf16".split()
 
 
-def _kind(args: argparse.Namespace, family: str) -> Kind:
+def kind_of(args: argparse.Namespace, family: str) -> Kind:
     """Raises InputError for a learner that does not serve the family, and for options that would change nothing."""
     kind, words = ENCODER, "--model"
-    if args.baseline:
+    if getattr(args, "baseline", None):
         kind, words = BASELINES[args.baseline], f"--baseline {args.baseline}"
-    elif getattr(args, "tagger", False):
+    elif args.tagger:
         kind, words = TAGGER, "--tagger"
-    elif args.cosine:
+    elif getattr(args, "cosine", False):
         kind, words = COSINE, "--cosine"
-    given = [f"--{name.replace('_', '-')}" for name in MAY_BE_IDLE if getattr(args, name) not in (None, False, [])]
+    given = [
+        f"--{name.replace('_', '-')}" for name in MAY_BE_IDLE if getattr(args, name, None) not in (None, False, [])
+    ]
     given += ["--device cuda"] * (args.device == "cuda")
     idle = [option for option in given if option not in kind.options]
     if idle:

@@ -15,8 +15,7 @@ from alibert_common.cli import program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import write_json, written_whole
 from alibert_common.yaml_config import yaml_value
-from downstream.learners.registry import ENCODER
-from downstream.run_config import DEFAULT_PROTOCOL, RunConfig, add_options, config_of
+from downstream.run_config import DEFAULT_PROTOCOL, RunConfig, add_options, config_of, kind_of
 from downstream.training.model_folder import refuse_no_model
 from downstream.training.protocol import Protocol, load_protocol
 from downstream.training.selection import Choice, as_json
@@ -79,9 +78,17 @@ def search_config(args: argparse.Namespace) -> tuple[RunConfig, Choice]:
     recipe, name = load_task(args.recipe).recipe, args.protocol or DEFAULT_PROTOCOL
     choice = Choice(name, load_protocol(args.recipe, name, [], recipe.names, grid_of(args.grid)))
     refuse_no_model(args.model)
-    parts = [recipe.task, name, args.model.resolve().name, *["random"] * args.random_init, *["frozen"] * args.frozen]
+    kind = kind_of(args, recipe.kind)
+    parts = [
+        recipe.task,
+        name,
+        *["tagger"] * args.tagger,
+        args.model.resolve().name,
+        *["random"] * args.random_init,
+        *["frozen"] * args.frozen,
+    ]
     output = args.output or Path("runs/search") / "-".join(parts)
-    return config_of(args, recipe, ENCODER, choice, output, dev_only=True), choice
+    return config_of(args, recipe, kind, choice, output, dev_only=True), choice
 
 
 def grid_of(options: list[str]) -> dict[str, list]:
@@ -118,7 +125,8 @@ def next_command(args: argparse.Namespace, output: Path) -> str:
     """The command that trains with the chosen settings and scores on test."""
     parts = ["python", "-m", "downstream.finetune", args.recipe, "--model", args.model]
     parts += ["--data", args.data] if args.data else []
-    parts += ["--random-init"] * args.random_init + ["--frozen"] * args.frozen + ["--bf16"] * args.bf16
+    parts += ["--tagger"] * args.tagger + ["--random-init"] * args.random_init
+    parts += ["--frozen"] * args.frozen + ["--bf16"] * args.bf16
     parts += ["--device", args.device] if args.device != "auto" else []
     return shlex.join(map(str, [*parts, "--selection", output / "selection.json"]))
 

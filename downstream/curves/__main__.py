@@ -109,7 +109,9 @@ def command(args: argparse.Namespace, point: "Point", output: Path) -> list[str]
         if getattr(args, name) is not None:
             words += [f"--{name}", str(getattr(args, name))]
     words += [
-        f"--{name.replace('_', '-')}" for name in ("random_init", "frozen", "bf16", "overwrite") if vars(args)[name]
+        f"--{name.replace('_', '-')}"
+        for name in ("random_init", "frozen", "tagger", "bf16", "overwrite")
+        if vars(args)[name]
     ]
     return words + ([] if args.test else ["--dev-only"])
 
