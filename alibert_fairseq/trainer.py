@@ -84,6 +84,8 @@ class AlibertTrainer(Trainer):
 
     def lr_step_update(self):
         """At the start and after each update: the learning rate of the next one."""
+        if not self.budget.minutes:
+            return super().lr_step_update()
         rate = self.lr_scheduler.step_update(self.budget.position())
         metrics.log_scalar("lr", rate, weight=0, priority=300)
         return rate

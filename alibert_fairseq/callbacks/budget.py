@@ -11,20 +11,39 @@ class Budget:
     """The callback: without the option, the position of a run is its number of updates."""
 
     def __init__(self, trainer, cfg):
-        self.trainer, self.seconds = trainer, 60 * option_of_task(cfg, "budget_minutes", 0)
+        self.trainer, self.minutes = trainer, option_of_task(cfg, "budget_minutes", 0)
         self.end = cfg.optimization.max_update
+        if self.minutes:
+            self._check(getattr(cfg.lr_scheduler, "total_num_update", None))
+
+    def _check(self, end_of_schedule: float | None) -> None:
+        if not self.minutes > 0:
+            raise SystemExit(f"error: --budget-minutes {self.minutes:g} is not above 0; leave it out for no limit.")
+        if not self.end:
+            raise SystemExit("error: --budget-minutes: the schedules need --max-update, the updates it stands for.")
+        if end_of_schedule not in (None, self.end):
+            raise SystemExit(
+                f"error: --budget-minutes: --total-num-update {end_of_schedule:g} and --max-update {self.end} both "
+                "stand for the end of the run; give them one value."
+            )
 
     def begin(self) -> None:
         """Let the clock end the run, and not --max-update, which the schedules have read by now."""
-        if not self.seconds:
+        if not self.minutes:
             return
-        if not self.end:
-            raise SystemExit("error: --budget-minutes: the schedules need --max-update, the updates it stands for.")
-        self.trainer.cfg.optimization.stop_time_hours = self.seconds / 3600
-        self.trainer.cfg.optimization.max_update = 0
+        optimization = self.trainer.cfg.optimization
+        optimization.stop_time_hours = min(self.minutes / 60, optimization.stop_time_hours or self.minutes / 60)
+        optimization.max_update = 0
 
     def position(self) -> float:
-        """How far the run is, in updates of --max-update."""
-        if not self.seconds:
+        """How far the run is, in updates of --max-update; the same on all processes."""
+        if not self.minutes:
             return self.trainer.get_num_updates()
-        return self.end * min(1.0, self.trainer.cumulative_training_time() / self.seconds)
+        return self.end * min(1.0, self._seconds() / (60 * self.minutes))
+
+    def _seconds(self) -> float:
+        """Processes learn the mean of their clocks in the first update; before that, the time of the checkpoint."""
+        trainer = self.trainer
+        if trainer.data_parallel_world_size > 1 and trainer._cumulative_training_time is None:
+            return trainer._previous_training_time
+        return trainer.cumulative_training_time()

@@ -30,15 +30,15 @@ class SegmentPairsLoss(AliBertMaskedLMLoss):
         labelled = labels.ne(UNLABELLED)
         pairs = labelled.sum()
         sentence_loss = F.cross_entropy(scores, labels, ignore_index=UNLABELLED, reduction="sum")
-        loss = loss + logged["sample_size"] * sentence_loss / pairs.clamp(min=1)
+        of_pairs = logged["sample_size"] * sentence_loss / pairs.clamp(min=1)
         logged |= {
             "masked_lm_loss": logged["loss"],
-            "loss": loss.detach(),
+            "loss": logged["loss"] + of_pairs.detach(),
             "sentence_loss": sentence_loss.detach(),
             "sentence_correct": ((scores.argmax(-1) == labels) & labelled).sum(),
             "labelled": pairs,
         }
-        return loss, logged["sample_size"], logged
+        return loss + of_pairs, logged["sample_size"], logged
 
     @staticmethod
     def reduce_metrics(logging_outputs) -> None:

@@ -27,7 +27,7 @@ def start_by_fan_in(encoder: SentenceEncoder) -> None:
     """A start whose signals are as large in a narrow encoder as in a wide one: deviation 1 / sqrt(columns).
 
     What is added to the residual stream has 1 / sqrt(2 L) of it, as ModernBERT's. With 0.02, a width of 128 leaves the
-    plateau of word frequencies four times as late (docs/results/leaving_the_plateau.md).
+    plateau of word frequencies later (docs/results/speedrun.md).
     """
     for name, weight in encoder.layers.named_parameters():
         if weight.ndim == 2:

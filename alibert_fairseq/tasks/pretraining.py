@@ -116,7 +116,9 @@ class PretrainingTask(FairseqTask):
             curriculum = Curriculum(cfg.mask_prob, last, parse_lengths(cfg.length_schedule, cfg.tokens_per_sample))
             if (curriculum.thins or curriculum.lengths) and not cfg.max_update:
                 raise InputError("--mask-prob-end and --length-schedule need --max-update, the end of the run.")
-        except InputError as error:
+            if curriculum.lengths and (self.packs or self.pair_rule()):
+                raise InputError("--length-schedule cuts blocks; leave it out for pairs and with --pack-sequences.")
+        except ValueError as error:  # InputError is one
             raise SystemExit(f"error: {error}") from None
         return curriculum
 

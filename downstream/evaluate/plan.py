@@ -100,7 +100,7 @@ def learners(
         if "frozen" in wanted:
             yield f"{name}-frozen-{protocol}", [*trained, "--frozen"]
         if "tagger" in wanted and not quick and family in registry.TAGGER.families:
-            yield f"{name}-tagger", [*given, "--tagger", "--protocol", "tagger"]
+            yield f"{name}-as-tagger", [*given, "--tagger", "--protocol", "tagger"]
         if "cosine" in wanted and family in registry.COSINE.families:
             yield f"{name}-cosine", [*given, "--cosine"]
     for name, kind in registry.BASELINES.items():

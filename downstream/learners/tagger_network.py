@@ -1,7 +1,7 @@
 """The network of the tagger: an encoder's subwords, pooled to words, beside what a word looks like, under a CRF.
 
 An encoder of lower-cased subwords does not see capitals, and one of an hour has not seen every suffix. Characters and
-the features of the CRF baseline know both. docs/results/speedrun.md has each part taken away.
+the features of the CRF baseline know both.
 
 Shapes: B = sequences, T = their tokens, N = words of the batch, L = layers of tags, K = tags of a layer.
 """

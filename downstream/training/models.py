@@ -87,7 +87,8 @@ def read_config(folder: Path, **changes):
 def load_config(folder: Path, **changes):
     """The same of a pretrained model. Raises InputError for one that was fine-tuned already, too."""
     config = read_config(folder, **changes)
-    if any(name.endswith(FINE_TUNED) for name in config.architectures or ()):
+    tagger = (folder / TAGGER_WEIGHTS).is_file()
+    if tagger or any(name.endswith(FINE_TUNED) for name in config.architectures or ()):
         raise InputError(f"{folder}: this model was fine-tuned already; give the folder of the pretrained encoder.")
     return config
 

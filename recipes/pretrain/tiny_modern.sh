@@ -3,7 +3,7 @@
 # It reads the data-bin $DATA_BIN and writes checkpoints to $SAVE_DIR. Options can be repeated after the recipe's
 # name, and the last one counts. With a budget, the schedules follow the clock and the run ends on time:
 #   DATA_BIN=data-bin SAVE_DIR=checkpoints bash recipes/pretrain/tiny_modern.sh --budget-minutes 58
-# Each choice is measured in docs/results/speedrun.md. For a replication of the papers, use tiny_mlm.sh.
+# docs/results/speedrun.md says what was measured. For a replication of the papers, use tiny_mlm.sh.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/shared.bash"
 

@@ -7,7 +7,7 @@
 # and FRACCO. OUTPUT: where everything goes; a second call resumes. It runs the newest record: tiny_modern.sh, then the
 # tagger on test. Options that follow are those of another entry. Nothing else should run on the core.
 #
-#   MINUTES=58        of pretraining, of the hour that the making of the corpus and the tokenizer begin
+#   MINUTES=58        of pretraining; the making of the corpus and of the tokenizer does not count
 #   SETS="quaero_emea quaero_medline fracco"   to fine-tune on
 #   SEEDS=5           trainings of each
 #   CORE=0            the core that pretrains and fine-tunes
@@ -19,24 +19,8 @@ data=$(realpath "$1")
 mkdir -p "$2" && cd "$2"
 shift 2
 command -v fairseq-train >/dev/null || . "$root/recipes/environment.sh"
-export HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONPATH=$root${PYTHONPATH:+:$PYTHONPATH}
-# glibc gives the large blocks of every batch back to the system and fetches them anew: up to a third of the time.
-export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=268435456
-
-# The text of docs/results/french_sets.md, and its 1 % of documents that are held out.
-weights=(bdpm_notices=0.2 pamj_cas_cliniques=6 tico19_fr=4 mesconseilscovid=4 hpo_fr=3)
-if [ ! -e data-bin ]; then
-    texts=()
-    for part in "${weights[@]}"; do
-        texts+=("$data/fr_raw/${part%=*}.txt")
-    done
-    python -m preprocess.ingest "${texts[@]}" --output documents
-    python -m preprocess.clean documents --output clean
-    python -m preprocess.deduplicate clean --output unique
-    python -m preprocess.mix unique --output mixed --valid 0.01 --weights "$(IFS=,; echo "${weights[*]}")"
-    python -m preprocess.train_tokenizer mixed --output tokenizer --vocab-size 8000
-    python -m preprocess.binarize --tokenizer tokenizer --mix mixed --output data-bin
-fi
+. "$root/tests/campaigns/french_text.bash"
+make_data_bin
 if [ ! -e model ]; then
     DATA_BIN=data-bin SAVE_DIR=checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
         --budget-minutes "$minutes" --validate-interval-updates 500 --max-valid-steps 60 "$@" 2>&1 | tee -a pretraining.log

@@ -31,8 +31,25 @@ def test_the_run_ends_on_time_and_decayed_and_a_resumed_one_does_not_begin_again
     assert len(metrics(save)) <= len(rates) + 2  # the clock has run out
 
 
-def test_a_schedule_without_an_end_is_refused(data_bin, repository, tmp_path):
-    words = command("modern", data_bin, tmp_path / "save", repository, "--budget-minutes", "1")
-    status, log = finish(words, tmp_path, ENVIRONMENT)
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["--budget-minutes", "1"],
+            "error: --mask-prob-end and --length-schedule need --max-update, the end of the run.",
+        ),
+        (
+            ["--budget-minutes", "-1", "--max-update", "9"],
+            "error: --budget-minutes -1 is not above 0; leave it out for no limit.",
+        ),
+        (
+            ["--budget-minutes", "1", "--max-update", "9", "--lr-scheduler", "wsd", "--total-num-update", "8"],
+            "error: --budget-minutes: --total-num-update 8 and --max-update 9 both stand for the end of the run; "
+            "give them one value.",
+        ),
+    ],
+)
+def test_a_budget_that_the_schedules_cannot_use_is_refused(data_bin, repository, tmp_path, words, sentence):
+    status, log = finish(command("modern", data_bin, tmp_path / "save", repository, *words), tmp_path, ENVIRONMENT)
     assert status != 0
-    assert "error: --mask-prob-end and --length-schedule need --max-update, the end of the run." in log
+    assert sentence in log

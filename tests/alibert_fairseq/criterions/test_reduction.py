@@ -108,3 +108,12 @@ def test_the_z_loss_adds_the_squared_logarithm_of_the_normaliser_in_training_alo
     assert (more - loss).item() == pytest.approx(0.01 * scores.logsumexp(-1).square().sum().item())
     assert count == same and theirs["loss"] == logged["loss"] == loss
     assert weighted(model.eval(), batch)[0] == loss
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES[2:])
+def test_the_loss_that_is_logged_for_pairs_has_no_z_loss(objective):
+    model, plain = build(objective)
+    weighted = type(plain)(MaskedLMCriterionConfig(z_loss=0.01), Task)
+    (batch,) = batches(objective, FULL, 1)
+    assert weighted(model.train(), batch)[2]["loss"] == plain(model, batch)[2]["loss"]
+    assert weighted(model, batch)[0] > plain(model, batch)[0]

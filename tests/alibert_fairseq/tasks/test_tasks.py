@@ -88,12 +88,20 @@ def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch)
         ({"mask_prob_end": 0.15, "max_update": 0}, "need --max-update"),
         ({"length_schedule": "0.5:32", "max_update": 0}, "need --max-update"),
         ({"length_schedule": "0.5:100"}, "each length must divide --tokens-per-sample 512"),
+        ({"length_schedule": "0.5:32", "pack_sequences": True}, "--length-schedule cuts blocks"),
     ],
 )
 def test_a_curriculum_that_cannot_be_is_refused_in_one_sentence(options, sentence):
     task = object.__new__(AliBertMaskedLMTask)
     task.cfg = SimpleNamespace(**{**vars(AliBertMaskedLMConfig()), "mask_prob": 0.3, "max_update": 9, **options})
     with pytest.raises(SystemExit, match=f"^error: .*{sentence}[^\n]*$"):
+        task._curriculum()
+
+
+def test_pairs_are_not_cut():
+    task = object.__new__(SegmentPairsTask)
+    task.cfg = SimpleNamespace(**{**vars(SegmentPairsConfig()), "length_schedule": "0.5:32", "max_update": 9})
+    with pytest.raises(SystemExit, match="^error: --length-schedule cuts blocks; leave it out for pairs"):
         task._curriculum()
 
 

@@ -61,7 +61,7 @@ def learners(place: Path, *more: str) -> dict[str, list[str]]:
 def test_each_baseline_where_it_serves_the_task(place):
     found = learners(place, "--baselines", "all")
     of_model = ["encoder-tuned", "encoder-random-tuned", "encoder-frozen-tuned"]
-    assert found["spans"] == [*of_model, "encoder-tagger", "majority", "dictionary", "crf", "crf_clusters", "rnn"]
+    assert found["spans"] == [*of_model, "encoder-as-tagger", "majority", "dictionary", "crf", "crf_clusters", "rnn"]
     assert found["texts"] == [*of_model, "majority", "tfidf_svm", "cnn", "rnn"]
     assert found["ranks"] == [*of_model, "encoder-cosine", "majority", "tfidf_cosine", "tfidf_svm", "cnn", "rnn"]
     assert {"random", "frozen", "cosine", "dictionary", "crf"} < set(BASELINES)

@@ -29,6 +29,7 @@ from downstream.training.models import (
     fingerprint,
     frame_of,
     load_config,
+    load_encoder,
     load_model,
     load_tokenizer,
     save_model,
@@ -222,6 +223,10 @@ def test_a_saved_model_predicts_the_same_and_cannot_be_fine_tuned_by_mistake(fol
     assert json.loads((tmp_path / "saved" / "finetuning.json").read_text()) == {"seed": 1}
     with pytest.raises(InputError, match="was fine-tuned already"):
         load_config(tmp_path / "saved")
+    encoder = load_encoder(folder, random_init=False)
+    save_model(encoder, folder, tmp_path / "tagger", {"seed": 1}, {"known": torch.zeros(1)})
+    with pytest.raises(InputError, match="was fine-tuned already"):
+        load_config(tmp_path / "tagger")
 
 
 def full_disk(*_):
