@@ -20,6 +20,8 @@ class ElectraCriterionConfig(FairseqDataclass):
 
     generator_weight: float = option(1.0, "weight of the generator's loss (default: 1, as ELECTRA)")
     discriminator_weight: float = option(50.0, "weight of the discriminator's loss (default: 50, as ELECTRA)")
+    encoder_weight: float = option(1.0,
+        "weight of the encoder's own prediction of words, with --arch electra_modern_* (default: 1)")  # fmt: skip
 
 
 @register_criterion("electra", dataclass=ElectraCriterionConfig)
@@ -40,16 +42,19 @@ class ElectraLoss(FairseqCriterion):
         """Loss (nats times masked tokens), sample_size (masked tokens), values to log."""
         inputs = sample["net_input"]
         target = sample["target"][inputs["masked"]]  # (M,)
-        real = inputs["original"].ne(self.padding_idx)  # (B, T)
         output = model(**inputs)
-        masked = target.numel()
+        judged = output.judged  # (B, T)
+        masked, real = target.numel(), inputs["original"].ne(self.padding_idx).sum()
 
         generator_scores = at_least_float32(output.generator_scores)  # (M, V)
         generator_loss = F.cross_entropy(generator_scores, target, reduction="sum")
-        detection, replaced = at_least_float32(output.discriminator_scores[real]), output.replaced[real]  # (tokens,)
+        detection = at_least_float32(output.discriminator_scores[judged])  # (tokens,)
+        replaced = output.replaced[judged]
         labels = replaced.to(detection.dtype)
         discriminator_loss = F.binary_cross_entropy_with_logits(detection, labels, reduction="mean")
-        loss = self.cfg.generator_weight * generator_loss + self.cfg.discriminator_weight * discriminator_loss * masked
+        share = detection.numel() / real  # judged: all, but for --arch electra_modern_*
+        loss = self.cfg.generator_weight * generator_loss
+        loss = loss + self.cfg.discriminator_weight * discriminator_loss * masked * share
 
         logged = {
             "loss": loss.detach(),
@@ -61,6 +66,15 @@ class ElectraLoss(FairseqCriterion):
             "nsentences": sample["nsentences"],
             "sample_size": masked,
         }
+        if output.word_scores is not None:
+            word_scores = at_least_float32(output.word_scores)
+            word_loss = F.cross_entropy(word_scores, target, reduction="sum")
+            loss = loss + self.cfg.encoder_weight * word_loss
+            logged |= {
+                "loss": loss.detach(),
+                "encoder_loss": word_loss.detach(),
+                "encoder_correct": (word_scores.argmax(-1) == target).sum(),
+            }
         return loss, masked, logged
 
     @staticmethod
@@ -78,6 +92,9 @@ class ElectraLoss(FairseqCriterion):
         log("electra_loss_nats", total["loss"] / masked, masked)
         log("generator_loss_nats", total["generator_loss"] / masked, masked)
         log("generator_accuracy_pct", 100 * total["generator_correct"] / masked, masked)
+        if "encoder_loss" in total:
+            log("encoder_loss_nats", total["encoder_loss"] / masked, masked)
+            log("encoder_accuracy_pct", 100 * total["encoder_correct"] / masked, masked)
         log("discriminator_loss_nats", total["discriminator_loss"] / judged, judged)
         log("replaced_pct", 100 * replaced / judged, judged)
         if total["flagged"]:

@@ -14,7 +14,7 @@ from alibert_fairseq.hf.read_hf import reason
 from alibert_fairseq.models.encoder import EncoderSize
 from alibert_fairseq.models.pretraining import PretrainingModel
 
-MODELS = (*CLASSES, "electra")
+MODELS = ("electra_modern", *CLASSES, "electra")  # of names that begin alike, the longer one first
 
 
 class Checkpoint(NamedTuple):

@@ -46,8 +46,9 @@ def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = 
     differences = {}
     with directory_written_whole(output, MARKER, shared=True) as aside:
         for part in checkpoint.parts():
-            differences[part.cls] = _write_part(checkpoint, part, tokenizer, aside / part.folder)
-            write_card(aside / part.folder, checkpoint, part, differences[part.cls], licence)
+            difference = _write_part(checkpoint, part, tokenizer, aside / part.folder)
+            write_card(aside / part.folder, checkpoint, part, difference, licence)
+            differences[part.cls if part.cls not in differences else f"{part.cls} ({part.folder})"] = difference
     return differences
 
 
@@ -71,7 +72,7 @@ def _write_part(checkpoint: Checkpoint, part: Part, tokenizer: Path, folder: Pat
     check_same_ids(folder, tokenizer, dictionary)
     sequences = probes(tokenizer, dictionary, size.max_positions)
     written = part.hugging_face_class.from_pretrained(folder, trust_remote_code=False)
-    difference = compare(checkpoint.model, written, sequences, dictionary.pad())
+    difference = compare(getattr(checkpoint.model, part.name), written, sequences, dictionary.pad())
     check_same_scores(part.cls, difference)
     return difference
 

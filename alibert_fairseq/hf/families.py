@@ -1,7 +1,8 @@
 """Which Hugging Face classes our models become, and how their configurations say the same thing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import torch.nn as nn
 import transformers
@@ -181,6 +182,7 @@ ALBERT_WORDS = Part("AlbertForMaskedLM", "encoder", names.albert, factorised=Tru
 DISCRIMINATOR = Part("ElectraForPreTraining", "discriminator", names.discriminator, factorised=True)
 GENERATOR = Part("ElectraForMaskedLM", "generator", names.generator, factorised=True, folder="generator")
 MODERN = ModernPart("ModernBertForMaskedLM", "encoder", names.modern)
+MODERN_GENERATOR = replace(MODERN, name="generator", rows=partial(names.modern, part="generator"), folder="generator")
 # What our models may become, the class with a sentence head first.
 CLASSES: dict[str, tuple[Part, ...]] = {"alibert_modern": (MODERN,), "alibert": (ROBERTA,)}
 CLASSES |= {"segment_bert": (BERT, BERT_WORDS), "albert": (ALBERT, ALBERT_WORDS)}
@@ -190,4 +192,6 @@ def parts_of(model_name: str, sentence_head: bool) -> tuple[Part, ...]:
     """What a model of this plugin becomes. Of ELECTRA the discriminator stands first: it is what one fine-tunes."""
     if model_name == "electra":
         return DISCRIMINATOR, GENERATOR
+    if model_name == "electra_modern":  # its detector stays here: no class of transformers has both heads
+        return MODERN, MODERN_GENERATOR
     return (CLASSES[model_name][0 if sentence_head else -1],)

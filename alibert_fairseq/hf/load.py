@@ -155,7 +155,7 @@ def _write_model(published: Published, aside: Path, output: Path) -> dict[str, f
     model, sequences = build(published, cfg, dictionary), probes(aside, dictionary, length)
     differences = {}
     for part, _, theirs, _ in published.parts:
-        differences[part.cls] = compare(model, theirs, sequences, dictionary.pad())
+        differences[part.cls] = compare(getattr(model, part.name), theirs, sequences, dictionary.pad())
         check_same_scores(part.cls, differences[part.cls])
     write_checkpoint(model, cfg, aside, origin=published.parts[0].folder.absolute().name)
     return differences

@@ -61,6 +61,8 @@ def probes(tokenizer_directory, dictionary, max_positions: int) -> list[list[int
 def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:
     """Largest difference of logits at real tokens, and of sentence scores, over one padded batch and each alone.
 
+    ours: a part of a model of this plugin: its encoder and the heads of that.
+
     Where the model has two segments, the second begins in the middle of each sequence.
     """
     theirs, sentence = theirs.eval(), SENTENCE_SCORES.get(type(theirs).__name__)
@@ -76,15 +78,12 @@ def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:
         more = {"token_type_ids": segments} if types else {}
         output = theirs(input_ids=ids, attention_mask=real.long(), **more)
         expected = [output.prediction_logits[real], output[sentence]] if sentence else [output.logits[real]]
-        for got, wanted in zip(_ours(ours, type(theirs).__name__, ids, real, segments), expected, strict=True):
+        for got, wanted in zip(_ours(ours, ids, real, segments), expected, strict=True):
             largest = max(largest, (got.double() - wanted.double()).abs().max().nan_to_num(float("inf")).item())
     return largest
 
 
-def _ours(model, cls: str, ids: Tensor, real: Tensor, segments: Tensor) -> list[Tensor]:
-    if not cls.startswith("Electra"):
-        output = model(ids, segments=segments)
-        return [scores[real] if scores.dim() == 3 else scores for scores in output if scores is not None]
-    part = model.generator if cls == "ElectraForMaskedLM" else model.discriminator
-    head = part.lm_head if cls == "ElectraForMaskedLM" else part.head
-    return [head(part.sentence_encoder(ids, real=real, segments=segments))[real]]
+def _ours(part, ids: Tensor, real: Tensor, segments: Tensor) -> list[Tensor]:
+    features = part.sentence_encoder(ids, real=real, segments=segments)
+    scores = (part.lm_head if hasattr(part, "lm_head") else part.head)(features)[real]
+    return [scores, part.sentence_head(features)] if hasattr(part, "sentence_head") else [scores]

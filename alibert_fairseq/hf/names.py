@@ -154,24 +154,24 @@ def generator(has: Parameters) -> list[Row]:
     ]
 
 
-def modern(has: Parameters) -> list[Row]:
+def modern(has: Parameters, part: str = "encoder") -> list[Row]:
     """AliBERT with a modern body and `ModernBertForMaskedLM`, which joins queries, keys and values."""
-    ours = "encoder.sentence_encoder"
+    ours = f"{part}.sentence_encoder"
     rows = [
         Row(f"{ours}.embed_tokens.weight", "model.embeddings.tok_embeddings.weight"),
         Row(f"{ours}.layernorm_embedding.weight", "model.embeddings.norm.weight"),
         Row(f"{ours}.layer_norm.weight", "model.final_norm.weight"),
-        Row("encoder.lm_head.dense.weight", "head.dense.weight"),
-        Row("encoder.lm_head.layer_norm.weight", "head.norm.weight"),
-        Row("encoder.lm_head.weight", "decoder.weight"),
-        Row("encoder.lm_head.bias", "decoder.bias"),
+        Row(f"{part}.lm_head.dense.weight", "head.dense.weight"),
+        Row(f"{part}.lm_head.layer_norm.weight", "head.norm.weight"),
+        Row(f"{part}.lm_head.weight", "decoder.weight"),
+        Row(f"{part}.lm_head.bias", "decoder.bias"),
     ]
     for n in range(has.layers):
         pairs = [(ours_, theirs) for ours_, theirs in _MODERN_LAYER if n or theirs != "attn_norm"]
-        rows += [Row(f"{ours}.layers.{n}.{part}.weight", f"model.layers.{n}.{theirs}.weight") for part, theirs in pairs]
+        rows += [Row(f"{ours}.layers.{n}.{mine}.weight", f"model.layers.{n}.{theirs}.weight") for mine, theirs in pairs]
         rows += [
-            Row(f"{ours}.layers.{n}.self_attn.{part}_proj.weight", f"model.layers.{n}.attn.Wqkv.weight", joined=(i, 3))
-            for i, part in enumerate("qkv")
+            Row(f"{ours}.layers.{n}.self_attn.{one}_proj.weight", f"model.layers.{n}.attn.Wqkv.weight", joined=(i, 3))
+            for i, one in enumerate("qkv")
         ]
     return rows
 

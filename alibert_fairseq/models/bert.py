@@ -26,12 +26,14 @@ class MaskedLMOutput(NamedTuple):
     sentence_scores: Tensor | None  # (B, 2) of a model with a sentence head
 
 
-class _Encoder(nn.Module):
+class EncoderWithHeads(nn.Module):
     """Encoder and heads, under the names of fairseq's RoBERTa."""
 
-    def __init__(self, size: EncoderSize, with_sentence_head: bool):
+    def __init__(
+        self, size: EncoderSize, with_sentence_head: bool = False, share_embeddings_of: SentenceEncoder | None = None
+    ):
         super().__init__()
-        self.sentence_encoder = SentenceEncoder(size)
+        self.sentence_encoder = SentenceEncoder(size, share_embeddings_of)
         self.lm_head = MaskedLMHead(size, self.sentence_encoder.embed_tokens.weight)
         if with_sentence_head:
             self.sentence_head = SentenceHead(size)
@@ -46,7 +48,7 @@ class MaskedLMModel(PretrainingModel):
     def __init__(self, cfg: EncoderConfig, dictionary, sentence_head: bool = False):
         super().__init__()
         self.cfg = cfg
-        self.encoder = _Encoder(self.size(cfg, dictionary), sentence_head)
+        self.encoder = EncoderWithHeads(self.size(cfg, dictionary), sentence_head)
         self.apply(initialise)
         if cfg.position_init == "sinusoidal":
             start_from_sinusoids(self.encoder.sentence_encoder.embed_positions)

@@ -9,10 +9,11 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 from torch import Tensor
 
+from alibert_fairseq.models.bert import EncoderWithHeads
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
 from alibert_fairseq.models.embedding_sharing import SHARING, shift_embeddings
 from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
-from alibert_fairseq.models.heads import DiscriminatorHead, MaskedLMHead
+from alibert_fairseq.models.heads import DiscriminatorHead
 from alibert_fairseq.models.hub import ElectraHubInterface
 from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids
 from alibert_fairseq.models.pretraining import PretrainingModel
@@ -48,13 +49,8 @@ class ElectraOutput(NamedTuple):
     generator_scores: Tensor  # (M, V)
     discriminator_scores: Tensor  # (B, T), larger where the token looks replaced
     replaced: Tensor  # (B, T) bool, True where the token differs from the original
-
-
-class _Generator(nn.Module):
-    def __init__(self, size: EncoderSize, share_embeddings_of: SentenceEncoder | None):
-        super().__init__()
-        self.sentence_encoder = SentenceEncoder(size, share_embeddings_of)
-        self.lm_head = MaskedLMHead(size, self.sentence_encoder.embed_tokens.weight)
+    judged: Tensor  # (B, T) bool, the tokens that the discriminator's loss counts
+    word_scores: Tensor | None = None  # (M, V) of the encoder itself, where it predicts words beside
 
 
 class _Discriminator(nn.Module):
@@ -102,7 +98,7 @@ class ElectraModel(PretrainingModel):
         self.discriminator = _Discriminator(size)
         discriminator = self.discriminator.sentence_encoder
         shared = discriminator if cfg.embedding_sharing == "all" else None
-        self.generator = _Generator(generator_size(size, cfg), shared)
+        self.generator = EncoderWithHeads(generator_size(size, cfg), share_embeddings_of=shared)
         self.apply(initialise)
         # The layers for which ELECTRA's code names no initialiser get TensorFlow's default, Glorot's uniform.
         nn.init.xavier_uniform_(self.discriminator.head.out_proj.weight)
@@ -138,7 +134,7 @@ class ElectraModel(PretrainingModel):
             fake[masked] = sample_tokens(scores, uniforms[masked], self.cfg.generator_temperature)
             real = original.ne(self.discriminator.sentence_encoder.size.padding_id)
             judged = self.discriminator.head(self.discriminator.sentence_encoder(fake, has_padding, real, segments))
-        return ElectraOutput(scores, judged, fake.ne(original))
+        return ElectraOutput(scores, judged, fake.ne(original), real)
 
     def weights(self) -> dict[str, Tensor]:
         """The state with whole tables in the place of differences: what an encoder that stands alone has."""

@@ -126,7 +126,7 @@ class PretrainingTask(FairseqTask):
         """One batch, as the curriculum has it at this point of the run."""
         position = update_num if self.position is None else self.position
         sample = self.curriculum.apply(sample, position / max(1, self.cfg.max_update), self.dictionary.pad())
-        return super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
+        return super().train_step(sample, model, criterion, optimizer, position, ignore_grad)
 
     def masking_rule(self) -> MaskingRule:
         """What is masked, and what replaces it."""

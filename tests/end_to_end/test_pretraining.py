@@ -21,6 +21,10 @@ from forked import run as run_forked
 
 OBJECTIVES = {
     "electra": ["--task", "electra", "--criterion", "electra", "--arch", "electra_tiny", "--optimizer", "lamb"],
+    "electra_modern": [
+        "--task", "electra", "--criterion", "electra", "--arch", "electra_modern_tiny", "--optimizer", "muon",
+        "--generator-temperature", "2", "--generator-temperature-end", "1", "--output-bias", "zero",
+    ],
     "mlm": [
         "--task", "alibert_mlm", "--criterion", "alibert_mlm", "--arch", "alibert_tiny", "--optimizer", "alibert_adam",
     ],

@@ -6,14 +6,24 @@ Padded, single and packed sequences, longer than the window of the local layers.
 import pytest
 import torch
 import torch.nn.functional as F
-from model_helpers import Task, dictionary
-from test_losses_transformers import LENGTHS, TOLERANCE, as_transformers, mlm_inputs, scatter_weights, theirs_of
+from model_helpers import Task, dictionary, electra_batch
+from test_losses_transformers import (
+    LENGTHS,
+    TOLERANCE,
+    as_transformers,
+    assert_same_gradients,
+    mlm_inputs,
+    scatter_weights,
+    theirs_of,
+)
 from text_helpers import sample_lines
 from transformers.models.modernbert import modeling_modernbert
 
+from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.hf import families, names
 from alibert_fairseq.hf.logit_check import LONGEST, probes
+from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
 from preprocess.train_tokenizer import train_tokenizer
 
@@ -111,6 +121,50 @@ def test_packed_sequences(padding, pair):
     expected.backward()
     assert abs(float(loss - expected)) < 1e-10
     assert_same(model, theirs)
+
+
+def detection_of(detector, states: torch.Tensor) -> torch.Tensor:
+    """ELECTRA's head, which no class of transformers has on this body."""
+    return F.linear(F.gelu(F.linear(states, *detector.dense.parameters())), *detector.out_proj.parameters()).squeeze(-1)
+
+
+@pytest.mark.parametrize("sharing", ["all", "none"])
+def test_replaced_token_detection(sharing, monkeypatch):
+    """Half of the masks stay: there the encoder predicts the word, and judges nothing."""
+    monkeypatch.setattr(modeling_modernbert, "apply_rotary_pos_emb", in_double)
+    torch.manual_seed(0)
+    options = ElectraModernConfig(**SHAPE, **OF, embedding_sharing=sharing, generator_layers=2)
+    model = ElectraModernModel(options, dictionary())
+    scatter_weights(model)
+    parts = (families.MODERN, families.MODERN_GENERATOR)
+    encoder, generator = (as_transformers(model, part) for part in parts)
+    if sharing == "all":
+        generator.model.embeddings = encoder.model.embeddings
+        generator.decoder.weight = encoder.decoder.weight
+    batch = electra_batch(LENGTHS)
+    inputs, seen = batch["net_input"], {}
+    model.encoder.sentence_encoder.register_forward_pre_hook(lambda _, args: seen.update(read=args[0]))
+    weights = ElectraCriterionConfig(discriminator_weight=20.0, encoder_weight=3.0)
+    loss, drawn, _ = ElectraLoss(weights, Task)(model, batch)
+    (loss / drawn).backward()
+
+    real, read, labels = inputs["original"].ne(1), seen["read"], batch["target"]
+    hidden = inputs["masked"] & (inputs["uniforms"] < 0.5)
+    assert hidden.any() and torch.equal(read[hidden], inputs["src_tokens"][hidden])
+    states = encoder.model(read, attention_mask=real.long()).last_hidden_state
+    judged = real & ~hidden
+    scores, replaced = detection_of(model.detector, states)[judged], (read != inputs["original"])[judged]
+    found = F.binary_cross_entropy_with_logits(scores, replaced.double(), reduction="sum") / real.sum()
+    words = F.cross_entropy(encoder.decoder(encoder.head(states)).flatten(0, 1), labels.flatten(), ignore_index=1)
+    guesses = generator(inputs["src_tokens"], attention_mask=real.long()).logits
+    expected = F.cross_entropy(guesses.flatten(0, 1), labels.flatten(), ignore_index=1) + 20 * found + 3 * words
+    ours = [parameter.grad.clone() for parameter in model.detector.parameters()]
+    model.detector.zero_grad()
+    expected.backward()
+    assert abs(float(loss / drawn - expected)) < 1e-12
+    for mine, parameter in zip(ours, model.detector.parameters(), strict=True):
+        assert torch.allclose(mine, parameter.grad, atol=1e-10) and mine.any()
+    assert_same_gradients(model, list(zip(parts, (encoder, generator), strict=True)), besides="detector.")
 
 
 def test_hugging_face_weights_come_back_as_they_were(pair):

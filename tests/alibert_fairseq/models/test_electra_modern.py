@@ -1,0 +1,122 @@
+"""Replaced token detection with a modern body: what the encoder reads, a frozen generator, the start from an MLM."""
+
+import pytest
+import torch
+from model_helpers import SHAPE, Task, dictionary, electra_batch
+
+from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
+from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
+from alibert_fairseq.models.modern import ModernConfig, ModernModel
+
+FROZEN = {"embedding_sharing": "none", "freeze_generator": True}
+
+
+def model_of(**options) -> ElectraModernModel:
+    torch.manual_seed(0)
+    return ElectraModernModel(ElectraModernConfig(**SHAPE, **{"max_update": 100, **options}), dictionary())
+
+
+def read_by(model, inputs) -> tuple[torch.Tensor, object]:
+    """What the encoder reads, and the output."""
+    seen = []
+    hook = model.encoder.sentence_encoder.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    output = model(**inputs)
+    hook.remove()
+    return seen[-1], output
+
+
+def test_a_share_of_the_masks_stays_and_is_not_judged():
+    inputs = electra_batch((60, 60, 50))["net_input"]
+    read, output = read_by(model_of(), inputs)
+    real, masked = inputs["original"].ne(1), inputs["masked"]
+    kept = masked & (inputs["uniforms"] < 0.5)
+    assert kept.any() and torch.equal(read[kept], inputs["src_tokens"][kept])
+    assert torch.equal(read[~masked], inputs["original"][~masked])
+    assert torch.equal(output.judged, real & ~kept)
+    assert torch.equal(output.replaced, masked & ~kept & read.ne(inputs["original"])) and output.replaced.any()
+    assert output.word_scores.shape == output.generator_scores.shape
+    filled, output = read_by(model_of(kept_mask_prob=0.0), inputs)
+    assert torch.equal(output.judged, real)
+    assert filled[masked].eq(inputs["src_tokens"][masked]).float().mean() < 0.1  # a guess may be the mask
+
+
+def test_what_is_filled_follows_the_softmax_whatever_share_stays():
+    """The uniform of a position chooses first whether its mask stays; what is left of it is a uniform again."""
+    model, inputs = model_of(kept_mask_prob=0.25).eval(), electra_batch((3,))["net_input"]
+    rows = 20_000
+    inputs = {name: value.expand(rows, 3) if torch.is_tensor(value) else value for name, value in inputs.items()}
+    inputs["uniforms"] = torch.zeros(rows, 3, dtype=torch.float64)
+    inputs["uniforms"][:, 1] = (torch.arange(rows) + 0.5) / rows
+    inputs["masked"] = torch.tensor([False, True, False]).expand(rows, 3)
+    with torch.no_grad():
+        read, output = read_by(model, inputs)
+    filled = output.judged[:, 1]
+    assert filled.sum() == 0.75 * rows
+    seen = torch.bincount(read[filled, 1], minlength=output.generator_scores.shape[1]) / filled.sum()
+    assert torch.allclose(seen, output.generator_scores[0].softmax(-1), atol=2e-4)
+
+
+def test_the_temperature_falls_along_the_run_and_is_that_of_its_end_in_a_validation():
+    model = model_of(generator_temperature=2.0, generator_temperature_end=1.0).train()
+    found = []
+    for update in (0, 50, 100, 150):
+        model.set_num_updates(update)
+        found.append(model.temperature)
+    assert found == [2.0, 1.5, 1.0, 1.0]
+    model.set_num_updates(0)
+    assert model.eval().temperature == 1.0 and model_of(generator_temperature=2.0).eval().temperature == 2.0
+
+
+def test_a_frozen_generator_is_the_masked_language_model_of_the_checkpoint_and_stays_so():
+    torch.manual_seed(3)
+    before = ModernModel(ModernConfig(**SHAPE), dictionary()).state_dict()
+    model = model_of(**FROZEN, dropout=0.5)
+    model.load_state_dict(dict(before))
+    for name, value in before.items():
+        assert torch.equal(model.state_dict()[name], value), name
+        assert torch.equal(model.state_dict()[name.replace("encoder.", "generator.", 1)], value), name
+    batch = electra_batch()
+    first, second = (model.train()(**batch["net_input"]).generator_scores for _ in range(2))
+    assert torch.equal(first, second)  # no dropout
+    ElectraLoss(ElectraCriterionConfig(), Task)(model, batch)[0].backward()
+    assert all(parameter.grad is None for parameter in model.generator.parameters())
+    assert all(parameter.grad is not None for parameter in model.encoder.parameters())
+    again = model_of(**FROZEN)
+    again.load_state_dict(model.state_dict())
+    assert all(torch.equal(value, model.state_dict()[name]) for name, value in again.state_dict().items())
+
+
+def test_a_shallow_generator_does_not_start_from_the_checkpoint():
+    before = ModernModel(ModernConfig(**SHAPE), dictionary()).state_dict()
+    model = model_of(generator_layers=1, embedding_sharing="none")
+    fresh = model.generator.sentence_encoder.embed_tokens.weight.clone()
+    model.load_state_dict(dict(before))
+    assert torch.equal(model.generator.sentence_encoder.embed_tokens.weight, fresh)
+    assert torch.equal(model.encoder.lm_head.dense.weight, before["encoder.lm_head.dense.weight"])
+
+
+def test_a_frozen_generator_without_weights_is_refused():
+    with pytest.raises(SystemExit, match="^error: --freeze-generator: the generator has no weights; give"):
+        model_of(**FROZEN).train()(**electra_batch()["net_input"])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"freeze_generator": True}, "give --embedding-sharing none"),
+        ({"kept_mask_prob": 1.0}, "--kept-mask-prob 1.0 is not in"),
+        ({"generator_temperature": 0.0}, "--generator-temperature 0.0 is not above 0"),
+        ({"generator_temperature_end": -1.0}, "--generator-temperature-end -1.0 is not above 0"),
+        ({"generator_temperature_end": 1.0, "max_update": 0}, "needs --max-update"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        model_of(**options)
+
+
+def test_without_the_original_it_is_the_masked_language_model_of_the_encoder():
+    model, inputs = model_of().eval(), electra_batch()["net_input"]
+    scores = model(inputs["src_tokens"], masked=inputs["masked"]).token_scores
+    features = model.encoder.sentence_encoder(inputs["src_tokens"])
+    assert torch.equal(scores, model.encoder.lm_head(features[inputs["masked"]]))
