@@ -12,7 +12,8 @@ MADE_BY = "with alibert_fairseq by"  # export recognises its own folders by this
 TO_COMPLETE = "To be completed by whoever publishes this folder"  # and a card that nobody has edited by this one
 
 DISCRIMINATOR = "ElectraForPreTraining"  # the one that fills no mask
-OBJECTIVES = {  # of what is trained by more than masked language modelling
+OBJECTIVES = {  # of a class or a model that is trained by more than masked language modelling
+    "electra_modern": "replaced token detection and masked language modelling",
     "BertForPreTraining": "masked language modelling and a sentence objective",
     "AlbertForPreTraining": "masked language modelling and a sentence objective",
     DISCRIMINATOR: "replaced token detection (the discriminator)",
@@ -30,7 +31,8 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
     if name := checkpoint.converted_from:
         origin = f"Converted {MADE_BY} hf.load and hf.export, from {name}; nothing was trained."
     else:
-        origin = f"Pretrained {MADE_BY} {OBJECTIVES.get(part.cls, 'masked language modelling')}."
+        objective = OBJECTIVES.get(checkpoint.model_name) or OBJECTIVES.get(part.cls, "masked language modelling")
+        origin = f"Pretrained {MADE_BY} {objective}."
     text = filled(
         Path(__file__).with_name("card.md"), title=f"{name or 'French biomedical encoder'}, {part.cls}",
         origin=origin, facts=_facts(checkpoint, part),
@@ -69,6 +71,8 @@ def _facts(checkpoint, part) -> dict:
             "tokens per sample": cfg["task"]["tokens_per_sample"],
             "seed": cfg["common"]["seed"],
         }
+    if checkpoint.average:
+        facts["weights"] = f"moving average over the updates, decay {cfg['ema']['ema_decay']:g}"
     if checkpoint.best_loss is not None:
         loss = LOSSES.get(cfg["criterion"]["_name"], "all objectives")
         facts[f"best validation loss (bits per masked token, {loss})"] = f"{float(checkpoint.best_loss):.3f}"

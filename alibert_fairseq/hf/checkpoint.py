@@ -25,7 +25,8 @@ class Checkpoint(NamedTuple):
     cfg: dict  # the whole training configuration
     task_state: dict  # what the task recorded: the SHA-256 of dict.txt and tokenizer.json
     updates: int
-    best_loss: object  # bits, or None before the first validation
+    best_loss: object  # bits, or None before the first validation; of the last weights
+    average: bool  # whether these are the moving average of the weights
     converted_from: str | None  # the published folder, where hf.load wrote it and nothing was trained since
     dictionary: Dictionary
 
@@ -38,10 +39,10 @@ class Checkpoint(NamedTuple):
         return getattr(self.model, part.name).sentence_encoder.size
 
 
-def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
-    """Load a checkpoint of one of MODELS.
+def read_checkpoint(path: Path, dictionary: Dictionary, average: bool = False) -> Checkpoint:
+    """Load a checkpoint of one of MODELS, its last weights or the average that --store-ema kept.
 
-    Raises InputError for a missing, damaged or foreign file, another objective, or another dictionary.
+    Raises InputError for a missing, damaged or foreign file, another objective, another dictionary, or no average.
     """
     if not Path(path).is_file():
         raise InputError(f"{path}: no such checkpoint; check the --save-dir of the training run.")
@@ -56,6 +57,10 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
         raise InputError(
             f"{path}: a checkpoint of the model {name!r}; only those of {', '.join(MODELS)} can be exported."
         )
+    extra = state.get("extra_state") or {}
+    if average and "ema" not in extra:
+        raise InputError(f"{path}: holds no average of the weights; train with --store-ema, or leave --average out.")
+    weights = extra["ema"] if average else weights
     config = MODEL_DATACLASS_REGISTRY[model_name]
     model_cfg = config(**{f.name: settings[f.name] for f in fields(config) if f.name in settings})
     model_cfg.bf16_autocast = False  # a model to compare with, in float32 whatever it was trained in
@@ -65,10 +70,9 @@ def read_checkpoint(path: Path, dictionary: Dictionary) -> Checkpoint:
     if missing or unexpected:
         raise InputError(f"{path}: parameters missing {missing[:3]} or unknown {unexpected[:3]}; was it made by us?")
     history = state.get("optimizer_history") or [{}]
-    extra = state.get("extra_state") or {}
     updates, task_state = history[-1].get("num_updates", 0), state.get("task_state") or {}
     best, origin = extra.get("best"), extra.get("converted_from")
-    return Checkpoint(model_name, model.float().eval(), cfg, task_state, updates, best, origin, dictionary)
+    return Checkpoint(model_name, model.float().eval(), cfg, task_state, updates, best, average, origin, dictionary)
 
 
 def has_sentence_head(weights: dict) -> bool:

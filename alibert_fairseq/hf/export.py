@@ -32,14 +32,17 @@ TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 MARKER = Marker("README.md", MADE_BY, sometimes=("generator/*",))
 
 
-def export(checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = "other") -> dict[str, float]:
+def export(
+    checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = "other", average: bool = False
+) -> dict[str, float]:
     """Write the folder and return the largest difference of logits by exported class.
 
+    average: the moving average of the weights that --store-ema kept, in place of the last ones.
     Nothing is written when a key has no counterpart, when logits differ by more than `logit_check.TOLERANCE`, or when
     `AutoTokenizer` gives other ids than the tokenizer of the data-bin.
     """
     load_tokenizer(tokenizer)  # compares its ids with dict.txt
-    checkpoint = read_checkpoint(checkpoint_path, load_dictionary(tokenizer))
+    checkpoint = read_checkpoint(checkpoint_path, load_dictionary(tokenizer), average)
     if different := different_tokenizer(checkpoint.task_state, digests(str(tokenizer))):
         raise InputError(f"{tokenizer / different}: not the one of the training; give the tokenizer of its data-bin.")
     _keep_completed_card(output)
@@ -123,7 +126,9 @@ def main() -> None:
     """Command line."""
     arguments = export_parser().parse_args()
     torch.manual_seed(0)
-    differences = export(arguments.checkpoint, arguments.tokenizer, arguments.output, arguments.licence)
+    differences = export(
+        arguments.checkpoint, arguments.tokenizer, arguments.output, arguments.licence, arguments.average
+    )
     for cls, difference in differences.items():
         print(f"{cls}: largest difference of logits {difference:.1e}")
     print(f"wrote {arguments.output}")

@@ -20,6 +20,7 @@ def export_parser() -> argparse.ArgumentParser:
     add("--checkpoint", type=Path, required=True, help="a checkpoint that you trained yourself: it is a pickle")
     add("--tokenizer", type=Path, required=True, help="the tokenizer of the data-bin")
     add("--output", type=Path, required=True, help="the Hugging Face folder to write")
+    add("--average", action="store_true", help="average of the weights in a run with --store-ema (default: the last)")
     add("--licence", default="other", help="licence identifier for the model card (default other)")
     return parser
 

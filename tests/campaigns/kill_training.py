@@ -1,11 +1,12 @@
 """Does a training that is killed at some moments, and started again each time, end bit by bit as one in peace?
 
-    python tests/campaigns/kill_training.py DATA_BIN --output killed [--kills 50] [--seed 1]
+    python tests/campaigns/kill_training.py DATA_BIN --output killed [--kills 50] [--seed 1] [--objective mlm ...]
 
-For masked language modelling with Adam and replaced token detection with LAMB, with 0 and with 2 data loader workers,
-a small model is trained over three epochs in peace. Elsewhere the same training is killed up to five times, started
-again with the same command after each, left to end, and compared (helpers/same_training.py); and so on, until each of
-the two objectives has met so many kills. A kill is SIGKILL to the training and its workers, at a moment that is drawn:
+For masked language modelling with Adam, replaced token detection with LAMB and the modern form with Muon, with 0 and
+with 2 data loader workers, a small model is trained over three epochs in peace. Elsewhere the same training is killed
+up to five times, started again with the same command after each, left to end, and compared (helpers/same_training.py);
+and so on, until each objective has met so many kills. A kill is SIGKILL to the training and its workers, at a moment
+that is drawn:
 
     update   some time after some update, up to what an update takes
     bytes    with some of a checkpoint's bytes written
@@ -40,6 +41,8 @@ PLUGIN = Path(alibert_fairseq.__file__).parent
 OBJECTIVES = {
     "mlm": "--task alibert_mlm --criterion alibert_mlm --arch alibert_tiny --optimizer alibert_adam --clip-norm 1.0",
     "electra": "--task electra --criterion electra --arch electra_tiny --optimizer lamb",
+    "modern": "--task alibert_mlm --criterion alibert_mlm --arch alibert_modern_tiny --optimizer muon --clip-norm 1.0 "
+    "--dropout 0.1 --mask-prob 0.3 --mask-prob-end 0.15 --length-schedule 0.2:32 --max-update 200",
 }
 OPTIONS = f"""--encoder-layers 2 --encoder-embed-dim 64 --encoder-ffn-embed-dim 128 --encoder-attention-heads 2
     --embedding-dim 64 --tokens-per-sample 64 --max-positions 64 --batch-size 32 --lr 0.005 --seed 7 --max-epoch 3
@@ -113,10 +116,12 @@ def one_run(name: str, workers: int, training: Training, peace: Peace, found: Fo
     print(f"{name}: {'; '.join(unequal[:5]) or 'the same'}", flush=True)
 
 
-def campaign(data_bin: Path, output: Path, kills: int, seed: int) -> dict[str, Found]:
+def campaign(data_bin: Path, output: Path, kills: int, seed: int, objectives: list[str]) -> dict[str, Found]:
     """What came of each objective."""
     everything = {}
     for first, (objective, words) in enumerate(OBJECTIVES.items()):
+        if objective not in objectives:
+            continue
         found = everything[objective] = Found()
         while found.kills < kills:
             workers = list(WORKERS)[(first + found.runs) % len(WORKERS)]
@@ -142,9 +147,10 @@ def main() -> int:
     parser.add_argument("--output", type=Path, required=True, help="a folder for all runs")
     parser.add_argument("--kills", type=int, default=50, help="of each objective")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--objective", nargs="+", choices=OBJECTIVES, default=list(OBJECTIVES), help="(default: all)")
     options = parser.parse_args()
     torch.set_num_threads(1)  # sums in one order, here and in what is forked from here
-    everything = campaign(options.data_bin, options.output, options.kills, options.seed)
+    everything = campaign(options.data_bin, options.output, options.kills, options.seed, options.objective)
     print(json.dumps({objective: vars(found) for objective, found in everything.items()}, indent=2))
     return int(any(found.differences for found in everything.values()))
 

@@ -40,6 +40,7 @@ def checkpoints(data_bin, repository, tmp_path_factory) -> dict[str, Path]:
         more = ["--max-update", "5", *TEXT, *narrow]
         if objective == "modern":  # of three layers, two see 16 tokens
             more += ["--arch", "alibert_modern_tiny", "--encoder-layers", "3", "--local-attention", "16"]
+            more += ["--store-ema", "--ema-decay", "0.5"]
         kind = "mlm" if objective == "modern" else objective
         short = command(kind, data_bin, place / objective, repository, *more)
         forked.run(*short, cwd=place, env=ENVIRONMENT)
@@ -100,6 +101,18 @@ def test_fifty_real_sequences_have_the_same_logits(
     with torch.no_grad():
         list(theirs.parameters())[-1].add_(0.01)  # the last bias: no LayerNorm behind it undoes the change
     assert compare(ours, theirs, sequences, padding_id=1) > TOLERANCE
+
+
+def test_the_average_of_the_weights_is_exported_where_the_run_kept_one(checkpoints, tokenizer_directory, tmp_path):
+    export_module.export(checkpoints["modern"], tokenizer_directory, tmp_path / "model", average=True)
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(checkpoints["modern"]))
+    written = AutoModelForMaskedLM.from_pretrained(tmp_path / "model").model.final_norm.weight
+    name = "encoder.sentence_encoder.layer_norm.weight"
+    assert torch.equal(written, state["extra_state"]["ema"][name]) and not torch.equal(written, state["model"][name])
+    assert "| weights | moving average over the updates, decay 0.5 |" in (tmp_path / "model" / "README.md").read_text()
+    with pytest.raises(InputError, match="holds no average of the weights; train with --store-ema"):
+        export_module.export(checkpoints["mlm"], tokenizer_directory, tmp_path / "none", average=True)
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_corrupted_name_table_is_refused_and_nothing_is_written(

@@ -31,6 +31,7 @@ OBJECTIVES = {
     "modern": [
         "--task", "alibert_mlm", "--criterion", "alibert_mlm", "--arch", "alibert_modern_tiny", "--optimizer", "muon",
         "--mask-prob", "0.3", "--mask-prob-end", "0.15", "--length-schedule", "0.5:32", "--z-loss", "1e-4",
+        "--store-ema", "--ema-decay", "0.9",
         "--output-bias", "zero",  # so that there are word frequencies to learn
     ],
     "nsp": [
@@ -77,6 +78,7 @@ def live_tensors(checkpoint: Path) -> dict[str, torch.Tensor]:
     """Every tensor of the model and of the optimizer in a checkpoint."""
     state = checkpoint_utils.load_checkpoint_to_cpu(str(checkpoint))
     found = {f"model.{name}": value for name, value in state["model"].items()}
+    found |= {f"average.{name}": value for name, value in state["extra_state"].get("ema", {}).items()}
     optimizer = state["last_optimizer_state"]
     for index, moments in optimizer["state"].items():
         found |= {f"optimizer.{index}.{name}": value for name, value in moments.items() if torch.is_tensor(value)}

@@ -22,7 +22,10 @@ CFG = {
 
 def metadata(tmp_path, cls, converted_from=None):
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"mask_token": "<mask>"}))
-    checkpoint = SimpleNamespace(cfg=CFG, size=lambda _: SIZE, converted_from=converted_from, updates=7, best_loss=2.5)
+    checkpoint = SimpleNamespace(
+        model_name="alibert", cfg=CFG, size=lambda _: SIZE, converted_from=converted_from, updates=7, best_loss=2.5,
+        average=False,
+    )  # fmt: skip
     write_card(tmp_path, checkpoint, SimpleNamespace(cls=cls), 1e-6, "cc-by-4.0")
     return ModelCard.load(tmp_path / "README.md").data.to_dict()
 
