@@ -5,7 +5,7 @@ a part of it that a core can do in seconds. It writes no checkpoint and ends by 
 batch (`sequences`), and writes:
 
     {"device", "parameters", "state_bytes", "activation_bytes", "peak_bytes", "flop", "seconds",
-     "sequences", "tokens_per_sample", "batch_size", "max_tokens", "update_freq", "max_update"}
+     "epoch_tokens", "sequences", "tokens_per_sample", "batch_size", "max_tokens", "update_freq", "max_update"}
 
 `state_bytes` counts weights, their copies for autocast, gradients and the optimizer's state. `activation_bytes` counts
 what the forward pass keeps for the backward pass. `peak_bytes` is the most that a GPU's allocator held, 0 on a CPU. The
@@ -92,6 +92,7 @@ class Calibration:
 
     def _end(self, found: dict[str, Any]) -> NoReturn:
         found["seconds"] = statistics.median(self.times)
+        found["epoch_tokens"] = int(self.trainer.task.dataset(self.trainer.cfg.dataset.train_subset).sizes.sum())
         found["peak_bytes"] = torch.cuda.max_memory_allocated() if self.trainer.cuda else 0
         Path(os.environ[VARIABLE]).write_text(json.dumps(found))
         sys.exit(0)

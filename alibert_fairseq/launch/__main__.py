@@ -7,6 +7,7 @@ import time
 
 from alibert_common.errors import exit_with_sentence
 from alibert_fairseq.launch import status
+from alibert_fairseq.launch.budget import with_budget
 from alibert_fairseq.launch.estimate import calibrate, describe_run
 from alibert_fairseq.launch.executors import describe, submit
 from alibert_fairseq.launch.options import parse
@@ -24,6 +25,8 @@ def main() -> None:
     own, extra = split_at_dashes(sys.argv[1:])
     options = parse(own)
     plan = make_plan(options, extra)
+    if options.budget:
+        plan = with_budget(plan, options.budget)
     if options.dry_run:
         sys.exit(dry_run(plan))
     status.refuse_taken(plan)

@@ -1,6 +1,7 @@
 """The launcher's options. Nothing slow is imported here, so that `--help` is quick."""
 
 import argparse
+import re
 import shlex
 
 from alibert_common.cli import program
@@ -55,7 +56,17 @@ def parser() -> argparse.ArgumentParser:
     add("--detach", action="store_true", help="submission only, without waiting for the end (default: wait)")
     help_dry = "the job and its estimated time and memory, from a few updates here, without submission"
     add("--dry-run", action="store_true", help=help_dry)
+    help_budget = "time in which the run ends, as 55m or 2h; size, batch and updates are chosen for it (default: none)"
+    add("--budget", type=_minutes, metavar="TIME", help=help_budget)
     return options
+
+
+def _minutes(text: str) -> float:
+    """The minutes of 55m, 2h or 1.5h."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([mh])", text)
+    if not found or not float(found[1]):
+        raise argparse.ArgumentTypeError(f"{text} is not a time like 55m or 2h")
+    return float(found[1]) * (60 if found[2] == "h" else 1)
 
 
 def _count(text: str) -> int:

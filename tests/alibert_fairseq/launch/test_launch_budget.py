@@ -1,0 +1,121 @@
+"""`launch --budget`: which size, batch and number of updates a time allows."""
+
+from pathlib import Path
+
+import pytest
+
+from alibert_common.errors import InputError
+from alibert_fairseq.launch import budget
+from alibert_fairseq.launch.estimate import Calibrated
+from alibert_fairseq.launch.options import parse
+from alibert_fairseq.launch.plan import Plan
+
+WEIGHTS = {"tiny": 1e6, "small": 1e7, "base": 1e8, "large": 3e8}
+
+
+def found(size="tiny", seconds=0.5, **changed) -> dict:
+    """A calibration on one core: 4,096 tokens in half a second, longer for larger models."""
+    weights = WEIGHTS[size]
+    return {
+        "device": "CPU", "flop": 6 * weights * 4096, "seconds": seconds * weights / 1e6, "sequences": 32,
+        "tokens_per_sample": 128, "batch_size": 32, "epoch_tokens": 5_000_000,
+    } | changed  # fmt: skip
+
+
+def plan(tmp_path, words="--arch alibert_modern_tiny", processes=1, gpu=False) -> Plan:
+    recipe = tmp_path / "recipe.sh"
+    recipe.write_text(f'fairseq-train data {words} "$@"\n')
+    return Plan(recipe, ["--seed", "2"], False, 1, processes, gpu, None, Path("logs"))
+
+
+def measure(monkeypatch, **of) -> list[str]:
+    """Let the calibration find this; the architectures that it is asked for."""
+    asked = []
+
+    def calibrate(plan):
+        asked.append(plan.arguments[-1])
+        return Calibrated(found(asked[-1].rpartition("_")[2], **of))
+
+    monkeypatch.setattr(budget, "calibrate", calibrate)
+    return asked
+
+
+def options(plan: Plan) -> dict[str, str]:
+    return dict(zip(plan.arguments[::2], plan.arguments[1::2], strict=True))
+
+
+def test_an_hour_of_a_core_is_for_the_smallest_model(tmp_path, monkeypatch):
+    asked = measure(monkeypatch)
+    chosen = options(budget.with_budget(plan(tmp_path), 60))
+    assert asked == ["alibert_modern_tiny", "alibert_modern_small"]
+    assert chosen == {
+        "--arch": "alibert_modern_tiny", "--batch-size": "32", "--update-freq": "1", "--max-update": "7200",
+        "--total-num-update": "7200", "--budget-minutes": "60", "--seed": "2",
+    }  # fmt: skip
+
+
+def test_a_short_time_has_smaller_updates(tmp_path, monkeypatch):
+    measure(monkeypatch)
+    chosen = options(budget.with_budget(plan(tmp_path), 5))
+    assert (chosen["--batch-size"], chosen["--max-update"]) == ("16", "1200")
+
+
+def test_more_time_is_for_a_larger_model_and_larger_updates(tmp_path, monkeypatch):
+    measure(monkeypatch, epoch_tokens=10**9)
+    chosen = options(budget.with_budget(plan(tmp_path), 60 * 24))
+    assert chosen["--arch"] == "alibert_modern_tiny"  # 71 M tokens of small are 7 a weight
+    measure(monkeypatch, epoch_tokens=10**9, seconds=0.05)
+    chosen = options(budget.with_budget(plan(tmp_path), 60 * 24))
+    tokens = 10 * 24 * 7200 * 4096 / 10
+    assert chosen["--arch"] == "alibert_modern_small"
+    update = int(chosen["--batch-size"]) * int(chosen["--update-freq"]) * 128
+    assert update == 131072 and int(chosen["--batch-size"]) <= 32
+    assert int(chosen["--max-update"]) == int(tokens / update)
+
+
+def test_a_small_corpus_is_for_a_small_model(tmp_path, monkeypatch):
+    """In 40 epochs of 4 million tokens, a model of ten million weights sees 16 a weight."""
+    measure(monkeypatch, epoch_tokens=4_000_000, seconds=0.05)
+    assert options(budget.with_budget(plan(tmp_path), 60 * 24))["--arch"] == "alibert_modern_tiny"
+
+
+def test_processes_share_an_update(tmp_path, monkeypatch):
+    measure(monkeypatch)
+    chosen = options(budget.with_budget(plan(tmp_path, processes=4), 60))
+    assert (chosen["--batch-size"], chosen["--max-update"]) == ("32", "7200")  # 16,384 tokens
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "of", "sentence"),
+    [
+        ("--arch albert", 60, {}, "--budget chooses among _tiny, _small, _base and _large; its --arch has none"),
+        (
+            "--arch electra_base",
+            1,
+            {"seconds": 2},
+            "1 minutes are 60 updates here, and .* needs 200; give 4m",
+        ),
+        ("--arch electra_base", 60, {"batch_size": None}, "leave --max-tokens out"),
+    ],
+)
+def test_what_fits_no_budget_is_refused(tmp_path, monkeypatch, words, given, of, sentence):
+    measure(monkeypatch, **of)
+    with pytest.raises(InputError, match=sentence):
+        budget.with_budget(plan(tmp_path, words), given)
+
+
+def test_what_cannot_be_measured_is_refused(tmp_path, monkeypatch):
+    measure(monkeypatch)
+    with pytest.raises(InputError, match="run it on a node with a GPU"):
+        budget.with_budget(plan(tmp_path, gpu=True), 60)
+    monkeypatch.setattr(budget, "calibrate", lambda _: Calibrated({}, "the recipe says: error: no data-bin"))
+    with pytest.raises(InputError, match="--budget measured nothing: the recipe says: error: no data-bin"):
+        budget.with_budget(plan(tmp_path), 60)
+
+
+def test_a_time_has_a_unit(capsys):
+    assert parse(["r.sh", "--budget", "1.5h"]).budget == 90 and parse(["r.sh", "--budget", "55m"]).budget == 55
+    for text in ("55", "0m", "m", "-5m"):
+        with pytest.raises(SystemExit):
+            parse(["r.sh", f"--budget={text}"])
+        assert f"{text} is not a time like 55m or 2h" in capsys.readouterr().err
