@@ -11,6 +11,7 @@ PARITY = "tests/parity/test_losses_transformers.py"
 ELECTRA = f"{PARITY}::test_replaced_token_detection_is_electras"
 PAIRS = f"{PARITY}::test_words_and_sentences_together_are_berts_and_alberts"
 MODERN = "tests/parity/test_modern_transformers.py"
+ELECTRA_MODERN = "tests/alibert_fairseq/models/test_electra_modern.py"
 MUON = "tests/alibert_fairseq/optim/test_muon.py"
 WORDS = f"{PARITY}::test_masked_language_modelling_is_robertas"
 
@@ -25,17 +26,17 @@ MUTATIONS = [
         "scores.detach().float()", "tests/alibert_fairseq/models/test_electra.py::test_samples_follow_the_softmax_at_the_temperature",
     ),
     Mutation(
-        "labels against the masked input", "alibert_fairseq/models/electra.py", "fake.ne(original))",
-        "fake.ne(src_tokens))", "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
+        "labels against the masked input", "alibert_fairseq/models/electra.py", "fake.ne(original), real)",
+        "fake.ne(src_tokens), real)", "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
         "labels of all drawn positions, right guesses too", "alibert_fairseq/models/electra.py",
-        "fake.ne(original))", "masked)",
+        "fake.ne(original), real)", "masked, real)",
         "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
-        "inverted labels, 1 for original", "alibert_fairseq/models/electra.py", "fake.ne(original))",
-        "fake.eq(original))", ELECTRA,
+        "inverted labels, 1 for original", "alibert_fairseq/models/electra.py", "fake.ne(original), real)",
+        "fake.eq(original), real)", ELECTRA,
     ),
     Mutation(
         "samples scattered nowhere: the discriminator reads masks", "alibert_fairseq/models/electra.py",
@@ -51,11 +52,11 @@ MUTATIONS = [
     ),
     Mutation(
         "discriminator's loss over padding", "alibert_fairseq/criterions/electra.py",
-        'real = inputs["original"].ne(self.padding_idx)', 'real = inputs["original"].ge(0)', ELECTRA,
+        'judged = output.judged', 'judged = inputs["original"].ge(0)', ELECTRA,
     ),
     Mutation(
         "discriminator's loss over drawn positions only", "alibert_fairseq/criterions/electra.py",
-        'real = inputs["original"].ne(self.padding_idx)', 'real = inputs["masked"]', ELECTRA,
+        'judged = output.judged', 'judged = inputs["masked"]', ELECTRA,
     ),
     Mutation(
         "weight 50 with a sum in the place of a mean", "alibert_fairseq/criterions/electra.py",
@@ -336,6 +337,35 @@ MUTATIONS = [
     Mutation(
         "an output bias of frequencies, not of their logarithm", "alibert_fairseq/models/initialisation.py",
         "(counts / counts.sum()).log()", "counts / counts.sum()", "tests/alibert_fairseq/models/test_initialisation.py",
+    ),
+    Mutation(
+        "modern detection: masks that stay are judged", "alibert_fairseq/models/electra_modern.py",
+        "replaced, real & ~hidden,", "replaced, real,", f"{MODERN}::test_replaced_token_detection",
+    ),
+    Mutation(
+        "modern detection: the mean over the judged tokens alone", "alibert_fairseq/criterions/electra.py",
+        "discriminator_loss * masked * share", "discriminator_loss * masked", f"{MODERN}::test_replaced_token_detection",
+    ),
+    Mutation(
+        "modern detection: the number that keeps a mask also draws its sample", "alibert_fairseq/models/electra_modern.py",
+        "((draws - share) / (1 - share)).clamp(min=0)", "draws", ELECTRA_MODERN,
+    ),
+    Mutation(
+        "modern detection: the temperature does not fall", "alibert_fairseq/models/electra_modern.py",
+        "(self.progress if self.training else 1.0)", "1.0", ELECTRA_MODERN,
+    ),
+    Mutation(
+        "modern detection: a frozen generator with dropout", "alibert_fairseq/models/electra_modern.py",
+        "            self.generator.eval()\n", "            pass\n", ELECTRA_MODERN,
+    ),
+    Mutation(
+        "modern detection: the generator does not start from the checkpoint", "alibert_fairseq/models/electra_modern.py",
+        "fresh if theirs is None else theirs", "fresh", ELECTRA_MODERN,
+    ),
+    Mutation(
+        "the last weights exported in the place of their average", "alibert_fairseq/hf/checkpoint.py",
+        'weights = extra["ema"] if average else weights', "pass",
+        "tests/end_to_end/test_export.py::test_the_average_of_the_weights_is_exported_where_the_run_kept_one",
     ),
 ]  # fmt: skip
 
