@@ -257,6 +257,15 @@ def test_masked_words_stand_apart_whatever_the_text_rules(campaign):
     assert module.draw(lines, 5, seed=1) == module.draw(lines, 5, seed=1) != module.draw(lines, 5, seed=2)
 
 
+def test_each_row_of_the_ablation_changes_the_recipe(campaign):
+    module = campaign("modern_ablation")
+    options = dict(module.recipe_options("small"))
+    assert options["--arch"] == ["alibert_modern_small"] and options["--optimizer"] == ["muon"]
+    assert options["--mask-prob"] == ["0.3"] and "--save-dir" not in options
+    for row, (left_out, more) in module.PRETRAINING.items():
+        assert left_out <= set(options) and (left_out or more or row == "the recipe"), row
+
+
 def test_the_kills_of_a_training_are_of_all_kinds_and_nothing_is_killed_again_before_it_was(campaign):
     module = campaign("kill_training")
     drawn = [module.kinds_of_run(5, random.Random(number)) for number in range(50)]
