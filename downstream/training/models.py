@@ -22,9 +22,10 @@ transformers.logging.set_verbosity_error()  # it warns of the new head, which is
 transformers.utils.logging.disable_progress_bar()
 
 SIZES = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size")
-# What the configurations of BERT's, RoBERTa's, ELECTRA's and DistilBERT's families call their dropouts.
+# What the configurations of BERT's, RoBERTa's, ELECTRA's, DistilBERT's and ModernBERT's families call their dropouts.
 DROPOUTS = """
 hidden_dropout_prob attention_probs_dropout_prob classifier_dropout dropout attention_dropout seq_classif_dropout
+embedding_dropout mlp_dropout
 """.split()
 # Copied as they are: what transformers 5 would write names a tokenizer class that 4.57 does not know.
 TOKENIZER_FILES = """

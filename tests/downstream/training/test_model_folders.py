@@ -15,6 +15,8 @@ from transformers import (
     Data2VecTextConfig,
     ElectraConfig,
     LongformerConfig,
+    ModernBertConfig,
+    ModernBertForMaskedLM,
     MPNetConfig,
     RobertaConfig,
     T5Config,
@@ -95,6 +97,14 @@ def test_the_dropout_of_the_protocol_takes_the_place_of_the_models(folder):
         model = load_model(folder, HEAD, False, dropout=asked)
         rates[asked] = {layer.p for layer in model.modules() if isinstance(layer, torch.nn.Dropout)}
     assert rates[0.25] == {0.25} and 0.25 not in rates[None]
+
+
+def test_the_dropout_of_the_protocol_is_everywhere_in_a_modern_body(tmp_path):
+    sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 8}
+    ModernBertForMaskedLM(ModernBertConfig(**sizes, vocab_size=9, pad_token_id=1)).save_pretrained(tmp_path)
+    model = load_model(tmp_path, HEAD, False, dropout=0.25)
+    rates = [layer.p for layer in model.modules() if isinstance(layer, torch.nn.Dropout)]
+    assert set(rates) == {0.25} and len(rates) == 6  # embeddings, two blocks of attention, two of the MLP, the head
 
 
 def test_the_same_seed_gives_the_same_head(folder):
