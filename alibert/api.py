@@ -178,11 +178,16 @@ def _run(command: Sequence[str], variables: dict[str, str]) -> None:
         raise InputError(f"the training ended with exit code {training.returncode}; its last lines:\n{''.join(lines)}")
 
 
-def export(checkpoint: AnyPath, tokenizer: AnyPath, output: AnyPath, *, licence: str = "other") -> Path:
-    """Convert a checkpoint to a Hugging Face folder, if both compute the same logits. Returns the folder."""
+def export(
+    checkpoint: AnyPath, tokenizer: AnyPath, output: AnyPath, *, licence: str = "other", average: bool = False
+) -> Path:
+    """Convert a checkpoint to a Hugging Face folder, if both compute the same logits. Returns the folder.
+
+    `average` takes the moving average of the weights, which `--store-ema` keeps, in place of the last ones.
+    """
     from alibert_fairseq.hf import export as stage
 
-    stage.export(Path(checkpoint), Path(tokenizer), Path(output), licence)
+    stage.export(Path(checkpoint), Path(tokenizer), Path(output), licence, average)
     return Path(output)
 
 
