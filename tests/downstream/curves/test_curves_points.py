@@ -37,7 +37,10 @@ def test_the_step_is_in_the_card_that_the_exporter_writes(tmp_path):
         "task": {"tokens_per_sample": 32}, "common": {"seed": 1},
     }  # fmt: skip
     size = SimpleNamespace(layers=1, width=16, heads=2, vocabulary=90, max_positions=32)
-    checkpoint = SimpleNamespace(cfg=cfg, size=lambda _: size, updates=3500, converted_from=None, best_loss=None)
+    checkpoint = SimpleNamespace(
+        model_name="alibert", cfg=cfg, size=lambda _: size, updates=3500, converted_from=None, best_loss=None,
+        average=False,
+    )  # fmt: skip
     write_card(tmp_path, checkpoint, SimpleNamespace(cls="RobertaForMaskedLM"), 0.0, "other")
     assert step_of(tmp_path) == 3500
 
