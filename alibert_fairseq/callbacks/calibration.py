@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -92,7 +93,8 @@ class Calibration:
 
     def _end(self, found: dict[str, Any]) -> NoReturn:
         found["seconds"] = statistics.median(self.times)
-        found["epoch_tokens"] = int(self.trainer.task.dataset(self.trainer.cfg.dataset.train_subset).sizes.sum())
+        dataset = self.trainer.task.dataset(self.trainer.cfg.dataset.train_subset)
+        found["epoch_tokens"] = int(np.sum(getattr(dataset, "sizes", 0)))  # 0: unknown, of a task of fairseq
         found["peak_bytes"] = torch.cuda.max_memory_allocated() if self.trainer.cuda else 0
         Path(os.environ[VARIABLE]).write_text(json.dumps(found))
         sys.exit(0)

@@ -34,7 +34,7 @@ def verdict(judged: float, replaced: float, flagged: float, auc_times_replaced: 
     if replaced < FEW_REPLACED * judged:
         return (
             f"only {100 * replaced / max(1, judged):.1f} % of the tokens were replaced: the generator leaves the "
-            "discriminator nothing to detect; make it smaller (--generator-width-fraction) or mask more (--mask-prob)."
+            "discriminator nothing to detect; give it fewer --generator-layers or mask more (--mask-prob)."
         )
     auc = auc_times_replaced / replaced
     if auc >= IDLE_AUC:

@@ -32,6 +32,9 @@ class ElectraLoss(FairseqCriterion):
     ranks and micro-batches and divides by the sum of M: exact for the generator; for the discriminator each
     micro-batch's mean counts in proportion to its M, which is exact where sequences are full (M is a fixed share of
     them). google-research/electra averages the means of its TPU shards instead.
+
+    With --arch electra_modern_*, the encoder's own mean over the masked tokens is added, and tokens whose mask stayed
+    are not judged: they count as 0 in the mean over all tokens.
     """
 
     def __init__(self, cfg: ElectraCriterionConfig, task):

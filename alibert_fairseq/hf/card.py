@@ -73,7 +73,7 @@ def _facts(checkpoint, part) -> dict:
         }
     if checkpoint.average:
         facts["weights"] = f"moving average over the updates, decay {cfg['ema']['ema_decay']:g}"
-    if checkpoint.best_loss is not None:
+    if checkpoint.best_loss is not None and not checkpoint.average:  # it is of the weights of an update
         loss = LOSSES.get(cfg["criterion"]["_name"], "all objectives")
         facts[f"best validation loss (bits per masked token, {loss})"] = f"{float(checkpoint.best_loss):.3f}"
     return facts

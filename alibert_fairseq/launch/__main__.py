@@ -26,7 +26,7 @@ def main() -> None:
     options = parse(own)
     plan = make_plan(options, extra)
     if options.budget:
-        plan = with_budget(plan, options.budget)
+        plan = with_budget(plan, options.budget, keep=not options.dry_run)
     if options.dry_run:
         sys.exit(dry_run(plan))
     status.refuse_taken(plan)

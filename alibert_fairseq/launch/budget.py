@@ -8,12 +8,16 @@ import math
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from alibert_common.errors import InputError
+from alibert_common.files import read_json, write_json
 from alibert_fairseq.launch.estimate import calibrate
 from alibert_fairseq.launch.plan import Plan
+from alibert_fairseq.launch.status import save_dir
 
+FILE = "budget.json"  # in the folder of checkpoints: what was chosen
 ARCH = re.compile(r"--arch[ =](\w+)_(?:tiny|small|base|large)\b")
 SIZES = ("tiny", "small", "base", "large")
 # A larger model learns more in the same time if it sees about 20 tokens a weight (Hoffmann et al. 2022). Of tokens that
@@ -31,15 +35,20 @@ class Choice(NamedTuple):
     arch: str
     weights: float  # that a token meets: a sixth of its floating-point operations
     tokens: float
-    epochs: float
+    epoch_tokens: int
     sequences: int
     accumulated: int
-    updates: int
+    update: int  # tokens of an update
+
+    @property
+    def updates(self) -> int:
+        """Updates in the time."""
+        return int(self.tokens / self.update)
 
     @property
     def sees_enough(self) -> bool:
         """Whether so large a model sees enough text."""
-        return self.tokens * min(1.0, MOST_EPOCHS / self.epochs) >= TOKENS_PER_WEIGHT * self.weights
+        return min(self.tokens, MOST_EPOCHS * self.epoch_tokens) >= TOKENS_PER_WEIGHT * self.weights
 
     def words(self, minutes: float) -> list[str]:
         """The options of fairseq-train."""
@@ -50,38 +59,60 @@ class Choice(NamedTuple):
         return [str(word) for pair in options.items() for word in pair]
 
 
-def with_budget(plan: Plan, given: float) -> Plan:
+def with_budget(plan: Plan, given: float, keep: bool) -> Plan:
     """The plan with the options of the largest model that sees enough text in so many minutes.
 
-    Raises InputError for a recipe of one size only, for a time that is too short, and where nothing can be measured.
+    keep: write the choice beside the checkpoints, so that the same command resumes with it. Raises InputError for a
+    recipe of one size only, another time than before, a time that is too short, and where nothing can be measured.
     """
+    folder = save_dir(plan)
+    file = Path(folder, FILE) if folder else None
+    if file and file.is_file():
+        before = read_json(file)
+        if before["minutes"] != given:
+            raise InputError(f"{file}: this training has --budget {before['minutes']:g}m; give that one again.")
+        print(f"budget: as {file} says: {' '.join(before['words'])}")
+        words = before["words"]
+    else:
+        best = largest(plan, given)
+        words = best.words(given)
+        print(f"budget: {best.arch}, {best.updates:,} updates of {best.update:,} tokens")
+        if file and keep:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_json(file, {"minutes": given, "words": words}, shared=True)
+    # The words come before those of the user, which count when an option is given twice.
+    return replace(plan, arguments=[*words, *plan.arguments])
+
+
+def largest(plan: Plan, given: float) -> Choice:
+    """The largest model that sees enough text, or else the smallest that there is."""
     family = ARCH.search(" ".join([plan.recipe.read_text(encoding="utf-8"), *plan.arguments]))
     if not family:
         raise InputError(f"{plan.recipe}: --budget chooses among _tiny, _small, _base and _large; its --arch has none.")
     best: Choice | None = None
-    for size in SIZES:
-        arch = f"{family[1]}_{size}"
+    why_not = ""
+    for arch in (f"{family[1]}_{size}" for size in SIZES):
         print(f"budget: measuring {arch} on this machine ...", file=sys.stderr, flush=True)
-        found, why_not, _ = calibrate(replace(plan, arguments=[*plan.arguments, "--arch", arch]))
-        if not found and best is None:
-            raise InputError(f"{plan.recipe}: --budget measured nothing: {why_not}.")
-        if plan.gpu and found and found["device"] == "CPU":
+        found, why_not, refused = calibrate(replace(plan, arguments=[*plan.arguments, "--arch", arch]))
+        if refused:  # there is no ALBERT of every size
+            continue
+        if not found:
+            break
+        if plan.gpu and found["device"] == "CPU":
             raise InputError("--budget measures the machine that trains; run it on a node with a GPU.")
-        if not found or not (larger := choose(arch, found, plan.world_size, given)).sees_enough and best:
+        larger = choose(arch, found, plan.world_size, given)
+        if best and not larger.sees_enough:
             break
         best = larger
-    assert best is not None
+    if best is None:
+        raise InputError(f"{plan.recipe}: --budget measured nothing: {why_not}.")
     if best.updates < FEWEST_UPDATES:
+        enough = math.ceil(given * FEWEST_UPDATES * best.update / best.tokens)
         raise InputError(
             f"--budget: {given:g} minutes are {best.updates} updates here, and the schedule needs {FEWEST_UPDATES}; "
-            f"give {given * FEWEST_UPDATES / best.updates + 1:.0f}m or more."
+            f"give {enough}m or more."
         )
-    print(
-        f"budget: {best.arch}, {best.updates:,} updates of {best.tokens / best.updates:,.0f} tokens, "
-        f"{best.epochs:.1f} epochs"
-    )
-    # The words come before those of the user, which count when an option is given twice.
-    return replace(plan, arguments=[*best.words(given), *plan.arguments])
+    return best
 
 
 def choose(arch: str, found: dict, processes: int, given: float) -> Choice:
@@ -94,7 +125,5 @@ def choose(arch: str, found: dict, processes: int, given: float) -> Choice:
     wanted = max(MULTIPLE, round(update / processes / length / MULTIPLE) * MULTIPLE)
     accumulated = -(-wanted // max(MULTIPLE, found["batch_size"]))
     sequences = max(MULTIPLE, round(wanted / accumulated / MULTIPLE) * MULTIPLE)
-    updates = int(tokens / (sequences * accumulated * processes * length))
-    return Choice(
-        arch, found["flop"] / batch / 6, tokens, tokens / found["epoch_tokens"], sequences, accumulated, updates
-    )
+    update = sequences * accumulated * processes * length
+    return Choice(arch, found["flop"] / batch / 6, tokens, found["epoch_tokens"], sequences, accumulated, update)

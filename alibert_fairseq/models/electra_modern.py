@@ -150,6 +150,8 @@ def _check(cfg: ElectraModernConfig) -> None:
     """Raise ValueError for options that do not fit each other."""
     if cfg.freeze_generator and cfg.embedding_sharing == "all":
         raise ValueError("--freeze-generator: embeddings that the encoder learns; give --embedding-sharing none.")
+    if cfg.freeze_generator and cfg.generator_layers not in (None, cfg.encoder_layers):
+        raise ValueError("--freeze-generator: the generator is the checkpoint's model; leave --generator-layers out.")
     if not 0 <= cfg.kept_mask_prob < 1:
         raise ValueError(f"--kept-mask-prob {cfg.kept_mask_prob} is not in [0, 1); leave it out for 0.5.")
     for name in ("generator_temperature", "generator_temperature_end"):

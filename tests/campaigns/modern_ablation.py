@@ -72,7 +72,7 @@ FINE_TUNING = {  # options of downstream.finetune, and what is done to the netwo
 
 def recipe_options(size: str) -> list[tuple[str, list[str]]]:
     """The options of tiny_modern.sh, each with its values, as it would call fairseq-train."""
-    stub = 'fairseq-train() { printf "%s\\n" "$@"; }; exec() { :; }'
+    stub = 'fairseq-train() { printf "%s\\n" "$@"; }'
     script = (ROOT / "recipes" / "pretrain" / "tiny_modern.sh").read_text()
     shared = f'. "{ROOT}/recipes/pretrain/shared.bash"\n{stub}'
     script = re.sub(r'^\. "\$\(dirname.*$', lambda _: shared, script, flags=re.MULTILINE)

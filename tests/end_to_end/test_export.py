@@ -25,6 +25,7 @@ from alibert_fairseq.hf.logit_check import TOLERANCE, compare
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel
 from alibert_fairseq.models.electra import ElectraModel
+from alibert_fairseq.models.electra_modern import ElectraModernModel
 from preprocess.tokenizer.load import load_tokenizer
 
 TEXT = ["--tokenizer", "alibert_normalizer", "--bpe", "alibert_subwords"]
@@ -159,9 +160,12 @@ def test_the_hub_interface_names_a_path_that_is_not_there(checkpoints, data_bin,
         AliBertModel.from_pretrained(*arguments)
 
 
+HUB_MODELS = {"mlm": AliBertModel, "electra": ElectraModel, "sop": AlbertModel, "electra_modern": ElectraModernModel}
+
+
 def test_hub_and_hugging_face_agree_on_a_sentence(models, checkpoints, data_bin):
     sentence = "Le patient présente une <mask> à 38,5 °C et des œdèmes ; pas d'ascite."
-    for objective, model_class in (("mlm", AliBertModel), ("electra", ElectraModel), ("sop", AlbertModel)):
+    for objective, model_class in HUB_MODELS.items():
         path = checkpoints[objective]
         hub = model_class.from_pretrained(str(path.parent), path.name, str(data_bin))
         folder = models[objective] if objective != "electra" else models[objective] / "generator"

@@ -46,7 +46,7 @@ def options(plan: Plan) -> dict[str, str]:
 
 def test_an_hour_of_a_core_is_for_the_smallest_model(tmp_path, monkeypatch):
     asked = measure(monkeypatch)
-    chosen = options(budget.with_budget(plan(tmp_path), 60))
+    chosen = options(budget.with_budget(plan(tmp_path), 60, keep=False))
     assert asked == ["alibert_modern_tiny", "alibert_modern_small"]
     assert chosen == {
         "--arch": "alibert_modern_tiny", "--batch-size": "32", "--update-freq": "1", "--max-update": "7200",
@@ -56,16 +56,16 @@ def test_an_hour_of_a_core_is_for_the_smallest_model(tmp_path, monkeypatch):
 
 def test_a_short_time_has_smaller_updates(tmp_path, monkeypatch):
     measure(monkeypatch)
-    chosen = options(budget.with_budget(plan(tmp_path), 5))
+    chosen = options(budget.with_budget(plan(tmp_path), 5, keep=False))
     assert (chosen["--batch-size"], chosen["--max-update"]) == ("16", "1200")
 
 
 def test_more_time_is_for_a_larger_model_and_larger_updates(tmp_path, monkeypatch):
     measure(monkeypatch, epoch_tokens=10**9)
-    chosen = options(budget.with_budget(plan(tmp_path), 60 * 24))
+    chosen = options(budget.with_budget(plan(tmp_path), 60 * 24, keep=False))
     assert chosen["--arch"] == "alibert_modern_tiny"  # 71 M tokens of small are 7 a weight
     measure(monkeypatch, epoch_tokens=10**9, seconds=0.05)
-    chosen = options(budget.with_budget(plan(tmp_path), 60 * 24))
+    chosen = options(budget.with_budget(plan(tmp_path), 60 * 24, keep=False))
     tokens = 10 * 24 * 7200 * 4096 / 10
     assert chosen["--arch"] == "alibert_modern_small"
     update = int(chosen["--batch-size"]) * int(chosen["--update-freq"]) * 128
@@ -76,12 +76,12 @@ def test_more_time_is_for_a_larger_model_and_larger_updates(tmp_path, monkeypatc
 def test_a_small_corpus_is_for_a_small_model(tmp_path, monkeypatch):
     """In 40 epochs of 4 million tokens, a model of ten million weights sees 16 a weight."""
     measure(monkeypatch, epoch_tokens=4_000_000, seconds=0.05)
-    assert options(budget.with_budget(plan(tmp_path), 60 * 24))["--arch"] == "alibert_modern_tiny"
+    assert options(budget.with_budget(plan(tmp_path), 60 * 24, keep=False))["--arch"] == "alibert_modern_tiny"
 
 
 def test_processes_share_an_update(tmp_path, monkeypatch):
     measure(monkeypatch)
-    chosen = options(budget.with_budget(plan(tmp_path, processes=4), 60))
+    chosen = options(budget.with_budget(plan(tmp_path, processes=4), 60, keep=False))
     assert (chosen["--batch-size"], chosen["--max-update"]) == ("32", "7200")  # 16,384 tokens
 
 
@@ -95,22 +95,47 @@ def test_processes_share_an_update(tmp_path, monkeypatch):
             {"seconds": 2},
             "1 minutes are 60 updates here, and .* needs 200; give 4m",
         ),
+        ("--arch electra_base", 1, {"seconds": 3000}, "1 minutes are 0 updates here, and .* needs 200; give 5000m"),
         ("--arch electra_base", 60, {"batch_size": None}, "leave --max-tokens out"),
     ],
 )
 def test_what_fits_no_budget_is_refused(tmp_path, monkeypatch, words, given, of, sentence):
     measure(monkeypatch, **of)
     with pytest.raises(InputError, match=sentence):
-        budget.with_budget(plan(tmp_path, words), given)
+        budget.with_budget(plan(tmp_path, words), given, keep=False)
 
 
 def test_what_cannot_be_measured_is_refused(tmp_path, monkeypatch):
     measure(monkeypatch)
     with pytest.raises(InputError, match="run it on a node with a GPU"):
-        budget.with_budget(plan(tmp_path, gpu=True), 60)
+        budget.with_budget(plan(tmp_path, gpu=True), 60, keep=False)
     monkeypatch.setattr(budget, "calibrate", lambda _: Calibrated({}, "the recipe says: error: no data-bin"))
     with pytest.raises(InputError, match="--budget measured nothing: the recipe says: error: no data-bin"):
-        budget.with_budget(plan(tmp_path), 60)
+        budget.with_budget(plan(tmp_path), 60, keep=False)
+
+
+def test_the_same_command_resumes_with_what_was_chosen(tmp_path, monkeypatch, capsys):
+    """The machine may be slower then; another model could not read the checkpoint."""
+    monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
+    asked = measure(monkeypatch)
+    first = budget.with_budget(plan(tmp_path), 60, keep=False)
+    assert not (tmp_path / "save").exists()  # a dry run writes nothing
+    assert budget.with_budget(plan(tmp_path), 60, keep=True).arguments == first.arguments
+    asked.clear()
+    measure(monkeypatch, seconds=5)
+    assert budget.with_budget(plan(tmp_path), 60, keep=True).arguments == first.arguments and not asked
+    assert "budget.json says: --arch alibert_modern_tiny" in capsys.readouterr().out
+    with pytest.raises(InputError, match="budget.json: this training has --budget 60m; give that one again"):
+        budget.with_budget(plan(tmp_path), 90, keep=True)
+
+
+def test_a_size_that_a_family_lacks_is_left_out(tmp_path, monkeypatch):
+    measure(monkeypatch, seconds=1e-4, epoch_tokens=10**12)
+    there = budget.calibrate
+    lacks = lambda plan: Calibrated({}, "no such arch", True) if "small" in plan.arguments[-1] else there(plan)  # noqa: E731
+    monkeypatch.setattr(budget, "calibrate", lacks)
+    chosen = options(budget.with_budget(plan(tmp_path, "--arch albert_base"), 60 * 24, keep=False))
+    assert chosen["--arch"] == "albert_large"
 
 
 def test_a_time_has_a_unit(capsys):
