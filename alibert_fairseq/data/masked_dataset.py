@@ -49,7 +49,7 @@ class MaskedDataset(Sized, FairseqDataset):
             sample["uniforms"][masked.positions] = generator.random(len(masked.positions))
         if self.thinned:
             units = masked.units.max(initial=-1) + 1
-            sample["thinning"] = np.zeros(len(original), dtype=np.float32)
+            sample["thinning"] = np.zeros(len(original), dtype=np.float64)  # fairseq rounds float32 under --bf16
             sample["thinning"][masked.positions] = ((generator.permutation(units) + 0.5) / max(1, units))[masked.units]
         if isinstance(self.sequences, Packed):
             sample["sequences"] = self.sequences.numbers(index)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from fairseq import utils
 from fairseq.data import ListDataset
 from model_helpers import dictionary
 
@@ -46,6 +47,15 @@ def test_each_row_keeps_its_share_of_masks_and_the_rest_has_its_own_token_again(
     seen, original = thin["net_input"]["src_tokens"], whole["net_input"]["original"]
     assert torch.equal(seen[~after], original[~after])
     assert torch.equal(seen[after], whole["net_input"]["src_tokens"][after])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_the_share_is_exact_in_every_precision(dtype):
+    """fairseq hands the float32 tensors of a batch over in the precision of the model."""
+    whole = utils.apply_to_sample(lambda t: t.to(dtype) if t.dtype is torch.float32 else t, batch(length=2000))
+    for kept in (1, 401, 563, 799):
+        share = np.nextafter((kept - 0.5) / 800, 1)  # just enough for one more
+        assert thinned(whole, share, PAD)["target"].ne(PAD).sum(1).tolist() == [kept] * 4
 
 
 def test_a_smaller_share_keeps_a_part_of_what_a_larger_one_keeps():
