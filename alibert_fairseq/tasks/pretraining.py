@@ -118,6 +118,8 @@ class PretrainingTask(FairseqTask):
                 raise InputError("--mask-prob-end and --length-schedule need --max-update, the end of the run.")
             if curriculum.lengths and (self.packs or self.pair_rule()):
                 raise InputError("--length-schedule cuts blocks; leave it out for pairs and with --pack-sequences.")
+            if curriculum.lengths and (mode := str(cfg.sample_break_mode)) != "none":
+                raise InputError(f"--length-schedule cuts full blocks; give --sample-break-mode none, not {mode}.")
         except ValueError as error:  # InputError is one
             raise SystemExit(f"error: {error}") from None
         return curriculum

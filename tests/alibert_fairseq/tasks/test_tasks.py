@@ -89,6 +89,11 @@ def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch)
         ({"length_schedule": "0.5:32", "max_update": 0}, "need --max-update"),
         ({"length_schedule": "0.5:100"}, "each length must divide --tokens-per-sample 512"),
         ({"length_schedule": "0.5:32", "pack_sequences": True}, "--length-schedule cuts blocks"),
+        (
+            {"length_schedule": "0.5:32", "sample_break_mode": "complete"},
+            "--length-schedule cuts full blocks; give --sample-break-mode none, not complete",
+        ),
+        ({"length_schedule": "0.5:32", "sample_break_mode": "complete_doc"}, "give --sample-break-mode none, not"),
     ],
 )
 def test_a_curriculum_that_cannot_be_is_refused_in_one_sentence(options, sentence):
@@ -96,6 +101,20 @@ def test_a_curriculum_that_cannot_be_is_refused_in_one_sentence(options, sentenc
     task.cfg = SimpleNamespace(**{**vars(AliBertMaskedLMConfig()), "mask_prob": 0.3, "max_update": 9, **options})
     with pytest.raises(SystemExit, match=f"^error: .*{sentence}[^\n]*$"):
         task._curriculum()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sample_break_mode": "complete", "mask_prob_end": 0.15},
+        {"max_predictions": 20},
+        {"max_predictions": 20, "mask_prob_end": 0.3, "length_schedule": "0.5:32"},
+    ],
+)
+def test_what_does_not_meet_is_taken(options):
+    task = object.__new__(AliBertMaskedLMTask)
+    task.cfg = SimpleNamespace(**{**vars(AliBertMaskedLMConfig()), "mask_prob": 0.3, "max_update": 9, **options})
+    task._curriculum()
 
 
 def test_pairs_are_not_cut():
