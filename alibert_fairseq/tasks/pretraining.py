@@ -120,6 +120,10 @@ class PretrainingTask(FairseqTask):
                 raise InputError("--length-schedule cuts blocks; leave it out for pairs and with --pack-sequences.")
             if curriculum.lengths and (mode := str(cfg.sample_break_mode)) != "none":
                 raise InputError(f"--length-schedule cuts full blocks; give --sample-break-mode none, not {mode}.")
+            if curriculum.thins and (most := cfg.max_predictions):
+                raise InputError(
+                    f"--mask-prob-end and --max-predictions {most} both lower the masking rate; leave one of them out."
+                )
         except ValueError as error:  # InputError is one
             raise SystemExit(f"error: {error}") from None
         return curriculum

@@ -94,6 +94,10 @@ def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch)
             "--length-schedule cuts full blocks; give --sample-break-mode none, not complete",
         ),
         ({"length_schedule": "0.5:32", "sample_break_mode": "complete_doc"}, "give --sample-break-mode none, not"),
+        (
+            {"mask_prob_end": 0.15, "max_predictions": 20},
+            "--mask-prob-end and --max-predictions 20 both lower the masking rate; leave one of them out",
+        ),
     ],
 )
 def test_a_curriculum_that_cannot_be_is_refused_in_one_sentence(options, sentence):
