@@ -110,20 +110,21 @@ class ElectraModernModel(ModernModel):
                 "error: --freeze-generator: the generator has no weights; give --finetune-from-model CHECKPOINT of "
                 "--arch alibert_modern_* with the same size."
             )
+        places = masked.nonzero(as_tuple=True)  # (M,), (M,); each use of the mask itself would wait for a GPU
         with precision(self.cfg, src_tokens.device):
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.cfg.freeze_generator):
                 features = self.generator.sentence_encoder(src_tokens, has_padding)
-                scores = self.generator.lm_head(features[masked])
-            draws, share = uniforms[masked], self.cfg.kept_mask_prob
+                scores = self.generator.lm_head(features[places])
+            draws, share = uniforms[places], self.cfg.kept_mask_prob
             kept = draws < share
             samples = sample_tokens(scores, ((draws - share) / (1 - share)).clamp(min=0), self.temperature)
             read, hidden = original.clone(), masked.clone()
-            read[masked], hidden[masked] = torch.where(kept, src_tokens[masked], samples), kept
+            read[places], hidden[places] = torch.where(kept, src_tokens[places], samples), kept
             real = original.ne(self.encoder.sentence_encoder.size.padding_id)
             features = self.encoder.sentence_encoder(read, has_padding, real)
             replaced = read.ne(original) & ~hidden
             return ElectraOutput(
-                scores, self.detector(features), replaced, real & ~hidden, self.encoder.lm_head(features[masked])
+                scores, self.detector(features), replaced, real & ~hidden, self.encoder.lm_head(features[places])
             )
 
     def upgrade_state_dict_named(self, state_dict, name) -> None:

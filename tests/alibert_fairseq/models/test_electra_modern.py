@@ -40,6 +40,14 @@ def test_a_share_of_the_masks_stays_and_is_not_judged():
     assert filled[masked].eq(inputs["src_tokens"][masked]).float().mean() < 0.1  # a guess may be the mask
 
 
+def test_the_masked_positions_are_looked_up_once():
+    """Each look-up by a boolean mask waits for the GPU."""
+    inputs = electra_batch()["net_input"]
+    with torch.autograd.profiler.profile() as profile:
+        model_of()(**inputs)
+    assert [event.name for event in profile.function_events].count("aten::nonzero") == 1
+
+
 def test_what_is_filled_follows_the_softmax_whatever_share_stays():
     """The uniform of a position chooses first whether its mask stays; what is left of it is a uniform again."""
     model, inputs = model_of(kept_mask_prob=0.25).eval(), electra_batch((3,))["net_input"]
