@@ -11,9 +11,8 @@ from alibert_common.report.templates import filled
 MADE_BY = "with alibert_fairseq by"  # export recognises its own folders by this text
 TO_COMPLETE = "To be completed by whoever publishes this folder"  # and a card that nobody has edited by this one
 
-DISCRIMINATOR = "ElectraForPreTraining"  # the one that fills no mask
-OBJECTIVES = {  # of a class or a model that is trained by more than masked language modelling
-    "electra_modern": "replaced token detection and masked language modelling",
+DISCRIMINATOR = "ElectraForPreTraining"
+OBJECTIVES = {  # of a class that is trained by more than masked language modelling
     "BertForPreTraining": "masked language modelling and a sentence objective",
     "AlbertForPreTraining": "masked language modelling and a sentence objective",
     DISCRIMINATOR: "replaced token detection (the discriminator)",
@@ -31,23 +30,46 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
     if name := checkpoint.converted_from:
         origin = f"Converted {MADE_BY} hf.load and hf.export, from {name}; nothing was trained."
     else:
-        objective = OBJECTIVES.get(checkpoint.model_name) or OBJECTIVES.get(part.cls, "masked language modelling")
-        origin = f"Pretrained {MADE_BY} {objective}."
+        origin = f"Pretrained {MADE_BY} {_objective(checkpoint, part)}."
     text = filled(
         Path(__file__).with_name("card.md"), title=f"{name or 'French biomedical encoder'}, {part.cls}",
         origin=origin, facts=_facts(checkpoint, part),
-        auto_class="AutoModelForTokenClassification" if part.cls == DISCRIMINATOR else "AutoModelForMaskedLM",
+        auto_class=_auto_class(checkpoint, part),
         to_complete=TO_COMPLETE, difference=difference,
     )  # fmt: skip
     metadata = _metadata(folder, checkpoint, part, licence).to_yaml()
     (folder / "README.md").write_text(f"---\n{metadata}\n---\n{text}\n", encoding="utf-8")
 
 
+def _objective(checkpoint, part) -> str:
+    if checkpoint.model_name != "electra_modern":
+        return OBJECTIVES.get(part.cls, "masked language modelling")
+    if part.name == "generator":
+        return OBJECTIVES["ElectraForMaskedLM"]
+    if checkpoint.cfg["criterion"]["encoder_weight"]:
+        return "replaced token detection and masked language modelling"
+    return "replaced token detection; the head for words was not trained"
+
+
+def _fills_masks(checkpoint, part) -> bool:
+    """Whether the part was trained to predict a word where it sees a mask."""
+    if checkpoint.model_name != "electra_modern" or part.name == "generator":
+        return part.cls != DISCRIMINATOR
+    cfg = checkpoint.cfg
+    return bool(cfg["criterion"]["encoder_weight"] and cfg["model"]["kept_mask_prob"])
+
+
+def _auto_class(checkpoint, part) -> str:
+    if part.cls == DISCRIMINATOR:
+        return "AutoModelForTokenClassification"
+    return "AutoModelForMaskedLM" if _fills_masks(checkpoint, part) else "AutoModel"
+
+
 def _metadata(folder: Path, checkpoint, part, licence: str) -> ModelCardData:
     data: dict[str, Any] = {"license": licence, "library_name": "transformers", "pipeline_tag": None}
     if not checkpoint.converted_from:
         data |= {"language": "fr", "tags": ["biomedical", "clinical", "french"]}
-    if part.cls != DISCRIMINATOR:
+    if _fills_masks(checkpoint, part):
         mask = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["mask_token"]
         data |= {"pipeline_tag": "fill-mask", "mask_token": mask}
         data |= {"widget": [{"text": f"Le patient présente une {mask} à 38,5 °C."}]}
@@ -75,5 +97,7 @@ def _facts(checkpoint, part) -> dict:
         facts["weights"] = f"moving average over the updates, decay {cfg['ema']['ema_decay']:g}"
     if checkpoint.best_loss is not None and not checkpoint.average:  # it is of the weights of an update
         loss = LOSSES.get(cfg["criterion"]["_name"], "all objectives")
+        if checkpoint.model_name == "electra_modern" and cfg["criterion"]["encoder_weight"]:
+            loss += " + encoder's words"
         facts[f"best validation loss (bits per masked token, {loss})"] = f"{float(checkpoint.best_loss):.3f}"
     return facts

@@ -20,14 +20,14 @@ CFG = {
 }
 
 
-def metadata(tmp_path, cls, converted_from=None):
+def card(tmp_path, cls, converted_from=None, model_name="alibert", part="encoder", **changed) -> ModelCard:
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"mask_token": "<mask>"}))
     checkpoint = SimpleNamespace(
-        model_name="alibert", cfg=CFG, size=lambda _: SIZE, converted_from=converted_from, updates=7, best_loss=2.5,
-        average=False,
+        model_name=model_name, cfg=CFG | changed, size=lambda _: SIZE, converted_from=converted_from, updates=7,
+        best_loss=2.5, average=False,
     )  # fmt: skip
-    write_card(tmp_path, checkpoint, SimpleNamespace(cls=cls), 1e-6, "cc-by-4.0")
-    return ModelCard.load(tmp_path / "README.md").data.to_dict()
+    write_card(tmp_path, checkpoint, SimpleNamespace(cls=cls, name=part), 1e-6, "cc-by-4.0")
+    return ModelCard.load(tmp_path / "README.md")
 
 
 MASKED = {
@@ -48,4 +48,25 @@ FRENCH = {"language": "fr", "tags": ["biomedical", "clinical", "french"]}
     ],
 )
 def test_the_metadata_are_those_of_the_model(cls, origin, expected, tmp_path):
-    assert metadata(tmp_path, cls, origin) == expected
+    assert card(tmp_path, cls, origin).data.to_dict() == expected
+
+
+@pytest.mark.parametrize(
+    ("part", "weight", "kept", "objective", "loss", "fills"),
+    [
+        ("encoder", 1.0, 0.5, "replaced token detection and masked language modelling", " + encoder's words", True),
+        ("encoder", 1.0, 0.0, "replaced token detection and masked language modelling", " + encoder's words", False),
+        ("encoder", 0.0, 0.5, "replaced token detection; the head for words was not trained", "", False),
+        ("generator", 0.0, 0.5, "replaced token detection (the generator)", "", True),
+    ],
+)
+def test_modern_detection_fills_masks_only_where_it_has_learnt_to(part, weight, kept, objective, loss, fills, tmp_path):
+    criterion = {"_name": "electra", "encoder_weight": weight}
+    read = card(
+        tmp_path, "ModernBertForMaskedLM", None, "electra_modern", part,
+        criterion=criterion, model={"kept_mask_prob": kept},
+    )  # fmt: skip
+    assert read.data.to_dict() == ALWAYS | FRENCH | (MASKED if fills else {})
+    assert f"with alibert_fairseq by {objective}.\n" in read.text
+    assert f"(bits per masked token, generator + weighted discriminator{loss}) | 2.500 |" in read.text
+    assert f"model = {'AutoModelForMaskedLM' if fills else 'AutoModel'}.from_pretrained" in read.text
