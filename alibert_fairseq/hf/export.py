@@ -3,7 +3,7 @@
 AliBERT becomes a `RobertaForMaskedLM`, with a modern body a `ModernBertForMaskedLM`. BERT with segments becomes a
 `BertForPreTraining`, ALBERT an `AlbertForPreTraining` (`...ForMaskedLM` without a sentence head). ELECTRA becomes an
 `ElectraForPreTraining` (the discriminator, which is what one fine-tunes) with an `ElectraForMaskedLM` (the generator)
-in the folder `generator` inside it.
+in the folder `generator` inside it. Its modern form becomes a `ModernBertForMaskedLM` with another one in that folder.
 """
 
 import json
