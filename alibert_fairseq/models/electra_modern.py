@@ -30,16 +30,18 @@ logger = logging.getLogger(__name__)
 class ElectraModernConfig(ModernConfig):
     """The options of the generator, and of what the encoder reads of its samples."""
 
-    generator_layers: OptionalInt = option(None, "generator's depth (default: half of the encoder's)")
+    generator_layers: OptionalInt = option(None,
+        "generator's depth (default: half of the encoder's, rounded up; frozen: the encoder's)")  # fmt: skip
     embedding_sharing: ChoiceEnum(["all", "none"]) = option("all",  # type: ignore[valid-type]
-        "embeddings of generator and encoder: all shared (default; ELECTRA) or none")  # fmt: skip
+        "shared embeddings of generator and encoder: all (default; ELECTRA) or none")  # fmt: skip
     freeze_generator: bool = option(False,
         "the masked language model of --finetune-from-model as a generator that does not learn "
         "(default: off)")  # fmt: skip
     kept_mask_prob: float = option(0.5, "share of the masks that the encoder sees as masks (default: 0.5)")
     generator_temperature: float = option(1.0, "temperature of the generator's samples (default: 1, as ELECTRA)")
     generator_temperature_end: OptionalFloat = option(None,
-        "their temperature at the end of the run (default: --generator-temperature, no change)")  # fmt: skip
+        "temperature of the generator's samples at the end of the run "
+        "(default: --generator-temperature, no change)")  # fmt: skip
     max_update: int = II("optimization.max_update")
 
 

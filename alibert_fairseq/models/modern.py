@@ -30,7 +30,7 @@ class ModernConfig(EncoderConfig):
     attention_dropout: float = option(0.0, "dropout on attention weights (default: 0)")
     layer_norm_eps: float = option(1e-5, "epsilon of every LayerNorm (default: 1e-5, as ModernBERT)")
     output_bias: ChoiceEnum(["zero", "unigram"]) = option("unigram",  # type: ignore[valid-type]
-        "initial bias of each subword's score: zero, or the logarithm of its frequency (default: unigram)")  # fmt: skip
+        "initial bias of each subword's score: unigram, the logarithm of its frequency (default), or zero")  # fmt: skip
     local_attention: int = option(128, "number of tokens that a local layer sees (default: 128, as ModernBERT)")
     global_attention_every: int = option(3,
         "distance of two layers that see all tokens (default: 3, as ModernBERT)")  # fmt: skip

@@ -87,8 +87,9 @@ class ElectraSchedule(BertSchedule):
 
 @dataclass
 class WsdScheduleConfig(PaperScheduleConfig):
-    """The share of the decay."""
+    """The share of the decay; the warm-up has its power, too."""
 
+    power: float = option(1.0, "exponent of warm-up and decay (default: 1, linear)")
     decay_share: float = option(0.45, "share of the updates in which the rate falls (default: 0.45)")
 
 

@@ -15,7 +15,7 @@ class AliBertMaskedLMConfig(PretrainingConfig):
 
     leave_unmasked_prob: float = option(0.1, "share of the masked tokens left unchanged (default: 0.1, as BERT)")
     pack_sequences: bool = option(False,
-        "rows of several sequences, without padding, for modern bodies (default: off)")  # fmt: skip
+        "rows of several sequences, with next to no padding, for modern bodies (default: off)")  # fmt: skip
     random_token_prob: float = option(0.1,
         "share of the masked tokens replaced by a random subword (default: 0.1, as BERT)")  # fmt: skip
 

@@ -50,14 +50,17 @@ class PretrainingConfig(FairseqDataclass):
     mask_prob_end: OptionalFloat = option(None,
         "share of the tokens to mask at the end of the run (default: --mask-prob, no change)")  # fmt: skip
     length_schedule: str = option("",
-        "sequences cut to LENGTH until a SHARE of the run, for example 0.5:32,0.85:64 (default: never)")  # fmt: skip
+        "longest sequence until a share of the run, SHARE:LENGTH,..., for example 0.5:32,0.85:64, with "
+        "--sample-break-mode none (default: no change)")  # fmt: skip
     mask_unit: ChoiceEnum(MASK_UNITS) = option("token",  # type: ignore[valid-type]
         "unit of masking: single tokens (default), whole words (BERT), n-grams of 1 to 3 words "
         "(ALBERT), spans of 1 to 10 words (SpanBERT)")  # fmt: skip
     mask_word_selection: ChoiceEnum(WORD_SELECTIONS) = option("bert",  # type: ignore[valid-type]
         "selection of whole words: bert masks long words less often (default); uniform masks "
         "every word with the same probability")  # fmt: skip
-    max_predictions: int = option(0, "most masked tokens per sequence (default: 0, no limit; BERT and BioALBERT: 20)")
+    max_predictions: int = option(0,
+        "most masked tokens per row, a sequence or several packed ones (default: 0, no limit; "
+        "BERT and BioALBERT: 20)")  # fmt: skip
     mix_weights: str = option("",
         "weights of the corpora in an epoch, for example core=10,satellite=1 (default: those of mix.json)")  # fmt: skip
     budget_minutes: float = option(0, "minutes in which the run ends, its schedules included (default: 0, no limit)")
