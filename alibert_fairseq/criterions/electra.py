@@ -11,6 +11,7 @@ from fairseq.logging import metrics
 from torch import Tensor
 
 from alibert_fairseq.criterions.sums import at_least_float32, totals
+from alibert_fairseq.criterions.word_loss import word_loss
 from alibert_fairseq.options import option
 
 
@@ -49,8 +50,7 @@ class ElectraLoss(FairseqCriterion):
         judged = output.judged  # (B, T)
         masked, real = target.numel(), inputs["original"].ne(self.padding_idx).sum()
 
-        generator_scores = at_least_float32(output.generator_scores)  # (M, V)
-        generator_loss = F.cross_entropy(generator_scores, target, reduction="sum")
+        generator_loss, generator_correct = word_loss(output.generator_scores, target)
         detection = at_least_float32(output.discriminator_scores[judged])  # (tokens,)
         replaced = output.replaced[judged]
         labels = replaced.to(detection.dtype)
@@ -62,7 +62,7 @@ class ElectraLoss(FairseqCriterion):
         logged = {
             "loss": loss.detach(),
             "generator_loss": generator_loss.detach(),
-            "generator_correct": (generator_scores.argmax(-1) == target).sum(),
+            "generator_correct": generator_correct,
             "discriminator_loss": discriminator_loss.detach() * detection.numel(),
             **detection_figures(detection.detach(), replaced),
             "ntokens": sample["ntokens"],
@@ -70,13 +70,12 @@ class ElectraLoss(FairseqCriterion):
             "sample_size": masked,
         }
         if output.word_scores is not None:
-            word_scores = at_least_float32(output.word_scores)
-            word_loss = F.cross_entropy(word_scores, target, reduction="sum")
-            loss = loss + self.cfg.encoder_weight * word_loss
+            encoder_loss, encoder_correct = word_loss(output.word_scores, target)
+            loss = loss + self.cfg.encoder_weight * encoder_loss
             logged |= {
                 "loss": loss.detach(),
-                "encoder_loss": word_loss.detach(),
-                "encoder_correct": (word_scores.argmax(-1) == target).sum(),
+                "encoder_loss": encoder_loss.detach(),
+                "encoder_correct": encoder_correct,
             }
         return loss, masked, logged
 

@@ -4,13 +4,13 @@ import math
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from fairseq import utils
 from fairseq.criterions import FairseqCriterion, register_criterion
 from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 
 from alibert_fairseq.criterions.sums import at_least_float32
+from alibert_fairseq.criterions.word_loss import word_loss
 from alibert_fairseq.options import option
 
 
@@ -44,17 +44,16 @@ class AliBertMaskedLMLoss(FairseqCriterion):
         masked = target.ne(self.padding_idx)
         target = target[masked]  # (M,)
         output = model(**sample["net_input"], masked=masked)
-        scores = at_least_float32(output.token_scores)  # (M, V)
-        loss = F.cross_entropy(scores, target, reduction="sum")
+        loss, correct = word_loss(output.token_scores, target)
         logged = {
             "loss": loss.detach(),
-            "correct": (scores.argmax(-1) == target).sum(),
+            "correct": correct,
             "ntokens": sample["ntokens"],
             "nsentences": sample["nsentences"],
             "sample_size": target.numel(),
         }
         if self.z_loss and model.training:  # what is logged stays the cross-entropy
-            loss = loss + self.z_loss * scores.logsumexp(-1).square().sum()
+            loss = loss + self.z_loss * at_least_float32(output.token_scores).logsumexp(-1).square().sum()
         return output, loss, logged
 
     @staticmethod

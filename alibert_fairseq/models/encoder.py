@@ -101,15 +101,20 @@ class SelfAttention(nn.Module):
     def forward(self, x: Tensor, may_attend: Tensor | None, rotation: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """x: (B, T, C); may_attend: (B, 1, 1 or T, T) bool, False at padding, or None when nothing is padded."""
         batch, length, width = x.shape
-        q, k, v = (  # (B, N, T, H) each
-            project(x).view(batch, length, self.heads, width // self.heads).transpose(1, 2)
-            for project in (self.q_proj, self.k_proj, self.v_proj)
-        )
+        projections = (self.q_proj, self.k_proj, self.v_proj)
+        weight = torch.cat([project.weight for project in projections])  # one large product, which reads x once
+        bias = None if self.q_proj.bias is None else torch.cat([project.bias for project in projections])
+        qkv = F.linear(x, weight, bias)
+        q, k, v = qkv.view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)  # (B, N, T, H)
         if rotation is not None:
             q, k = rotate(q, rotation), rotate(k, rotation)
-        dropout = self.dropout if self.training else 0.0
-        attended = F.scaled_dot_product_attention(q, k, v, attn_mask=may_attend, dropout_p=dropout)
-        return self.out_proj(attended.transpose(1, 2).reshape(batch, length, width))
+        dtype = qkv.dtype if x.is_cuda else torch.promote_types(qkv.dtype, torch.float32)
+        with torch.autocast(x.device.type, enabled=False):  # on a CPU, attention in bfloat16 takes twice the time
+            attended = F.scaled_dot_product_attention(
+                q.to(dtype), k.to(dtype), v.to(dtype), attn_mask=may_attend,
+                dropout_p=self.dropout if self.training else 0.0,
+            )  # fmt: skip
+        return self.out_proj(attended.to(qkv.dtype).transpose(1, 2).reshape(batch, length, width))
 
 
 class EncoderLayer(nn.Module):

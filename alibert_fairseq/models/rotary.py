@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 LEAST = (  # of a field, and the option that gives it
     ("local_attention", 2, "local-attention"), ("global_every", 1, "global-attention-every"),
@@ -83,8 +84,30 @@ def rotation(positions: Tensor, head_width: int, theta: float, dtype: torch.dtyp
 
 
 def rotate(x: Tensor, cos_sin: tuple[Tensor, Tensor]) -> Tensor:
-    """(B, N, T, H) queries or keys, turned by their places; in float32 or better."""
-    cos, sin = cos_sin
-    wide = x if x.dtype == torch.float64 else x.float()
-    first, second = wide.chunk(2, dim=-1)
-    return (wide * cos + torch.cat([-second, first], dim=-1) * sin).to(x.dtype)
+    """(B, N, T, H) queries or keys, turned by their places; the result is float32 or better."""
+    return _Rotate.apply(x, *cos_sin)
+
+
+class _Rotate(torch.autograd.Function):
+    """x cos + rotate_half(x) sin, without the copies of x that `torch.cat` makes. The gradient turns back."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        ctx.save_for_backward(cos, sin)
+        ctx.dtype = x.dtype
+        return _turned(x.to(cos.dtype), cos, sin)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor):
+        cos, sin = ctx.saved_tensors
+        return _turned(grad, cos, -sin).to(ctx.dtype), None, None
+
+
+def _turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    result = x * cos
+    (first, second), (to_first, to_second) = x.chunk(2, -1), result.chunk(2, -1)
+    sin = sin.chunk(2, -1)[0]  # both halves are alike
+    to_first.addcmul_(second, sin, value=-1)
+    to_second.addcmul_(first, sin)
+    return result

@@ -26,6 +26,8 @@ class MuonConfig(LayeredConfig):
     muon_weight_decay: float = option(0.1, "weight decay of the matrices of layers (default: 0.1)")
     muon_betas: str = option("0.9,0.98", "decay of Adam's two moments (default: 0.9,0.98, as RoBERTa)")
     muon_eps: float = option(1e-8, "epsilon of Adam, outside the square root (default: 1e-8)")
+    muon_bf16: bool = option(False,
+        "Muon's own matrix products in bfloat16 on a CPU too (default: on a GPU only)")  # fmt: skip
     weight_decay: float = option(0.01,
         "weight decay of the other matrices, such as embeddings (default: 0.01)")  # fmt: skip
 
@@ -61,4 +63,5 @@ class AliBertMuon(LayeredOptimizer):
         return sharded(
             MuonAdam, groups, shard=cfg.shard_optimizer_state, lr=cfg.lr[0],
             betas=parse_betas("--muon-betas", cfg.muon_betas), eps=cfg.muon_eps,
+            bfloat16=cfg.muon_bf16,
         )  # fmt: skip

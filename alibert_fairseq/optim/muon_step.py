@@ -19,7 +19,8 @@ class MuonAdam(AdamLamb):
     `torch.optim.Muon`). NS: `orthogonalised`. Groups without it are Adam's, with bias correction (`AdamLamb`).
     """
 
-    def __init__(self, params, lr: float, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.01):
+    def __init__(self, params, lr: float, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.01, bfloat16=False):
+        self.bfloat16 = bfloat16
         super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, adapt=False)
 
     def _update(self, group: dict, params: list, grads: list, scale: Tensor | None) -> None:
@@ -35,19 +36,19 @@ class MuonAdam(AdamLamb):
         for place, p in enumerate(params):
             by_shape[p.shape].append(place)
         for (rows, columns), places in by_shape.items():
-            steps = orthogonalised(torch.stack([directions[place] for place in places]))
+            steps = orthogonalised(torch.stack([directions[place] for place in places]), self.bfloat16)
             rate = group["lr"] * max(1, rows / columns) ** 0.5
             torch._foreach_add_([params[place] for place in places], list(steps.to(params[places[0]])), alpha=-rate)
 
 
-def orthogonalised(matrices: Tensor) -> Tensor:
+def orthogonalised(matrices: Tensor, bfloat16: bool = False) -> Tensor:
     """(N, R, C): U S' V^T for each U S V^T, with the singular values S' near 1, by five steps of Newton and Schulz.
 
-    The steps run in bfloat16 on a GPU, as the author's, and in the precision of the matrices on a CPU, where bfloat16
-    is slow.
+    The steps run in bfloat16 on a GPU, as the author's, and on a CPU only if `bfloat16` is true: few CPUs are fast in
+    it. Otherwise they run in the precision of the matrices.
     """
     tall = matrices.size(1) > matrices.size(2)
-    x = matrices.bfloat16() if matrices.is_cuda else matrices
+    x = matrices.bfloat16() if matrices.is_cuda or bfloat16 else matrices
     x = x.mT if tall else x
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=SMALLEST_NORM)
     a, b, c = QUINTIC

@@ -72,6 +72,18 @@ def test_a_matrix_is_orthogonalised_by_itself_and_its_singular_values_become_one
     assert torch.equal(orthogonalised(torch.zeros(1, 3, 3)), torch.zeros(1, 3, 3))
 
 
+def test_muon_bf16_computes_the_steps_in_bfloat16_on_a_cpu():
+    assert torch.cuda.is_available() or orthogonalised(torch.ones(1, 4, 4)).dtype == torch.float32
+    start, steps = of_matrices(values()), [of_matrices(step) for step in gradients()]
+
+    def after(**options) -> list:
+        params = parameters(start)
+        return trained(params, MuonAdam([{"params": params, **SETTINGS}], lr=0.02, **options), steps)
+
+    exact, rounded = after(), after(bfloat16=True)
+    assert 1e-4 < distance(rounded, exact) < 0.05  # bfloat16 has three digits
+
+
 def modern_model() -> ModernModel:
     sizes = {name: value for name, value in SHAPE.items() if name != "embedding_dim"}
     model = ModernModel(ModernConfig(**sizes), dictionary())
