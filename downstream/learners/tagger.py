@@ -18,28 +18,32 @@ from downstream.data.alignment import deciding_tokens
 from downstream.data.word_features import CHARACTERS, characters, hashed_features, sentences
 from downstream.learners.encoder import Encoder, Start
 from downstream.learners.tagger_network import TaggerNetwork, TaggerOutput, WordBatch
-from downstream.tasks.base import IGNORED, Encoded, HeadSpec
+from downstream.tasks.base import IGNORED, Encoded, HeadSpec, Piece
 from downstream.tasks.ner import Example, NamedEntities
 from downstream.training import models
 from downstream.training.heads import Head
-from downstream.training.loop import Machine
+from downstream.training.loop import Machine, predict
 from downstream.training.protocol import Protocol
 
 
 class Words(NamedTuple):
-    """The words of a piece: the tokens of each, first to last (excluded), (w,); characters (w, 20); features (w, F)."""
+    """The words of a piece: the tokens of each, first to last (excluded), (w,); characters (w, 20); features (w, F).
+
+    goes_on: (1,), whether its first word goes on in the line of the piece before.
+    """
 
     first: np.ndarray
     last: np.ndarray
     characters: np.ndarray
     features: np.ndarray
+    goes_on: np.ndarray
 
     @staticmethod
     def together(rows: "list[Words]", width: int, device: torch.device) -> WordBatch:
         """Of a batch of pieces, padded to a width in tokens."""
         offsets = np.repeat(np.arange(len(rows)) * width, [len(row.first) for row in rows])
-        first, last, signs, features = (np.concatenate(part) for part in zip(*rows, strict=True))
-        parts = first + offsets, last + offsets, signs, features
+        first, last, *others = (np.concatenate(part) for part in zip(*rows, strict=True))
+        parts = first + offsets, last + offsets, *others
         return WordBatch(*(torch.from_numpy(part).to(device) for part in parts))
 
 
@@ -68,6 +72,12 @@ class TaggerLearner(Encoder):
 
     def head(self) -> Head:
         return tagger_head(self.task.head())
+
+    def answer(self, encoded: Encoded) -> list:
+        """By the model as it is now."""
+        tags = predict(self.learned, encoded.pieces)
+        open_after_cuts(encoded.pieces, tags)
+        return self.task.decode(encoded, tags)
 
     def save(self, target: Path, notes: dict) -> None:
         """A folder with the encoder, its tokenizer and tagger.safetensors."""
@@ -121,8 +131,32 @@ def add_words(encoded: Encoded, by_line: bool) -> None:
         done[piece.item] = end
         words, tokens, ends = deciding[piece.item]
         some = slice(*np.searchsorted(tokens, [begin, end]))
-        of_words = [look[words[some]] for look in looks[piece.item]]
-        piece.words = Words(tokens[some] - begin + first, np.minimum(ends[some], end) - begin + first, *of_words)
+        signs, features = (look[words[some]] for look in looks[piece.item])
+        goes_on = np.array([_inside_a_line(encoded.items[piece.item], words[some])])
+        starts, stops = tokens[some] - begin + first, np.minimum(ends[some], end) - begin + first
+        piece.words = Words(starts, stops, signs, features, goes_on)
+
+
+def _inside_a_line(item: Example, words: np.ndarray) -> bool:
+    """Whether another word stands before the first of these in its line."""
+    if not len(words) or words[0] == 0:
+        return False
+    (_, before), (start, _) = item.words[words[0] - 1], item.words[words[0]]
+    return "\n" not in item.document.text[before:start]
+
+
+def open_after_cuts(pieces: list[Piece], tags: list[np.ndarray]) -> None:
+    """Make a B- of an I- that goes on with no entity of the piece before. tags: of each piece's tokens, one or one a
+    layer; an I- has the number after its B-."""
+    before = np.array(0)  # the tag of the word before
+    for piece, rows in zip(pieces, tags, strict=True):
+        if not len(piece.words.first):
+            continue
+        first, last = piece.words.first[[0, -1]]
+        tag = rows[first]
+        inside = (tag > 0) & (tag % 2 == 0)
+        rows[first] -= piece.words.goes_on[0] & inside & (before != tag) & (before != tag - 1)
+        before = rows[last]
 
 
 def _looks(item: Example, by_line: bool) -> tuple[np.ndarray, np.ndarray]:
