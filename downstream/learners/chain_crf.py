@@ -54,9 +54,15 @@ class ChainCrf(nn.Module):
         return (own * real.unsqueeze(-1)).sum(1) + steps.sum(1) + edges
 
     def loss(self, scores: Tensor, real: Tensor, goes_on: Tensor, tags: Tensor) -> Tensor:
-        """The mean of the negative log-likelihood of a word and layer, in nats."""
+        """The mean of the negative log-likelihood of a word and layer, in nats. Gold is read as conlleval does."""
+        tags = self.opened(goes_on, tags)
         lost = self.log_normaliser(scores, real, goes_on) - self.score(scores, real, goes_on, tags)
         return lost.sum() / (real.sum() * scores.shape[2])
+
+    def opened(self, goes_on: Tensor, tags: Tensor) -> Tensor:
+        """The tags (B, W, L), with a B- for each I- that goes on with nothing; an I- has the number after its B-."""
+        first = self.cannot_begin[tags[:, :1]] & ~goes_on.view(-1, 1, 1)
+        return tags - torch.cat([first, self.forbidden[tags[:, :-1], tags[:, 1:]]], 1).long()
 
     def best(self, scores: Tensor, real: Tensor, goes_on: Tensor) -> Tensor:
         """(B, W, L), the likeliest tags (Viterbi); 0 where there is no word."""

@@ -17,7 +17,9 @@ from downstream.data.word_features import CHARACTERS, NEIGHBOURS, characters, fe
 from downstream.learners.chain_crf import ChainCrf
 from downstream.learners.encoder import Start
 from downstream.learners.tagger import TaggerLearner, open_after_cuts
+from downstream.learners.tagger_network import TaggerOutput
 from downstream.tag import Tagger
+from downstream.tasks.base import IGNORED
 from downstream.training.models import TAGGER_WEIGHTS
 
 TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
@@ -74,6 +76,18 @@ def test_the_loss_is_the_mean_over_words_and_layers():
     tags = crf.best(*batch)
     lost = crf.log_normaliser(*batch) - crf.score(*batch, tags)
     assert crf.loss(*batch, tags).item() == pytest.approx((lost.sum() / (batch[1].sum() * 2)).item())
+
+
+@pytest.mark.parametrize("goes_on, read", [(False, [1, 2, 3, 0]), (True, [2, 2, 3, 0])])
+def test_gold_that_the_field_forbids_is_read_as_conlleval_does(goes_on, read):
+    """An I- lost its B- where one token has the words of both."""
+    torch.manual_seed(0)
+    begins = torch.tensor([[False, True, True, False, True, True]])
+    logits = torch.randn(1, 6, 1, 5)
+    output = TaggerOutput(logits, begins, torch.tensor([goes_on]), ChainCrf(TAGS))
+    forbidden, allowed = torch.full((2, 1, 6), IGNORED)
+    forbidden[begins], allowed[begins] = torch.tensor([[2, 2, 4, 0], read])
+    assert 0 < output.loss(forbidden).item() == output.loss(allowed).item() < 10
 
 
 def test_numbers_stand_for_the_features_of_the_crf():
