@@ -87,7 +87,7 @@ class TaggerNetwork(nn.Module):
         self.encoder, self.config = encoder, encoder.config
         self.mask_id, self.num_layers = mask_id, spec.num_layers
         tags = spec.names[: len(spec.names) // spec.num_layers]
-        names = [tag.rpartition("/")[2] for tag in tags] if spec.num_layers > 1 else tags
+        names = [tag.rpartition("/")[2] for tag in tags] if spec.kind == "label_per_token_and_type" else tags
         self.register_buffer("known", known)
         self.characters = nn.Embedding(CODES, CHARACTER_SIZE, padding_idx=0)
         self.maps = nn.Conv1d(CHARACTER_SIZE, MAPS, KERNEL, padding=KERNEL // 2)

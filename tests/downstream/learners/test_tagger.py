@@ -17,10 +17,10 @@ from downstream.data.word_features import CHARACTERS, NEIGHBOURS, characters, fe
 from downstream.learners.chain_crf import ChainCrf
 from downstream.learners.encoder import Start
 from downstream.learners.tagger import TaggerLearner, open_after_cuts
-from downstream.learners.tagger_network import TaggerOutput
+from downstream.learners.tagger_network import TaggerNetwork, TaggerOutput
 from downstream.tag import Tagger
 from downstream.tasks.base import IGNORED
-from downstream.training.models import TAGGER_WEIGHTS
+from downstream.training.models import TAGGER_WEIGHTS, load_encoder
 
 TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
 
@@ -142,6 +142,14 @@ def test_entities_are_learned_and_the_saved_tagger_finds_the_same(folder, nested
     for item, answer, spans in zip(items, answers, found, strict=True):
         assert [tuple(span) for span in spans] == [tuple(span) for span in task.entities(item, answer)]
         assert all(0.5 < span.score <= 1 for span in spans)
+
+
+def test_one_type_of_its_own_layer_has_no_inside_tag_without_its_begin(folder):
+    crf = TaggerNetwork(
+        load_encoder(folder, False), ner_task("anatomy", nested="per_type").head(), torch.ones(1), 0
+    ).crf
+    assert crf.cannot_begin.tolist() == [False, False, True]
+    assert crf.forbidden.tolist() == [[False, False, True], [False] * 3, [False] * 3]
 
 
 def test_a_damaged_tagger_is_refused(folder, tmp_path):
