@@ -18,10 +18,10 @@ from downstream.data.alignment import deciding_tokens
 from downstream.data.word_features import CHARACTERS, characters, hashed_features, sentences
 from downstream.learners.encoder import Encoder, Start
 from downstream.learners.tagger_network import TaggerNetwork, TaggerOutput, WordBatch
-from downstream.tasks.base import IGNORED, Encoded, HeadSpec, Piece
+from downstream.tasks.base import Encoded, HeadSpec, Piece
 from downstream.tasks.ner import Example, NamedEntities
 from downstream.training import models
-from downstream.training.heads import Head
+from downstream.training.heads import Head, head_of
 from downstream.training.loop import Machine, predict
 from downstream.training.protocol import Protocol
 
@@ -87,21 +87,12 @@ class TaggerLearner(Encoder):
 
 def tagger_head(spec: HeadSpec, with_probabilities: bool = False) -> Head:
     """What `fit` and `predict` do with the output of the network."""
-    layered = spec.kind == "label_per_token_and_type"
-    filler: list | int = [IGNORED] * spec.num_layers if layered else IGNORED
 
     def read(output: TaggerOutput) -> torch.Tensor:
         found = output.tags_and_probabilities() if with_probabilities else output.tags()
-        return found if layered or with_probabilities else found[..., 0]
+        return found if spec.kind == "label_per_token_and_type" or with_probabilities else found[..., 0]
 
-    return Head(
-        None,
-        lambda output, targets: output.loss(targets),
-        spec.names,
-        targets=lambda rows, width: torch.tensor([row + [filler] * (width - len(row)) for row in rows]),
-        read=read,
-        per_token=True,
-    )
+    return head_of(spec)._replace(loss=lambda output, targets: output.loss(targets), read=read)
 
 
 def load_tagger(folder: Path, task: NamedEntities, config, mask_id: int | None) -> tuple[TaggerNetwork, Head]:
