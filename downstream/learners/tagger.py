@@ -105,6 +105,7 @@ def load_tagger(folder: Path, task: NamedEntities, config, mask_id: int | None) 
         lacking = network.load_state_dict(own, strict=False).missing_keys
     except (OSError, SafetensorError, KeyError, RuntimeError) as error:
         raise InputError(f"{file}: not usable ({models.first_line(error)}); copy the folder again.") from None
+    models.refuse_no_numbers(own, file, "copy the folder again")
     missing += [name for name in lacking if not name.startswith("encoder.")]
     if missing:
         raise InputError(f"{folder}: it lacks {len(missing)} weights (first: {missing[0]}); copy the folder again.")

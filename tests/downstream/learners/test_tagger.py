@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from task_helpers import ner_task
 from test_encoder_learner import CPU, OVERFIT, nested_documents
 from tiny_models import write_roberta
@@ -156,7 +157,14 @@ def test_a_damaged_tagger_is_refused(folder, tmp_path):
     task = ner_task("anatomy", "symptom")
     learner, *_ = trained(task, folder)
     learner.save(tmp_path / "model", notes_of(task))
-    (tmp_path / "model" / TAGGER_WEIGHTS).write_bytes(b"nonsense")
+    file = tmp_path / "model" / TAGGER_WEIGHTS
+    weights = load_file(file)
+    weights["crf.transitions"][0, 1] = float("nan")
+    save_file(weights, file)
+    told = r"tagger.safetensors: its weights are no finite numbers \(first: crf.transitions\); copy the folder again.$"
+    with pytest.raises(InputError, match=told):
+        Tagger(tmp_path / "model", "cpu")
+    file.write_bytes(b"nonsense")
     with pytest.raises(InputError, match="tagger.safetensors: not usable"):
         Tagger(tmp_path / "model", "cpu")
 
