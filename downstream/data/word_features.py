@@ -64,7 +64,7 @@ def _hashed(word: str) -> tuple[int, ...]:
 
 
 def hashed_features(words: list[str]) -> np.ndarray:
-    """(words, features) int64, the features of `features` as numbers of 32 bits, always in the same columns."""
+    """(words, features) uint32, the features of `features` as numbers, always in the same columns."""
     columns = [np.array(list(map(_hashed, words)), dtype=np.uint64).reshape(len(words), 3 + 2 * len(AFFIXES))]
     own = columns[0][:, :3]
     for step in NEIGHBOURS:
@@ -72,7 +72,7 @@ def hashed_features(words: list[str]) -> np.ndarray:
         inside = slice(max(0, -step), max(0, len(words) - max(0, step)))
         beside[inside] = own[inside.start + step : inside.stop + step]
         columns.append((beside + np.uint64(7919 * (step + 3))) * np.uint64(2654435761) % np.uint64(1 << 32))
-    return np.concatenate(columns, axis=1).astype(np.int64)
+    return np.concatenate(columns, axis=1).astype(np.uint32)
 
 
 @lru_cache(maxsize=100_000)

@@ -40,10 +40,10 @@ class Words(NamedTuple):
 
     @staticmethod
     def together(rows: "list[Words]", width: int, device: torch.device) -> WordBatch:
-        """Of a batch of pieces, padded to a width in tokens."""
+        """Of a batch of pieces, padded to a width in tokens. Numbers are kept in few bytes, and torch needs int64."""
         offsets = np.repeat(np.arange(len(rows)) * width, [len(row.first) for row in rows])
-        first, last, *others = (np.concatenate(part) for part in zip(*rows, strict=True))
-        parts = first + offsets, last + offsets, *others
+        first, last, signs, features, goes_on = (np.concatenate(part) for part in zip(*rows, strict=True))
+        parts = first + offsets, last + offsets, signs.astype(np.int64), features.astype(np.int64), goes_on
         return WordBatch(*(torch.from_numpy(part).to(device) for part in parts))
 
 
@@ -66,9 +66,10 @@ class TaggerLearner(Encoder):
 
     def built(self, head: Head, train: Encoded) -> torch.nn.Module:
         """The parts above the encoder are drawn; features are those of the training words."""
-        known = np.unique(np.concatenate([piece.words.features.ravel() for piece in train.pieces]))
+        features = np.concatenate([piece.words.features.ravel() for piece in train.pieces])
+        known = torch.from_numpy(np.unique(features).astype(np.int64))
         encoder = models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout)
-        return TaggerNetwork(encoder, self.task.head(), torch.from_numpy(known), self.tokenizer.mask_token_id)
+        return TaggerNetwork(encoder, self.task.head(), known, self.tokenizer.mask_token_id)
 
     def head(self) -> Head:
         return tagger_head(self.task.head())
@@ -155,7 +156,7 @@ def _looks(item: Example, by_line: bool) -> tuple[np.ndarray, np.ndarray]:
     """(words, 20) characters and (words, F) features, whose neighbours are of the same sentence."""
     words = [item.document.text[start:end] for start, end in item.words]
     rows = [hashed_features(words[first:last]) for first, last in sentences(item.document.text, item.words, by_line)]
-    signs = np.array([characters(word) for word in words], dtype=np.int64).reshape(-1, CHARACTERS)
+    signs = np.array([characters(word) for word in words], dtype=np.int16).reshape(-1, CHARACTERS)
     return signs, np.concatenate([hashed_features([]), *rows])
 
 
