@@ -62,7 +62,7 @@ class Tagger:
         Each has a `score` from 0 to 1: the mean probability that the model gives to the tags of its words.
         """
         from downstream.data.annotated_text import AnnotatedText
-        from downstream.learners.tagger import add_words
+        from downstream.learners.tagger import add_words, open_after_cuts
         from downstream.training.loop import predict
 
         if not texts:
@@ -76,6 +76,8 @@ class Tagger:
         if not self.task.per_type:
             outputs = [output[:, 0] for output in outputs]
         ids, probabilities = ([output[..., at] for output in outputs] for at in (0, 1))
+        if self.reads_words:
+            open_after_cuts(encoded.pieces, ids)
         answers = self.task.decode(encoded, [label.astype(int) for label in ids])
         return list(self.task.scored(encoded, answers, probabilities))
 

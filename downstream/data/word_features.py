@@ -18,7 +18,7 @@ CODES = 1024  # numbers that stand for characters; 0 is none
 
 def features(words: list[str]) -> list[list[str]]:
     """Of every word of a sentence: itself, in lower case, its shape and affixes; the first three of its neighbours."""
-    own = [[f"word={word}", f"lower={word.lower()}", f"shape={shape(word)}"] for word in words]
+    own = [_own(word) for word in words]
     of_words = []
     for place, word in enumerate(words):
         names = ["bias", *own[place], *_affixes(word)]
@@ -29,6 +29,10 @@ def features(words: list[str]) -> list[list[str]]:
                 names.append(f"{step:+d} outside")
         of_words.append(names)
     return of_words
+
+
+def _own(word: str) -> list[str]:
+    return [f"word={word}", f"lower={word.lower()}", f"shape={shape(word)}"]
 
 
 def _affixes(word: str) -> list[str]:
@@ -55,23 +59,20 @@ def sentences(text: str, words: list[tuple[int, int]], by_line: bool) -> list[tu
 
 
 @lru_cache(maxsize=100_000)
-def _hashed(word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(itself, in lower case, its shape), (its affixes)."""
-    own = (f"word={word}", f"lower={word.lower()}", f"shape={shape(word)}")
-    return tuple(crc32(name.encode()) for name in own), tuple(crc32(name.encode()) for name in _affixes(word))
+def _hashed(word: str) -> tuple[int, ...]:
+    return tuple(crc32(name.encode()) for name in _own(word) + _affixes(word))
 
 
 def hashed_features(words: list[str]) -> np.ndarray:
-    """(words, features) int64, the features of `features` as numbers of 32 bits, always in the same columns."""
-    rows = [[*own, *affixes] for own, affixes in map(_hashed, words)]
-    columns = [np.array(rows, dtype=np.uint64).reshape(len(words), 3 + 2 * len(AFFIXES))]
+    """(words, features) uint32, the features of `features` as numbers, always in the same columns."""
+    columns = [np.array(list(map(_hashed, words)), dtype=np.uint64).reshape(len(words), 3 + 2 * len(AFFIXES))]
     own = columns[0][:, :3]
     for step in NEIGHBOURS:
         beside = np.zeros_like(own)  # outside of the sentence
         inside = slice(max(0, -step), max(0, len(words) - max(0, step)))
         beside[inside] = own[inside.start + step : inside.stop + step]
         columns.append((beside + np.uint64(7919 * (step + 3))) * np.uint64(2654435761) % np.uint64(1 << 32))
-    return np.concatenate(columns, axis=1).astype(np.int64)
+    return np.concatenate(columns, axis=1).astype(np.uint32)
 
 
 @lru_cache(maxsize=100_000)

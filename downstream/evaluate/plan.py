@@ -68,9 +68,8 @@ def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
         if data is None:
             missing[recipe.task] = recipe.folder
         else:
-            searched = bool(load_protocol(file, protocol, [], recipe.names).grid)
             asked = learners(models, protocol, args.quick, wanted, recipe.kind)
-            jobs += [_job(args, file, task, data, searched, *learner) for learner in asked]
+            jobs += [_job(args, file, task, data, *learner) for learner in asked]
     _refuse_one_output(jobs)
     return jobs, missing
 
@@ -111,16 +110,14 @@ def learners(
                 yield name, ["--baseline", name]
 
 
-def _job(
-    args: argparse.Namespace, file: Path, task: Task, data: Path, searched: bool, name: str, options: list[str]
-) -> Job:
+def _job(args: argparse.Namespace, file: Path, task: Task, data: Path, name: str, options: list[str]) -> Job:
     output = args.output / task.recipe.task / name
     kind = registry.BASELINES[options[1]] if options[0] == "--baseline" else registry.ENCODER
     more = ["--device", args.device] if args.device != "auto" and "--device cuda" in kind.options else []
     more += ["--overwrite"] * args.overwrite
-    commands = []
-    if searched and "--protocol" in options:
-        place, at = output.with_name(f"{name}-search"), options.index("--protocol")
+    commands, at = [], options.index("--protocol") if "--protocol" in options else None
+    if at is not None and load_protocol(file, options[at + 1], [], task.recipe.names).grid:
+        place = output.with_name(f"{name}-search")
         commands.append(["downstream.search", str(file), *options, "--data", str(data), "--output", str(place), *more])
         options = [*options[:at], "--selection", str(place / "selection.json"), *options[at + 2 :]]
     seeds = args.seeds or (1 if args.quick else None)  # of a first look one, of baselines that are networks, too

@@ -18,28 +18,32 @@ from downstream.data.alignment import deciding_tokens
 from downstream.data.word_features import CHARACTERS, characters, hashed_features, sentences
 from downstream.learners.encoder import Encoder, Start
 from downstream.learners.tagger_network import TaggerNetwork, TaggerOutput, WordBatch
-from downstream.tasks.base import IGNORED, Encoded, HeadSpec
+from downstream.tasks.base import Encoded, HeadSpec, Piece
 from downstream.tasks.ner import Example, NamedEntities
 from downstream.training import models
-from downstream.training.heads import Head
-from downstream.training.loop import Machine
+from downstream.training.heads import Head, head_of
+from downstream.training.loop import Machine, predict
 from downstream.training.protocol import Protocol
 
 
 class Words(NamedTuple):
-    """The words of a piece: the tokens of each, first to last (excluded), (w,); characters (w, 20); features (w, F)."""
+    """The words of a piece: the tokens of each, first to last (excluded), (w,); characters (w, 20); features (w, F).
+
+    goes_on: (1,), whether its first word goes on in the line of the piece before.
+    """
 
     first: np.ndarray
     last: np.ndarray
     characters: np.ndarray
     features: np.ndarray
+    goes_on: np.ndarray
 
     @staticmethod
     def together(rows: "list[Words]", width: int, device: torch.device) -> WordBatch:
-        """Of a batch of pieces, padded to a width in tokens."""
+        """Of a batch of pieces, padded to a width in tokens. Numbers are kept in few bytes, and torch needs int64."""
         offsets = np.repeat(np.arange(len(rows)) * width, [len(row.first) for row in rows])
-        first, last, signs, features = (np.concatenate(part) for part in zip(*rows, strict=True))
-        parts = first + offsets, last + offsets, signs, features
+        first, last, signs, features, goes_on = (np.concatenate(part) for part in zip(*rows, strict=True))
+        parts = first + offsets, last + offsets, signs.astype(np.int64), features.astype(np.int64), goes_on
         return WordBatch(*(torch.from_numpy(part).to(device) for part in parts))
 
 
@@ -62,12 +66,19 @@ class TaggerLearner(Encoder):
 
     def built(self, head: Head, train: Encoded) -> torch.nn.Module:
         """The parts above the encoder are drawn; features are those of the training words."""
-        known = np.unique(np.concatenate([piece.words.features.ravel() for piece in train.pieces]))
+        features = np.concatenate([piece.words.features.ravel() for piece in train.pieces])
+        known = torch.from_numpy(np.unique(features).astype(np.int64))
         encoder = models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout)
-        return TaggerNetwork(encoder, self.task.head(), torch.from_numpy(known), self.tokenizer.mask_token_id)
+        return TaggerNetwork(encoder, self.task.head(), known, self.tokenizer.mask_token_id)
 
     def head(self) -> Head:
         return tagger_head(self.task.head())
+
+    def answer(self, encoded: Encoded) -> list:
+        """By the model as it is now."""
+        tags = predict(self.learned, encoded.pieces)
+        open_after_cuts(encoded.pieces, tags)
+        return self.task.decode(encoded, tags)
 
     def save(self, target: Path, notes: dict) -> None:
         """A folder with the encoder, its tokenizer and tagger.safetensors."""
@@ -77,21 +88,12 @@ class TaggerLearner(Encoder):
 
 def tagger_head(spec: HeadSpec, with_probabilities: bool = False) -> Head:
     """What `fit` and `predict` do with the output of the network."""
-    layered = spec.kind == "label_per_token_and_type"
-    filler: list | int = [IGNORED] * spec.num_layers if layered else IGNORED
 
     def read(output: TaggerOutput) -> torch.Tensor:
         found = output.tags_and_probabilities() if with_probabilities else output.tags()
-        return found if layered or with_probabilities else found[..., 0]
+        return found if spec.kind == "label_per_token_and_type" or with_probabilities else found[..., 0]
 
-    return Head(
-        None,
-        lambda output, targets: output.loss(targets),
-        spec.names,
-        targets=lambda rows, width: torch.tensor([row + [filler] * (width - len(row)) for row in rows]),
-        read=read,
-        per_token=True,
-    )
+    return head_of(spec)._replace(loss=lambda output, targets: output.loss(targets), read=read)
 
 
 def load_tagger(folder: Path, task: NamedEntities, config, mask_id: int | None) -> tuple[TaggerNetwork, Head]:
@@ -104,6 +106,7 @@ def load_tagger(folder: Path, task: NamedEntities, config, mask_id: int | None) 
         lacking = network.load_state_dict(own, strict=False).missing_keys
     except (OSError, SafetensorError, KeyError, RuntimeError) as error:
         raise InputError(f"{file}: not usable ({models.first_line(error)}); copy the folder again.") from None
+    models.refuse_no_numbers(own, file, "copy the folder again")
     missing += [name for name in lacking if not name.startswith("encoder.")]
     if missing:
         raise InputError(f"{folder}: it lacks {len(missing)} weights (first: {missing[0]}); copy the folder again.")
@@ -121,15 +124,39 @@ def add_words(encoded: Encoded, by_line: bool) -> None:
         done[piece.item] = end
         words, tokens, ends = deciding[piece.item]
         some = slice(*np.searchsorted(tokens, [begin, end]))
-        of_words = [look[words[some]] for look in looks[piece.item]]
-        piece.words = Words(tokens[some] - begin + first, np.minimum(ends[some], end) - begin + first, *of_words)
+        signs, features = (look[words[some]] for look in looks[piece.item])
+        goes_on = np.array([_inside_a_line(encoded.items[piece.item], words[some])])
+        starts, stops = tokens[some] - begin + first, np.minimum(ends[some], end) - begin + first
+        piece.words = Words(starts, stops, signs, features, goes_on)
+
+
+def _inside_a_line(item: Example, words: np.ndarray) -> bool:
+    """Whether another word stands before the first of these in its line."""
+    if not len(words) or words[0] == 0:
+        return False
+    (_, before), (start, _) = item.words[words[0] - 1], item.words[words[0]]
+    return "\n" not in item.document.text[before:start]
+
+
+def open_after_cuts(pieces: list[Piece], tags: list[np.ndarray]) -> None:
+    """Make a B- of an I- that goes on with no entity of the piece before. tags: of each piece's tokens, one or one a
+    layer; an I- has the number after its B-."""
+    before = np.array(0)  # the tag of the word before
+    for piece, rows in zip(pieces, tags, strict=True):
+        if not len(piece.words.first):
+            continue
+        first, last = piece.words.first[[0, -1]]
+        tag = rows[first]
+        inside = (tag > 0) & (tag % 2 == 0)
+        rows[first] -= piece.words.goes_on[0] & inside & (before != tag) & (before != tag - 1)
+        before = rows[last]
 
 
 def _looks(item: Example, by_line: bool) -> tuple[np.ndarray, np.ndarray]:
     """(words, 20) characters and (words, F) features, whose neighbours are of the same sentence."""
     words = [item.document.text[start:end] for start, end in item.words]
     rows = [hashed_features(words[first:last]) for first, last in sentences(item.document.text, item.words, by_line)]
-    signs = np.array([characters(word) for word in words], dtype=np.int64).reshape(-1, CHARACTERS)
+    signs = np.array([characters(word) for word in words], dtype=np.int16).reshape(-1, CHARACTERS)
     return signs, np.concatenate([hashed_features([]), *rows])
 
 

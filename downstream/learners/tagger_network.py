@@ -25,13 +25,14 @@ class WordBatch(NamedTuple):
     """The words of a batch, sentence after sentence.
 
     first, last: (N,) place of its first token and behind its last one, in (B x T) tokens. characters: (N, 20).
-    features: (N, F) numbers of `hashed_features`.
+    features: (N, F) numbers of `hashed_features`. goes_on: (B,) whether a sequence goes on.
     """
 
     first: Tensor
     last: Tensor
     characters: Tensor
     features: Tensor
+    goes_on: Tensor
 
 
 class TaggerOutput(NamedTuple):
@@ -39,6 +40,7 @@ class TaggerOutput(NamedTuple):
 
     logits: Tensor
     begins: Tensor
+    goes_on: Tensor
     crf: ChainCrf
 
     def by_word(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -53,7 +55,7 @@ class TaggerOutput(NamedTuple):
         rows, real, place = self.by_word()
         tags = targets.view(*targets.shape[:2], -1)
         tags = tags.gather(1, place.unsqueeze(-1).expand(-1, -1, tags.shape[2]))
-        return self.crf.loss(rows.float(), real, tags.masked_fill(tags == IGNORED, 0))
+        return self.crf.loss(rows.float(), real, self.goes_on, tags.masked_fill(tags == IGNORED, 0))
 
     def _at_tokens(self, values: Tensor, place: Tensor) -> Tensor:
         """(B, T, ...) from (B, W, ...), 0 at tokens that begin no word."""
@@ -64,13 +66,13 @@ class TaggerOutput(NamedTuple):
     def tags(self) -> Tensor:
         """(B, T, L), the likeliest tags; 0 at tokens that begin no word."""
         rows, real, place = self.by_word()
-        return self._at_tokens(self.crf.best(rows.float(), real), place)
+        return self._at_tokens(self.crf.best(rows.float(), real, self.goes_on), place)
 
     def tags_and_probabilities(self) -> Tensor:
         """(B, T, L, 2), the likeliest tags and how likely each is."""
         rows, real, place = self.by_word()
-        tags = self.crf.best(rows.float(), real)
-        likely = self.crf.probabilities(rows.float(), real).gather(-1, tags.unsqueeze(-1))
+        tags = self.crf.best(rows.float(), real, self.goes_on)
+        likely = self.crf.probabilities(rows.float(), real, self.goes_on).gather(-1, tags.unsqueeze(-1))
         return self._at_tokens(torch.cat([tags.unsqueeze(-1).float(), likely], -1), place)
 
 
@@ -85,7 +87,7 @@ class TaggerNetwork(nn.Module):
         self.encoder, self.config = encoder, encoder.config
         self.mask_id, self.num_layers = mask_id, spec.num_layers
         tags = spec.names[: len(spec.names) // spec.num_layers]
-        names = [tag.rpartition("/")[2] for tag in tags] if spec.num_layers > 1 else tags
+        names = [tag.rpartition("/")[2] for tag in tags] if spec.kind == "label_per_token_and_type" else tags
         self.register_buffer("known", known)
         self.characters = nn.Embedding(CODES, CHARACTER_SIZE, padding_idx=0)
         self.maps = nn.Conv1d(CHARACTER_SIZE, MAPS, KERNEL, padding=KERNEL // 2)
@@ -108,7 +110,7 @@ class TaggerNetwork(nn.Module):
         logits = scores.new_zeros(input_ids.numel(), scores.shape[-1]).index_copy(0, words.first, scores)
         begins = torch.zeros(input_ids.numel(), dtype=torch.bool, device=scores.device).index_fill(0, words.first, True)
         shape = (*input_ids.shape, self.num_layers, -1)
-        return TaggerOutput(logits.view(shape), begins.view(input_ids.shape), self.crf)
+        return TaggerOutput(logits.view(shape), begins.view(input_ids.shape), words.goes_on, self.crf)
 
     @staticmethod
     def _pooled(states: Tensor, words: WordBatch) -> tuple[Tensor, Tensor]:

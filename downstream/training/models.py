@@ -205,11 +205,16 @@ def load_weights(kind, folder: Path, **options) -> tuple:
         model, report = kind.from_pretrained(folder, output_loading_info=True, trust_remote_code=False, **options)
     except Exception as error:  # there is no end to what a damaged .bin raises
         raise InputError(f"{folder}: no usable weights ({first_line(error)}); export the folder again.") from None
-    broken = next((name for name, weight in model.state_dict().items() if not weight.isfinite().all()), None)
-    if broken:
-        raise InputError(f"{folder}: its weights are no finite numbers (first: {broken}); export another checkpoint.")
+    refuse_no_numbers(model.state_dict(), folder, "export another checkpoint")
     # Version 5 keeps the precision a folder was saved in, 4 does not; a half-precision AdamW would lose small updates.
     return model.float(), sorted(report["missing_keys"])
+
+
+def refuse_no_numbers(weights: dict[str, torch.Tensor], place: Path, remedy: str) -> None:
+    """Raise InputError for weights that are no finite numbers."""
+    broken = next((name for name, weight in weights.items() if not weight.isfinite().all()), None)
+    if broken:
+        raise InputError(f"{place}: its weights are no finite numbers (first: {broken}); {remedy}.")
 
 
 def save_model(model, source: Path, target: Path, notes: dict, others: dict | None = None) -> None:

@@ -51,9 +51,9 @@ BEFORE = (
     "import torch\nfrom downstream.learners import tagger_network as network, chain_crf\nof = network.TaggerNetwork\n"
 )
 INDEPENDENT = """
-def loss(self, scores, real, tags):
+def loss(self, scores, real, goes_on, tags):
     return torch.nn.functional.cross_entropy(scores[real].flatten(0, -2), tags[real].flatten())
-def best(self, scores, real):
+def best(self, scores, real, goes_on):
     return scores.argmax(-1)
 chain_crf.ChainCrf.loss, chain_crf.ChainCrf.best = loss, best
 """

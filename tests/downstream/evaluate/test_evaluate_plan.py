@@ -129,6 +129,26 @@ def test_what_a_protocol_leaves_to_choose_is_searched_for_first(place):
     assert len(majority.commands) == 1
 
 
+def test_a_tagger_is_searched_for_where_its_own_protocol_leaves_something_to_choose(place):
+    asked = place, "--protocol", "oubiobert", "--baselines", "tagger", "--only", "spans"
+    recipe, data = str(place / "recipes" / "spans.yaml"), ["--data", str(place / "data" / "fr" / "spans"), "--output"]
+    model = ["--model", "models/encoder", "--tagger"]
+    encoder, tagger = plan(parsed(*asked))[0]
+    assert [words[0] for words in encoder.commands] == [SEARCH, FINETUNE]
+    assert tagger.commands == [[FINETUNE, recipe, *model, "--protocol", "tagger", *data, str(tagger.output)]]
+    (place / "recipes" / "protocols").mkdir()
+    own = "source: a test\nbatch: 8\nepochs: 1\ngrid: {learning_rate: [1.0e-3, 2.0e-3]}\n"
+    (place / "recipes" / "protocols" / "tagger.yaml").write_text(own)
+    encoder, tagger = plan(parsed(place, "--baselines", "tagger", "--only", "spans"))[0]
+    assert [words[0] for words in encoder.commands] == [FINETUNE]
+    found = "out/spans/encoder-as-tagger-search"
+    chosen = ["--selection", f"{found}/selection.json"]
+    assert tagger.commands == [
+        [SEARCH, recipe, *model, "--protocol", "tagger", *data, found],
+        [FINETUNE, recipe, *model, *chosen, *data, str(tagger.output)],
+    ]
+
+
 def test_a_protocol_that_nobody_knows_is_refused_before_anything_runs(place):
     with pytest.raises(InputError, match="protocols/haste.yaml: no such protocol; there are: alibert, "):
         plan(parsed(place, "--protocol", "haste"))

@@ -6,25 +6,29 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from task_helpers import ner_task
 from test_encoder_learner import CPU, OVERFIT, nested_documents
 from tiny_models import write_roberta
 
 from alibert_common.errors import InputError
 from downstream.data.annotated_text import AnnotatedText, Entity
+from downstream.data.spans import Span
 from downstream.data.word_features import CHARACTERS, NEIGHBOURS, characters, features, hashed_features
 from downstream.learners.chain_crf import ChainCrf
 from downstream.learners.encoder import Start
-from downstream.learners.tagger import TaggerLearner
+from downstream.learners.tagger import TaggerLearner, open_after_cuts
+from downstream.learners.tagger_network import TaggerNetwork, TaggerOutput
 from downstream.tag import Tagger
-from downstream.training.models import TAGGER_WEIGHTS
+from downstream.tasks.base import IGNORED
+from downstream.training.models import TAGGER_WEIGHTS, load_encoder
 
 TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
 
 
-def allowed(tags: tuple[int, ...]) -> bool:
-    """Whether each I- follows a tag of its type."""
-    names = ["O", *(TAGS[tag] for tag in tags)]
+def allowed(tags: tuple[int, ...], goes_on: bool) -> bool:
+    """Whether each I- follows a tag of its type, the first one's of a sequence that goes on apart."""
+    names = ["O"] * (not goes_on) + [TAGS[tag] for tag in tags]
     return all(not after.startswith("I") or before[1:] == after[1:] for before, after in itertools.pairwise(names))
 
 
@@ -33,24 +37,27 @@ def crf_and_scores():
     crf = ChainCrf(TAGS, num_layers=2).double()
     for weight in crf.parameters():
         torch.nn.init.normal_(weight)
-    return crf, torch.randn(3, 4, 2, 5, dtype=torch.float64), torch.tensor([[1] * 4, [1, 1, 0, 0], [1, 0, 0, 0]]).bool()
+    real = torch.tensor([[1] * 4, [1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 0], [1, 0, 0, 0]]).bool()
+    return crf, torch.randn(5, 4, 2, 5, dtype=torch.float64), real, torch.tensor([0, 0, 0, 1, 1]).bool()
 
 
-def weigh(crf, scores, layer, tags) -> float:
+def weigh(crf, scores, layer, goes_on, tags) -> float:
     moves = sum(crf.transitions[layer, a, b].item() for a, b in itertools.pairwise(tags))
     own = sum(scores[word, layer, tag].item() for word, tag in enumerate(tags))
-    return own + moves + crf.begins[layer, tags[0]].item() + crf.ends[layer, tags[-1]].item()
+    begin = 0 if goes_on else crf.begins[layer, tags[0]].item()
+    return own + moves + begin + crf.ends[layer, tags[-1]].item()
 
 
 def test_the_field_equals_a_sum_over_all_sequences_of_tags():
-    crf, scores, real = crf_and_scores()
-    best, likely, normaliser = crf.best(scores, real), crf.probabilities(scores, real), crf.log_normaliser(scores, real)
-    for row, layer in itertools.product(range(3), range(2)):
+    crf, *batch = crf_and_scores()
+    scores, real, goes_on = batch
+    best, likely, normaliser = crf.best(*batch), crf.probabilities(*batch), crf.log_normaliser(*batch)
+    for row, layer in itertools.product(range(5), range(2)):
         length = int(real[row].sum())
         weights = {
-            tags: weigh(crf, scores[row], layer, tags)
+            tags: weigh(crf, scores[row], layer, goes_on[row], tags)
             for tags in itertools.product(range(5), repeat=length)
-            if allowed(tags)
+            if allowed(tags, goes_on[row])
         }
         total = np.logaddexp.reduce(list(weights.values()))
         assert normaliser[row, layer].item() == pytest.approx(total, abs=1e-9)
@@ -58,7 +65,7 @@ def test_the_field_equals_a_sum_over_all_sequences_of_tags():
         assert tuple(best[row, :length, layer].tolist()) == winner
         padded = torch.zeros(1, 4, 2, dtype=torch.long)
         padded[0, :length, layer] = torch.tensor(winner)
-        found = crf.score(scores[row : row + 1], real[row : row + 1], padded)[0, layer].item()
+        found = crf.score(*(part[row : row + 1] for part in batch), padded)[0, layer].item()
         assert found == pytest.approx(weights[winner], abs=1e-9)
         for word, tag in itertools.product(range(length), range(5)):
             share = sum(np.exp(weight - total) for tags, weight in weights.items() if tags[word] == tag)
@@ -66,10 +73,22 @@ def test_the_field_equals_a_sum_over_all_sequences_of_tags():
 
 
 def test_the_loss_is_the_mean_over_words_and_layers():
-    crf, scores, real = crf_and_scores()
-    tags = crf.best(scores, real)
-    lost = crf.log_normaliser(scores, real) - crf.score(scores, real, tags)
-    assert crf.loss(scores, real, tags).item() == pytest.approx((lost.sum() / (real.sum() * 2)).item())
+    crf, *batch = crf_and_scores()
+    tags = crf.best(*batch)
+    lost = crf.log_normaliser(*batch) - crf.score(*batch, tags)
+    assert crf.loss(*batch, tags).item() == pytest.approx((lost.sum() / (batch[1].sum() * 2)).item())
+
+
+@pytest.mark.parametrize("goes_on, read", [(False, [1, 2, 3, 0]), (True, [2, 2, 3, 0])])
+def test_gold_that_the_field_forbids_is_read_as_conlleval_does(goes_on, read):
+    """An I- lost its B- where one token has the words of both."""
+    torch.manual_seed(0)
+    begins = torch.tensor([[False, True, True, False, True, True]])
+    logits = torch.randn(1, 6, 1, 5)
+    output = TaggerOutput(logits, begins, torch.tensor([goes_on]), ChainCrf(TAGS))
+    forbidden, allowed = torch.full((2, 1, 6), IGNORED)
+    forbidden[begins], allowed[begins] = torch.tensor([[2, 2, 4, 0], read])
+    assert 0 < output.loss(forbidden).item() == output.loss(allowed).item() < 10
 
 
 def test_numbers_stand_for_the_features_of_the_crf():
@@ -87,7 +106,7 @@ def test_numbers_stand_for_the_features_of_the_crf():
             places = one + NEIGHBOURS[step], other + NEIGHBOURS[step]
             beside = [own[place][part] if 0 <= place < 9 else None for place in places]
             assert (rows[one, column] == rows[other, column]) == (beside[0] == beside[1])
-    assert 0 <= rows.min() and rows.max() < 1 << 32
+    assert rows.dtype == np.uint32
 
 
 def test_a_long_word_is_read_from_both_ends():
@@ -126,11 +145,26 @@ def test_entities_are_learned_and_the_saved_tagger_finds_the_same(folder, nested
         assert all(0.5 < span.score <= 1 for span in spans)
 
 
+def test_one_type_of_its_own_layer_has_no_inside_tag_without_its_begin(folder):
+    crf = TaggerNetwork(
+        load_encoder(folder, False), ner_task("anatomy", nested="per_type").head(), torch.ones(1), 0
+    ).crf
+    assert crf.cannot_begin.tolist() == [False, False, True]
+    assert crf.forbidden.tolist() == [[False, False, True], [False] * 3, [False] * 3]
+
+
 def test_a_damaged_tagger_is_refused(folder, tmp_path):
     task = ner_task("anatomy", "symptom")
     learner, *_ = trained(task, folder)
     learner.save(tmp_path / "model", notes_of(task))
-    (tmp_path / "model" / TAGGER_WEIGHTS).write_bytes(b"nonsense")
+    file = tmp_path / "model" / TAGGER_WEIGHTS
+    weights = load_file(file)
+    weights["crf.transitions"][0, 1] = float("nan")
+    save_file(weights, file)
+    told = r"tagger.safetensors: its weights are no finite numbers \(first: crf.transitions\); copy the folder again.$"
+    with pytest.raises(InputError, match=told):
+        Tagger(tmp_path / "model", "cpu")
+    file.write_bytes(b"nonsense")
     with pytest.raises(InputError, match="tagger.safetensors: not usable"):
         Tagger(tmp_path / "model", "cpu")
 
@@ -155,3 +189,40 @@ def test_a_word_across_a_border_of_sequences_belongs_to_the_first(folder):
         first, last = piece.place
         assert (piece.words.first >= first).all() and (piece.words.last <= last).all()
         assert (piece.words.first < piece.words.last).all()
+
+
+def test_an_entity_goes_on_over_a_border_of_sequences_inside_a_line(folder):
+    text = "la douleur" + " du foie" * 30
+    documents = [AnnotatedText(str(number), text, [Entity("symptom", ((3, len(text)),))]) for number in range(8)]
+    learner, items, answers, _ = trained(ner_task("symptom"), folder, documents)
+    assert len(learner.encode(items, True).pieces) > 2 * len(items)
+    assert answers == [item.layers for item in items]
+
+
+def test_a_sequence_goes_on_from_the_one_before_unless_its_core_begins_a_line(folder):
+    task = ner_task("anatomy", "symptom")
+    learner, *_ = trained(task, folder)
+    text = "foie " * 60 + "\n" + "rein " * 60
+    item = task.example(AnnotatedText("1", text, []), Counter())
+    encoded = learner.encode([item], False)
+    begins = np.cumsum([0, *(len(piece.words.first) for piece in encoded.pieces)])[:-1]
+    assert [bool(piece.words.goes_on) for piece in encoded.pieces] == [begin not in (0, 60) for begin in begins]
+
+
+@pytest.mark.parametrize(
+    "nested, before, after",
+    [("outermost", tag, after) for tag, after in enumerate((1, 2, 2, 1, 1))]
+    + [("per_type", tag, after) for tag, after in enumerate((1, 2, 2))],
+)
+def test_an_inside_tag_after_a_cut_opens_an_entity_unless_it_goes_on_with_one(folder, nested, before, after):
+    task = ner_task("anatomy", "symptom", nested=nested)
+    learner, *_ = trained(task, folder)
+    encoded = learner.encode([task.example(AnnotatedText("1", "foie " * 40, []), Counter())], False)
+    tags = [np.zeros((len(piece.ids), 1 + task.per_type), dtype=int) for piece in encoded.pieces]
+    (*_, last), (first, *_) = (piece.words.first for piece in encoded.pieces[:2])
+    tags[0][last, 0], tags[1][first : first + 2, 0] = before, 2
+    read = tags if task.per_type else [rows[:, 0] for rows in tags]
+    open_after_cuts(encoded.pieces, read)
+    assert tags[1][first : first + 2, 0].tolist() == [after, 2] and tags[0][last, 0] == before
+    cut, [layers] = len(encoded.pieces[0].words.first), task.decode(encoded, read)
+    assert (Span(cut, cut + 2, "anatomy") in layers[0]) == (after == 1)
