@@ -111,8 +111,8 @@ REPAIRS = [
         ("fairseq.trainer",), ("checkpoint_utils", "Trainer.load_checkpoint"), resuming.restore_the_task_first),
     Repair(
         "a finished training that is started again: one more update each time, written over its checkpoint",
-        "fairseq compares with --max-update after an update only",
-        ("fairseq_cli.train",), ("train",), resuming.stop_at_max_update),
+        "fairseq compares with --max-update and --stop-time-hours after an update only",
+        ("fairseq_cli.train",), ("train",), resuming.stop_at_the_end),
     Repair(
         "resuming with two processes: Unsupported global fairseq.distributed.utils._TensorPlaceholder",
         "fairseq sends the checkpoint from rank to rank as a pickle, which torch 2.6 no longer opens by default",

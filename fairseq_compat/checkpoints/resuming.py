@@ -83,17 +83,27 @@ def refuse_another_optimizer(then, now) -> None:
 
 
 @contextmanager
-def stop_at_max_update(module):
-    """After `fairseq_cli.train` ran: a run that has reached --max-update does nothing more when it is started again.
+def stop_at_the_end(module):
+    """After `fairseq_cli.train` ran: a run that has reached its end does nothing more when it is started again.
 
-    Stock fairseq compares after an update only, so that every such start would add one to the checkpoint.
+    Stock fairseq looks after an update only, so that every such start would add one to the checkpoint.
     """
     yield
 
     @in_place_in(module)
     def train(original, cfg, trainer, task, epoch_itr):
-        updates, most = trainer.get_num_updates(), cfg.optimization.max_update
-        if most and updates >= most:
-            logger.info(f"nothing left to train: {updates} updates were done, --max-update is {most}")
+        if ended := end_of(trainer, cfg.optimization):
+            logger.info(f"nothing left to train: {ended}")
             return [None], True
         return original(cfg, trainer, task, epoch_itr)
+
+
+def end_of(trainer, optimization) -> str | None:
+    """The end that a run has reached, --max-update or --stop-time-hours; None for a run that goes on."""
+    updates, most, hours = trainer.get_num_updates(), optimization.max_update, optimization.stop_time_hours
+    spent = trainer._previous_training_time / 3600  # the checkpoint's, the same on all processes
+    if most and updates >= most:
+        return f"{updates} updates were done, --max-update is {most}"
+    if updates and hours and spent >= hours:
+        return f"{updates} updates were done in {spent:.4g} hours, and the run had {hours:.4g}"
+    return None

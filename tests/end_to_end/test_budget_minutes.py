@@ -1,4 +1,4 @@
-"""`--budget-minutes`: the schedule follows the clock, the run ends on time and fully decayed, also after a resume."""
+"""`--budget-minutes`: the schedule follows the clock, and the run ends on time, fully decayed, and only once."""
 
 import json
 import time
@@ -36,11 +36,12 @@ def finished(data_bin, repository, tmp_path_factory):
     return save
 
 
-def test_the_run_ends_on_time_and_decayed_and_a_resumed_one_does_not_begin_again(finished, data_bin, repository):
+def test_the_run_ends_on_time_and_decayed_and_adds_nothing_when_started_again(finished, data_bin, repository):
     assert_risen_and_decayed(finished)
-    lines = metrics(finished)
-    run(*budget(data_bin, finished, repository), cwd=finished.parent, env=ENVIRONMENT)
-    assert len(metrics(finished)) <= len(lines) + 2  # the clock has run out
+    files = [finished / name for name in ("metrics.jsonl", "checkpoint_last.pt")]
+    before = [file.read_bytes() for file in files]
+    log = run(*budget(data_bin, finished, repository), cwd=finished.parent, env=ENVIRONMENT)
+    assert "nothing left to train" in log and [file.read_bytes() for file in files] == before
 
 
 def test_a_run_that_begins_with_the_weights_of_another_has_its_whole_budget(finished, data_bin, repository, tmp_path):

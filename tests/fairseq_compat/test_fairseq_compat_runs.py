@@ -132,6 +132,13 @@ def test_a_finished_run_that_is_started_again_stays_as_it_is(train, tmp_path):
     assert train(tmp_path, "--max-update", "4").read_bytes() != before
 
 
+def test_a_run_whose_time_is_over_stays_as_it_is_and_one_that_begins_with_its_weights_trains(train, tmp_path):
+    last = train(tmp_path / "first", "--stop-time-hours", "1e-9")
+    before = last.read_bytes()
+    assert train(tmp_path / "first", "--stop-time-hours", "1e-9").read_bytes() == before
+    assert train(tmp_path / "second", "--stop-time-hours", "1e-9", "--finetune-from-model", str(last)).exists()
+
+
 def test_bf16_trains_in_bf16_with_master_weights_in_fp32(train, tmp_path, monkeypatch):
     seen, step = [], trainer.Trainer.train_step
 
