@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import NamedTuple
 
-from fairseq_compat import command_line
+from fairseq_compat import command_line, moving_average
 from fairseq_compat.checkpoints import loading, master_weights, position, recovery, resuming, saving
 from fairseq_compat.imports import configuration_copies, dataclass_defaults, removed_names, torchaudio_library, user_dir
 from fairseq_compat.processes import data_workers, distributed, reader_threads
@@ -122,6 +122,10 @@ REPAIRS = [
         "fairseq saves only the half-precision copy of them",
         ("fairseq.optim.fp16_optimizer",), ("_FP16OptimizerMixin.state_dict", "_FP16OptimizerMixin.load_state_dict"),
         master_weights.save_master_weights),
+    Repair(
+        "--store-ema: the average of a tied weight follows it faster than --ema-decay says",
+        "fairseq averages in place, once for each name of a tensor",
+        ("fairseq.models.ema.ema",), ("EMA._step_internal",), moving_average.average_a_tied_weight_once),
     Repair(
         "--bf16: 'NoneType' object has no attribute 'xla_device'; --fp16 --cpu: a failed assertion about CUDA",
         "fairseq takes bf16 for a sign of a TPU",
