@@ -106,8 +106,10 @@ REPAIRS = [
         ("fairseq.data.iterators",), ("EpochBatchIterator.state_dict", "EpochBatchIterator.load_state_dict"),
         position.save_place_of_all_processes),
     Repair(
-        "resuming from a checkpoint of another tokenizer, model, optimizer or criterion: nothing, or a traceback",
-        "fairseq saves the state of the task and never gives it back, and compares names by assertions",
+        "resuming from a checkpoint of another tokenizer, model, optimizer or criterion: nothing, or a traceback; with "
+        "--store-ema from one without an average: KeyError, 'model'",
+        "fairseq saves the state of the task and never gives it back, compares names by assertions, and deletes the "
+        "weights before the average begins",
         ("fairseq.trainer",), ("checkpoint_utils", "Trainer.load_checkpoint"), resuming.restore_the_task_first),
     Repair(
         "a finished training that is started again: one more update each time, written over its checkpoint",

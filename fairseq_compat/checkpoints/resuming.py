@@ -17,8 +17,8 @@ ANOTHER = " does not match; please reset the optimizer (--reset-optimizer). "  #
 def restore_the_task_first(module):
     """After `fairseq.trainer` ran: the task gets its saved state back before the model does, and may raise ValueError.
 
-    The moments of another optimizer are refused. Only the rank that reads the file looks; the others have the same
-    task and options.
+    The moments of another optimizer are refused, and --store-ema finds an average. Only the rank that reads the file
+    looks; the others have the same task and options.
     """
     yield
     utils, waiting = module.checkpoint_utils, []
@@ -31,6 +31,8 @@ def restore_the_task_first(module):
         if not reset_optimizer and "last_optimizer_state" in state:
             refuse_another_optimizer(state.get("cfg"), trainer.cfg)
             refuse_another_effective_batch(state, trainer.cfg)
+        if trainer and trainer.cfg.ema.store_ema:
+            begin_average(state, anew=reset_optimizer)
         return state
 
     @in_place_in(module.Trainer)
@@ -80,6 +82,18 @@ def refuse_another_optimizer(then, now) -> None:
             f"it was trained with --optimizer {then}, whose moments {now} cannot use; give that one, or start "
             "in another --save-dir with --finetune-from-model and this checkpoint."
         )
+
+
+def begin_average(state: dict, anew: bool) -> None:
+    """Let the average of --store-ema begin with the weights, `anew` or where a checkpoint holds no average.
+
+    Stock fairseq looks for these weights after it has deleted them, and goes on with the average of another run.
+    """
+    extra = state["extra_state"]
+    if anew or "ema" not in extra:
+        logger.info("the average of --store-ema begins with the weights of the checkpoint")
+        extra["ema"] = state["model"]
+        extra.pop("ema_fp32_params", None)
 
 
 @contextmanager
