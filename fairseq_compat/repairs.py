@@ -129,8 +129,9 @@ REPAIRS = [
         "fairseq averages in place, once for each name of a tensor",
         ("fairseq.models.ema.ema",), ("EMA._step_internal",), moving_average.average_a_tied_weight_once),
     Repair(
-        "--bf16: 'NoneType' object has no attribute 'xla_device'; --fp16 --cpu: a failed assertion about CUDA",
-        "fairseq takes bf16 for a sign of a TPU",
+        "--bf16: 'NoneType' object has no attribute 'xla_device'; --fp16 --cpu: a failed assertion about CUDA; either "
+        "with --store-ema: an average that stands still",
+        "fairseq takes bf16 for a sign of a TPU, and averages in the precision of the weights",
         ("fairseq.options",), ("parse_args_and_arch",), command_line.bf16_without_tpu),
     Repair(
         "--sample-break-mode eos and others: module 'numpy' has no attribute 'compat', 'int' or 'float'",

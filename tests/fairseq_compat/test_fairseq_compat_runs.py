@@ -190,6 +190,15 @@ def test_fp16_on_a_cpu_is_refused_in_one_sentence(train, tmp_path, capsys):
     assert exit.value.code == 2 and said.startswith("error: --fp16 needs a GPU") and "\n" not in said
 
 
+@pytest.mark.parametrize("precision", ["--bf16", "--memory-efficient-bf16"])
+def test_an_average_in_half_precision_is_refused_in_one_sentence(precision, train, tmp_path, capsys):
+    with pytest.raises(SystemExit) as exit:
+        train(tmp_path / "save", "--max-update", "1", "--store-ema", precision)
+    said = capsys.readouterr().err.strip()
+    assert exit.value.code == 2 and not (tmp_path / "save").exists()
+    assert said == "error: --store-ema: in half precision an average rounds its updates away; add --ema-fp32."
+
+
 def test_a_foreign_checkpoint_ends_the_run_in_one_sentence(train, tmp_path, capsys):
     torch.save({"model": torch.nn.Linear(1, 1)}, tmp_path / "checkpoint_last.pt")
     with pytest.raises(SystemExit) as exit:
