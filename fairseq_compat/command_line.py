@@ -11,7 +11,7 @@ from fairseq_compat.processes.ending import ending_in_one_sentence
 
 @contextmanager
 def bf16_without_tpu(module):
-    """After `fairseq.options` ran: `--bf16` no longer implies `--tpu`, and `--fp16` without a GPU is refused."""
+    """After `fairseq.options` ran: `--bf16` no longer implies `--tpu`; what half precision cannot do is refused."""
     yield
     import torch
 
@@ -21,6 +21,8 @@ def bf16_without_tpu(module):
         args = parsed[0] if isinstance(parsed, tuple) else parsed
         if getattr(args, "fp16", False) and (args.cpu or not torch.cuda.is_available()):
             refuse_fp16()
+        if getattr(args, "store_ema", False) and (args.fp16 or args.bf16) and not args.ema_fp32:
+            raise Refusal("--store-ema: in half precision an average rounds its updates away; add --ema-fp32.")
         if getattr(args, "bf16", False):
             args.tpu = "--tpu" in (sys.argv[1:] if input_args is None else input_args)
         return parsed

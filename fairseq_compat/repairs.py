@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import NamedTuple
 
-from fairseq_compat import command_line
+from fairseq_compat import command_line, moving_average
 from fairseq_compat.checkpoints import loading, master_weights, position, recovery, resuming, saving
 from fairseq_compat.imports import configuration_copies, dataclass_defaults, removed_names, torchaudio_library, user_dir
 from fairseq_compat.processes import data_workers, distributed, reader_threads
@@ -106,13 +106,15 @@ REPAIRS = [
         ("fairseq.data.iterators",), ("EpochBatchIterator.state_dict", "EpochBatchIterator.load_state_dict"),
         position.save_place_of_all_processes),
     Repair(
-        "resuming from a checkpoint of another tokenizer, model, optimizer or criterion: nothing, or a traceback",
-        "fairseq saves the state of the task and never gives it back, and compares names by assertions",
+        "resuming from a checkpoint of another tokenizer, model, optimizer or criterion: nothing, or a traceback; with "
+        "--store-ema from one without an average: KeyError, 'model'",
+        "fairseq saves the state of the task and never gives it back, compares names by assertions, and deletes the "
+        "weights before the average begins",
         ("fairseq.trainer",), ("checkpoint_utils", "Trainer.load_checkpoint"), resuming.restore_the_task_first),
     Repair(
         "a finished training that is started again: one more update each time, written over its checkpoint",
-        "fairseq compares with --max-update after an update only",
-        ("fairseq_cli.train",), ("train",), resuming.stop_at_max_update),
+        "fairseq compares with --max-update and --stop-time-hours after an update only",
+        ("fairseq_cli.train",), ("train",), resuming.stop_at_the_end),
     Repair(
         "resuming with two processes: Unsupported global fairseq.distributed.utils._TensorPlaceholder",
         "fairseq sends the checkpoint from rank to rank as a pickle, which torch 2.6 no longer opens by default",
@@ -123,8 +125,13 @@ REPAIRS = [
         ("fairseq.optim.fp16_optimizer",), ("_FP16OptimizerMixin.state_dict", "_FP16OptimizerMixin.load_state_dict"),
         master_weights.save_master_weights),
     Repair(
-        "--bf16: 'NoneType' object has no attribute 'xla_device'; --fp16 --cpu: a failed assertion about CUDA",
-        "fairseq takes bf16 for a sign of a TPU",
+        "--store-ema: the average of a tied weight follows it faster than --ema-decay says",
+        "fairseq averages in place, once for each name of a tensor",
+        ("fairseq.models.ema.ema",), ("EMA._step_internal",), moving_average.average_a_tied_weight_once),
+    Repair(
+        "--bf16: 'NoneType' object has no attribute 'xla_device'; --fp16 --cpu: a failed assertion about CUDA; either "
+        "with --store-ema: an average that stands still",
+        "fairseq takes bf16 for a sign of a TPU, and averages in the precision of the weights",
         ("fairseq.options",), ("parse_args_and_arch",), command_line.bf16_without_tpu),
     Repair(
         "--sample-break-mode eos and others: module 'numpy' has no attribute 'compat', 'int' or 'float'",

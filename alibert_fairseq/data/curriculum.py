@@ -71,4 +71,5 @@ def shortened(batch: dict, length: int) -> dict:
     if inputs["has_padding"] or shape[1] <= length or shape[1] % length:
         return batch
     cut = {name: v.reshape(-1, length) if getattr(v, "shape", ()) == shape else v for name, v in inputs.items()}
-    return batch | {"net_input": cut, "target": batch["target"].reshape(-1, length)}
+    target = batch["target"].reshape(-1, length)
+    return batch | {"net_input": cut, "target": target, "nsentences": len(target)}

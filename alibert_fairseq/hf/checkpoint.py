@@ -60,7 +60,7 @@ def read_checkpoint(path: Path, dictionary: Dictionary, average: bool = False) -
     extra = state.get("extra_state") or {}
     if average and "ema" not in extra:
         raise InputError(f"{path}: holds no average of the weights; train with --store-ema, or leave --average out.")
-    weights = extra["ema"] if average else weights
+    weights = extra.get("ema_fp32_params", extra["ema"]) if average else weights
     config = MODEL_DATACLASS_REGISTRY[model_name]
     model_cfg = config(**{f.name: settings[f.name] for f in fields(config) if f.name in settings})
     model_cfg.bf16_autocast = False  # a model to compare with, in float32 whatever it was trained in

@@ -17,8 +17,8 @@ ANOTHER = " does not match; please reset the optimizer (--reset-optimizer). "  #
 def restore_the_task_first(module):
     """After `fairseq.trainer` ran: the task gets its saved state back before the model does, and may raise ValueError.
 
-    The moments of another optimizer are refused. Only the rank that reads the file looks; the others have the same
-    task and options.
+    The moments of another optimizer are refused, and --store-ema finds an average. Only the rank that reads the file
+    looks; the others have the same task and options.
     """
     yield
     utils, waiting = module.checkpoint_utils, []
@@ -31,6 +31,8 @@ def restore_the_task_first(module):
         if not reset_optimizer and "last_optimizer_state" in state:
             refuse_another_optimizer(state.get("cfg"), trainer.cfg)
             refuse_another_effective_batch(state, trainer.cfg)
+        if trainer and trainer.cfg.ema.store_ema:
+            begin_average(state, anew=reset_optimizer)
         return state
 
     @in_place_in(module.Trainer)
@@ -82,18 +84,40 @@ def refuse_another_optimizer(then, now) -> None:
         )
 
 
-@contextmanager
-def stop_at_max_update(module):
-    """After `fairseq_cli.train` ran: a run that has reached --max-update does nothing more when it is started again.
+def begin_average(state: dict, anew: bool) -> None:
+    """Let the average of --store-ema begin with the weights, `anew` or where a checkpoint holds no average.
 
-    Stock fairseq compares after an update only, so that every such start would add one to the checkpoint.
+    Stock fairseq looks for these weights after it has deleted them, and goes on with the average of another run.
+    """
+    extra = state["extra_state"]
+    if anew or "ema" not in extra:
+        logger.info("the average of --store-ema begins with the weights of the checkpoint")
+        extra["ema"] = state["model"]
+        extra.pop("ema_fp32_params", None)
+
+
+@contextmanager
+def stop_at_the_end(module):
+    """After `fairseq_cli.train` ran: a run that has reached its end does nothing more when it is started again.
+
+    Stock fairseq looks after an update only, so that every such start would add one to the checkpoint.
     """
     yield
 
     @in_place_in(module)
     def train(original, cfg, trainer, task, epoch_itr):
-        updates, most = trainer.get_num_updates(), cfg.optimization.max_update
-        if most and updates >= most:
-            logger.info(f"nothing left to train: {updates} updates were done, --max-update is {most}")
+        if ended := end_of(trainer, cfg.optimization):
+            logger.info(f"nothing left to train: {ended}")
             return [None], True
         return original(cfg, trainer, task, epoch_itr)
+
+
+def end_of(trainer, optimization) -> str | None:
+    """The end that a run has reached, --max-update or --stop-time-hours; None for a run that goes on."""
+    updates, most, hours = trainer.get_num_updates(), optimization.max_update, optimization.stop_time_hours
+    spent = trainer._previous_training_time / 3600  # the checkpoint's, the same on all processes
+    if most and updates >= most:
+        return f"{updates} updates were done, --max-update is {most}"
+    if updates and hours and spent >= hours:
+        return f"{updates} updates were done in {spent:.4g} hours, and the run had {hours:.4g}"
+    return None

@@ -113,3 +113,20 @@ def test_what_happens_around_an_update_in_order(tmp_path):
     ]
     inside = ["owner.check", "watchdog.at", "stop_signal.as_number", "stop_signal.learn", "nonfinite.note_sum"]
     assert calls == around + inside
+
+
+@pytest.mark.parametrize(("updates", "spent"), [(0, 0), (4, 900.0)])
+def test_only_a_run_that_goes_on_has_spent_the_time_of_its_checkpoint(updates, spent, tmp_path):
+    """A run that begins with the weights of another has its whole --budget-minutes, and the first rate of it."""
+
+    class Loading(LightTrainer):
+        def load_checkpoint(self, filename):
+            self._previous_training_time, self.updates = 900.0, updates
+            return {"epoch": 3}
+
+        def lr_step_update(self):
+            self.done.append(self._previous_training_time)
+
+    trainer = with_callbacks(Loading, tmp_path)
+    trainer.load_checkpoint("last")
+    assert trainer._previous_training_time == spent and trainer.done == ([] if updates else [0])

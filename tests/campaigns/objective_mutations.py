@@ -364,7 +364,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the last weights exported in the place of their average", "alibert_fairseq/hf/checkpoint.py",
-        'weights = extra["ema"] if average else weights', "pass",
+        'weights = extra.get("ema_fp32_params", extra["ema"]) if average else weights', "pass",
         "tests/end_to_end/test_export.py::test_the_average_of_the_weights_is_exported_where_the_run_kept_one",
     ),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""`--budget-minutes`: the schedule follows the clock, the run ends on time and fully decayed, also after a resume."""
+"""`--budget-minutes`: the schedule follows the clock, and the run ends on time, fully decayed, and only once."""
 
 import json
 import time
@@ -19,16 +19,36 @@ def metrics(save) -> list[dict]:
     return [json.loads(line) for line in (save / "metrics.jsonl").read_text().splitlines()]
 
 
-def test_the_run_ends_on_time_and_decayed_and_a_resumed_one_does_not_begin_again(data_bin, repository, tmp_path):
-    save = tmp_path / "save"
-    began = time.monotonic()
-    log = run(*budget(data_bin, save, repository), cwd=tmp_path, env=ENVIRONMENT)
-    assert "stop_time_hours" in log and time.monotonic() - began < SECONDS + 60
+def assert_risen_and_decayed(save) -> None:
     rates = [line["lr"] for line in metrics(save)]
-    assert max(rates) == pytest.approx(0.005, rel=0.01) and rates[-1] < 0.1 * max(rates)
-    assert rates == sorted(rates[: rates.index(max(rates))]) + sorted(rates[rates.index(max(rates)) :], reverse=True)
-    run(*budget(data_bin, save, repository), cwd=tmp_path, env=ENVIRONMENT)
-    assert len(metrics(save)) <= len(rates) + 2  # the clock has run out
+    peak = rates.index(max(rates))
+    assert rates[peak] == pytest.approx(0.005, rel=0.01) and rates[-1] < 0.1 * rates[peak]
+    assert rates == sorted(rates[:peak]) + sorted(rates[peak:], reverse=True)
+
+
+@pytest.fixture(scope="module")
+def finished(data_bin, repository, tmp_path_factory):
+    """The --save-dir of a run that had its whole budget."""
+    save = tmp_path_factory.mktemp("finished") / "save"
+    began = time.monotonic()
+    log = run(*budget(data_bin, save, repository), cwd=save.parent, env=ENVIRONMENT)
+    assert "stop_time_hours" in log and time.monotonic() - began < SECONDS + 60
+    return save
+
+
+def test_the_run_ends_on_time_and_decayed_and_adds_nothing_when_started_again(finished, data_bin, repository):
+    assert_risen_and_decayed(finished)
+    files = [finished / name for name in ("metrics.jsonl", "checkpoint_last.pt")]
+    before = [file.read_bytes() for file in files]
+    log = run(*budget(data_bin, finished, repository), cwd=finished.parent, env=ENVIRONMENT)
+    assert "nothing left to train" in log and [file.read_bytes() for file in files] == before
+
+
+def test_a_run_that_begins_with_the_weights_of_another_has_its_whole_budget(finished, data_bin, repository, tmp_path):
+    parent = ["--finetune-from-model", str(finished / "checkpoint_last.pt")]
+    run(*budget(data_bin, tmp_path / "save", repository, *parent), cwd=tmp_path, env=ENVIRONMENT)
+    assert_risen_and_decayed(tmp_path / "save")
+    assert metrics(tmp_path / "save")[0]["seconds"] < SECONDS
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,18 @@ def test_the_average_of_the_weights_is_exported_where_the_run_kept_one(checkpoin
     assert not (tmp_path / "none").exists()
 
 
+def test_of_an_average_in_two_precisions_that_in_float32_is_exported(checkpoints, tokenizer_directory, tmp_path):
+    """As a run in half precision with --ema-fp32 keeps it."""
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(checkpoints["modern"]))
+    state["cfg"] = OmegaConf.to_container(state["cfg"], resolve=True, enum_to_str=True)  # as fairseq saves it
+    average = state["extra_state"]["ema"]
+    rounded = {name: value.bfloat16() for name, value in average.items()}
+    state["extra_state"] |= {"ema": rounded, "ema_fp32_params": average}
+    torch.save(state, tmp_path / "half.pt")
+    found = read_checkpoint(tmp_path / "half.pt", load_dictionary(tokenizer_directory), average=True).model.state_dict()
+    assert found.keys() == average.keys() and all(torch.equal(found[name], value) for name, value in average.items())
+
+
 def test_a_corrupted_name_table_is_refused_and_nothing_is_written(
     checkpoints, tokenizer_directory, tmp_path, monkeypatch
 ):

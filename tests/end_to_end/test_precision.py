@@ -31,7 +31,11 @@ OPTIONS = [
 ]  # fmt: skip
 FP16 = ["--fp16", "--fp16-no-flatten-grads"]
 # A scale of 4 at which nothing overflows: a skipped batch would compare two runs over different batches.
-PRECISIONS = {"fp16": [*FP16, "--fp16-init-scale", "4"], "bf16": ["--bf16"], "bf16-autocast": ["--bf16-autocast"]}
+PRECISIONS = {
+    "fp16": [*FP16, "--fp16-init-scale", "4", "--ema-fp32"],
+    "bf16": ["--bf16", "--ema-fp32"],
+    "bf16-autocast": ["--bf16-autocast"],
+}
 # Bits. Measured: 0.001 and 0.04; with a learning rate a tenth higher, 0.05 and 0.14. The loss of ELECTRA, about 59 at
 # first, has 50 times the discriminator's, and a rounded weight may change a sample that the discriminator judges.
 NEAR = {"mlm": 0.01, "electra": 0.1, "nsp": 0.02, "sop": 0.02, "modern": 0.02, "electra_modern": 0.02}

@@ -132,6 +132,42 @@ def test_a_finished_run_that_is_started_again_stays_as_it_is(train, tmp_path):
     assert train(tmp_path, "--max-update", "4").read_bytes() != before
 
 
+def test_a_run_whose_time_is_over_stays_as_it_is_and_one_that_begins_with_its_weights_trains(train, tmp_path):
+    last = train(tmp_path / "first", "--stop-time-hours", "1e-9")
+    before = last.read_bytes()
+    assert train(tmp_path / "first", "--stop-time-hours", "1e-9").read_bytes() == before
+    assert train(tmp_path / "second", "--stop-time-hours", "1e-9", "--finetune-from-model", str(last)).exists()
+
+
+KEEPS = ["--store-ema", "--ema-decay", "0.75"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([], ["--max-update", "5"]),
+        ([*KEEPS], ["--max-update", "1", "--reset-optimizer"]),
+        ([*KEEPS], ["--max-update", "1", "--finetune-from-model"]),
+        ([*KEEPS, "--bf16", "--ema-fp32"], ["--max-update", "1", "--bf16", "--ema-fp32", "--finetune-from-model"]),
+    ],
+    ids=["resumed", "reset", "from a parent", "from a parent in bf16"],
+)
+def test_an_average_begins_with_the_weights_of_a_checkpoint_that_the_run_has_not_averaged(
+    before, after, train, tmp_path
+):
+    last = train(tmp_path / "save", "--max-update", "4", *before)
+    first = checkpoint_utils.load_checkpoint_to_cpu(str(last))["model"]
+    parent = "--finetune-from-model" in after
+    last = train(tmp_path / ("child" if parent else "save"), *KEEPS, *after, *([str(last)] if parent else []))
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(last))
+    found = state["extra_state"].get("ema_fp32_params", state["extra_state"]["ema"])
+    names = [name for name in found if not name.endswith((*STALE, "version"))]
+    assert len(names) > 20
+    for name in names:
+        expected = 0.75 * first[name].float() + 0.25 * state["model"][name].float()
+        torch.testing.assert_close(found[name], expected, msg=lambda said, name=name: f"{name}: {said}")
+
+
 def test_bf16_trains_in_bf16_with_master_weights_in_fp32(train, tmp_path, monkeypatch):
     seen, step = [], trainer.Trainer.train_step
 
@@ -152,6 +188,15 @@ def test_fp16_on_a_cpu_is_refused_in_one_sentence(train, tmp_path, capsys):
         train(tmp_path, "--fp16")
     said = capsys.readouterr().err.strip()
     assert exit.value.code == 2 and said.startswith("error: --fp16 needs a GPU") and "\n" not in said
+
+
+@pytest.mark.parametrize("precision", ["--bf16", "--memory-efficient-bf16"])
+def test_an_average_in_half_precision_is_refused_in_one_sentence(precision, train, tmp_path, capsys):
+    with pytest.raises(SystemExit) as exit:
+        train(tmp_path / "save", "--max-update", "1", "--store-ema", precision)
+    said = capsys.readouterr().err.strip()
+    assert exit.value.code == 2 and not (tmp_path / "save").exists()
+    assert said == "error: --store-ema: in half precision an average rounds its updates away; add --ema-fp32."
 
 
 def test_a_foreign_checkpoint_ends_the_run_in_one_sentence(train, tmp_path, capsys):

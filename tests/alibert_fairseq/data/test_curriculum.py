@@ -76,6 +76,7 @@ def test_words_are_kept_or_given_back_whole():
 def test_shorter_rows_hold_the_same_tokens_in_the_same_order():
     whole = batch(with_uniforms=True)
     short = shortened(whole, 16)
+    assert (whole["nsentences"], short["nsentences"]) == (4, 16)
     assert short["target"].shape == (16, 16) and torch.equal(short["target"].flatten(), whole["target"].flatten())
     for name in ("src_tokens", "original", "masked", "uniforms"):
         assert torch.equal(short["net_input"][name].flatten(), whole["net_input"][name].flatten())
