@@ -234,12 +234,15 @@ def test_a_save_dir_of_a_job_of_this_machine(running, tmp_path, monkeypatch):
         status.refuse_taken(plan)
 
 
-def test_the_launcher_refuses_such_a_job(running, tmp_path, monkeypatch):
+@pytest.mark.parametrize("budget", [(), ("--budget", "1h")])
+def test_the_launcher_refuses_such_a_job(budget, running, tmp_path, monkeypatch):
+    """Before it measures anything."""
     monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
+    monkeypatch.setattr(launcher, "with_budget", lambda *_, **__: pytest.fail("measured"))
     running()
     (tmp_path / "r.sh").write_text('fairseq-train data "$@"\n')
     command = ["launch", str(tmp_path / "r.sh"), "--cpu-processes-per-node", "1", "--logs", str(tmp_path / "launch")]
-    monkeypatch.setattr(sys, "argv", command)
+    monkeypatch.setattr(sys, "argv", [*command, *budget])
     with pytest.raises(InputError, match="still waits or runs"):
         launcher.main()
     assert len(list((tmp_path / "launch").iterdir())) == 1
