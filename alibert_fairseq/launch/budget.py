@@ -19,6 +19,7 @@ from alibert_fairseq.launch.status import save_dir
 
 FILE = "budget.json"  # in the folder of checkpoints: what was chosen
 ARCH = re.compile(r"--arch[ =](\w+)_(?:tiny|small|base|large)\b")
+CHOSEN = {"-a", "--arch", "--max-update", "--total-num-update", "--budget-minutes"}  # and not left to the user
 SIZES = ("tiny", "small", "base", "large")
 # A larger model learns more in the same time if it sees about 20 tokens a weight (Hoffmann et al. 2022). Of tokens that
 # are seen again, those of BERT's 40 epochs count (Devlin et al. 2019).
@@ -62,9 +63,12 @@ class Choice(NamedTuple):
 def with_budget(plan: Plan, given: float, keep: bool) -> Plan:
     """The plan with the options of the largest model that sees enough text in so many minutes.
 
-    keep: write the choice beside the checkpoints, so that the same command resumes with it. Raises InputError for a
-    recipe of one size only, another time than before, a time that is too short, and where nothing can be measured.
+    keep: write the choice beside the checkpoints, so that the same command resumes with it. Raises InputError for an
+    option that is chosen here, a recipe of one size only, another time than before, a time that is too short, and where
+    nothing can be measured.
     """
+    if own := [word for word in (word.partition("=")[0] for word in plan.arguments) if word in CHOSEN]:
+        raise InputError(f"{own[0]}: --budget chooses it; leave it out, or leave --budget out.")
     folder = save_dir(plan)
     file = Path(folder, FILE) if folder else None
     if file and file.is_file():
@@ -86,12 +90,12 @@ def with_budget(plan: Plan, given: float, keep: bool) -> Plan:
 
 def largest(plan: Plan, given: float) -> Choice:
     """The largest model that sees enough text, or else the smallest that there is."""
-    family = ARCH.search(" ".join([plan.recipe.read_text(encoding="utf-8"), *plan.arguments]))
-    if not family:
+    families = ARCH.findall(plan.recipe.read_text(encoding="utf-8"))
+    if not families:
         raise InputError(f"{plan.recipe}: --budget chooses among _tiny, _small, _base and _large; its --arch has none.")
     best: Choice | None = None
     why_not = ""
-    for arch in (f"{family[1]}_{size}" for size in SIZES):
+    for arch in (f"{families[-1]}_{size}" for size in SIZES):
         print(f"budget: measuring {arch} on this machine ...", file=sys.stderr, flush=True)
         found, why_not, refused = calibrate(replace(plan, arguments=[*plan.arguments, "--arch", arch]))
         if refused:  # there is no ALBERT of every size

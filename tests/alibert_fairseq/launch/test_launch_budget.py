@@ -1,5 +1,6 @@
 """`launch --budget`: which size, batch and number of updates a time allows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,24 @@ def test_what_fits_no_budget_is_refused(tmp_path, monkeypatch, words, given, of,
     measure(monkeypatch, **of)
     with pytest.raises(InputError, match=sentence):
         budget.with_budget(plan(tmp_path, words), given, keep=False)
+
+
+@pytest.mark.parametrize(
+    "words", ["--arch electra_small", "-a electra_small", "--max-update=9", "--total-num-update 9"]
+)
+def test_what_a_budget_chooses_is_not_for_the_user(tmp_path, monkeypatch, words):
+    asked = measure(monkeypatch)
+    given = replace(plan(tmp_path), arguments=["--seed", "2", *words.split()])
+    option = words.replace("=", " ").split()[0]
+    with pytest.raises(InputError, match=f"^{option}: --budget chooses it; leave it out, or leave --budget out.$"):
+        budget.with_budget(given, 60, keep=False)
+    assert not asked
+
+
+def test_the_last_architecture_of_the_recipe_counts(tmp_path, monkeypatch):
+    measure(monkeypatch)
+    words = "--arch electra_base --arch alibert_modern_tiny"
+    assert options(budget.with_budget(plan(tmp_path, words), 60, keep=False))["--arch"] == "alibert_modern_tiny"
 
 
 def test_what_cannot_be_measured_is_refused(tmp_path, monkeypatch):
