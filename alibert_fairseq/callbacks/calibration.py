@@ -5,11 +5,12 @@ a part of it that a core can do in seconds. It writes no checkpoint and ends by 
 batch (`sequences`), and writes:
 
     {"device", "parameters", "state_bytes", "activation_bytes", "peak_bytes", "flop", "seconds",
-     "epoch_tokens", "sequences", "tokens_per_sample", "batch_size", "max_tokens", "update_freq", "max_update"}
+     "epoch_tokens", "sequences", "tokens_per_sample", "batch_size", "max_tokens", "update_freq", "max_update",
+     "warmup_updates"}
 
 `state_bytes` counts weights, their copies for autocast, gradients and the optimizer's state. `activation_bytes` counts
 what the forward pass keeps for the backward pass. `peak_bytes` is the most that a GPU's allocator held, 0 on a CPU. The
-last four come from the recipe.
+last five come from the recipe.
 """
 
 import json
@@ -59,6 +60,7 @@ class Calibration:
             "max_tokens": dataset.max_tokens,
             "update_freq": optimization.update_freq[0],
             "max_update": optimization.max_update,
+            "warmup_updates": getattr(trainer.cfg.lr_scheduler, "warmup_updates", 0),
             "tokens_per_sample": length,
         }
         optimization.update_freq, optimization.max_update, optimization.max_epoch = [1], 0, 0

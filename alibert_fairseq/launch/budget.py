@@ -40,6 +40,7 @@ class Choice(NamedTuple):
     sequences: int
     accumulated: int
     update: int  # tokens of an update
+    warmup: float  # share of the updates, as in the recipe
 
     @property
     def updates(self) -> int:
@@ -57,6 +58,8 @@ class Choice(NamedTuple):
             "--arch": self.arch, "--batch-size": self.sequences, "--update-freq": self.accumulated,
             "--max-update": self.updates, "--total-num-update": self.updates, "--budget-minutes": f"{minutes:g}",
         }  # fmt: skip
+        if self.warmup:
+            options["--warmup-updates"] = max(1, round(self.warmup * self.updates))
         return [str(word) for pair in options.items() for word in pair]
 
 
@@ -80,12 +83,20 @@ def with_budget(plan: Plan, given: float, keep: bool) -> Plan:
     else:
         best = largest(plan, given)
         words = best.words(given)
-        print(f"budget: {best.arch}, {best.updates:,} updates of {best.update:,} tokens")
+        print(f"budget: {best.arch}, {best.updates:,} updates of {best.update:,} tokens", flush=True)
+        if keep:
+            refuse_unusable(plan, words)
         if file and keep:
-            file.parent.mkdir(parents=True, exist_ok=True)
             write_json(file, {"minutes": given, "words": words}, shared=True)
     # The words come before those of the user, which count when an option is given twice.
     return replace(plan, arguments=[*words, *plan.arguments])
+
+
+def refuse_unusable(plan: Plan, words: list[str]) -> None:
+    """Raise InputError for a choice with which the recipe does not train."""
+    found, why_not, _ = calibrate(replace(plan, arguments=[*words, *plan.arguments]))
+    if not found:
+        raise InputError(f"{plan.recipe}: --budget chose {' '.join(words)}, but {why_not}")
 
 
 def largest(plan: Plan, given: float) -> Choice:
@@ -130,4 +141,6 @@ def choose(arch: str, found: dict, processes: int, given: float) -> Choice:
     accumulated = -(-wanted // max(MULTIPLE, found["batch_size"]))
     sequences = max(MULTIPLE, round(wanted / accumulated / MULTIPLE) * MULTIPLE)
     update = sequences * accumulated * processes * length
-    return Choice(arch, found["flop"] / batch / 6, tokens, found["epoch_tokens"], sequences, accumulated, update)
+    warmup = found["warmup_updates"] / found["max_update"] if found["max_update"] else 0
+    weights, epoch_tokens = found["flop"] / batch / 6, found["epoch_tokens"]
+    return Choice(arch, weights, tokens, epoch_tokens, sequences, accumulated, update, warmup)

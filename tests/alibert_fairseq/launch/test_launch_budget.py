@@ -1,6 +1,7 @@
 """`launch --budget`: which size, batch and number of updates a time allows."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ def found(size="tiny", seconds=0.5, **changed) -> dict:
     return {
         "device": "CPU", "flop": 6 * weights * 4096, "seconds": seconds * weights / 1e6, "sequences": 32,
         "tokens_per_sample": 128, "batch_size": 32, "epoch_tokens": 5_000_000,
+        "max_update": 7000, "warmup_updates": 0,
     } | changed  # fmt: skip
 
 
@@ -34,7 +36,7 @@ def measure(monkeypatch, **of) -> list[str]:
     asked = []
 
     def calibrate(plan):
-        asked.append(plan.arguments[-1])
+        asked.append([word for before, word in pairwise(plan.arguments) if before == "--arch"][-1])
         return Calibrated(found(asked[-1].rpartition("_")[2], **of))
 
     monkeypatch.setattr(budget, "calibrate", calibrate)
@@ -72,6 +74,28 @@ def test_more_time_is_for_a_larger_model_and_larger_updates(tmp_path, monkeypatc
     update = int(chosen["--batch-size"]) * int(chosen["--update-freq"]) * 128
     assert update == 131072 and int(chosen["--batch-size"]) <= 32
     assert int(chosen["--max-update"]) == int(tokens / update)
+
+
+def test_the_warm_up_is_the_recipes_share_of_the_updates(tmp_path, monkeypatch):
+    """10,000 of 125,000 updates are 576 of 7,200; and a short one stays a warm-up."""
+    measure(monkeypatch, max_update=125_000, warmup_updates=10_000)
+    assert options(budget.with_budget(plan(tmp_path), 60, keep=False))["--warmup-updates"] == "576"
+    measure(monkeypatch, max_update=125_000, warmup_updates=2)
+    assert options(budget.with_budget(plan(tmp_path), 60, keep=False))["--warmup-updates"] == "1"
+    measure(monkeypatch, max_update=0, warmup_updates=2)  # a share of nothing
+    assert "--warmup-updates" not in options(budget.with_budget(plan(tmp_path), 60, keep=False))
+
+
+@pytest.mark.parametrize("save", ["save", ""])
+def test_a_choice_that_the_recipe_refuses_is_not_kept(tmp_path, monkeypatch, save):
+    monkeypatch.setenv("SAVE_DIR", save and str(tmp_path / save))
+    measure(monkeypatch)
+    there = budget.calibrate
+    refuses = lambda plan: Calibrated({}, "no such option", True) if "--max-update" in plan.arguments else there(plan)  # noqa: E731
+    monkeypatch.setattr(budget, "calibrate", refuses)
+    with pytest.raises(InputError, match="--budget chose --arch alibert_modern_tiny .*, but no such option"):
+        budget.with_budget(plan(tmp_path), 60, keep=True)
+    assert not (tmp_path / "save").exists()
 
 
 def test_a_small_corpus_is_for_a_small_model(tmp_path, monkeypatch):
