@@ -67,19 +67,17 @@ def with_budget(plan: Plan, given: float, keep: bool) -> Plan:
     """The plan with the options of the largest model that sees enough text in so many minutes.
 
     keep: write the choice beside the checkpoints, so that the same command resumes with it. Raises InputError for an
-    option that is chosen here, a recipe of one size only, another time than before, a time that is too short, and where
-    nothing can be measured.
+    option that is chosen here, a recipe of one size only, the choice of another command, a time that is too short, and
+    where nothing can be measured.
     """
     if own := [word for word in (word.partition("=")[0] for word in plan.arguments) if word in CHOSEN]:
         raise InputError(f"{own[0]}: --budget chooses it; leave it out, or leave --budget out.")
     folder = save_dir(plan)
     file = Path(folder, FILE) if folder else None
+    command = {"recipe": plan.recipe.name, "minutes": given, "world_size": plan.world_size}
     if file and file.is_file():
-        before = read_json(file)
-        if before["minutes"] != given:
-            raise InputError(f"{file}: this training has --budget {before['minutes']:g}m; give that one again.")
-        print(f"budget: as {file} says: {' '.join(before['words'])}")
-        words = before["words"]
+        words = kept(file, command)
+        print(f"budget: as {file} says: {' '.join(words)}")
     else:
         best = largest(plan, given)
         words = best.words(given)
@@ -87,9 +85,26 @@ def with_budget(plan: Plan, given: float, keep: bool) -> Plan:
         if keep:
             refuse_unusable(plan, words)
         if file and keep:
-            write_json(file, {"minutes": given, "words": words}, shared=True)
+            write_json(file, command | {"words": words}, shared=True)
     # The words come before those of the user, which count when an option is given twice.
     return replace(plan, arguments=[*words, *plan.arguments])
+
+
+def kept(file: Path, command: dict) -> list[str]:
+    """The words of an earlier start. Raises InputError for a file that is damaged or of another command."""
+    try:
+        before = read_json(file)
+        words, theirs = before["words"], {name: before[name] for name in command}
+        of = f"{theirs['recipe']:s} with --budget {theirs['minutes']:g}m and world size {theirs['world_size']:d}"
+        if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise TypeError
+    except (KeyError, TypeError, ValueError):  # InputError is one
+        raise InputError(
+            f"{file}: is damaged; delete it and the checkpoints beside it, or give another SAVE_DIR."
+        ) from None
+    if theirs != command:
+        raise InputError(f"{file}: is of {of}; give these again, or give another SAVE_DIR.")
+    return words
 
 
 def refuse_unusable(plan: Plan, words: list[str]) -> None:

@@ -1,5 +1,6 @@
 """`launch --budget`: which size, batch and number of updates a time allows."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ from alibert_fairseq.launch.estimate import Calibrated
 from alibert_fairseq.launch.options import parse
 from alibert_fairseq.launch.plan import Plan
 
+KEPT = {"recipe": "recipe.sh", "minutes": 60, "world_size": 1, "words": ["--arch", "alibert_modern_tiny"]}
 WEIGHTS = {"tiny": 1e6, "small": 1e7, "base": 1e8, "large": 3e8}
 
 
@@ -168,8 +170,29 @@ def test_the_same_command_resumes_with_what_was_chosen(tmp_path, monkeypatch, ca
     measure(monkeypatch, seconds=5)
     assert budget.with_budget(plan(tmp_path), 60, keep=True).arguments == first.arguments and not asked
     assert "budget.json says: --arch alibert_modern_tiny" in capsys.readouterr().out
-    with pytest.raises(InputError, match="budget.json: this training has --budget 60m; give that one again"):
-        budget.with_budget(plan(tmp_path), 90, keep=True)
+    (tmp_path / "other.sh").write_text("")
+    recipe, four = replace(plan(tmp_path), recipe=tmp_path / "other.sh"), plan(tmp_path, processes=4)
+    sentence = (
+        "budget.json: is of recipe.sh with --budget 60m and world size 1; give these again, or give another SAVE_DIR.$"
+    )
+    for other, given in ((plan(tmp_path), 90), (recipe, 60), (four, 60)):
+        with pytest.raises(InputError, match=sentence):
+            budget.with_budget(other, given, keep=True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["{", "[]", "{}", '{"minutes": 60, "words": ["--arch"]}']
+    + [json.dumps(KEPT | change) for change in ({"words": "3"}, {"words": [3]}, {"minutes": "60"}, {"recipe": None})],
+)
+def test_a_damaged_choice_is_refused(tmp_path, monkeypatch, content):
+    monkeypatch.setenv("SAVE_DIR", str(tmp_path))
+    asked = measure(monkeypatch)
+    (tmp_path / "budget.json").write_text(content)
+    sentence = "budget.json: is damaged; delete it and the checkpoints beside it, or give another SAVE_DIR.$"
+    with pytest.raises(InputError, match=sentence):
+        budget.with_budget(plan(tmp_path), 60, keep=True)
+    assert not asked
 
 
 def test_a_size_that_a_family_lacks_is_left_out(tmp_path, monkeypatch):
