@@ -10,6 +10,7 @@ import pytest
 from light_trainer import LightTrainer, with_callbacks
 from tiny_training import ENVIRONMENT, OPTIONS, SCRIPTS, make_data_bin
 
+from alibert_fairseq.callbacks.run_info import VARIABLE
 from alibert_fairseq.trainer import AlibertTrainer
 
 GLOO = ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
@@ -85,11 +86,15 @@ def noting(name, method, calls):
     return note
 
 
-def test_what_happens_around_a_load_and_a_save_in_order(tmp_path):
-    trainer, calls = with_callbacks(LightTrainer, tmp_path), []
+def test_what_happens_around_a_load_and_a_save_in_order(tmp_path, monkeypatch):
+    note = tmp_path / "note.json"
+    monkeypatch.setenv(VARIABLE, str(note))
+    trainer, calls = with_callbacks(LightTrainer, tmp_path, budget_minutes=15), []
     called(trainer, calls)
     trainer.load_checkpoint("last")
-    order = "listen at claim open begin write begin begin".split()
+    told = json.loads(note.read_text())
+    assert (told["max_update"], told["stop_time_hours"]) == (0, 0.25)  # the clock ends it
+    order = "listen at claim open begin begin write begin".split()
     assert [call.partition(".")[2] for call in calls] == order
     assert trainer.owner.owner.claim["run"] == json.loads((tmp_path / ".owner").read_text())["run"]
     calls.clear()
