@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import torch
+from fairseq import utils
 from torch.utils.flop_counter import FlopCounterMode
 
 VARIABLE = "ALIBERT_CALIBRATION"
@@ -95,11 +96,19 @@ class Calibration:
 
     def _end(self, found: dict[str, Any]) -> NoReturn:
         found["seconds"] = statistics.median(self.times)
-        dataset = self.trainer.task.dataset(self.trainer.cfg.dataset.train_subset)
-        found["epoch_tokens"] = int(np.sum(getattr(dataset, "sizes", 0)))  # 0: unknown, of a task of fairseq
+        found["epoch_tokens"] = self._tokens()
         found["peak_bytes"] = torch.cuda.max_memory_allocated() if self.trainer.cuda else 0
         Path(os.environ[VARIABLE]).write_text(json.dumps(found))
         sys.exit(0)
+
+    def _tokens(self) -> int:
+        """In all data-bins, of which an epoch reads one; 0: unknown, of a task of fairseq."""
+        task, split, tokens = self.trainer.task, self.trainer.cfg.dataset.train_subset, 0
+        for epoch in range(1, 1 + len(utils.split_paths(getattr(self.trainer.cfg.task, "data", None) or ""))):
+            if epoch > 1:
+                task.load_dataset(split, epoch=epoch, combine=True)
+            tokens += int(np.sum(getattr(task.dataset(split), "sizes", 0)))
+        return tokens
 
 
 @contextmanager

@@ -36,7 +36,7 @@ class Choice(NamedTuple):
     arch: str
     weights: float  # that a token meets: a sixth of its floating-point operations
     tokens: float
-    epoch_tokens: int
+    epoch_tokens: int  # 0: not known, which is no limit
     sequences: int
     accumulated: int
     update: int  # tokens of an update
@@ -50,7 +50,8 @@ class Choice(NamedTuple):
     @property
     def sees_enough(self) -> bool:
         """Whether so large a model sees enough text."""
-        return min(self.tokens, MOST_EPOCHS * self.epoch_tokens) >= TOKENS_PER_WEIGHT * self.weights
+        most = MOST_EPOCHS * self.epoch_tokens or self.tokens
+        return min(self.tokens, most) >= TOKENS_PER_WEIGHT * self.weights
 
     def words(self, minutes: float) -> list[str]:
         """The options of fairseq-train."""

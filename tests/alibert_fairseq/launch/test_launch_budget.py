@@ -106,6 +106,11 @@ def test_a_small_corpus_is_for_a_small_model(tmp_path, monkeypatch):
     assert options(budget.with_budget(plan(tmp_path), 60 * 24, keep=False))["--arch"] == "alibert_modern_tiny"
 
 
+def test_a_corpus_of_unknown_size_is_no_limit(tmp_path, monkeypatch):
+    measure(monkeypatch, epoch_tokens=0, seconds=0.05)
+    assert options(budget.with_budget(plan(tmp_path), 60 * 24, keep=False))["--arch"] == "alibert_modern_small"
+
+
 def test_processes_share_an_update(tmp_path, monkeypatch):
     measure(monkeypatch)
     chosen = options(budget.with_budget(plan(tmp_path, processes=4), 60, keep=False))
