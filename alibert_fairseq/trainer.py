@@ -56,8 +56,8 @@ class AlibertTrainer(Trainer):
         self.owner.claim()
         self.metrics_log.open()
         self.nonfinite.begin(extra_state)
-        self.run_info.write()
         self.budget.begin()
+        self.run_info.write()
         self.calibration.begin()
         return extra_state
 

@@ -5,11 +5,12 @@ a part of it that a core can do in seconds. It writes no checkpoint and ends by 
 batch (`sequences`), and writes:
 
     {"device", "parameters", "state_bytes", "activation_bytes", "peak_bytes", "flop", "seconds",
-     "epoch_tokens", "sequences", "tokens_per_sample", "batch_size", "max_tokens", "update_freq", "max_update"}
+     "epoch_tokens", "sequences", "tokens_per_sample", "batch_size", "max_tokens", "update_freq", "max_update",
+     "warmup_updates"}
 
 `state_bytes` counts weights, their copies for autocast, gradients and the optimizer's state. `activation_bytes` counts
 what the forward pass keeps for the backward pass. `peak_bytes` is the most that a GPU's allocator held, 0 on a CPU. The
-last four come from the recipe.
+last five come from the recipe.
 """
 
 import json
@@ -24,6 +25,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import torch
+from fairseq import utils
 from torch.utils.flop_counter import FlopCounterMode
 
 VARIABLE = "ALIBERT_CALIBRATION"
@@ -59,6 +61,7 @@ class Calibration:
             "max_tokens": dataset.max_tokens,
             "update_freq": optimization.update_freq[0],
             "max_update": optimization.max_update,
+            "warmup_updates": getattr(trainer.cfg.lr_scheduler, "warmup_updates", 0),
             "tokens_per_sample": length,
         }
         optimization.update_freq, optimization.max_update, optimization.max_epoch = [1], 0, 0
@@ -93,11 +96,19 @@ class Calibration:
 
     def _end(self, found: dict[str, Any]) -> NoReturn:
         found["seconds"] = statistics.median(self.times)
-        dataset = self.trainer.task.dataset(self.trainer.cfg.dataset.train_subset)
-        found["epoch_tokens"] = int(np.sum(getattr(dataset, "sizes", 0)))  # 0: unknown, of a task of fairseq
+        found["epoch_tokens"] = self._tokens()
         found["peak_bytes"] = torch.cuda.max_memory_allocated() if self.trainer.cuda else 0
         Path(os.environ[VARIABLE]).write_text(json.dumps(found))
         sys.exit(0)
+
+    def _tokens(self) -> int:
+        """In all data-bins, of which an epoch reads one; 0: unknown, of a task of fairseq."""
+        task, split, tokens = self.trainer.task, self.trainer.cfg.dataset.train_subset, 0
+        for epoch in range(1, 1 + len(utils.split_paths(getattr(self.trainer.cfg.task, "data", None) or ""))):
+            if epoch > 1:
+                task.load_dataset(split, epoch=epoch, combine=True)
+            tokens += int(np.sum(getattr(task.dataset(split), "sizes", 0)))
+        return tokens
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """What a launched training tells the launcher: where it writes, and how far it is to go.
 
 The first process writes it into the file that ALIBERT_TRAINING_NOTE names, at each start:
-`{"save_dir", "run", "from_update", "max_update", "processes", "host", "started"}`. `run` is its name in
-SAVE_DIR/.owner; `max_update` is 0 where there is no limit.
+`{"save_dir", "run", "from_update", "max_update", "stop_time_hours", "processes", "host", "started"}`. `run` is its
+name in SAVE_DIR/.owner; `max_update` and `stop_time_hours` are 0 where there is no limit.
 """
 
 import logging
@@ -25,7 +25,7 @@ class RunInfo:
         self.trainer = trainer
 
     def write(self) -> None:
-        """Once the run has claimed its --save-dir."""
+        """Once the run has claimed its --save-dir, and --budget-minutes has set its limits."""
         trainer, owner, path = self.trainer, self.trainer.owner.owner, os.environ.get(VARIABLE)
         if trainer.data_parallel_rank or not path:
             return
@@ -34,6 +34,7 @@ class RunInfo:
             "run": owner.claim["run"] if owner else None,
             "from_update": trainer.get_num_updates(),
             "max_update": trainer.cfg.optimization.max_update,
+            "stop_time_hours": trainer.cfg.optimization.stop_time_hours,
             "processes": trainer.data_parallel_world_size,
             "host": socket.gethostname(),
             "started": time.time(),

@@ -26,6 +26,8 @@ def main() -> None:
     options = parse(own)
     plan = make_plan(options, extra)
     if options.budget:
+        if not options.dry_run:
+            status.refuse_taken(plan)  # before a minute of measurement, and below once more: a minute is long
         plan = with_budget(plan, options.budget, keep=not options.dry_run)
     if options.dry_run:
         sys.exit(dry_run(plan))

@@ -19,6 +19,7 @@ from alibert_fairseq.launch.status import save_dir
 
 FILE = "budget.json"  # in the folder of checkpoints: what was chosen
 ARCH = re.compile(r"--arch[ =](\w+)_(?:tiny|small|base|large)\b")
+CHOSEN = {"-a", "--arch", "--max-update", "--total-num-update", "--budget-minutes"}  # and not left to the user
 SIZES = ("tiny", "small", "base", "large")
 # A larger model learns more in the same time if it sees about 20 tokens a weight (Hoffmann et al. 2022). Of tokens that
 # are seen again, those of BERT's 40 epochs count (Devlin et al. 2019).
@@ -35,10 +36,11 @@ class Choice(NamedTuple):
     arch: str
     weights: float  # that a token meets: a sixth of its floating-point operations
     tokens: float
-    epoch_tokens: int
+    epoch_tokens: int  # 0: not known, which is no limit
     sequences: int
     accumulated: int
     update: int  # tokens of an update
+    warmup: float  # share of the updates, as in the recipe
 
     @property
     def updates(self) -> int:
@@ -48,7 +50,8 @@ class Choice(NamedTuple):
     @property
     def sees_enough(self) -> bool:
         """Whether so large a model sees enough text."""
-        return min(self.tokens, MOST_EPOCHS * self.epoch_tokens) >= TOKENS_PER_WEIGHT * self.weights
+        most = MOST_EPOCHS * self.epoch_tokens or self.tokens
+        return min(self.tokens, most) >= TOKENS_PER_WEIGHT * self.weights
 
     def words(self, minutes: float) -> list[str]:
         """The options of fairseq-train."""
@@ -56,42 +59,70 @@ class Choice(NamedTuple):
             "--arch": self.arch, "--batch-size": self.sequences, "--update-freq": self.accumulated,
             "--max-update": self.updates, "--total-num-update": self.updates, "--budget-minutes": f"{minutes:g}",
         }  # fmt: skip
+        if self.warmup:
+            options["--warmup-updates"] = max(1, round(self.warmup * self.updates))
         return [str(word) for pair in options.items() for word in pair]
 
 
 def with_budget(plan: Plan, given: float, keep: bool) -> Plan:
     """The plan with the options of the largest model that sees enough text in so many minutes.
 
-    keep: write the choice beside the checkpoints, so that the same command resumes with it. Raises InputError for a
-    recipe of one size only, another time than before, a time that is too short, and where nothing can be measured.
+    keep: write the choice beside the checkpoints, so that the same command resumes with it. Raises InputError for an
+    option that is chosen here, a recipe of one size only, the choice of another command, a time that is too short, and
+    where nothing can be measured.
     """
+    if own := [word for word in (word.partition("=")[0] for word in plan.arguments) if word in CHOSEN]:
+        raise InputError(f"{own[0]}: --budget chooses it; leave it out, or leave --budget out.")
     folder = save_dir(plan)
     file = Path(folder, FILE) if folder else None
+    command = {"recipe": plan.recipe.name, "minutes": given, "world_size": plan.world_size}
     if file and file.is_file():
-        before = read_json(file)
-        if before["minutes"] != given:
-            raise InputError(f"{file}: this training has --budget {before['minutes']:g}m; give that one again.")
-        print(f"budget: as {file} says: {' '.join(before['words'])}")
-        words = before["words"]
+        words = kept(file, command)
+        print(f"budget: as {file} says: {' '.join(words)}")
     else:
         best = largest(plan, given)
         words = best.words(given)
-        print(f"budget: {best.arch}, {best.updates:,} updates of {best.update:,} tokens")
+        print(f"budget: {best.arch}, {best.updates:,} updates of {best.update:,} tokens", flush=True)
+        if keep:
+            refuse_unusable(plan, words)
         if file and keep:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_json(file, {"minutes": given, "words": words}, shared=True)
+            write_json(file, command | {"words": words}, shared=True)
     # The words come before those of the user, which count when an option is given twice.
     return replace(plan, arguments=[*words, *plan.arguments])
 
 
+def kept(file: Path, command: dict) -> list[str]:
+    """The words of an earlier start. Raises InputError for a file that is damaged or of another command."""
+    try:
+        before = read_json(file)
+        words, theirs = before["words"], {name: before[name] for name in command}
+        of = f"{theirs['recipe']:s} with --budget {theirs['minutes']:g}m and world size {theirs['world_size']:d}"
+        if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise TypeError
+    except (KeyError, TypeError, ValueError):  # InputError is one
+        raise InputError(
+            f"{file}: is damaged; delete it and the checkpoints beside it, or give another SAVE_DIR."
+        ) from None
+    if theirs != command:
+        raise InputError(f"{file}: is of {of}; give these again, or give another SAVE_DIR.")
+    return words
+
+
+def refuse_unusable(plan: Plan, words: list[str]) -> None:
+    """Raise InputError for a choice with which the recipe does not train."""
+    found, why_not, _ = calibrate(replace(plan, arguments=[*words, *plan.arguments]))
+    if not found:
+        raise InputError(f"{plan.recipe}: --budget chose {' '.join(words)}, but {why_not}")
+
+
 def largest(plan: Plan, given: float) -> Choice:
     """The largest model that sees enough text, or else the smallest that there is."""
-    family = ARCH.search(" ".join([plan.recipe.read_text(encoding="utf-8"), *plan.arguments]))
-    if not family:
+    families = ARCH.findall(plan.recipe.read_text(encoding="utf-8"))
+    if not families:
         raise InputError(f"{plan.recipe}: --budget chooses among _tiny, _small, _base and _large; its --arch has none.")
     best: Choice | None = None
     why_not = ""
-    for arch in (f"{family[1]}_{size}" for size in SIZES):
+    for arch in (f"{families[-1]}_{size}" for size in SIZES):
         print(f"budget: measuring {arch} on this machine ...", file=sys.stderr, flush=True)
         found, why_not, refused = calibrate(replace(plan, arguments=[*plan.arguments, "--arch", arch]))
         if refused:  # there is no ALBERT of every size
@@ -126,4 +157,6 @@ def choose(arch: str, found: dict, processes: int, given: float) -> Choice:
     accumulated = -(-wanted // max(MULTIPLE, found["batch_size"]))
     sequences = max(MULTIPLE, round(wanted / accumulated / MULTIPLE) * MULTIPLE)
     update = sequences * accumulated * processes * length
-    return Choice(arch, found["flop"] / batch / 6, tokens, found["epoch_tokens"], sequences, accumulated, update)
+    warmup = found["warmup_updates"] / found["max_update"] if found["max_update"] else 0
+    weights, epoch_tokens = found["flop"] / batch / 6, found["epoch_tokens"]
+    return Choice(arch, weights, tokens, epoch_tokens, sequences, accumulated, update, warmup)

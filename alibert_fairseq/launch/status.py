@@ -2,9 +2,10 @@
 
     python -m alibert_fairseq.launch status [--logs DIR]
 
-Tokens per second and the remaining time up to --max-update come from the last updates in metrics.jsonl; the time in
-which a job waited does not count. A recipe without this plugin shows neither. Where several jobs resumed from each
-other in one --save-dir, each has its own last update, if it was written down.
+Tokens per second and the remaining time come from the last updates in metrics.jsonl; the time in which a job waited
+does not count. A run ends at --max-update, or by the clock of --budget-minutes and --stop-time-hours. A recipe without
+this plugin shows neither. Where several jobs resumed from each other in one --save-dir, each has its own last update,
+if it was written down.
 """
 
 import argparse
@@ -102,11 +103,16 @@ def _progress(note: dict, endings: list[dict], running: bool) -> dict[str, str]:
         update = lines[-1]["update"] if lines else 0
     elif not endings or endings[0]["rank"] or (update := endings[0].get("update")) is None:
         return {}
-    row = {"update": f"{update:,}" + (f" of {note['max_update']:,}" if note["max_update"] else "")}
-    if rate := rates(lines or []):
+    rate, total, about = rates(lines or []), note["max_update"], ""
+    if lines and rate and running and (hours := note.get("stop_time_hours")):
+        in_time = update + max(0, 3600 * hours - lines[-1]["seconds"]) / rate[0]
+        if not total or in_time < total:
+            total, about = in_time, "about "
+    row = {"update": f"{update:,}" + (f" of {about}{total:,.0f}" if total else "")}
+    if rate:
         row["tokens/s"] = f"{rate[1]:,.0f}"
-        if note["max_update"] and running:
-            row["remaining"] = duration((note["max_update"] - update) * rate[0])
+        if total and running:
+            row["remaining"] = duration((total - update) * rate[0])
     return row
 
 

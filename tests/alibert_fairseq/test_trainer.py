@@ -10,6 +10,9 @@ import pytest
 from light_trainer import LightTrainer, with_callbacks
 from tiny_training import ENVIRONMENT, OPTIONS, SCRIPTS, make_data_bin
 
+from alibert_fairseq.callbacks import calibration, run_info
+from alibert_fairseq.data.blocks import load_blocks
+from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.trainer import AlibertTrainer
 
 GLOO = ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
@@ -57,6 +60,24 @@ def test_every_way_to_start_a_training_uses_it(way, data_bin, repository, tmp_pa
     assert (tmp_path / "save" / ".owner").exists()
 
 
+def test_a_calibration_counts_the_tokens_of_all_data_bins(data_bin, repository, tmp_path):
+    found = tmp_path / "found.json"
+    command = [
+        SCRIPTS / "fairseq-train",
+        f"{data_bin}:{data_bin}",
+        "--user-dir",
+        repository / "alibert_fairseq",
+        *OPTIONS,
+    ]
+    command += ["--save-dir", tmp_path / "save", "--max-update", "9", "--no-save"]
+    done = subprocess.run(
+        command, env=ENVIRONMENT | {calibration.VARIABLE: str(found)}, cwd=tmp_path, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    one = load_blocks(str(data_bin), "train", 1, load_dictionary(str(data_bin)), 32, "none", combine=True)
+    assert json.loads(found.read_text())["epoch_tokens"] == 2 * sum(one.sizes)
+
+
 def test_without_fairseq_one_sentence_names_the_extra(tmp_path):
     code = "import sys; sys.modules['fairseq'] = None; import alibert_fairseq"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
@@ -85,11 +106,15 @@ def noting(name, method, calls):
     return note
 
 
-def test_what_happens_around_a_load_and_a_save_in_order(tmp_path):
-    trainer, calls = with_callbacks(LightTrainer, tmp_path), []
+def test_what_happens_around_a_load_and_a_save_in_order(tmp_path, monkeypatch):
+    note = tmp_path / "note.json"
+    monkeypatch.setenv(run_info.VARIABLE, str(note))
+    trainer, calls = with_callbacks(LightTrainer, tmp_path, budget_minutes=15), []
     called(trainer, calls)
     trainer.load_checkpoint("last")
-    order = "listen at claim open begin write begin begin".split()
+    told = json.loads(note.read_text())
+    assert (told["max_update"], told["stop_time_hours"]) == (0, 0.25)  # the clock ends it
+    order = "listen at claim open begin begin write begin".split()
     assert [call.partition(".")[2] for call in calls] == order
     assert trainer.owner.owner.claim["run"] == json.loads((tmp_path / ".owner").read_text())["run"]
     calls.clear()

@@ -1,5 +1,8 @@
 """`launch --budget`: which size, batch and number of updates a time allows."""
 
+import json
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from alibert_fairseq.launch.estimate import Calibrated
 from alibert_fairseq.launch.options import parse
 from alibert_fairseq.launch.plan import Plan
 
+KEPT = {"recipe": "recipe.sh", "minutes": 60, "world_size": 1, "words": ["--arch", "alibert_modern_tiny"]}
 WEIGHTS = {"tiny": 1e6, "small": 1e7, "base": 1e8, "large": 3e8}
 
 
@@ -19,6 +23,7 @@ def found(size="tiny", seconds=0.5, **changed) -> dict:
     return {
         "device": "CPU", "flop": 6 * weights * 4096, "seconds": seconds * weights / 1e6, "sequences": 32,
         "tokens_per_sample": 128, "batch_size": 32, "epoch_tokens": 5_000_000,
+        "max_update": 7000, "warmup_updates": 0,
     } | changed  # fmt: skip
 
 
@@ -33,7 +38,7 @@ def measure(monkeypatch, **of) -> list[str]:
     asked = []
 
     def calibrate(plan):
-        asked.append(plan.arguments[-1])
+        asked.append([word for before, word in pairwise(plan.arguments) if before == "--arch"][-1])
         return Calibrated(found(asked[-1].rpartition("_")[2], **of))
 
     monkeypatch.setattr(budget, "calibrate", calibrate)
@@ -73,10 +78,37 @@ def test_more_time_is_for_a_larger_model_and_larger_updates(tmp_path, monkeypatc
     assert int(chosen["--max-update"]) == int(tokens / update)
 
 
+def test_the_warm_up_is_the_recipes_share_of_the_updates(tmp_path, monkeypatch):
+    """10,000 of 125,000 updates are 576 of 7,200; and a short one stays a warm-up."""
+    measure(monkeypatch, max_update=125_000, warmup_updates=10_000)
+    assert options(budget.with_budget(plan(tmp_path), 60, keep=False))["--warmup-updates"] == "576"
+    measure(monkeypatch, max_update=125_000, warmup_updates=2)
+    assert options(budget.with_budget(plan(tmp_path), 60, keep=False))["--warmup-updates"] == "1"
+    measure(monkeypatch, max_update=0, warmup_updates=2)  # a share of nothing
+    assert "--warmup-updates" not in options(budget.with_budget(plan(tmp_path), 60, keep=False))
+
+
+@pytest.mark.parametrize("save", ["save", ""])
+def test_a_choice_that_the_recipe_refuses_is_not_kept(tmp_path, monkeypatch, save):
+    monkeypatch.setenv("SAVE_DIR", save and str(tmp_path / save))
+    measure(monkeypatch)
+    there = budget.calibrate
+    refuses = lambda plan: Calibrated({}, "no such option", True) if "--max-update" in plan.arguments else there(plan)  # noqa: E731
+    monkeypatch.setattr(budget, "calibrate", refuses)
+    with pytest.raises(InputError, match="--budget chose --arch alibert_modern_tiny .*, but no such option"):
+        budget.with_budget(plan(tmp_path), 60, keep=True)
+    assert not (tmp_path / "save").exists()
+
+
 def test_a_small_corpus_is_for_a_small_model(tmp_path, monkeypatch):
     """In 40 epochs of 4 million tokens, a model of ten million weights sees 16 a weight."""
     measure(monkeypatch, epoch_tokens=4_000_000, seconds=0.05)
     assert options(budget.with_budget(plan(tmp_path), 60 * 24, keep=False))["--arch"] == "alibert_modern_tiny"
+
+
+def test_a_corpus_of_unknown_size_is_no_limit(tmp_path, monkeypatch):
+    measure(monkeypatch, epoch_tokens=0, seconds=0.05)
+    assert options(budget.with_budget(plan(tmp_path), 60 * 24, keep=False))["--arch"] == "alibert_modern_small"
 
 
 def test_processes_share_an_update(tmp_path, monkeypatch):
@@ -105,6 +137,24 @@ def test_what_fits_no_budget_is_refused(tmp_path, monkeypatch, words, given, of,
         budget.with_budget(plan(tmp_path, words), given, keep=False)
 
 
+@pytest.mark.parametrize(
+    "words", ["--arch electra_small", "-a electra_small", "--max-update=9", "--total-num-update 9"]
+)
+def test_what_a_budget_chooses_is_not_for_the_user(tmp_path, monkeypatch, words):
+    asked = measure(monkeypatch)
+    given = replace(plan(tmp_path), arguments=["--seed", "2", *words.split()])
+    option = words.replace("=", " ").split()[0]
+    with pytest.raises(InputError, match=f"^{option}: --budget chooses it; leave it out, or leave --budget out.$"):
+        budget.with_budget(given, 60, keep=False)
+    assert not asked
+
+
+def test_the_last_architecture_of_the_recipe_counts(tmp_path, monkeypatch):
+    measure(monkeypatch)
+    words = "--arch electra_base --arch alibert_modern_tiny"
+    assert options(budget.with_budget(plan(tmp_path, words), 60, keep=False))["--arch"] == "alibert_modern_tiny"
+
+
 def test_what_cannot_be_measured_is_refused(tmp_path, monkeypatch):
     measure(monkeypatch)
     with pytest.raises(InputError, match="run it on a node with a GPU"):
@@ -125,8 +175,29 @@ def test_the_same_command_resumes_with_what_was_chosen(tmp_path, monkeypatch, ca
     measure(monkeypatch, seconds=5)
     assert budget.with_budget(plan(tmp_path), 60, keep=True).arguments == first.arguments and not asked
     assert "budget.json says: --arch alibert_modern_tiny" in capsys.readouterr().out
-    with pytest.raises(InputError, match="budget.json: this training has --budget 60m; give that one again"):
-        budget.with_budget(plan(tmp_path), 90, keep=True)
+    (tmp_path / "other.sh").write_text("")
+    recipe, four = replace(plan(tmp_path), recipe=tmp_path / "other.sh"), plan(tmp_path, processes=4)
+    sentence = (
+        "budget.json: is of recipe.sh with --budget 60m and world size 1; give these again, or give another SAVE_DIR.$"
+    )
+    for other, given in ((plan(tmp_path), 90), (recipe, 60), (four, 60)):
+        with pytest.raises(InputError, match=sentence):
+            budget.with_budget(other, given, keep=True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["{", "[]", "{}", '{"minutes": 60, "words": ["--arch"]}']
+    + [json.dumps(KEPT | change) for change in ({"words": "3"}, {"words": [3]}, {"minutes": "60"}, {"recipe": None})],
+)
+def test_a_damaged_choice_is_refused(tmp_path, monkeypatch, content):
+    monkeypatch.setenv("SAVE_DIR", str(tmp_path))
+    asked = measure(monkeypatch)
+    (tmp_path / "budget.json").write_text(content)
+    sentence = "budget.json: is damaged; delete it and the checkpoints beside it, or give another SAVE_DIR.$"
+    with pytest.raises(InputError, match=sentence):
+        budget.with_budget(plan(tmp_path), 60, keep=True)
+    assert not asked
 
 
 def test_a_size_that_a_family_lacks_is_left_out(tmp_path, monkeypatch):

@@ -39,13 +39,15 @@ def test_the_batch_is_the_one_that_fairseq_makes(batch, multiple, monkeypatch, t
     """It cuts a batch of 10 to 8 where --required-batch-size-multiple is 4."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "found.json"))
     dataset = SimpleNamespace(batch_size=batch, max_tokens=None, required_batch_size_multiple=multiple)
-    cfg = SimpleNamespace(dataset=dataset, optimization=SimpleNamespace(update_freq=[1], max_update=9, max_epoch=0))
+    optimization = SimpleNamespace(update_freq=[1], max_update=9, max_epoch=0)
+    schedule = SimpleNamespace(warmup_updates=3)
+    cfg = SimpleNamespace(dataset=dataset, optimization=optimization, lr_scheduler=schedule)
     task, model = SimpleNamespace(max_positions=lambda: 512), torch.nn.Linear(2, 2)
     calibration = Calibration(SimpleNamespace(cfg=cfg, task=task, model=model, cuda=False))
     calibration.begin()
     sizes = {"max_sentences": batch, "required_batch_size_multiple": multiple}
     made = len(batch_by_size(np.arange(100), None, num_tokens_vec=np.full(100, 512), **sizes)[0])
-    assert calibration.found["batch_size"] == made
+    assert calibration.found["batch_size"] == made and calibration.found["warmup_updates"] == 3
     assert (dataset.batch_size, dataset.required_batch_size_multiple) == (calibration.found["sequences"], 1)
 
 

@@ -23,7 +23,7 @@ from alibert_fairseq.launch.worker import ending_path
 def job(tmp_path):
     """A function that leaves what a job on this machine does; it returns the folder of its logs."""
 
-    def leave(number: str, lines=(), on_slurm=False, max_update=1000, arguments=()) -> Path:
+    def leave(number: str, lines=(), on_slurm=False, arguments=(), **note) -> Path:
         logs = tmp_path / "launch" / f"tiny-{number}"
         logs.mkdir(parents=True)
         recipe = Path("/recipes/tiny.sh")
@@ -33,7 +33,8 @@ def job(tmp_path):
             save = tmp_path / f"save{number}"
             save.mkdir()
             (save / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"cut')
-            (logs / f"{number}_training.json").write_text(json.dumps({"save_dir": str(save), "max_update": max_update}))
+            told = {"save_dir": str(save), "max_update": 1000, "stop_time_hours": 0} | note
+            (logs / f"{number}_training.json").write_text(json.dumps(told))
         return logs
 
     return leave
@@ -85,6 +86,22 @@ def test_a_job_that_runs(running, tmp_path):
     expected = {"job": number, "recipe": "tiny.sh", "processes": "2", "state": "running"}
     expected |= {"update": "100 of 1,000", "tokens/s": "250", "remaining": "30 min 0 s"}
     assert row == expected | {"save-dir": str(tmp_path / f"save{number}")}
+
+
+@pytest.mark.parametrize(
+    ("limits", "update", "remaining"),
+    [
+        ({"max_update": 0, "stop_time_hours": 0.25}, "100 of about 450", "11 min 40 s"),  # of --budget-minutes
+        ({"stop_time_hours": 0.25}, "100 of about 450", "11 min 40 s"),
+        ({"stop_time_hours": 2}, "100 of 1,000", "30 min 0 s"),
+        ({"stop_time_hours": 0.05}, "100 of about 100", "0 min 0 s"),  # it saves its last checkpoint
+    ],
+)
+def test_a_job_that_ends_by_the_clock(limits, update, remaining, running, tmp_path):
+    """200 seconds are over, in updates of 2 seconds."""
+    running(updates(1, 100), **limits)
+    (row,) = status.jobs(tmp_path / "launch")
+    assert (row["update"], row["remaining"]) == (update, remaining)
 
 
 def test_another_process_with_the_number_of_a_job_that_was_killed(job, tmp_path):
@@ -234,12 +251,15 @@ def test_a_save_dir_of_a_job_of_this_machine(running, tmp_path, monkeypatch):
         status.refuse_taken(plan)
 
 
-def test_the_launcher_refuses_such_a_job(running, tmp_path, monkeypatch):
+@pytest.mark.parametrize("budget", [(), ("--budget", "1h")])
+def test_the_launcher_refuses_such_a_job(budget, running, tmp_path, monkeypatch):
+    """Before it measures anything."""
     monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
+    monkeypatch.setattr(launcher, "with_budget", lambda *_, **__: pytest.fail("measured"))
     running()
     (tmp_path / "r.sh").write_text('fairseq-train data "$@"\n')
     command = ["launch", str(tmp_path / "r.sh"), "--cpu-processes-per-node", "1", "--logs", str(tmp_path / "launch")]
-    monkeypatch.setattr(sys, "argv", command)
+    monkeypatch.setattr(sys, "argv", [*command, *budget])
     with pytest.raises(InputError, match="still waits or runs"):
         launcher.main()
     assert len(list((tmp_path / "launch").iterdir())) == 1
