@@ -46,7 +46,7 @@ class Tagger:
         self.frame = models.frame_of(self.tokenizer, config)
         self.reads_words = (folder / models.TAGGER_WEIGHTS).is_file()
         if self.reads_words:
-            model, head = load_tagger(folder, self.task, config, self.tokenizer.mask_token_id)
+            model, head = load_tagger(folder, self.task, config)
         else:
             head = with_probabilities(head_of(self.task.head()), self.task.num_layers)
             model, missing = models.load_weights(head.auto, folder, config=config)
@@ -62,7 +62,7 @@ class Tagger:
         Each has a `score` from 0 to 1: the mean probability that the model gives to the tags of its words.
         """
         from downstream.data.annotated_text import AnnotatedText
-        from downstream.learners.tagger import add_words, open_after_cuts
+        from downstream.learners.tagger import add_words, decided
         from downstream.training.loop import predict
 
         if not texts:
@@ -72,13 +72,13 @@ class Tagger:
         encoded = self.task.encode(examples, self.tokenizer, self.frame, training=False)
         if self.reads_words:
             add_words(encoded, self.task.recipe.sequence == "line")
-        outputs = predict(self.learned, encoded.pieces)  # (tokens, layers, label id and probability) of each piece
-        if not self.task.per_type:
-            outputs = [output[:, 0] for output in outputs]
-        ids, probabilities = ([output[..., at] for output in outputs] for at in (0, 1))
-        if self.reads_words:
-            open_after_cuts(encoded.pieces, ids)
-        answers = self.task.decode(encoded, [label.astype(int) for label in ids])
+            ids, probabilities = decided(self.learned, encoded, probabilities=True)
+        else:  # (tokens, layers, label id and probability) of each piece
+            outputs = predict(self.learned, encoded.pieces)
+            if not self.task.per_type:
+                outputs = [output[:, 0] for output in outputs]
+            ids, probabilities = [output[..., 0].astype(int) for output in outputs], [o[..., 1] for o in outputs]
+        answers = self.task.decode(encoded, ids)
         return list(self.task.scored(encoded, answers, probabilities))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 AFFIXES = (1, 2, 3, 4)  # letters at either end of a word: medical stems and suffixes are that long (-ite, -ose, -émie)
 NEIGHBOURS = (-2, -1, 1, 2)
 CHARACTERS = 20  # of a word that the tagger reads: half of them from its begin, half from its end
+OWN, LOWER = 3 + 2 * len(AFFIXES), 1  # columns of `hashed_features`: those of the word alone, and its lower case
 CODES = 1024  # numbers that stand for characters; 0 is none
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 
+from alibert_common.errors import InputError
 from downstream.learners.networks import LinearProbe
 from downstream.learners.trained import Trained
 from downstream.tasks.base import Encoded, Task
@@ -48,7 +49,11 @@ def conditions_of(task: Task, start: Start, config, frame: models.Frame, machine
 class Encoder(Trained):
     """Raises InputError, when it is made, for a folder that cannot be used."""
 
+    replaces_words = False
+
     def __init__(self, task: Task, start: Start, protocol: Protocol, machine: Machine):
+        if protocol.replaced_words and not self.replaces_words:
+            raise InputError("replaced_words is for --tagger; leave it out of the protocol, or give --tagger.")
         self.task, self.start, self.protocol, self.machine = task, start, protocol, machine
         config, self.tokenizer = models.load_config(start.folder), models.load_tokenizer(start.folder)
         self.frame = models.frame_of(self.tokenizer, config)

@@ -17,12 +17,13 @@ from alibert_common.errors import InputError
 from downstream.data.alignment import deciding_tokens
 from downstream.data.word_features import CHARACTERS, characters, hashed_features, sentences
 from downstream.learners.encoder import Encoder, Start
-from downstream.learners.tagger_network import TaggerNetwork, TaggerOutput, WordBatch
+from downstream.learners.tagger_decoding import decide
+from downstream.learners.tagger_network import Disturbance, TaggerNetwork, WordBatch
 from downstream.tasks.base import Encoded, HeadSpec, Piece
 from downstream.tasks.ner import Example, NamedEntities
 from downstream.training import models
 from downstream.training.heads import Head, head_of
-from downstream.training.loop import Machine, predict
+from downstream.training.loop import Learned, Machine, predict
 from downstream.training.protocol import Protocol
 
 
@@ -51,6 +52,7 @@ class TaggerLearner(Encoder):
     """Named entities by the network of tagger_network.py."""
 
     task: NamedEntities
+    replaces_words = True
 
     def __init__(self, task: NamedEntities, start: Start, protocol: Protocol, machine: Machine):
         super().__init__(task, start, protocol, machine)
@@ -69,15 +71,15 @@ class TaggerLearner(Encoder):
         features = np.concatenate([piece.words.features.ravel() for piece in train.pieces])
         known = torch.from_numpy(np.unique(features).astype(np.int64))
         encoder = models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout)
-        return TaggerNetwork(encoder, self.task.head(), known, self.tokenizer.mask_token_id)
+        disturbance = disturbance_of(self.tokenizer, self.protocol.replaced_words)
+        return TaggerNetwork(encoder, self.task.head(), known, disturbance)
 
     def head(self) -> Head:
         return tagger_head(self.task.head())
 
     def answer(self, encoded: Encoded) -> list:
         """By the model as it is now."""
-        tags = predict(self.learned, encoded.pieces)
-        open_after_cuts(encoded.pieces, tags)
+        [tags] = decided(self.learned, encoded)
         return self.task.decode(encoded, tags)
 
     def save(self, target: Path, notes: dict) -> None:
@@ -86,23 +88,38 @@ class TaggerLearner(Encoder):
         models.save_model(self.model.encoder, self.start.folder, target, notes, own)
 
 
-def tagger_head(spec: HeadSpec, with_probabilities: bool = False) -> Head:
+def tagger_head(spec: HeadSpec) -> Head:
     """What `fit` and `predict` do with the output of the network."""
-
-    def read(output: TaggerOutput) -> torch.Tensor:
-        found = output.tags_and_probabilities() if with_probabilities else output.tags()
-        return found if spec.kind == "label_per_token_and_type" or with_probabilities else found[..., 0]
-
-    return head_of(spec)._replace(loss=lambda output, targets: output.loss(targets), read=read)
+    return head_of(spec)._replace(
+        loss=lambda output, targets: output.loss(targets), read=lambda output: output.logits.float()
+    )
 
 
-def load_tagger(folder: Path, task: NamedEntities, config, mask_id: int | None) -> tuple[TaggerNetwork, Head]:
-    """A tagger that was saved, and its head with probabilities. Raises InputError for a damaged folder."""
+def decided(learned: Learned, encoded: Encoded, probabilities: bool = False) -> list[list[np.ndarray]]:
+    """The tags of each piece's tokens, as the task decodes them; and, if asked for, how likely each is."""
+    model, pieces = learned.model, encoded.pieces
+    assert isinstance(model, TaggerNetwork)
+    found = decide(model.crf, pieces, predict(learned, pieces), probabilities)
+    if not model.per_type:
+        found = [rows[:, 0] for rows in found]
+    tags = [rows[..., 0].astype(int) for rows in found]
+    open_after_cuts(pieces, tags)
+    return [tags, [rows[..., 1] for rows in found]] if probabilities else [tags]
+
+
+def disturbance_of(tokenizer, replaced: float) -> Disturbance:
+    """With the subwords of the whole vocabulary: those of a few documents would be known after an epoch."""
+    first, later = (torch.tensor(sorted(ids.values()) or [0]) for ids in models.pieces_by_place(tokenizer))
+    return Disturbance(first, later, tokenizer.mask_token_id, replaced)
+
+
+def load_tagger(folder: Path, task: NamedEntities, config) -> tuple[TaggerNetwork, Head]:
+    """A tagger that was saved, and its head. Raises InputError for a damaged folder."""
     encoder, missing = models.load_weights(models.AutoModel, folder, config=config)
     file = folder / models.TAGGER_WEIGHTS
     try:
         own = load_file(file)
-        network = TaggerNetwork(encoder, task.head(), own["known"], mask_id)
+        network = TaggerNetwork(encoder, task.head(), own["known"])
         lacking = network.load_state_dict(own, strict=False).missing_keys
     except (OSError, SafetensorError, KeyError, RuntimeError) as error:
         raise InputError(f"{file}: not usable ({models.first_line(error)}); copy the folder again.") from None
@@ -110,7 +127,7 @@ def load_tagger(folder: Path, task: NamedEntities, config, mask_id: int | None) 
     missing += [name for name in lacking if not name.startswith("encoder.")]
     if missing:
         raise InputError(f"{folder}: it lacks {len(missing)} weights (first: {missing[0]}); copy the folder again.")
-    return network, tagger_head(task.head(), with_probabilities=True)
+    return network, tagger_head(task.head())
 
 
 def add_words(encoded: Encoded, by_line: bool) -> None:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from downstream.data.word_features import CODES
+from downstream.data.word_features import CODES, OWN
 from downstream.learners.chain_crf import ChainCrf
 from downstream.tasks.base import IGNORED, HeadSpec
 
@@ -43,51 +43,42 @@ class TaggerOutput(NamedTuple):
     goes_on: Tensor
     crf: ChainCrf
 
-    def by_word(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits (B, W, L, K), which of them are words (B, W), and the token that each is of (B, W)."""
-        order = self.begins.int().argsort(dim=1, descending=True, stable=True)  # words first, in their order
-        place = order[:, : max(1, int(self.begins.sum(1).max()))]
-        rows = self.logits.gather(1, place[..., None, None].expand(-1, -1, *self.logits.shape[2:]))
-        return rows, self.begins.gather(1, place), place
-
     def loss(self, targets: Tensor) -> Tensor:
         """targets: (B, T) or (B, T, L); a word whose tag is IGNORED counts as the first tag, O."""
-        rows, real, place = self.by_word()
+        order = self.begins.int().argsort(dim=1, descending=True, stable=True)  # words first, in their order
+        place = order[:, : max(1, int(self.begins.sum(1).max()))]  # (B, W), the token that each word begins with
+        rows = self.logits.gather(1, place[..., None, None].expand(-1, -1, *self.logits.shape[2:]))
         tags = targets.view(*targets.shape[:2], -1)
         tags = tags.gather(1, place.unsqueeze(-1).expand(-1, -1, tags.shape[2]))
+        real = self.begins.gather(1, place)
         return self.crf.loss(rows.float(), real, self.goes_on, tags.masked_fill(tags == IGNORED, 0))
 
-    def _at_tokens(self, values: Tensor, place: Tensor) -> Tensor:
-        """(B, T, ...) from (B, W, ...), 0 at tokens that begin no word."""
-        found = values.new_zeros(*self.begins.shape, *values.shape[2:])
-        index = place.view(*place.shape, *[1] * (values.dim() - 2)).expand_as(values)
-        return found.scatter(1, index, values)
 
-    def tags(self) -> Tensor:
-        """(B, T, L), the likeliest tags; 0 at tokens that begin no word."""
-        rows, real, place = self.by_word()
-        return self._at_tokens(self.crf.best(rows.float(), real, self.goes_on), place)
+class Disturbance(NamedTuple):
+    """What training needs to hide words: ids that begin a word, ids that continue one, the mask, if there is one.
 
-    def tags_and_probabilities(self) -> Tensor:
-        """(B, T, L, 2), the likeliest tags and how likely each is."""
-        rows, real, place = self.by_word()
-        tags = self.crf.best(rows.float(), real, self.goes_on)
-        likely = self.crf.probabilities(rows.float(), real, self.goes_on).gather(-1, tags.unsqueeze(-1))
-        return self._at_tokens(torch.cat([tags.unsqueeze(-1).float(), likely], -1), place)
+    replaced: share of the words of several subwords that become unknown words.
+    """
+
+    first: Tensor
+    later: Tensor
+    mask: int | None
+    replaced: float
 
 
 class TaggerNetwork(nn.Module):
-    """known: (F,) sorted numbers of the features that training has; mask_id: the token that hides another."""
+    """known: (F,) sorted numbers of the features that training has. disturbance: only training needs it."""
 
     base_model_prefix = "encoder"
     known: Tensor
 
-    def __init__(self, encoder, spec: HeadSpec, known: Tensor, mask_id: int | None):
+    def __init__(self, encoder, spec: HeadSpec, known: Tensor, disturbance: Disturbance | None = None):
         super().__init__()
         self.encoder, self.config = encoder, encoder.config
-        self.mask_id, self.num_layers = mask_id, spec.num_layers
+        self.disturbance, self.num_layers = disturbance, spec.num_layers
+        self.per_type = spec.kind == "label_per_token_and_type"
         tags = spec.names[: len(spec.names) // spec.num_layers]
-        names = [tag.rpartition("/")[2] for tag in tags] if spec.kind == "label_per_token_and_type" else tags
+        names = [tag.rpartition("/")[2] for tag in tags] if self.per_type else tags
         self.register_buffer("known", known)
         self.characters = nn.Embedding(CODES, CHARACTER_SIZE, padding_idx=0)
         self.maps = nn.Conv1d(CHARACTER_SIZE, MAPS, KERNEL, padding=KERNEL // 2)
@@ -98,10 +89,8 @@ class TaggerNetwork(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, words: WordBatch, **types: Tensor) -> TaggerOutput:
         """(B, T) ids to the scores of words."""
-        if self.training and self.mask_id is not None:
-            hidden = torch.rand(input_ids.shape, device=input_ids.device) < TOKEN_DROPOUT
-            inside = torch.zeros_like(hidden).flatten().index_fill(0, words.first, True).view_as(hidden)
-            input_ids = input_ids.masked_fill(hidden & inside, self.mask_id)
+        if self.training and self.disturbance is not None:
+            input_ids, words = self._disturbed(input_ids, words, self.disturbance)
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types).last_hidden_state
         first, mean = self._pooled(states.flatten(0, 1), words)
         seen = [first, mean, self._characters(words)]
@@ -111,6 +100,26 @@ class TaggerNetwork(nn.Module):
         begins = torch.zeros(input_ids.numel(), dtype=torch.bool, device=scores.device).index_fill(0, words.first, True)
         shape = (*input_ids.shape, self.num_layers, -1)
         return TaggerOutput(logits.view(shape), begins.view(input_ids.shape), words.goes_on, self.crf)
+
+    @staticmethod
+    def _disturbed(input_ids: Tensor, words: WordBatch, how: Disturbance) -> tuple[Tensor, WordBatch]:
+        """Ids and words with some words replaced, and with the first subwords of others masked."""
+        ids, device = input_ids.flatten(), input_ids.device
+        begins = torch.zeros(len(ids), dtype=torch.bool, device=device).index_fill_(0, words.first, True)
+        if how.replaced:
+            drawn = (words.last - words.first > 1) & (torch.rand(len(words.first), device=device) < how.replaced)
+            edges = torch.zeros(len(ids) + 1, dtype=torch.long, device=device)
+            edges.index_add_(0, words.first, drawn.long()).index_add_(0, words.last, -drawn.long())
+            first, later = (kind.to(device)[torch.randint(len(kind), ids.shape, device=device)] for kind in how[:2])
+            ids = torch.where(edges.cumsum(0)[:-1].bool(), torch.where(begins, first, later), ids)
+            own = torch.where(drawn.unsqueeze(-1), -1, words.features[:, :OWN])  # no feature has this number
+            words = words._replace(
+                characters=words.characters * ~drawn.unsqueeze(-1),
+                features=torch.cat([own, words.features[:, OWN:]], 1),
+            )
+        if how.mask is not None:
+            ids = ids.masked_fill(begins & (torch.rand(len(ids), device=device) < TOKEN_DROPOUT), how.mask)
+        return ids.view_as(input_ids), words
 
     @staticmethod
     def _pooled(states: Tensor, words: WordBatch) -> tuple[Tensor, Tensor]:

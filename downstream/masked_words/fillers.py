@@ -9,7 +9,7 @@ from transformers import AutoModelForMaskedLM
 
 from alibert_common.errors import InputError
 from downstream.masked_words.questions import Question
-from downstream.training.models import Frame, frame_of, load_config, load_tokenizer, load_weights
+from downstream.training.models import Frame, frame_of, load_config, load_tokenizer, load_weights, pieces_by_place
 
 # Each number of pieces costs a pass over all sentences. With a vocabulary of 8,000, one word of clinical cases in 1,000
 # has more than 10; such a word counts as one that the model cannot predict.
@@ -67,15 +67,11 @@ def load_filler(folder: Path, name: str, device: torch.device) -> Filler:
 
 def whole_words(tokenizer) -> set[str]:
     """The words of letters alone that are one piece of the vocabulary, at the beginning of a word."""
-    vocabulary = tokenizer.get_vocab()
-    # SentencePiece marks the beginning of a word, byte-level BPE its space; WordPiece marks what continues one.
-    marks = [mark for mark in ("▁", "Ġ") if sum(piece.startswith(mark) for piece in vocabulary) > 1]
-    specials = set(tokenizer.all_special_ids)
-    words = set()
-    for piece, number in vocabulary.items():
-        begins = piece.startswith(marks[0]) if marks else not piece.startswith("##")
-        if begins and number not in specials:
-            words.add(tokenizer.convert_tokens_to_string([piece]).strip() if marks == ["Ġ"] else piece.lstrip("▁"))
+    first, _ = pieces_by_place(tokenizer)
+    words = {
+        tokenizer.convert_tokens_to_string([piece]).strip() if piece.startswith("Ġ") else piece.lstrip("▁")
+        for piece in first
+    }
     return {word for word in words if word.isalpha()}
 
 

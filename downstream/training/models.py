@@ -117,6 +117,21 @@ def load_tokenizer(folder: Path):
     return tokenizer
 
 
+def pieces_by_place(tokenizer) -> tuple[dict[str, int], dict[str, int]]:
+    """The vocabulary without special tokens: pieces that begin a word, and those that continue one."""
+    vocabulary = tokenizer.get_vocab()
+    # SentencePiece marks the beginning of a word, byte-level BPE its space; WordPiece marks what continues one.
+    marks = [mark for mark in ("▁", "Ġ") if sum(piece.startswith(mark) for piece in vocabulary) > 1]
+    specials = set(tokenizer.all_special_ids)
+    first: dict[str, int] = {}
+    later: dict[str, int] = {}
+    for piece, number in vocabulary.items():
+        if number not in specials:
+            begins = piece.startswith(marks[0]) if marks else not piece.startswith("##")
+            (first if begins else later)[piece] = number
+    return first, later
+
+
 def frame_of(tokenizer, config) -> Frame:
     """The frame of sequences and pairs; the limit is the lower one of the tokenizer's and the model's.
 

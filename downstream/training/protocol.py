@@ -18,7 +18,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("weight_decay", lambda decay: decay < 0, "it is at least 0, and 0 is none"),
     ("learning_rate head_learning_rate clip", lambda value: value <= 0, "it is above 0"),
     ("warmup", lambda share: not 0 <= share <= 1, "it is a share of the updates, 0 to 1"),
-    ("dropout", lambda share: not 0 <= share < 1, "it is a share, at least 0 and below 1"),
+    ("dropout replaced_words", lambda share: not 0 <= share < 1, "it is a share, at least 0 and below 1"),
     ("layer_decay", lambda factor: not 0 < factor <= 1, "it is above 0, and 1 is none"),
     ("max_tokens", lambda tokens: tokens < SHORTEST, f"a sequence needs at least {SHORTEST}"),
 )
@@ -43,6 +43,7 @@ class Protocol:
     dropout: float | None = None  # in encoder and head; left out: what the model's configuration says
     patience: int | None = None  # stop after so many epochs without a better dev score; left out: never
     keep: str = "best"  # the epoch with the best chief figure on dev; last: the last one
+    replaced_words: float = 0.0  # share of rare words that become unknown ones in training; the tagger's only
     layer_decay: float = 1.0  # of the learning rate, a layer downwards; ELECTRA's fine-tuning has 0.8
     updates: int | None = None  # in place of `epochs`, for protocols that count so
     warmup_updates: int | None = None  # in place of `warmup`

@@ -47,9 +47,11 @@ PRETRAINING: dict[str, tuple[set[str], list[str]]] = {
     "z-loss": (set(), ["--z-loss", "1e-4"]),
 }
 NOT_COMPARED = ("masking rate of 0.30", "the average of the weights")  # bits of other masks, and of the last weights
-BEFORE = (
-    "import torch\nfrom downstream.learners import tagger_network as network, chain_crf\nof = network.TaggerNetwork\n"
-)
+BEFORE = """
+import torch
+from downstream.learners import chain_crf, tagger_decoding as decoding, tagger_network as network
+of = network.TaggerNetwork
+"""
 INDEPENDENT = """
 def loss(self, scores, real, goes_on, tags):
     return torch.nn.functional.cross_entropy(scores[real].flatten(0, -2), tags[real].flatten())
@@ -66,6 +68,8 @@ FINE_TUNING = {  # options of downstream.finetune, and what is done to the netwo
     "without transitions": (TAGGER, INDEPENDENT),
     "without pooling": (TAGGER, "of._pooled = staticmethod(lambda states, words: (states[words.first],) * 2)"),
     "without hidden subwords": (TAGGER, "network.TOKEN_DROPOUT = 0.0"),
+    "without the scores of a document": (TAGGER, "decoding.DOCUMENT_SHARE = 0.0"),
+    "without replaced words": ([*TAGGER, "--set", "replaced_words=0.0"], ""),
     "the plain head": (["--protocol", "cpu"], ""),
 }
 

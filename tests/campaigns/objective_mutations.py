@@ -254,7 +254,7 @@ MUTATIONS = [
     ),
     Mutation(
         "modern: heads turned the other way round", "alibert_fairseq/models/rotary.py",
-        "torch.cat([-second, first], dim=-1)", "torch.cat([second, -first], dim=-1)", MODERN,
+        "sin = sin.chunk(2, -1)[0]", "sin = -sin.chunk(2, -1)[0]", MODERN,
     ),
     Mutation(
         "modern: the wavelengths of global layers in local ones", "alibert_fairseq/models/rotary.py",

@@ -1,5 +1,6 @@
 """The tagger: its CRF against all sequences of tags, its words against the text, and that it is saved whole."""
 
+import dataclasses
 import itertools
 from collections import Counter
 
@@ -15,10 +16,12 @@ from alibert_common.errors import InputError
 from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.spans import Span
 from downstream.data.word_features import CHARACTERS, NEIGHBOURS, characters, features, hashed_features
+from downstream.learners import tagger_decoding
 from downstream.learners.chain_crf import ChainCrf
-from downstream.learners.encoder import Start
+from downstream.learners.encoder import Encoder, Start
 from downstream.learners.tagger import TaggerLearner, open_after_cuts
-from downstream.learners.tagger_network import TaggerNetwork, TaggerOutput
+from downstream.learners.tagger_decoding import in_documents
+from downstream.learners.tagger_network import Disturbance, TaggerNetwork, TaggerOutput, WordBatch
 from downstream.tag import Tagger
 from downstream.tasks.base import IGNORED
 from downstream.training.models import TAGGER_WEIGHTS, load_encoder
@@ -145,10 +148,43 @@ def test_entities_are_learned_and_the_saved_tagger_finds_the_same(folder, nested
         assert all(0.5 < span.score <= 1 for span in spans)
 
 
+def test_equal_words_of_a_document_share_their_scores(folder, monkeypatch):
+    """A word that stands alone in its document keeps its own."""
+    task = ner_task("anatomy", "symptom")
+    texts = ["Foie gras\nle foie\nrein", "FOIE"]
+    learner, *_ = trained(task, folder)
+    items = [task.example(AnnotatedText(str(number), text, []), Counter()) for number, text in enumerate(texts)]
+    pieces = learner.encode(items, False).pieces
+    words = [len(piece.words.first) for piece in pieces]
+    assert words == [2, 2, 1, 1]
+    scores = np.split(np.arange(6, dtype=np.float32).reshape(6, 1, 1), np.cumsum(words)[:-1])
+    monkeypatch.setattr(tagger_decoding, "DOCUMENT_SHARE", 0.75)
+    found = np.concatenate(in_documents(pieces, scores)).ravel()
+    mean = (0 + 3) / 2  # of "Foie" and "foie" in the first document
+    assert found.tolist() == [0.75 * mean, 1, 2, 0.75 * mean + 0.25 * 3, 4, 5]
+
+
+def test_a_word_that_training_replaces_is_told_by_its_neighbours_alone():
+    ids = torch.tensor([[0, 5, 6, 7, 8, 2]])  # the second word has two subwords, the others one
+    numbers = torch.arange(1, 3 * 23 + 1).view(3, 23)
+    words = WordBatch(torch.tensor([1, 2, 4]), torch.tensor([2, 4, 5]), torch.ones(3, 20).long(), numbers, None)
+    drawn = Disturbance(torch.tensor([11]), torch.tensor([12]), None, 1.0)
+    found, seen = TaggerNetwork._disturbed(ids, words, drawn)
+    assert found.tolist() == [[0, 5, 11, 12, 8, 2]]
+    assert seen.characters.any(1).tolist() == [True, False, True]
+    assert seen.features[1].tolist() == [-1] * 11 + numbers[1, 11:].tolist()
+    assert torch.equal(seen.features[[0, 2]], numbers[[0, 2]])
+
+
+def test_the_plain_head_replaces_no_words(folder):
+    protocol = dataclasses.replace(OVERFIT, replaced_words=0.15)
+    TaggerLearner(ner_task("anatomy"), Start(folder), protocol, CPU)
+    with pytest.raises(InputError, match=r"^replaced_words is for --tagger; leave it out of the protocol, or give"):
+        Encoder(ner_task("anatomy"), Start(folder), protocol, CPU)
+
+
 def test_one_type_of_its_own_layer_has_no_inside_tag_without_its_begin(folder):
-    crf = TaggerNetwork(
-        load_encoder(folder, False), ner_task("anatomy", nested="per_type").head(), torch.ones(1), 0
-    ).crf
+    crf = TaggerNetwork(load_encoder(folder, False), ner_task("anatomy", nested="per_type").head(), torch.ones(1)).crf
     assert crf.cannot_begin.tolist() == [False, False, True]
     assert crf.forbidden.tolist() == [[False, False, True], [False] * 3, [False] * 3]
 
