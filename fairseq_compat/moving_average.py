@@ -14,8 +14,9 @@ def average_a_tied_weight_once(module):
     @in_place_in(module.EMA)
     def _step_internal(original, self, new_model, updates=None):
         averages = self.fp32_params if self.config.ema_fp32 else self.model.state_dict()
-        once: dict[tuple, tuple] = {}
+        once: dict = {}
         for name, weight in new_model.state_dict().items():
             average = averages.get(name, weight)
-            once.setdefault((average.data_ptr(), average.shape), (name, weight))
+            key = (average.data_ptr(), average.shape) if hasattr(average, "data_ptr") else name
+            once.setdefault(key, (name, weight))
         return original(self, SimpleNamespace(state_dict=lambda: dict(once.values())), updates)

@@ -119,6 +119,7 @@ def counted(model: torch.nn.Module) -> Iterator[dict[str, int]]:
     """
     weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
     shapes = {tuple(weight.shape) for weight in model.parameters()}
+    shapes |= {(3 * shape[0], shape[1]) for shape in shapes if len(shape) == 2}  # queries, keys and values as one
     kept: dict[int, tuple[bool, int]] = {}
     counts: dict[str, int] = {}
 

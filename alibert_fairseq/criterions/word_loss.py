@@ -14,8 +14,8 @@ SCORES_AT_A_TIME = {"cpu": 2**19, "cuda": 2**27}  # a GPU wants few and large ke
 def word_loss(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """(cross-entropy in nats, first guesses that are right), each a sum over the M masked tokens.
 
-    scores: (M, V), in any precision; the sums are float32 or better. target: (M,) ids. A guess is right when no other
-    word has a higher score.
+    scores: (M, V), in any precision; the sums are float32 or better. target: (M,) ids. Of n words with
+    the same highest score, each is a guess of 1 / n.
     """
     return _WordLoss.apply(scores, target)
 
@@ -24,15 +24,16 @@ class _WordLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx, scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         wide = torch.promote_types(scores.dtype, torch.float32)
-        best, own, normalizer = (torch.empty(len(target), dtype=wide, device=scores.device) for _ in range(3))
+        best, own, ties, normalizer = (torch.empty(len(target), dtype=wide, device=scores.device) for _ in range(4))
         for rows in _pieces(scores):
             part = scores[rows].to(wide)
             best[rows] = part.amax(-1)
             own[rows] = part.gather(-1, target[rows, None])[:, 0]
+            ties[rows] = (part == best[rows, None]).sum(-1).to(wide)
             normalizer[rows] = (part - best[rows, None]).exp_().sum(-1)
         normalizer.log_().add_(best)
         ctx.save_for_backward(scores, target, normalizer)
-        correct = (own == best).sum()
+        correct = ((own == best) / ties).sum()
         ctx.mark_non_differentiable(correct)
         return (normalizer - own).sum(), correct
 

@@ -107,7 +107,7 @@ class SelfAttention(nn.Module):
         qkv = F.linear(x, weight, bias)
         q, k, v = qkv.view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)  # (B, N, T, H)
         if rotation is not None:
-            q, k = rotate(q, rotation), rotate(k, rotation)
+            q, k, v = rotate(q, rotation), rotate(k, rotation), v.contiguous()  # a view would keep all of qkv
         dtype = qkv.dtype if x.is_cuda else torch.promote_types(qkv.dtype, torch.float32)
         with torch.autocast(x.device.type, enabled=False):  # on a CPU, attention in bfloat16 takes twice the time
             attended = F.scaled_dot_product_attention(

@@ -1,6 +1,5 @@
 """A Hugging Face encoder with the head of a task, fine-tuned as a protocol says."""
 
-import dataclasses
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +57,7 @@ class Encoder(Trained):
         config, self.tokenizer = models.load_config(start.folder), models.load_tokenizer(start.folder)
         self.frame = models.frame_of(self.tokenizer, config)
         self.conditions = conditions_of(task, start, config, self.frame, machine)
-        self.conditions["protocol"] = dataclasses.asdict(protocol)
+        self.conditions["protocol"] = protocol.recorded()
         self.saves = not start.frozen  # a probe measures an encoder; whoever wants to use a model trains all of it
 
     def built(self, head: Head, train: Encoded) -> torch.nn.Module:

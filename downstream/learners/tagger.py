@@ -71,7 +71,7 @@ class TaggerLearner(Encoder):
         features = np.concatenate([piece.words.features.ravel() for piece in train.pieces])
         known = torch.from_numpy(np.unique(features).astype(np.int64))
         encoder = models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout)
-        disturbance = disturbance_of(self.tokenizer, self.protocol.replaced_words)
+        disturbance = disturbance_of(self.tokenizer, encoder.config.vocab_size, self.protocol.replaced_words)
         return TaggerNetwork(encoder, self.task.head(), known, disturbance)
 
     def head(self) -> Head:
@@ -107,9 +107,10 @@ def decided(learned: Learned, encoded: Encoded, probabilities: bool = False) -> 
     return [tags, [rows[..., 1] for rows in found]] if probabilities else [tags]
 
 
-def disturbance_of(tokenizer, replaced: float) -> Disturbance:
+def disturbance_of(tokenizer, vocabulary: int, replaced: float) -> Disturbance:
     """With the subwords of the whole vocabulary: those of a few documents would be known after an epoch."""
-    first, later = (torch.tensor(sorted(ids.values()) or [0]) for ids in models.pieces_by_place(tokenizer))
+    known = ([n for n in ids.values() if n < vocabulary] for ids in models.pieces_by_place(tokenizer))
+    first, later = (torch.tensor(sorted(ids) or [0]) for ids in known)
     return Disturbance(first, later, tokenizer.mask_token_id, replaced)
 
 
@@ -142,7 +143,7 @@ def add_words(encoded: Encoded, by_line: bool) -> None:
         words, tokens, ends = deciding[piece.item]
         some = slice(*np.searchsorted(tokens, [begin, end]))
         signs, features = (look[words[some]] for look in looks[piece.item])
-        goes_on = np.array([_inside_a_line(encoded.items[piece.item], words[some])])
+        goes_on = np.array([some.start > 0 and _inside_a_line(encoded.items[piece.item], words[some])])
         starts, stops = tokens[some] - begin + first, np.minimum(ends[some], end) - begin + first
         piece.words = Words(starts, stops, signs, features, goes_on)
 

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,10 @@ class Protocol:
     max_tokens: int | None = None  # longest sequence, in place of the recipe's, where a paper fixes it
     training_tokens: int | None = None  # end after about so many, special tokens included, for quick looks
     dev_items: int | None = None  # choose the epoch on so many of dev, for quick looks; scores are always of all
+
+    def recorded(self) -> dict:
+        """As metrics.json and a journal have it: without what came later and is not used, so that older runs resume."""
+        return {key: value for key, value in asdict(self).items() if key != "replaced_words" or value}
 
     @property
     def points(self) -> list[dict]:

@@ -1,7 +1,7 @@
 """How the settings of a run were chosen: searched on dev, as a protocol stands, or by hand."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from alibert_common.errors import InputError
@@ -31,7 +31,7 @@ class Choice:
     def conditions(self) -> dict:
         """What scores depend on; and, where the protocol has other values for other tasks, all of these, by which the
         report knows runs of one protocol on several tasks."""
-        conditions = {"protocol": {"name": self.name, "changed": self.changed, **asdict(self.protocol)}}
+        conditions = {"protocol": {"name": self.name, "changed": self.changed, **self.protocol.recorded()}}
         return conditions | ({"protocol_by_task": self.by_task} if self.by_task else {})
 
     def told(self) -> dict:

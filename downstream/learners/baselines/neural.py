@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -37,17 +37,17 @@ class OverWords(Trained):
 
     def __init__(self, task: Task, protocol: Protocol, machine: Machine, text: Path | None = None):
         """Raises InputError for a text that cannot be used, and for rates that the parts of an encoder have."""
-        if protocol.layer_decay != 1 or protocol.head_learning_rate is not None:
+        if protocol.layer_decay != 1 or protocol.head_learning_rate is not None or protocol.replaced_words:
             raise InputError(
-                f"layer_decay, head_learning_rate: {self.name} has no layers of an encoder; leave them out, or take a "
-                "protocol without them, as vectors."
+                f"layer_decay, head_learning_rate, replaced_words: {self.name} has no layers of an encoder; leave them "
+                "out, or take a protocol without them, as vectors."
             )
         self.task, self.protocol, self.machine = task, protocol, machine
         self.tokenizer = WordIds()
         self.lines = read_text(text).splitlines() if text else None
         self.known: dict[str, Vectors] = {}  # by what they were learned from; some 40 MB each, of each fold one
         self.conditions = {
-            **conditions_of(self.name, asdict(protocol), ("gensim",)),
+            **conditions_of(self.name, protocol.recorded(), ("gensim",)),
             "vectors": SETTINGS | {"text": text and {"name": text.name, "sha256": _digest(self.lines or [])}},
             "max_tokens": task.recipe.max_tokens,
             "precision": machine.precision,

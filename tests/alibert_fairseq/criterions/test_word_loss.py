@@ -31,6 +31,11 @@ def test_loss_gradient_and_right_guesses_are_those_of_pytorch(monkeypatch, rows,
     assert correct == (twin.argmax(-1) == target).sum() or dtype == torch.bfloat16  # which has equal scores
 
 
+def test_equal_scores_share_a_guess():
+    scores = torch.tensor([[1.0, 1.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    assert word_loss(scores, torch.tensor([1, 0, 2]))[1].item() == pytest.approx(1 / 2 + 1 + 1 / 3)
+
+
 def test_the_gradient_is_that_of_finite_differences():
     scores, target = example(4, torch.float64)
     assert torch.autograd.gradcheck(lambda values: word_loss(values, target)[0], scores)

@@ -169,8 +169,8 @@ def test_in_the_report_cosines_stand_beside_the_encoder_that_is_trained(root, tm
         ),
         (
             "labels --baseline cnn --protocol tuned",
-            "layer_decay, head_learning_rate: cnn has no layers of an encoder; leave them out, or take a protocol "
-            "without them, as vectors.",
+            "layer_decay, head_learning_rate, replaced_words: cnn has no layers of an encoder; leave them out, or "
+            "take a protocol without them, as vectors.",
         ),
         ("ner --baseline rnn --random-init", "--baseline rnn: --random-init would change nothing; leave it out."),
         ("ner --baseline rnn --vectors-text none.txt", "none.txt: no such file; check the path."),

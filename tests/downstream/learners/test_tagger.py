@@ -241,6 +241,8 @@ def test_a_sequence_goes_on_from_the_one_before_unless_its_core_begins_a_line(fo
     text = "foie " * 60 + "\n" + "rein " * 60
     item = task.example(AnnotatedText("1", text, []), Counter())
     encoded = learner.encode([item], False)
+    hidden = learner.encode([task.example(AnnotatedText("2", "\u200b foie", []), Counter())], False)
+    assert not hidden.pieces[0].words.goes_on[0]  # from a word without a token
     begins = np.cumsum([0, *(len(piece.words.first) for piece in encoded.pieces)])[:-1]
     assert [bool(piece.words.goes_on) for piece in encoded.pieces] == [begin not in (0, 60) for begin in begins]
 

@@ -178,3 +178,9 @@ def test_what_differs_between_tasks_is_as_the_file_has_it(tmp_path):
     }
     assert by_task(recipe, "drbenchmark", ["epochs=3", "batch=4"]).keys() == {"learning_rate"}
     assert by_task(recipe, "oubiobert", [])["grid"].keys() == {"epochs"}
+
+
+def test_what_is_recorded_of_a_protocol_stays_as_before_where_no_words_are_replaced(folder):
+    protocol = loaded(folder, PROTOCOL)
+    assert "replaced_words" not in protocol.recorded()
+    assert replace(protocol, replaced_words=0.1).recorded()["replaced_words"] == 0.1
