@@ -52,7 +52,6 @@ class AlibertTrainer(Trainer):
             extra_state = super().load_checkpoint(*args, **options)
         if extra_state and not self.get_num_updates():  # another run's weights, whose time this run has not spent
             self._previous_training_time = 0
-            self.lr_step_update()
         self.owner.claim()
         self.metrics_log.open()
         self.nonfinite.begin(extra_state)

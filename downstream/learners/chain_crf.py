@@ -1,7 +1,7 @@
 """A linear-chain conditional random field over words that leaves no I- without its B- (Lample et al. 2016).
 
-Shapes: B = sequences, W = their words, L = layers of tags, K = tags of a layer. `goes_on`: (B,), whether a
-sequence goes on from the one before, as those of a line that was cut. It may begin with any tag.
+Shapes: B = sequences, W = their words, L = layers of tags, K = tags of a layer. `continues`: (B,), whether a
+sequence continues the one before, as those of a line that was cut. It may begin with any tag.
 """
 
 from collections.abc import Sequence
@@ -28,24 +28,24 @@ class ChainCrf(nn.Module):
         self.register_buffer("forbidden", inside & ~same, persistent=False)
         self.register_buffer("cannot_begin", inside, persistent=False)
 
-    def _moves(self, goes_on: Tensor) -> tuple[Tensor, Tensor]:
+    def _moves(self, continues: Tensor) -> tuple[Tensor, Tensor]:
         """(L, K, K) of transitions, (B, L, K) of first tags."""
         moves = self.transitions.masked_fill(self.forbidden, FORBIDDEN)
         # Training cuts through few entities: a weight of an I- after a cut would be learned from next to nothing.
-        return moves, self.begins.masked_fill(self.cannot_begin, FORBIDDEN) * ~goes_on.view(-1, 1, 1)
+        return moves, self.begins.masked_fill(self.cannot_begin, FORBIDDEN) * ~continues.view(-1, 1, 1)
 
-    def log_normaliser(self, scores: Tensor, real: Tensor, goes_on: Tensor) -> Tensor:
+    def log_normaliser(self, scores: Tensor, real: Tensor, continues: Tensor) -> Tensor:
         """(B, L), the logarithm of the sum over all tag sequences. scores: (B, W, L, K); real: (B, W), words first."""
-        moves, begins = self._moves(goes_on)
+        moves, begins = self._moves(continues)
         total = scores[:, 0] + begins
         for word in range(1, scores.shape[1]):
             longer = (total.unsqueeze(-1) + moves).logsumexp(-2) + scores[:, word]
             total = torch.where(real[:, word, None, None], longer, total)
         return (total + self.ends).logsumexp(-1)
 
-    def score(self, scores: Tensor, real: Tensor, goes_on: Tensor, tags: Tensor) -> Tensor:
+    def score(self, scores: Tensor, real: Tensor, continues: Tensor, tags: Tensor) -> Tensor:
         """(B, L), the score of these tags (B, W, L)."""
-        moves, begins = self._moves(goes_on)
+        moves, begins = self._moves(continues)
         layers = torch.arange(tags.shape[2], device=tags.device)
         own = scores.gather(-1, tags.unsqueeze(-1)).squeeze(-1)  # (B, W, L)
         steps = moves[layers, tags[:, :-1], tags[:, 1:]] * real[:, 1:, None]
@@ -53,20 +53,20 @@ class ChainCrf(nn.Module):
         edges = begins.gather(-1, tags[:, 0].unsqueeze(-1)).squeeze(-1) + self.ends[layers, last]
         return (own * real.unsqueeze(-1)).sum(1) + steps.sum(1) + edges
 
-    def loss(self, scores: Tensor, real: Tensor, goes_on: Tensor, tags: Tensor) -> Tensor:
+    def loss(self, scores: Tensor, real: Tensor, continues: Tensor, tags: Tensor) -> Tensor:
         """The mean of the negative log-likelihood of a word and layer, in nats. Gold is read as conlleval does."""
-        tags = self.opened(goes_on, tags)
-        lost = self.log_normaliser(scores, real, goes_on) - self.score(scores, real, goes_on, tags)
+        tags = self.opened(continues, tags)
+        lost = self.log_normaliser(scores, real, continues) - self.score(scores, real, continues, tags)
         return lost.sum() / (real.sum() * scores.shape[2])
 
-    def opened(self, goes_on: Tensor, tags: Tensor) -> Tensor:
-        """The tags (B, W, L), with a B- for each I- that goes on with nothing; an I- has the number after its B-."""
-        first = self.cannot_begin[tags[:, :1]] & ~goes_on.view(-1, 1, 1)
+    def opened(self, continues: Tensor, tags: Tensor) -> Tensor:
+        """The tags (B, W, L), with a B- for each I- that continues no entity; an I- has the number after its B-."""
+        first = self.cannot_begin[tags[:, :1]] & ~continues.view(-1, 1, 1)
         return tags - torch.cat([first, self.forbidden[tags[:, :-1], tags[:, 1:]]], 1).long()
 
-    def best(self, scores: Tensor, real: Tensor, goes_on: Tensor) -> Tensor:
+    def best(self, scores: Tensor, real: Tensor, continues: Tensor) -> Tensor:
         """(B, W, L), the likeliest tags (Viterbi); 0 where there is no word."""
-        moves, begins = self._moves(goes_on)
+        moves, begins = self._moves(continues)
         total, backward = scores[:, 0] + begins, []
         for word in range(1, scores.shape[1]):
             longer, before = (total.unsqueeze(-1) + moves).max(-2)
@@ -80,8 +80,8 @@ class ChainCrf(nn.Module):
             found.append(tag)
         return torch.stack(found[::-1], 1).squeeze(-1) * real.unsqueeze(-1)
 
-    def probabilities(self, scores: Tensor, real: Tensor, goes_on: Tensor) -> Tensor:
+    def probabilities(self, scores: Tensor, real: Tensor, continues: Tensor) -> Tensor:
         """(B, W, L, K), how likely each tag of a word is over all sequences: the gradient of the normaliser."""
         with torch.enable_grad():
             scores = scores.detach().requires_grad_()
-            return torch.autograd.grad(self.log_normaliser(scores, real, goes_on).sum(), scores)[0]
+            return torch.autograd.grad(self.log_normaliser(scores, real, continues).sum(), scores)[0]

@@ -30,21 +30,21 @@ from downstream.training.protocol import Protocol
 class Words(NamedTuple):
     """The words of a piece: the tokens of each, first to last (excluded), (w,); characters (w, 20); features (w, F).
 
-    goes_on: (1,), whether its first word goes on in the line of the piece before.
+    continues: (1,), whether its first word stands in the line of the piece before.
     """
 
     first: np.ndarray
     last: np.ndarray
     characters: np.ndarray
     features: np.ndarray
-    goes_on: np.ndarray
+    continues: np.ndarray
 
     @staticmethod
     def together(rows: "list[Words]", width: int, device: torch.device) -> WordBatch:
         """Of a batch of pieces, padded to a width in tokens. Numbers are kept in few bytes, and torch needs int64."""
         offsets = np.repeat(np.arange(len(rows)) * width, [len(row.first) for row in rows])
-        first, last, signs, features, goes_on = (np.concatenate(part) for part in zip(*rows, strict=True))
-        parts = first + offsets, last + offsets, signs.astype(np.int64), features.astype(np.int64), goes_on
+        first, last, signs, features, continues = (np.concatenate(part) for part in zip(*rows, strict=True))
+        parts = first + offsets, last + offsets, signs.astype(np.int64), features.astype(np.int64), continues
         return WordBatch(*(torch.from_numpy(part).to(device) for part in parts))
 
 
@@ -143,9 +143,9 @@ def add_words(encoded: Encoded, by_line: bool) -> None:
         words, tokens, ends = deciding[piece.item]
         some = slice(*np.searchsorted(tokens, [begin, end]))
         signs, features = (look[words[some]] for look in looks[piece.item])
-        goes_on = np.array([some.start > 0 and _inside_a_line(encoded.items[piece.item], words[some])])
+        continues = np.array([some.start > 0 and _inside_a_line(encoded.items[piece.item], words[some])])
         starts, stops = tokens[some] - begin + first, np.minimum(ends[some], end) - begin + first
-        piece.words = Words(starts, stops, signs, features, goes_on)
+        piece.words = Words(starts, stops, signs, features, continues)
 
 
 def _inside_a_line(item: Example, words: np.ndarray) -> bool:
@@ -157,7 +157,7 @@ def _inside_a_line(item: Example, words: np.ndarray) -> bool:
 
 
 def open_after_cuts(pieces: list[Piece], tags: list[np.ndarray]) -> None:
-    """Make a B- of an I- that goes on with no entity of the piece before. tags: of each piece's tokens, one or one a
+    """Make a B- of an I- that continues no entity of the piece before. tags: of each piece's tokens, one or one a
     layer; an I- has the number after its B-."""
     before = np.array(0)  # the tag of the word before
     for piece, rows in zip(pieces, tags, strict=True):
@@ -166,7 +166,7 @@ def open_after_cuts(pieces: list[Piece], tags: list[np.ndarray]) -> None:
         first, last = piece.words.first[[0, -1]]
         tag = rows[first]
         inside = (tag > 0) & (tag % 2 == 0)
-        rows[first] -= piece.words.goes_on[0] & inside & (before != tag) & (before != tag - 1)
+        rows[first] -= piece.words.continues[0] & inside & (before != tag) & (before != tag - 1)
         before = rows[last]
 
 

@@ -31,8 +31,8 @@ def decide(crf: ChainCrf, pieces: list[Piece], scores: list[np.ndarray], probabi
         device = crf.transitions.device
         batch = pad_sequence([torch.from_numpy(of_words[number]) for number in some], batch_first=True).to(device)
         real = pad_sequence([torch.ones(len(of_words[number]), dtype=torch.bool) for number in some], batch_first=True)
-        goes_on = torch.from_numpy(np.concatenate([pieces[number].words.goes_on for number in some])).to(device)
-        sequences = batch, real.to(device), goes_on
+        continues = torch.from_numpy(np.concatenate([pieces[number].words.continues for number in some])).to(device)
+        sequences = batch, real.to(device), continues
         tags = crf.best(*sequences)
         values = [tags.float()]
         if probabilities:

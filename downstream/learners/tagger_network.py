@@ -25,14 +25,14 @@ class WordBatch(NamedTuple):
     """The words of a batch, sentence after sentence.
 
     first, last: (N,) place of its first token and behind its last one, in (B x T) tokens. characters: (N, 20).
-    features: (N, F) numbers of `hashed_features`. goes_on: (B,) whether a sequence goes on.
+    features: (N, F) numbers of `hashed_features`. continues: (B,) whether a sequence continues the one before.
     """
 
     first: Tensor
     last: Tensor
     characters: Tensor
     features: Tensor
-    goes_on: Tensor
+    continues: Tensor
 
 
 class TaggerOutput(NamedTuple):
@@ -40,7 +40,7 @@ class TaggerOutput(NamedTuple):
 
     logits: Tensor
     begins: Tensor
-    goes_on: Tensor
+    continues: Tensor
     crf: ChainCrf
 
     def loss(self, targets: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ class TaggerOutput(NamedTuple):
         tags = targets.view(*targets.shape[:2], -1)
         tags = tags.gather(1, place.unsqueeze(-1).expand(-1, -1, tags.shape[2]))
         real = self.begins.gather(1, place)
-        return self.crf.loss(rows.float(), real, self.goes_on, tags.masked_fill(tags == IGNORED, 0))
+        return self.crf.loss(rows.float(), real, self.continues, tags.masked_fill(tags == IGNORED, 0))
 
 
 class Disturbance(NamedTuple):
@@ -99,7 +99,7 @@ class TaggerNetwork(nn.Module):
         logits = scores.new_zeros(input_ids.numel(), scores.shape[-1]).index_copy(0, words.first, scores)
         begins = torch.zeros(input_ids.numel(), dtype=torch.bool, device=scores.device).index_fill(0, words.first, True)
         shape = (*input_ids.shape, self.num_layers, -1)
-        return TaggerOutput(logits.view(shape), begins.view(input_ids.shape), words.goes_on, self.crf)
+        return TaggerOutput(logits.view(shape), begins.view(input_ids.shape), words.continues, self.crf)
 
     @staticmethod
     def _disturbed(input_ids: Tensor, words: WordBatch, how: Disturbance) -> tuple[Tensor, WordBatch]:

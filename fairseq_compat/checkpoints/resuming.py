@@ -87,7 +87,7 @@ def refuse_another_optimizer(then, now) -> None:
 def begin_average(state: dict, anew: bool) -> None:
     """Let the average of --store-ema begin with the weights, `anew` or where a checkpoint holds no average.
 
-    Stock fairseq looks for these weights after it has deleted them, and goes on with the average of another run.
+    Stock fairseq looks for these weights after it has deleted them, and continues the average of another run.
     """
     extra = state["extra_state"]
     if anew or "ema" not in extra:
@@ -113,7 +113,7 @@ def stop_at_the_end(module):
 
 
 def end_of(trainer, optimization) -> str | None:
-    """The end that a run has reached, --max-update or --stop-time-hours; None for a run that goes on."""
+    """The end that a run has reached, --max-update or --stop-time-hours; None if there is more to train."""
     updates, most, hours = trainer.get_num_updates(), optimization.max_update, optimization.stop_time_hours
     spent = trainer._previous_training_time / 3600  # the checkpoint's, the same on all processes
     if most and updates >= most:

@@ -53,9 +53,9 @@ from downstream.learners import chain_crf, tagger_decoding as decoding, tagger_n
 of = network.TaggerNetwork
 """
 INDEPENDENT = """
-def loss(self, scores, real, goes_on, tags):
+def loss(self, scores, real, continues, tags):
     return torch.nn.functional.cross_entropy(scores[real].flatten(0, -2), tags[real].flatten())
-def best(self, scores, real, goes_on):
+def best(self, scores, real, continues):
     return scores.argmax(-1)
 chain_crf.ChainCrf.loss, chain_crf.ChainCrf.best = loss, best
 """

@@ -29,9 +29,9 @@ from downstream.training.models import TAGGER_WEIGHTS, load_encoder
 TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
 
 
-def allowed(tags: tuple[int, ...], goes_on: bool) -> bool:
-    """Whether each I- follows a tag of its type, the first one's of a sequence that goes on apart."""
-    names = ["O"] * (not goes_on) + [TAGS[tag] for tag in tags]
+def allowed(tags: tuple[int, ...], continues: bool) -> bool:
+    """Whether each I- follows a tag of its type, but the first one of a sequence that continues another."""
+    names = ["O"] * (not continues) + [TAGS[tag] for tag in tags]
     return all(not after.startswith("I") or before[1:] == after[1:] for before, after in itertools.pairwise(names))
 
 
@@ -44,23 +44,23 @@ def crf_and_scores():
     return crf, torch.randn(5, 4, 2, 5, dtype=torch.float64), real, torch.tensor([0, 0, 0, 1, 1]).bool()
 
 
-def weigh(crf, scores, layer, goes_on, tags) -> float:
+def weigh(crf, scores, layer, continues, tags) -> float:
     moves = sum(crf.transitions[layer, a, b].item() for a, b in itertools.pairwise(tags))
     own = sum(scores[word, layer, tag].item() for word, tag in enumerate(tags))
-    begin = 0 if goes_on else crf.begins[layer, tags[0]].item()
+    begin = 0 if continues else crf.begins[layer, tags[0]].item()
     return own + moves + begin + crf.ends[layer, tags[-1]].item()
 
 
 def test_the_field_equals_a_sum_over_all_sequences_of_tags():
     crf, *batch = crf_and_scores()
-    scores, real, goes_on = batch
+    scores, real, continues = batch
     best, likely, normaliser = crf.best(*batch), crf.probabilities(*batch), crf.log_normaliser(*batch)
     for row, layer in itertools.product(range(5), range(2)):
         length = int(real[row].sum())
         weights = {
-            tags: weigh(crf, scores[row], layer, goes_on[row], tags)
+            tags: weigh(crf, scores[row], layer, continues[row], tags)
             for tags in itertools.product(range(5), repeat=length)
-            if allowed(tags, goes_on[row])
+            if allowed(tags, continues[row])
         }
         total = np.logaddexp.reduce(list(weights.values()))
         assert normaliser[row, layer].item() == pytest.approx(total, abs=1e-9)
@@ -82,13 +82,13 @@ def test_the_loss_is_the_mean_over_words_and_layers():
     assert crf.loss(*batch, tags).item() == pytest.approx((lost.sum() / (batch[1].sum() * 2)).item())
 
 
-@pytest.mark.parametrize("goes_on, read", [(False, [1, 2, 3, 0]), (True, [2, 2, 3, 0])])
-def test_gold_that_the_field_forbids_is_read_as_conlleval_does(goes_on, read):
+@pytest.mark.parametrize("continues, read", [(False, [1, 2, 3, 0]), (True, [2, 2, 3, 0])])
+def test_gold_that_the_field_forbids_is_read_as_conlleval_does(continues, read):
     """An I- lost its B- where one token has the words of both."""
     torch.manual_seed(0)
     begins = torch.tensor([[False, True, True, False, True, True]])
     logits = torch.randn(1, 6, 1, 5)
-    output = TaggerOutput(logits, begins, torch.tensor([goes_on]), ChainCrf(TAGS))
+    output = TaggerOutput(logits, begins, torch.tensor([continues]), ChainCrf(TAGS))
     forbidden, allowed = torch.full((2, 1, 6), IGNORED)
     forbidden[begins], allowed[begins] = torch.tensor([[2, 2, 4, 0], read])
     assert 0 < output.loss(forbidden).item() == output.loss(allowed).item() < 10
@@ -227,7 +227,7 @@ def test_a_word_across_a_border_of_sequences_belongs_to_the_first(folder):
         assert (piece.words.first < piece.words.last).all()
 
 
-def test_an_entity_goes_on_over_a_border_of_sequences_inside_a_line(folder):
+def test_an_entity_continues_over_a_border_of_sequences_inside_a_line(folder):
     text = "la douleur" + " du foie" * 30
     documents = [AnnotatedText(str(number), text, [Entity("symptom", ((3, len(text)),))]) for number in range(8)]
     learner, items, answers, _ = trained(ner_task("symptom"), folder, documents)
@@ -235,16 +235,16 @@ def test_an_entity_goes_on_over_a_border_of_sequences_inside_a_line(folder):
     assert answers == [item.layers for item in items]
 
 
-def test_a_sequence_goes_on_from_the_one_before_unless_its_core_begins_a_line(folder):
+def test_a_sequence_continues_the_one_before_unless_its_core_begins_a_line(folder):
     task = ner_task("anatomy", "symptom")
     learner, *_ = trained(task, folder)
     text = "foie " * 60 + "\n" + "rein " * 60
     item = task.example(AnnotatedText("1", text, []), Counter())
     encoded = learner.encode([item], False)
     hidden = learner.encode([task.example(AnnotatedText("2", "\u200b foie", []), Counter())], False)
-    assert not hidden.pieces[0].words.goes_on[0]  # from a word without a token
+    assert not hidden.pieces[0].words.continues[0]  # from a word without a token
     begins = np.cumsum([0, *(len(piece.words.first) for piece in encoded.pieces)])[:-1]
-    assert [bool(piece.words.goes_on) for piece in encoded.pieces] == [begin not in (0, 60) for begin in begins]
+    assert [bool(piece.words.continues) for piece in encoded.pieces] == [begin not in (0, 60) for begin in begins]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_sequence_goes_on_from_the_one_before_unless_its_core_begins_a_line(fo
     [("outermost", tag, after) for tag, after in enumerate((1, 2, 2, 1, 1))]
     + [("per_type", tag, after) for tag, after in enumerate((1, 2, 2))],
 )
-def test_an_inside_tag_after_a_cut_opens_an_entity_unless_it_goes_on_with_one(folder, nested, before, after):
+def test_an_inside_tag_after_a_cut_opens_an_entity_unless_it_continues_with_one(folder, nested, before, after):
     task = ner_task("anatomy", "symptom", nested=nested)
     learner, *_ = trained(task, folder)
     encoded = learner.encode([task.example(AnnotatedText("1", "foie " * 40, []), Counter())], False)
