@@ -5,7 +5,7 @@
 #
 # DATA: a folder with fr_raw/{bdpm_notices,pamj_cas_cliniques,tico19_fr,mesconseilscovid,hpo_fr}.txt and, below it, QUAERO
 # and FRACCO. OUTPUT: where everything goes; a second call resumes. It runs the newest record: tiny_modern.sh with a width
-# of 256, in bfloat16 where the processor has AMX, then the tagger on test. Options that follow are those of another
+# of 256, in bfloat16 where the processor has AMX or AVX512_BF16, then the tagger on test. Options that follow are those of another
 # entry. Nothing else should run on the core.
 #
 #   MINUTES=58        of pretraining; the making of the corpus and of the tokenizer does not count
@@ -23,7 +23,7 @@ command -v fairseq-train >/dev/null || . "$root/recipes/environment.sh"
 . "$root/tests/campaigns/french_text.bash"
 make_data_bin
 wide=(--encoder-embed-dim 256 --encoder-ffn-embed-dim 688 --encoder-attention-heads 4)
-if grep -q amx_bf16 /proc/cpuinfo; then wide+=(--bf16-autocast --muon-bf16); fi
+if grep -q "amx_bf16\|avx512_bf16" /proc/cpuinfo; then wide+=(--bf16-autocast --muon-bf16); fi
 if [ ! -e model ]; then
     DATA_BIN=data-bin SAVE_DIR=checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
         --budget-minutes "$minutes" --validate-interval-updates 500 --max-valid-steps 60 "${wide[@]}" "$@" 2>&1 | tee -a pretraining.log

@@ -27,8 +27,10 @@ SETS = {
     "linnaeus": (f"{MTL}/linnaeus-IOB", (11935, 4078, 7142), (2119, 711, 1433)),
     "ncbi_disease": (f"{MTL}/NCBI-disease-IOB", (5424, 923, 940), (5134, 787, 960)),
     "quaero_emea": ("fr_ner/quaero", (11, 12, 15), (2695, 2260, 2204)),
+    "quaero_emea_both": ("fr_ner/quaero", (11 + 833, 12, 15), (2695 + 2994, 2260, 2204)),
     "quaero_emea_concatenated": ("fr_ner/quaero", (11, 12, 15), (2695, 2260, 2204)),
     "quaero_medline": ("fr_ner/quaero", (833, 832, 833), (2994, 2977, 3103)),
+    "quaero_medline_both": ("fr_ner/quaero", (833 + 11, 832, 833), (2994 + 2695, 2977, 3103)),
     "quaero_medline_concatenated": ("fr_ner/quaero", (833, 832, 833), (2994, 2977, 3103)),
 }
 
