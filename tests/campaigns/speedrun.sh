@@ -4,9 +4,9 @@
 #     bash tests/campaigns/speedrun.sh DATA OUTPUT [options of fairseq-train]
 #
 # DATA: a folder with fr_raw/{bdpm_notices,pamj_cas_cliniques,tico19_fr,mesconseilscovid,hpo_fr}.txt and, below it, QUAERO
-# and FRACCO. OUTPUT: where everything goes; a second call resumes. It runs the newest record: tiny_modern.sh with a width
-# of 256, in bfloat16 where the processor has AMX or AVX512_BF16, then the tagger on test. Options that follow are those of another
-# entry. Nothing else should run on the core.
+# and FRACCO. OUTPUT: where everything goes; a second call resumes. It runs the newest record: tiny_modern.sh
+# with a width of 256, in bfloat16 where the processor has AMX or AVX512_BF16, then the tagger on test. Options that
+# follow are those of another entry. Nothing else should run on the core.
 #
 #   MINUTES=58        of pretraining; the making of the corpus and of the tokenizer does not count
 #   SETS="quaero_emea quaero_medline fracco"   to fine-tune on
