@@ -11,7 +11,7 @@ from alibert_common.cli import program
 from alibert_common.errors import InputError
 from downstream.data.data_folder import data_folder
 from downstream.data.recipe import Recipe
-from downstream.learners.registry import BASELINES, COSINE, ENCODER, TAGGER, Kind
+from downstream.learners.registry import BASELINES, COSINE, ENCODER, FORMS, Kind
 from downstream.training.model_folder import refuse_no_model
 from downstream.training.protocol import by_task, load_protocol
 from downstream.training.selection import Choice, read_selection
@@ -81,8 +81,8 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
     add("recipe", type=Path, help="the task's YAML file, for example recipes/finetune/sample.yaml")
     weights.add_argument("--random-init", action="store_true",
         help="random weights in place of the model's; architecture and tokenizer stay (a baseline)")  # fmt: skip
-    add("--tagger", action="store_true",
-        help="stronger form for named entities: whole words under a CRF (default: a plain head)")  # fmt: skip
+    add("--form", choices=FORMS,
+        help="stronger form: tagger for named entities, bi-encoder for rankings (default: a plain head)")  # fmt: skip
     weights.add_argument("--frozen", action="store_true", help="linear probe of the unchanged encoder (a baseline)")
     add("--protocol", help="training protocol: a file of protocols/ beside the recipe, or one of the built-in ones "
         f"(default: {DEFAULT_PROTOCOL})")  # fmt: skip
@@ -128,7 +128,7 @@ def config_of(
 
 
 # What may change nothing, in the order in which it is told.
-MAY_BE_IDLE = "protocol set selection random_init frozen tagger cosine vectors_text bf16".split()
+MAY_BE_IDLE = "protocol set selection random_init frozen form cosine vectors_text bf16".split()
 
 
 def kind_of(args: argparse.Namespace, family: str) -> Kind:
@@ -136,8 +136,8 @@ def kind_of(args: argparse.Namespace, family: str) -> Kind:
     kind, words = ENCODER, "--model"
     if getattr(args, "baseline", None):
         kind, words = BASELINES[args.baseline], f"--baseline {args.baseline}"
-    elif args.tagger:
-        kind, words = TAGGER, "--tagger"
+    elif args.form:
+        kind, words = FORMS[args.form], f"--form {args.form}"
     elif getattr(args, "cosine", False):
         kind, words = COSINE, "--cosine"
     given = [
@@ -203,7 +203,7 @@ def default_output(args: argparse.Namespace, recipe: Recipe, choice: Choice | No
     else:
         changes = ["selected"] if choice.record else choice.changed
         parts = [recipe.task, choice.name, *changes, args.model.resolve().name]
-    parts += ["tagger"] * (args.tagger and choice is not None and choice.name != "tagger")
+    parts += [args.form] * (args.form is not None and choice is not None and choice.name != args.form)
     parts += ["random"] * args.random_init + ["frozen"] * args.frozen + ["dev-only"] * args.dev_only
     parts += [f"{args.train_documents}-documents"] if args.train_documents else []
     return Path("runs/finetune") / "-".join(parts)

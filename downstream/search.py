@@ -82,7 +82,7 @@ def search_config(args: argparse.Namespace) -> tuple[RunConfig, Choice]:
     parts = [
         recipe.task,
         name,
-        *["tagger"] * args.tagger,
+        *[args.form] * (args.form is not None),
         args.model.resolve().name,
         *["random"] * args.random_init,
         *["frozen"] * args.frozen,
@@ -125,8 +125,8 @@ def next_command(args: argparse.Namespace, output: Path) -> str:
     """The command that trains with the chosen settings and scores on test."""
     parts = ["python", "-m", "downstream.finetune", args.recipe, "--model", args.model]
     parts += ["--data", args.data] if args.data else []
-    parts += ["--tagger"] * args.tagger + ["--random-init"] * args.random_init
-    parts += ["--frozen"] * args.frozen + ["--bf16"] * args.bf16
+    parts += ["--form", args.form] if args.form else []
+    parts += ["--random-init"] * args.random_init + ["--frozen"] * args.frozen + ["--bf16"] * args.bf16
     parts += ["--device", args.device] if args.device != "auto" else []
     return shlex.join(map(str, [*parts, "--selection", output / "selection.json"]))
 

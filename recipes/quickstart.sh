@@ -123,7 +123,7 @@ stage "masked words" masked_words "" python -m downstream.masked_words \
 finetune=(python -m downstream.finetune "$recipe" --data "$ner" --model model --protocol quickstart)
 stage "named entities" "ner/metrics.json ner" "$annotated" "${finetune[@]}" --output ner
 stage "named entities, tagger" "ner-tagger/metrics.json ner-tagger" "$annotated" python -m downstream.finetune "$recipe" \
-    --data "$ner" --model model --tagger --protocol tagger --seeds 1 --output ner-tagger
+    --data "$ner" --model model --form tagger --protocol tagger --seeds 1 --output ner-tagger
 stage "named entities, random weights" "ner-random/metrics.json ner-random" "$annotated" \
     "${finetune[@]}" --random-init --output ner-random
 echo

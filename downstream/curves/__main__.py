@@ -105,13 +105,11 @@ def points_of(args: argparse.Namespace) -> list["Point"]:
 def command(args: argparse.Namespace, point: "Point", output: Path) -> list[str]:
     """The words after `python -m downstream.finetune` that train and score one point."""
     words = [str(args.recipe), "--model", str(point.model), "--output", str(output / point.folder), *point.options]
-    for name in ("protocol", "data", "seeds", "device"):
+    for name in ("protocol", "form", "data", "seeds", "device"):
         if getattr(args, name) is not None:
             words += [f"--{name}", str(getattr(args, name))]
     words += [
-        f"--{name.replace('_', '-')}"
-        for name in ("random_init", "frozen", "tagger", "bf16", "overwrite")
-        if vars(args)[name]
+        f"--{name.replace('_', '-')}" for name in ("random_init", "frozen", "bf16", "overwrite") if vars(args)[name]
     ]
     return words + ([] if args.test else ["--dev-only"])
 

@@ -98,8 +98,9 @@ def learners(
             yield f"{name}-random-{protocol}", [*trained, "--random-init"]
         if "frozen" in wanted:
             yield f"{name}-frozen-{protocol}", [*trained, "--frozen"]
-        if "tagger" in wanted and not quick and family in registry.TAGGER.families:
-            yield f"{name}-as-tagger", [*given, "--tagger", "--protocol", "tagger"]
+        for form, kind in registry.FORMS.items():
+            if form in wanted and not quick and family in kind.families:
+                yield f"{name}-as-{form}", [*given, "--form", form, "--protocol", form]
         if "cosine" in wanted and family in registry.COSINE.families:
             yield f"{name}-cosine", [*given, "--cosine"]
     for name, kind in registry.BASELINES.items():

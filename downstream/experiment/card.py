@@ -45,13 +45,16 @@ class Usage(NamedTuple):
     text: str
 
 
-def usage_of(task: Task, item: Any, longest: int, is_tagger: bool = False) -> Usage:
-    """The usage of the task's models, which read an item like this one in sequences of at most `longest` tokens."""
+def usage_of(task: Task, item: Any, longest: int, form: str | None = None) -> Usage:
+    """The usage of the task's models, which read an item like this one in sequences of at most `longest` tokens.
+
+    form: a name of learners/registry.py, None of the plain head.
+    """
     tag, name, template = USES[type(task)]
     if isinstance(task, NamedEntities) and task.recipe.nested in ("concatenated", "per_type"):
         template = "nested_entities.md"
-    if is_tagger:
-        template = "tagger.md"
+    if form:
+        template = f"{form.replace('-', '_')}.md"
     values = {
         "recipe": task.recipe,
         "longest": longest,

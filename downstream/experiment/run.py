@@ -110,8 +110,8 @@ class Experiment:
             kept = Unit(notes["seed"], notes["fold"])
             summary |= {"model_seed": kept.seed, "model_fold": kept.fold}
             result = self.finished(kept) or self.run_one(kept)  # more seeds may have been asked for once, and removed
-            is_tagger, first = "form" in summary["model"], self.folds[0]["train"].items[0]
-            usage = usage_of(self.task, first, summary["max_tokens"], is_tagger)
+            form, first = summary["model"].get("form"), self.folds[0]["train"].items[0]
+            usage = usage_of(self.task, first, summary["max_tokens"], form)
             write_card(self.output / "model", summary, result, usage)
         summary["seconds"] = round(time.perf_counter() - started, 1)
         return write_results(summary, self.output)

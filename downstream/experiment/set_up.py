@@ -7,7 +7,7 @@ from downstream.experiment.results import versions
 from downstream.experiment.run import Experiment
 from downstream.learners.base import Learner
 from downstream.learners.encoder import Start
-from downstream.learners.registry import COSINE, ENCODER, TAGGER
+from downstream.learners.registry import COSINE, ENCODER, FORMS
 from downstream.run_config import RunConfig
 from downstream.tasks import task_from
 from downstream.tasks.base import Task
@@ -50,7 +50,7 @@ def learner_of(config: RunConfig, task: Task) -> Learner:
     made, machine = kind.load(), Machine(device_of(config.device), config.bf16)
     if kind == COSINE:
         return made(task, config.model, machine)
-    if kind in (ENCODER, TAGGER):
+    if kind in (ENCODER, *FORMS.values()):
         start = Start(config.model or Path(), config.random_init, config.frozen)
         return made(task, start, protocol, machine)
     machinery = (protocol, machine) if kind.has_protocol else ()

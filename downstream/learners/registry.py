@@ -34,7 +34,14 @@ class Kind(NamedTuple):
 
 
 ENCODER = Kind("encoder", "encoder:Encoder", ALL, TRAINED | {"--selection", "--random-init", "--frozen"})
-TAGGER = Kind("tagger", "tagger:TaggerLearner", ("ner",), TRAINED | {"--selection", "--random-init", "--tagger"})
+FORMED = TRAINED | {"--selection", "--random-init", "--form"}
+FORMS = {  # the stronger forms, in place of the plain head
+    kind.name: kind
+    for kind in (
+        Kind("tagger", "tagger:TaggerLearner", ("ner",), FORMED),
+        Kind("bi-encoder", "bi_encoder:BiEncoder", ("ranking",), FORMED),
+    )
+}
 COSINE = Kind("cosine", "baselines.cosine:EncoderCosine", OF_COSINES, MACHINE | {"--cosine"})
 BASELINES = {
     kind.name: kind
@@ -49,6 +56,6 @@ BASELINES = {
         Kind("rnn", "baselines.neural:Rnn", (*OF_TEXTS, "ner"), TRAINED | {"--vectors-text"}),
     )
 }
-# What downstream.evaluate compares models with. random: the first model without its weights; frozen, tagger, cosine: of
+# What downstream.evaluate compares models with. random: the first model without its weights; frozen, forms, cosine: of
 # each.
-EVALUATED = ("random", "frozen", "tagger", "cosine", *BASELINES)
+EVALUATED = ("random", "frozen", *FORMS, "cosine", *BASELINES)

@@ -63,12 +63,12 @@ class TaggerLearner(Encoder):
         encoded = super().encode(items, training)
         add_words(encoded, self.task.recipe.sequence == "line")
         if training:
-            encoded.pieces = [piece for piece in encoded.pieces if len(piece.words.first)]
+            encoded.pieces = [piece for piece in encoded.pieces if len(piece.beside.first)]
         return encoded
 
     def built(self, head: Head, train: Encoded) -> torch.nn.Module:
         """The parts above the encoder are drawn; features are those of the training words."""
-        features = np.concatenate([piece.words.features.ravel() for piece in train.pieces])
+        features = np.concatenate([piece.beside.features.ravel() for piece in train.pieces])
         known = torch.from_numpy(np.unique(features).astype(np.int64))
         encoder = models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout)
         disturbance = disturbance_of(self.tokenizer, encoder.config.vocab_size, self.protocol.replaced_words)
@@ -145,7 +145,7 @@ def add_words(encoded: Encoded, by_line: bool) -> None:
         signs, features = (look[words[some]] for look in looks[piece.item])
         continues = np.array([some.start > 0 and _inside_a_line(encoded.items[piece.item], words[some])])
         starts, stops = tokens[some] - begin + first, np.minimum(ends[some], end) - begin + first
-        piece.words = Words(starts, stops, signs, features, continues)
+        piece.beside = Words(starts, stops, signs, features, continues)
 
 
 def _inside_a_line(item: Example, words: np.ndarray) -> bool:
@@ -161,12 +161,12 @@ def open_after_cuts(pieces: list[Piece], tags: list[np.ndarray]) -> None:
     layer; an I- has the number after its B-."""
     before = np.array(0)  # the tag of the word before
     for piece, rows in zip(pieces, tags, strict=True):
-        if not len(piece.words.first):
+        if not len(piece.beside.first):
             continue
-        first, last = piece.words.first[[0, -1]]
+        first, last = piece.beside.first[[0, -1]]
         tag = rows[first]
         inside = (tag > 0) & (tag % 2 == 0)
-        rows[first] -= piece.words.continues[0] & inside & (before != tag) & (before != tag - 1)
+        rows[first] -= piece.beside.continues[0] & inside & (before != tag) & (before != tag - 1)
         before = rows[last]
 
 

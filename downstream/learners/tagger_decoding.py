@@ -23,7 +23,7 @@ def decide(crf: ChainCrf, pieces: list[Piece], scores: list[np.ndarray], probabi
     scores: of each piece, (tokens, L, K), of which only those at the first tokens of words count. The result is 0 at
     other tokens. Pieces with one `item` are a document.
     """
-    of_words = in_documents(pieces, [rows[piece.words.first] for piece, rows in zip(pieces, scores, strict=True)])
+    of_words = in_documents(pieces, [rows[piece.beside.first] for piece, rows in zip(pieces, scores, strict=True)])
     found = [np.zeros((*rows.shape[:2], 1 + probabilities), dtype=np.float32) for rows in scores]
     order = sorted((number for number, rows in enumerate(of_words) if len(rows)), key=lambda n: len(of_words[n]))
     for start in range(0, len(order), SEQUENCES):
@@ -31,14 +31,14 @@ def decide(crf: ChainCrf, pieces: list[Piece], scores: list[np.ndarray], probabi
         device = crf.transitions.device
         batch = pad_sequence([torch.from_numpy(of_words[number]) for number in some], batch_first=True).to(device)
         real = pad_sequence([torch.ones(len(of_words[number]), dtype=torch.bool) for number in some], batch_first=True)
-        continues = torch.from_numpy(np.concatenate([pieces[number].words.continues for number in some])).to(device)
+        continues = torch.from_numpy(np.concatenate([pieces[number].beside.continues for number in some])).to(device)
         sequences = batch, real.to(device), continues
         tags = crf.best(*sequences)
         values = [tags.float()]
         if probabilities:
             values.append(crf.probabilities(*sequences).gather(-1, tags.unsqueeze(-1)).squeeze(-1))
         for number, rows in zip(some, torch.stack(values, -1).cpu().numpy(), strict=True):
-            found[number][pieces[number].words.first] = rows[: len(of_words[number])]
+            found[number][pieces[number].beside.first] = rows[: len(of_words[number])]
     return found
 
 
@@ -49,7 +49,7 @@ def in_documents(pieces: list[Piece], scores: list[np.ndarray]) -> list[np.ndarr
     """
     if not pieces:
         return []
-    keys = [np.stack([np.full(len(p.words.first), p.item), p.words.features[:, LOWER]], 1) for p in pieces]
+    keys = [np.stack([np.full(len(p.beside.first), p.item), p.beside.features[:, LOWER]], 1) for p in pieces]
     _, which, times = np.unique(np.concatenate(keys), axis=0, return_inverse=True, return_counts=True)
     which, flat = which.reshape(-1), np.concatenate(scores)
     sums = np.zeros((len(times), *flat.shape[1:]))

@@ -87,8 +87,9 @@ class TaggerNetwork(nn.Module):
         nn.init.zeros_(self.features.weight)
         self.crf = ChainCrf(names, spec.num_layers)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, words: WordBatch, **types: Tensor) -> TaggerOutput:
-        """(B, T) ids to the scores of words."""
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, beside: WordBatch, **types: Tensor) -> TaggerOutput:
+        """(B, T) ids, and the words in them, to the scores of words."""
+        words = beside
         if self.training and self.disturbance is not None:
             input_ids, words = self._disturbed(input_ids, words, self.disturbance)
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types).last_hidden_state

@@ -23,15 +23,15 @@ IGNORED = -100  # PyTorch's cross_entropy passes over this label
 @dataclass
 class Piece:
     """What the model reads at once: token ids, special tokens included; their types (None: all 0); what its loss is
-    computed against; the number of its item; what `decode` needs to know of its place there; and its words, for a model
-    that reads them too (learners/tagger.py)."""
+    computed against; the number of its item; what `decode` needs to know of its place there; and what a stronger
+    form reads beside the ids (learners/tagger.py, learners/bi_encoder.py)."""
 
     ids: list[int]
     target: Any
     item: int
     place: Any = None
     types: list[int] | None = None
-    words: Any = None
+    beside: Any = None
 
 
 @dataclass

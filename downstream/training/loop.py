@@ -57,7 +57,7 @@ class Learned(NamedTuple):
 def collate(pieces: list[Piece], padding: int, device: torch.device) -> dict[str, Any]:
     """Pad to the longest: input_ids, attention_mask, and token_type_ids where a piece has some; (pieces, tokens).
 
-    And `words`, where pieces have them.
+    And `beside`, where pieces have it.
     """
     width = max(len(piece.ids) for piece in pieces)
 
@@ -68,8 +68,8 @@ def collate(pieces: list[Piece], padding: int, device: torch.device) -> dict[str
     batch["attention_mask"] = padded([[1] * len(piece.ids) for piece in pieces], 0)
     if any(piece.types for piece in pieces):
         batch["token_type_ids"] = padded([piece.types or [0] * len(piece.ids) for piece in pieces], 0)
-    if pieces[0].words is not None:
-        batch["words"] = pieces[0].words.together([piece.words for piece in pieces], width, device)
+    if pieces[0].beside is not None:
+        batch["beside"] = pieces[0].beside.together([piece.beside for piece in pieces], width, device)
     return batch
 
 

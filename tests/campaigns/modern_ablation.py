@@ -59,7 +59,7 @@ def best(self, scores, real, continues):
     return scores.argmax(-1)
 chain_crf.ChainCrf.loss, chain_crf.ChainCrf.best = loss, best
 """
-TAGGER = ["--tagger", "--protocol", "tagger"]
+TAGGER = ["--form", "tagger", "--protocol", "tagger"]
 FINE_TUNING = {  # options of downstream.finetune, and what is done to the network before
     "the tagger": (TAGGER, ""),
     "the protocol cpu's rates": ([*TAGGER, "--set", "learning_rate=5e-4", "--set", "head_learning_rate=1e-2"], ""),

@@ -41,6 +41,8 @@ FAMILIES = {  # recipe, form of the data
     ),
     "reading": ("kind: extractive_qa\nformat: squad", "questions"),
 }
+FAMILIES["vectors"] = FAMILIES["ranking"]
+FORMS = {"vectors": "bi-encoder"}  # the others have the plain head
 WITHOUT_PAIRS = ("likeness", "reading")  # of a model whose tokenizer has no form for pairs
 
 
@@ -113,6 +115,7 @@ def inputs(name: str, number: int) -> list:
         "relation": [one["first"]],
         "choice": [one["first"], [one["a"], one["b"]]],
         "ranking": [one["first"], [*ORGANS[:2], *DRUGS]],
+        "vectors": [one["first"], [*ORGANS[:2], *DRUGS]],
         "reading": ["une fièvre" if number % 4 == 3 else "la douleur", one["first"]],
     }.get(name, [one["first"], one["second"]])
 
@@ -124,7 +127,7 @@ def expected(name: str, record: dict) -> object:
         return [[one["start"], one["end"], one["label"]] for one in said]
     if name == "choice":
         return [number for number, logit in enumerate(said) if logit > 0] or [said.index(max(said))]
-    if name == "ranking":
+    if name in ("ranking", "vectors"):
         return sorted(range(len(said)), key=lambda number: -said[number])
     if name == "likeness":
         return pytest.approx(said, abs=1e-4)
@@ -166,6 +169,7 @@ def run(root: Path, name: str, recipe: str, form: str) -> Path:
     (root / f"{name}.yaml").write_text(text)
     model = root / ("without_pairs" if name in WITHOUT_PAIRS else "tiny")
     parts = ["--model", model, "--output", root / "runs" / name, "--device", "cpu", "--seeds", "1"]
+    parts += ["--form", FORMS[name]] if name in FORMS else []
     finetune.main([str(root / f"{name}.yaml"), *map(str, parts)])
     asked = [inputs(name, number) for number in numbers]
     (root / "runs" / name / "inputs.json").write_text(json.dumps(asked), encoding="utf-8")

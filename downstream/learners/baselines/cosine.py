@@ -8,13 +8,12 @@ import numpy as np
 from downstream.learners.baselines.base import TextBaseline
 from downstream.learners.baselines.tfidf import SETTINGS, Tfidf, cosines
 from downstream.learners.encoder import Start, conditions_of
-from downstream.tasks.base import Encoded, Piece, Task
-from downstream.tasks.texts import Pair, windows_of
+from downstream.learners.text_vectors import HIDDEN, cosines_of
+from downstream.tasks.base import Encoded, Task
+from downstream.tasks.texts import Pair
 from downstream.training import models
 from downstream.training.heads import a_number
-from downstream.training.loop import Learned, Machine, predict
-
-HIDDEN = a_number()._replace(read=lambda output: output.last_hidden_state.float(), per_token=True)  # (tokens, width)
+from downstream.training.loop import Learned, Machine
 
 
 class TfidfCosine(TextBaseline):
@@ -58,14 +57,4 @@ class EncoderCosine(TextBaseline):
 
     def outputs(self, pairs: list[Pair]) -> np.ndarray:
         """A cosine a pair."""
-        texts, pieces = sorted({text or "" for pair in pairs for text in pair}), []
-        for number, text in enumerate(texts):
-            ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-            windows = windows_of(ids, None, self.frame, self.conditions["max_tokens"])
-            pieces += [Piece(read, None, number, types=types) for read, types in windows]
-        states: list[list[np.ndarray]] = [[] for _ in texts]
-        for piece, rows in zip(pieces, predict(self.learned, pieces), strict=True):
-            states[piece.item].append(rows)
-        means = [np.concatenate(rows).mean(axis=0) for rows in states]
-        vectors = {text: mean / np.linalg.norm(mean) for text, mean in zip(texts, means, strict=True)}
-        return np.array([[float(vectors[first] @ vectors[second or ""])] for first, second in pairs])
+        return cosines_of(pairs, self.tokenizer, self.frame, self.conditions["max_tokens"], self.learned)

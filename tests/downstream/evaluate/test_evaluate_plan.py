@@ -63,7 +63,16 @@ def test_each_baseline_where_it_serves_the_task(place):
     of_model = ["encoder-tuned", "encoder-random-tuned", "encoder-frozen-tuned"]
     assert found["spans"] == [*of_model, "encoder-as-tagger", "majority", "dictionary", "crf", "crf_clusters", "rnn"]
     assert found["texts"] == [*of_model, "majority", "tfidf_svm", "cnn", "rnn"]
-    assert found["ranks"] == [*of_model, "encoder-cosine", "majority", "tfidf_cosine", "tfidf_svm", "cnn", "rnn"]
+    assert found["ranks"] == [
+        *of_model,
+        "encoder-as-bi-encoder",
+        "encoder-cosine",
+        "majority",
+        "tfidf_cosine",
+        "tfidf_svm",
+        "cnn",
+        "rnn",
+    ]
     assert {"random", "frozen", "cosine", "dictionary", "crf"} < set(BASELINES)
 
 
@@ -132,7 +141,7 @@ def test_what_a_protocol_leaves_to_choose_is_searched_for_first(place):
 def test_a_tagger_is_searched_for_where_its_own_protocol_leaves_something_to_choose(place):
     asked = place, "--protocol", "oubiobert", "--baselines", "tagger", "--only", "spans"
     recipe, data = str(place / "recipes" / "spans.yaml"), ["--data", str(place / "data" / "fr" / "spans"), "--output"]
-    model = ["--model", "models/encoder", "--tagger"]
+    model = ["--model", "models/encoder", "--form", "tagger"]
     encoder, tagger = plan(parsed(*asked))[0]
     assert [words[0] for words in encoder.commands] == [SEARCH, FINETUNE]
     assert tagger.commands == [[FINETUNE, recipe, *model, "--protocol", "tagger", *data, str(tagger.output)]]

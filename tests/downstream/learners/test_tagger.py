@@ -155,7 +155,7 @@ def test_equal_words_of_a_document_share_their_scores(folder, monkeypatch):
     learner, *_ = trained(task, folder)
     items = [task.example(AnnotatedText(str(number), text, []), Counter()) for number, text in enumerate(texts)]
     pieces = learner.encode(items, False).pieces
-    words = [len(piece.words.first) for piece in pieces]
+    words = [len(piece.beside.first) for piece in pieces]
     assert words == [2, 2, 1, 1]
     scores = np.split(np.arange(6, dtype=np.float32).reshape(6, 1, 1), np.cumsum(words)[:-1])
     monkeypatch.setattr(tagger_decoding, "DOCUMENT_SHARE", 0.75)
@@ -179,7 +179,7 @@ def test_a_word_that_training_replaces_is_told_by_its_neighbours_alone():
 def test_the_plain_head_replaces_no_words(folder):
     protocol = dataclasses.replace(OVERFIT, replaced_words=0.15)
     TaggerLearner(ner_task("anatomy"), Start(folder), protocol, CPU)
-    with pytest.raises(InputError, match=r"^replaced_words is for --tagger; leave it out of the protocol, or give"):
+    with pytest.raises(InputError, match=r"^replaced_words is for --form tagger; leave it out"):
         Encoder(ner_task("anatomy"), Start(folder), protocol, CPU)
 
 
@@ -220,11 +220,11 @@ def test_a_word_across_a_border_of_sequences_belongs_to_the_first(folder):
     learner, *_ = trained(task, folder)
     item = task.example(AnnotatedText("1", text, [Entity("anatomy", ((0, 4),))]), Counter())
     encoded = learner.encode([item], False)
-    assert len(encoded.pieces) > 1 and sum(len(piece.words.first) for piece in encoded.pieces) == 80
+    assert len(encoded.pieces) > 1 and sum(len(piece.beside.first) for piece in encoded.pieces) == 80
     for piece in encoded.pieces:
         first, last = piece.place
-        assert (piece.words.first >= first).all() and (piece.words.last <= last).all()
-        assert (piece.words.first < piece.words.last).all()
+        assert (piece.beside.first >= first).all() and (piece.beside.last <= last).all()
+        assert (piece.beside.first < piece.beside.last).all()
 
 
 def test_an_entity_continues_over_a_border_of_sequences_inside_a_line(folder):
@@ -242,9 +242,9 @@ def test_a_sequence_continues_the_one_before_unless_its_core_begins_a_line(folde
     item = task.example(AnnotatedText("1", text, []), Counter())
     encoded = learner.encode([item], False)
     hidden = learner.encode([task.example(AnnotatedText("2", "\u200b foie", []), Counter())], False)
-    assert not hidden.pieces[0].words.continues[0]  # from a word without a token
-    begins = np.cumsum([0, *(len(piece.words.first) for piece in encoded.pieces)])[:-1]
-    assert [bool(piece.words.continues) for piece in encoded.pieces] == [begin not in (0, 60) for begin in begins]
+    assert not hidden.pieces[0].beside.continues[0]  # from a word without a token
+    begins = np.cumsum([0, *(len(piece.beside.first) for piece in encoded.pieces)])[:-1]
+    assert [bool(piece.beside.continues) for piece in encoded.pieces] == [begin not in (0, 60) for begin in begins]
 
 
 @pytest.mark.parametrize(
@@ -257,10 +257,10 @@ def test_an_inside_tag_after_a_cut_opens_an_entity_unless_it_continues_with_one(
     learner, *_ = trained(task, folder)
     encoded = learner.encode([task.example(AnnotatedText("1", "foie " * 40, []), Counter())], False)
     tags = [np.zeros((len(piece.ids), 1 + task.per_type), dtype=int) for piece in encoded.pieces]
-    (*_, last), (first, *_) = (piece.words.first for piece in encoded.pieces[:2])
+    (*_, last), (first, *_) = (piece.beside.first for piece in encoded.pieces[:2])
     tags[0][last, 0], tags[1][first : first + 2, 0] = before, 2
     read = tags if task.per_type else [rows[:, 0] for rows in tags]
     open_after_cuts(encoded.pieces, read)
     assert tags[1][first : first + 2, 0].tolist() == [after, 2] and tags[0][last, 0] == before
-    cut, [layers] = len(encoded.pieces[0].words.first), task.decode(encoded, read)
+    cut, [layers] = len(encoded.pieces[0].beside.first), task.decode(encoded, read)
     assert (Span(cut, cut + 2, "anatomy") in layers[0]) == (after == 1)
