@@ -17,6 +17,7 @@ from downstream.learners.chain_crf import ChainCrf
 from downstream.tasks.base import IGNORED, HeadSpec
 
 CHARACTER_SIZE, MAPS, KERNEL = 32, 64, 3  # of the convolution over a word's characters
+WORTH_A_CUT = 64  # tokens of padding: a further call of the encoder takes time, too
 # Shares that are left out in training, chosen on the dev sets of QUAERO (docs/results/speedrun.md).
 DROPOUT, FEATURE_DROPOUT, TOKEN_DROPOUT = 0.4, 0.5, 0.15
 
@@ -66,6 +67,21 @@ class Disturbance(NamedTuple):
     replaced: float
 
 
+def neighbours(lengths: list[int]) -> list[int]:
+    """Sizes of the groups of sequences that the encoder reads apart. Each cut saves at least WORTH_A_CUT of padding.
+
+    `batches` and `predict` sort by length. In another order the groups are as right, and save less.
+    """
+
+    def saved(at: int) -> int:
+        return at * (max(lengths) - max(lengths[:at]))
+
+    best = max(range(1, len(lengths)), key=saved, default=0)
+    if not best or saved(best) < WORTH_A_CUT:
+        return [len(lengths)]
+    return neighbours(lengths[:best]) + neighbours(lengths[best:])
+
+
 class TaggerNetwork(nn.Module):
     """known: (F,) sorted numbers of the features that training has. disturbance: only training needs it."""
 
@@ -92,7 +108,7 @@ class TaggerNetwork(nn.Module):
         words = beside
         if self.training and self.disturbance is not None:
             input_ids, words = self._disturbed(input_ids, words, self.disturbance)
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types).last_hidden_state
+        states = self._states(input_ids=input_ids, attention_mask=attention_mask, **types)
         first, mean = self._pooled(states.flatten(0, 1), words)
         seen = [first, mean, self._characters(words)]
         drawn = functional.dropout(torch.cat(seen, -1), DROPOUT, self.training)
@@ -101,6 +117,17 @@ class TaggerNetwork(nn.Module):
         begins = torch.zeros(input_ids.numel(), dtype=torch.bool, device=scores.device).index_fill(0, words.first, True)
         shape = (*input_ids.shape, self.num_layers, -1)
         return TaggerOutput(logits.view(shape), begins.view(input_ids.shape), words.continues, self.crf)
+
+    def _states(self, attention_mask: Tensor, **inputs: Tensor) -> Tensor:
+        """(B, T, C) of the encoder, 0 or anything at padding, which `neighbours` save on a CPU."""
+        lengths, found, start = attention_mask.sum(1).tolist(), [], 0
+        for size in neighbours(lengths) if attention_mask.device.type == "cpu" else [len(lengths)]:
+            part = slice(start, start + size), slice(max(lengths[start : start + size]))
+            own = {name: values[part] for name, values in inputs.items()}
+            states = self.encoder(attention_mask=attention_mask[part], **own).last_hidden_state
+            found.append(functional.pad(states, (0, 0, 0, attention_mask.shape[1] - states.shape[1])))
+            start += size
+        return torch.cat(found)
 
     @staticmethod
     def _disturbed(input_ids: Tensor, words: WordBatch, how: Disturbance) -> tuple[Tensor, WordBatch]:

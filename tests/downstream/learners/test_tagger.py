@@ -21,7 +21,7 @@ from downstream.learners.chain_crf import ChainCrf
 from downstream.learners.encoder import Encoder, Start
 from downstream.learners.tagger import TaggerLearner, open_after_cuts
 from downstream.learners.tagger_decoding import in_documents
-from downstream.learners.tagger_network import Disturbance, TaggerNetwork, TaggerOutput, WordBatch
+from downstream.learners.tagger_network import Disturbance, TaggerNetwork, TaggerOutput, WordBatch, neighbours
 from downstream.tag import Tagger
 from downstream.tasks.base import IGNORED
 from downstream.training.models import TAGGER_WEIGHTS, load_encoder
@@ -174,6 +174,16 @@ def test_a_word_that_training_replaces_is_told_by_its_neighbours_alone():
     assert seen.characters.any(1).tolist() == [True, False, True]
     assert seen.features[1].tolist() == [-1] * 11 + numbers[1, 11:].tolist()
     assert torch.equal(seen.features[[0, 2]], numbers[[0, 2]])
+
+
+@pytest.mark.parametrize("lengths, sizes", [([4, 5, 6, 60], [3, 1]), ([60, 6, 5, 4], [4]), ([9], [1])])
+def test_short_sequences_are_read_apart_with_the_same_states(folder, lengths, sizes):
+    assert neighbours(lengths) == sizes
+    network = TaggerNetwork(load_encoder(folder, False), ner_task("anatomy").head(), torch.ones(1)).eval()
+    mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
+    ids = torch.where(mask.bool(), 5 + torch.arange(max(lengths)) % 7, 1)
+    found, whole = network._states(mask, input_ids=ids), network.encoder(ids, mask).last_hidden_state
+    assert torch.allclose(found[mask.bool()], whole[mask.bool()], atol=1e-5)
 
 
 def test_the_plain_head_replaces_no_words(folder):
