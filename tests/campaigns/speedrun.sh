@@ -31,5 +31,5 @@ if [ ! -e model ]; then
 fi
 for set in ${SETS:-quaero_emea quaero_medline fracco}; do
     taskset -c "$core" python -m downstream.finetune "$root/recipes/finetune/$set.yaml" --data "$data" --model model \
-        --form tagger --protocol tagger_256 --seeds "$seeds" --output "tagger/$set"
+        --form tagger --protocol tagger --seeds "$seeds" --output "tagger/$set"
 done

@@ -295,7 +295,5 @@ def test_updates_take_the_place_of_epochs_and_start_at_1(folder):
 
 
 def test_an_unknown_protocol_names_the_known_ones(folder):
-    with pytest.raises(
-        InputError, match="there are: alibert, .*, p, quick, quickstart, tagger, tagger_256, tuned, vectors."
-    ):
+    with pytest.raises(InputError, match="there are: alibert, .*, p, quick, quickstart, tagger, tuned, vectors."):
         load_protocol(folder / "t.yaml", "q", [])
