@@ -82,7 +82,7 @@ def search_config(args: argparse.Namespace) -> tuple[RunConfig, Choice]:
     parts = [
         recipe.task,
         name,
-        *[args.form] * (args.form is not None),
+        *[args.form] * (args.form not in (None, name)),
         args.model.resolve().name,
         *["random"] * args.random_init,
         *["frozen"] * args.frozen,

@@ -36,6 +36,8 @@ USES: dict[type[Task], tuple[str, str, str]] = {  # the hub's name of the task, 
     MultipleChoice: ("text-classification", "multiple choice", "candidates.md"),
 }
 
+FORM_TAGS = {"bi-encoder": "sentence-similarity"}  # the hub's name where a form has another than its task
+
 
 class Usage(NamedTuple):
     """How a model is used. tag: the hub's name of the task; name: in words; text: Python and its limits."""
@@ -54,7 +56,7 @@ def usage_of(task: Task, item: Any, longest: int, form: str | None = None) -> Us
     if isinstance(task, NamedEntities) and task.recipe.nested in ("concatenated", "per_type"):
         template = "nested_entities.md"
     if form:
-        template = f"{form.replace('-', '_')}.md"
+        template, tag = f"{form.replace('-', '_')}.md", FORM_TAGS.get(form, tag)
     values = {
         "recipe": task.recipe,
         "longest": longest,

@@ -166,7 +166,8 @@ def draw_curves(summary: dict, file: Path) -> None:
 def title(summary: dict, split: str) -> str:
     """Model, task, split, protocol, number of seeds, and of training documents if not all, on one line."""
     model, protocol, seeds = summary["model"], summary["protocol"], len(summary["seeds"])
-    name = model["folder"] + " (random initialisation)" * model["random_init"] + " (frozen)" * model["frozen"]
+    name = model["folder"] + f" ({model.get('form')})" * ("form" in model)
+    name += " (random initialisation)" * model["random_init"] + " (frozen)" * model["frozen"]
     changes = "".join(f", {change}" for change in protocol["changed"])
     changes += f", {seeds} seed{'s' * (seeds > 1)}"
     if summary.get("train_documents"):

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from alibert_common.errors import InputError
 from downstream.learners.encoder import Encoder, Start
 from downstream.learners.text_vectors import HIDDEN, cosines_of
 from downstream.tasks.base import Encoded, Piece
@@ -58,7 +59,8 @@ class Cosines(NamedTuple):
     def loss(self) -> Tensor:
         """Cross-entropy of each question's own candidate, and of each candidate's own question."""
         first, second = self.texts.T
-        same = (first == first[:, None]) | (second == second[:, None])  # a text that occurs twice is not a wrong one
+        # A text that occurs twice is not a wrong one.
+        same = (first == first[:, None]) | (second == second[:, None]) | (first[:, None] == second)
         same &= ~torch.eye(len(same), dtype=torch.bool, device=same.device)
         scores = (self.values.float() / TEMPERATURE).masked_fill(same, -torch.inf)
         own = torch.arange(len(scores), device=scores.device)
@@ -76,8 +78,9 @@ class BiEncoderNetwork(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, beside: Candidates, **types: Tensor) -> Cosines:
         """input_ids: (B, T) of the questions."""
-        first = self._vectors(input_ids, attention_mask, **types)
-        return Cosines(first @ self._vectors(beside.ids, beside.real).T, beside.texts)
+        first, second = self._vectors(input_ids, attention_mask, **types), self._vectors(beside.ids, beside.real)
+        with torch.autocast(input_ids.device.type, enabled=False):  # bfloat16 has steps of 0.004 near 1
+            return Cosines(first @ second.T, beside.texts)
 
     def _vectors(self, ids: Tensor, real: Tensor, **types: Tensor) -> Tensor:
         """(B, C), of length 1."""
@@ -92,34 +95,42 @@ class BiEncoder(Encoder):
 
     def __init__(self, task: Ranking, start: Start, protocol: Protocol, machine: Machine):
         super().__init__(task, start, protocol, machine)
+        if protocol.batch < 2:
+            raise InputError("batch is 1; --form bi-encoder compares the questions of a batch: give 2 or more.")
         self.conditions["model"]["form"] = "bi-encoder"
 
     def encode(self, items: list, training: bool) -> Encoded:
-        """For training, a piece for each right candidate, and of a long text its first window. Otherwise a piece for
-        each candidate, without ids: `answer` reads each text once."""
+        """For training, it makes a piece for each right candidate, and reads the first window of a long text.
+
+        Otherwise it makes a piece for each candidate, without ids: `answer` reads each text once.
+        """
         split = Encoded(items, [], Counter())
-        numbers: dict[str, int] = {}
+        numbers: dict[tuple[int, ...], int] = {}
         for number, item in enumerate(items):
             for place, (pair, [target]) in enumerate(zip(self.task.pairs(item), self.task.targets(item), strict=True)):
                 split.counts["empty texts"] += "" in pair
                 piece = Piece([], [target], number, place)
                 if training and target:
-                    (piece.ids, first), (ids, second) = (self._window(text, numbers) for text in pair)
+                    piece.ids, ids = (self._window(text, split.counts) for text in pair)
+                    first, second = (numbers.setdefault(tuple(one), len(numbers)) for one in (piece.ids, ids))
                     piece.beside = Candidate(ids, (first, second))
-                    split.counts["tokens"] += len(piece.ids) + len(ids)
+                    split.counts["tokens"] += piece.num_tokens
                 if target or not training:
                     split.pieces.append(piece)
         split.counts["sequences"] = len(split.pieces)
         return split
 
-    def _window(self, text: str | None, numbers: dict[str, int]) -> tuple[list[int], int]:
-        """The first window of a text, and its number."""
-        text, longest = text or "", self.conditions["max_tokens"]
-        ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        return self.frame.around(ids[: self.frame.room(longest)])[0], numbers.setdefault(text, len(numbers))
+    def _window(self, text: str | None, counts: Counter) -> list[int]:
+        """The first window of a text. A text that is longer is counted."""
+        ids = self.tokenizer(text or "", add_special_tokens=False, verbose=False)["input_ids"]
+        room = self.frame.room(self.conditions["max_tokens"])
+        counts["texts cut in training"] += len(ids) > room
+        return self.frame.around(ids[:room])[0]
 
     def built(self, head: Head, train: Encoded) -> nn.Module:
-        """There is no head: every weight is the encoder's."""
+        """There is no head: every weight is the encoder's. Raises InputError for a single right candidate."""
+        if len(train.pieces) < 2:
+            raise InputError(f"{self.task.recipe.task}: one right candidate; --form bi-encoder needs two or more.")
         return BiEncoderNetwork(models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout))
 
     def head(self) -> Head:
@@ -128,7 +139,7 @@ class BiEncoder(Encoder):
 
     def answer(self, encoded: Encoded) -> list:
         """Cosines of the encoder as it is now."""
-        pairs = [self.task.pairs(encoded.items[piece.item])[piece.place] for piece in encoded.pieces]
+        pairs = [pair for item in encoded.items for pair in self.task.pairs(item)]
         learned = self.learned._replace(model=self.model.encoder, head=HIDDEN)
         rows = cosines_of(pairs, self.tokenizer, self.frame, self.conditions["max_tokens"], learned)
         return self.task.decode(encoded, list(rows))

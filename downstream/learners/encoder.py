@@ -52,7 +52,7 @@ class Encoder(Trained):
 
     def __init__(self, task: Task, start: Start, protocol: Protocol, machine: Machine):
         if protocol.replaced_words and not self.replaces_words:
-            raise InputError("replaced_words is for --form tagger; leave it out of the protocol, or give this form.")
+            raise InputError("replaced_words is for --form tagger; give that form, or leave the key out.")
         self.task, self.start, self.protocol, self.machine = task, start, protocol, machine
         config, self.tokenizer = models.load_config(start.folder), models.load_tokenizer(start.folder)
         self.frame = models.frame_of(self.tokenizer, config)

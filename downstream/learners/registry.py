@@ -56,6 +56,6 @@ BASELINES = {
         Kind("rnn", "baselines.neural:Rnn", (*OF_TEXTS, "ner"), TRAINED | {"--vectors-text"}),
     )
 }
-# What downstream.evaluate compares models with. random: the first model without its weights; frozen, forms, cosine: of
-# each.
+# downstream.evaluate compares models with these. random: the first model without its weights. frozen, forms, cosine:
+# each model.
 EVALUATED = ("random", "frozen", *FORMS, "cosine", *BASELINES)

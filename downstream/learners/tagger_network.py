@@ -119,7 +119,7 @@ class TaggerNetwork(nn.Module):
         return TaggerOutput(logits.view(shape), begins.view(input_ids.shape), words.continues, self.crf)
 
     def _states(self, attention_mask: Tensor, **inputs: Tensor) -> Tensor:
-        """(B, T, C) of the encoder, 0 or anything at padding, which `neighbours` save on a CPU."""
+        """(B, T, C) of the encoder. States at padding are arbitrary. On a CPU, `neighbours` saves padding."""
         lengths, found, start = attention_mask.sum(1).tolist(), [], 0
         for size in neighbours(lengths) if attention_mask.device.type == "cpu" else [len(lengths)]:
             part = slice(start, start + size), slice(max(lengths[start : start + size]))

@@ -11,6 +11,7 @@ from downstream.training.loop import Learned, predict
 from downstream.training.models import Frame
 
 HIDDEN = a_number()._replace(read=lambda output: output.last_hidden_state.float(), per_token=True)  # (tokens, width)
+PIECES = 1024  # whose states are in memory together
 
 
 def cosines_of(pairs: Iterable[Pair], tokenizer, frame: Frame, longest: int, learned: Learned) -> np.ndarray:
@@ -21,9 +22,10 @@ def cosines_of(pairs: Iterable[Pair], tokenizer, frame: Frame, longest: int, lea
         ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         windows = windows_of(ids, None, frame, longest)
         pieces += [Piece(read, None, number, types=types) for read, types in windows]
-    states: list[list[np.ndarray]] = [[] for _ in texts]
-    for piece, rows in zip(pieces, predict(learned, pieces), strict=True):
-        states[piece.item].append(rows)
-    means = [np.concatenate(rows).mean(axis=0) for rows in states]
-    vectors = {text: mean / np.linalg.norm(mean) for text, mean in zip(texts, means, strict=True)}
+    sums: list[np.ndarray | float] = [0.0 for _ in texts]  # a sum has the direction of a mean
+    for start in range(0, len(pieces), PIECES):
+        some = pieces[start : start + PIECES]
+        for piece, rows in zip(some, predict(learned, some), strict=True):
+            sums[piece.item] += rows.sum(axis=0)
+    vectors = {text: total / np.linalg.norm(total) for text, total in zip(texts, sums, strict=True)}
     return np.array([[float(vectors[first or ""] @ vectors[second or ""])] for first, second in pairs])

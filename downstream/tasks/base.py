@@ -33,6 +33,11 @@ class Piece:
     types: list[int] | None = None
     beside: Any = None
 
+    @property
+    def num_tokens(self) -> int:
+        """All tokens that the encoder reads of it."""
+        return len(self.ids) + len(getattr(self.beside, "ids", ()))
+
 
 @dataclass
 class Encoded:

@@ -131,7 +131,7 @@ def num_updates(pieces: list[Piece], protocol: Protocol, epoch: int | None = Non
     planned = protocol.updates or (protocol.epochs or 0) * _batches_of(epoch or len(pieces), protocol)
     if protocol.training_tokens is None:
         return planned
-    tokens_an_update = sum(len(piece.ids) for piece in pieces) / _batches_of(len(pieces), protocol)
+    tokens_an_update = sum(piece.num_tokens for piece in pieces) / _batches_of(len(pieces), protocol)
     return max(1, min(planned, int(protocol.training_tokens / tokens_an_update)))
 
 
@@ -161,7 +161,7 @@ def fit(
     which is one pass over the pieces, or as many updates as one over `epoch` pieces, but a hundredth at least of all.
     Raises Diverged where the loss is no number any more.
     """
-    torch.set_flush_denormal(True)  # numbers below 1e-38 take a CPU ten times as long
+    torch.set_flush_denormal(True)  # a CPU takes ten times as long for a number below 1e-38; it stays on
     model, total = learned.model, num_updates(pieces, protocol, epoch)
     draw = random.Random(seed)
     drawn = itertools.chain.from_iterable(batches(pieces, protocol.batch, draw) for _ in itertools.count())

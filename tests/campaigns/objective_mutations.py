@@ -13,6 +13,9 @@ PAIRS = f"{PARITY}::test_words_and_sentences_together_are_berts_and_alberts"
 MODERN = "tests/parity/test_modern_transformers.py"
 ELECTRA_MODERN = "tests/alibert_fairseq/models/test_electra_modern.py"
 MUON = "tests/alibert_fairseq/optim/test_muon.py"
+WORD_LOSS = "tests/alibert_fairseq/criterions/test_word_loss.py"
+TAGGER = "tests/downstream/learners/test_tagger.py"
+BI_ENCODER = "tests/downstream/learners/test_bi_encoder.py"
 WORDS = f"{PARITY}::test_masked_language_modelling_is_robertas"
 
 MUTATIONS = [
@@ -366,6 +369,55 @@ MUTATIONS = [
         "the last weights exported in the place of their average", "alibert_fairseq/hf/checkpoint.py",
         'weights = extra.get("ema_fp32_params", extra["ema"]) if average else weights', "pass",
         "tests/end_to_end/test_export.py::test_the_average_of_the_weights_is_exported_where_the_run_kept_one",
+    ),
+    Mutation(
+        "words: half of the gradient at the target", "alibert_fairseq/criterions/word_loss.py",
+        "part.new_full((len(part), 1), -1.0)", "part.new_full((len(part), 1), -0.5)", WORD_LOSS,
+    ),
+    Mutation(
+        "words: each of several highest scores counts as right", "alibert_fairseq/criterions/word_loss.py",
+        "((own == best) / ties).sum()", "(own == best).to(own).sum()", WORD_LOSS,
+    ),
+    Mutation(
+        "words: the normaliser without the largest score", "alibert_fairseq/criterions/word_loss.py",
+        "normalizer.log_().add_(best)", "normalizer.log_()", WORD_LOSS,
+    ),
+    Mutation(
+        "muon: Newton and Schulz of the tall side", "alibert_fairseq/optim/muon_step.py",
+        "tall = matrices.size(1) > matrices.size(2)", "tall = matrices.size(1) < matrices.size(2)", MUON,
+    ),
+    Mutation(
+        "tagger: a word's own score weighs what its document's should", "downstream/learners/tagger_decoding.py",
+        "DOCUMENT_SHARE * means[which] + (1 - DOCUMENT_SHARE) * flat",
+        "(1 - DOCUMENT_SHARE) * means[which] + DOCUMENT_SHARE * flat",
+        f"{TAGGER}::test_equal_words_of_a_document_share_their_scores",
+    ),
+    Mutation(
+        "tagger: the characters of a replaced word are seen", "downstream/learners/tagger_network.py",
+        "words.characters * ~drawn.unsqueeze(-1)", "words.characters",
+        f"{TAGGER}::test_a_word_that_training_replaces_is_told_by_its_neighbours_alone",
+    ),
+    Mutation(
+        "tagger: a group of sequences read twice", "downstream/learners/tagger_network.py",
+        "start += size", "start += size - 1",
+        f"{TAGGER}::test_short_sequences_are_read_apart_with_the_same_states",
+    ),
+    Mutation(
+        "tagger: the field ends with any tag for nothing", "downstream/learners/chain_crf.py",
+        "return (total + self.ends).logsumexp(-1)", "return total.logsumexp(-1)",
+        f"{TAGGER}::test_the_field_equals_a_sum_over_all_sequences_of_tags",
+    ),
+    Mutation(
+        "bi-encoder: a candidate that two questions have is a wrong one", "downstream/learners/bi_encoder.py",
+        "| (second == second[:, None]) |", "|", BI_ENCODER,
+    ),
+    Mutation(
+        "bi-encoder: candidates find no questions", "downstream/learners/bi_encoder.py",
+        "functional.cross_entropy(scores.T, own)", "functional.cross_entropy(scores, own)", BI_ENCODER,
+    ),
+    Mutation(
+        "bi-encoder: padding counts in the mean", "downstream/learners/bi_encoder.py",
+        "(states * real.unsqueeze(-1)).sum(1)", "states.sum(1)", BI_ENCODER,
     ),
 ]  # fmt: skip
 

@@ -145,7 +145,8 @@ def test_a_point_is_an_ordinary_command_that_reads_no_test(tmp_path):
     words = command(build_parser().parse_args(asked), point, tmp_path)
     wanted[4] = str(tmp_path / point.folder)
     assert words == [*wanted, "--device", "auto", "--dev-only"]
-    more = ["--protocol", "p", "--data", "d", "--seeds", "4", "--device", "cpu", "--frozen", "--bf16", "--overwrite"]
+    more = ["--protocol", "p", "--form", "tagger", "--data", "d", "--seeds", "4", "--device", "cpu"]
+    more += ["--frozen", "--bf16", "--overwrite"]
     assert command(build_parser().parse_args([*asked, *more, "--test"]), point, tmp_path) == [*wanted, *more]
 
 

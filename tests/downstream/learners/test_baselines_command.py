@@ -205,6 +205,7 @@ def test_outputs_have_names_of_their_own(root):
     assert name("--model", "m", "--cosine") == "tiny-cosine-m"
     assert name("--model", "m") == "tiny-tuned-m"
     assert name("--model", "m", "--form", "tagger", "--protocol", "tagger") == "tiny-tagger-m"
+    assert name("--model", "m", "--form", "tagger") == "tiny-tuned-m-tagger"
 
 
 def test_every_family_has_a_baseline_and_every_name_is_its_own():

@@ -189,7 +189,7 @@ def test_short_sequences_are_read_apart_with_the_same_states(folder, lengths, si
 def test_the_plain_head_replaces_no_words(folder):
     protocol = dataclasses.replace(OVERFIT, replaced_words=0.15)
     TaggerLearner(ner_task("anatomy"), Start(folder), protocol, CPU)
-    with pytest.raises(InputError, match=r"^replaced_words is for --form tagger; leave it out"):
+    with pytest.raises(InputError, match=r"^replaced_words is for --form tagger; give that form"):
         Encoder(ner_task("anatomy"), Start(folder), protocol, CPU)
 
 

@@ -17,7 +17,7 @@ def test_the_form_is_the_one_that_is_asked_for(words, kind, repository, tmp_path
     )
     config, _ = search.search_config(args)
     assert config.kind == kind and ("tagger" in config.output.name) is bool(words)
-    assert ("--form" in search.next_command(args, config.output)) is bool(words)
+    assert ("--form tagger" in search.next_command(args, config.output)) is bool(words)
 
 
 def test_a_tagger_is_not_frozen(repository, tmp_path):
