@@ -22,9 +22,15 @@ from downstream.learners.tagger_network import Disturbance, TaggerNetwork, WordB
 from downstream.tasks.base import Encoded, HeadSpec, Piece
 from downstream.tasks.ner import Example, NamedEntities
 from downstream.training import models
+from downstream.training.epochs import Epoch, Watch, unwatched
 from downstream.training.heads import Head, head_of
 from downstream.training.loop import Learned, Machine, predict
 from downstream.training.protocol import Protocol
+
+# The decision is chosen on dev from these. Shares of a word's scores that are the mean over its document: a leaflet
+# repeats a name in one sense, an oncologist's report does not. What O loses: entities are few, so the likeliest tags
+# find too few of them (Minkov et al. 2006).
+SHARES, OUTSIDE = (0.8, 0.5, 0.0), (0.25, 0.5, 0.75, 1.0, 1.5)
 
 
 class Words(NamedTuple):
@@ -74,6 +80,37 @@ class TaggerLearner(Encoder):
         disturbance = disturbance_of(self.tokenizer, encoder.config.vocab_size, self.protocol.replaced_words)
         return TaggerNetwork(encoder, self.task.head(), known, disturbance)
 
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+        """As all that are trained. Then the decision is chosen on the whole of dev."""
+        curve = super().fit(train, dev, seed, watch)
+        self._choose(dev, OUTSIDE)
+        return curve
+
+    def on_dev(self, dev: Encoded) -> float:
+        """With the best share of the document."""
+        return self._choose(dev, (0.0,))
+
+    def _choose(self, dev: Encoded, outside: tuple[float, ...]) -> float:
+        """Choose the share of the document, then how much O loses. Returns the figure that they have."""
+        scores = predict(self.learned, dev.pieces)
+        loss = np.zeros(self.model.crf.begins.shape[-1], dtype=np.float32)
+
+        def figure(share: float, less: float) -> float:
+            loss[0] = less
+            [tags] = tags_of(self.model, dev.pieces, [rows - loss for rows in scores], share)
+            return self.task.chosen(self.task.score(dev.items, self.task.decode(dev, tags)))
+
+        tried = {(share, 0.0): figure(share, 0.0) for share in SHARES}
+        share, _ = max(tried, key=tried.__getitem__)
+        tried |= {(share, less): figure(share, less) for less in outside}
+        share, less = best = max(tried, key=tried.__getitem__)
+        self.model.document_share.fill_(share)
+        with torch.no_grad():
+            self.model.out.bias.view(self.model.num_layers, -1)[:, 0] -= less
+        figures = {f"share {share:g}, outside -{less:g}": found for (share, less), found in tried.items()}
+        self.selected = {"document_share": share, "outside": -less, "tried": figures}
+        return tried[best]
+
     def head(self) -> Head:
         return tagger_head(self.task.head())
 
@@ -99,7 +136,14 @@ def decided(learned: Learned, encoded: Encoded, probabilities: bool = False) -> 
     """The tags of each piece's tokens, as the task decodes them; and, if asked for, how likely each is."""
     model, pieces = learned.model, encoded.pieces
     assert isinstance(model, TaggerNetwork)
-    found = decide(model.crf, pieces, predict(learned, pieces), probabilities)
+    return tags_of(model, pieces, predict(learned, pieces), float(model.document_share), probabilities)
+
+
+def tags_of(
+    model: TaggerNetwork, pieces: list[Piece], scores: list[np.ndarray], share: float, probabilities: bool = False
+) -> list[list[np.ndarray]]:
+    """The same from the scores of words. share: see `in_documents`."""
+    found = decide(model.crf, pieces, scores, share, probabilities)
     if not model.per_type:
         found = [rows[:, 0] for rows in found]
     tags = [rows[..., 0].astype(int) for rows in found]
@@ -119,7 +163,7 @@ def load_tagger(folder: Path, task: NamedEntities, config) -> tuple[TaggerNetwor
     encoder, missing = models.load_weights(models.AutoModel, folder, config=config)
     file = folder / models.TAGGER_WEIGHTS
     try:
-        own = load_file(file)
+        own = {"document_share": torch.tensor(0.8)} | load_file(file)  # of a folder of an older version
         network = TaggerNetwork(encoder, task.head(), own["known"])
         lacking = network.load_state_dict(own, strict=False).missing_keys
     except (OSError, SafetensorError, KeyError, RuntimeError) as error:

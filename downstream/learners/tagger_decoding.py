@@ -12,18 +12,19 @@ from downstream.data.word_features import LOWER
 from downstream.learners.chain_crf import ChainCrf
 from downstream.tasks.base import Piece
 
-DOCUMENT_SHARE = 0.8  # as good as 0.5 on the dev set of QUAERO EMEA (docs/results/speedrun.md)
 SEQUENCES = 64  # that the CRF reads at a time
 
 
 @torch.no_grad()
-def decide(crf: ChainCrf, pieces: list[Piece], scores: list[np.ndarray], probabilities: bool = False) -> list:
+def decide(
+    crf: ChainCrf, pieces: list[Piece], scores: list[np.ndarray], share: float, probabilities: bool = False
+) -> list:
     """The likeliest tags of each piece, (tokens, L, 1), or with their probabilities, (tokens, L, 2).
 
     scores: of each piece, (tokens, L, K), of which only those at the first tokens of words count. The result is 0 at
-    other tokens. Pieces with one `item` are a document.
+    other tokens. Pieces with one `item` are a document. share: see `in_documents`.
     """
-    of_words = in_documents(pieces, [rows[piece.beside.first] for piece, rows in zip(pieces, scores, strict=True)])
+    of_words = in_documents(pieces, [rows[p.beside.first] for p, rows in zip(pieces, scores, strict=True)], share)
     found = [np.zeros((*rows.shape[:2], 1 + probabilities), dtype=np.float32) for rows in scores]
     order = sorted((number for number, rows in enumerate(of_words) if len(rows)), key=lambda n: len(of_words[n]))
     for start in range(0, len(order), SEQUENCES):
@@ -42,8 +43,8 @@ def decide(crf: ChainCrf, pieces: list[Piece], scores: list[np.ndarray], probabi
     return found
 
 
-def in_documents(pieces: list[Piece], scores: list[np.ndarray]) -> list[np.ndarray]:
-    """The scores (words, L, K) of each piece, DOCUMENT_SHARE of them the mean over the same word in its document.
+def in_documents(pieces: list[Piece], scores: list[np.ndarray], share: float) -> list[np.ndarray]:
+    """The scores (words, L, K) of each piece. A share of them is the mean over the same word in its document.
 
     Words are the same if they differ in case only.
     """
@@ -55,5 +56,5 @@ def in_documents(pieces: list[Piece], scores: list[np.ndarray]) -> list[np.ndarr
     sums = np.zeros((len(times), *flat.shape[1:]))
     np.add.at(sums, which, flat)
     means = sums / times.reshape(-1, *[1] * (flat.ndim - 1))
-    mixed = (DOCUMENT_SHARE * means[which] + (1 - DOCUMENT_SHARE) * flat).astype(np.float32)
+    mixed = (share * means[which] + (1 - share) * flat).astype(np.float32)
     return np.split(mixed, np.cumsum([len(rows) for rows in scores])[:-1])

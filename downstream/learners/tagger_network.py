@@ -87,6 +87,7 @@ class TaggerNetwork(nn.Module):
 
     base_model_prefix = "encoder"
     known: Tensor
+    document_share: Tensor
 
     def __init__(self, encoder, spec: HeadSpec, known: Tensor, disturbance: Disturbance | None = None):
         super().__init__()
@@ -96,6 +97,7 @@ class TaggerNetwork(nn.Module):
         tags = spec.names[: len(spec.names) // spec.num_layers]
         names = [tag.rpartition("/")[2] for tag in tags] if self.per_type else tags
         self.register_buffer("known", known)
+        self.register_buffer("document_share", torch.tensor(0.0))  # of a word's scores; chosen on dev
         self.characters = nn.Embedding(CODES, CHARACTER_SIZE, padding_idx=0)
         self.maps = nn.Conv1d(CHARACTER_SIZE, MAPS, KERNEL, padding=KERNEL // 2)
         self.out = nn.Linear(2 * encoder.config.hidden_size + MAPS, len(spec.names))

@@ -50,10 +50,11 @@ class Trained(Learner):
             numbers = sorted(random.Random(DEV_SEED).sample(range(len(dev.items)), size))
             drawn = self.encode([dev.items[number] for number in numbers], training=False)
 
-        def on_dev() -> float:
-            return self.task.chosen(self.task.score(drawn.items, self.answer(drawn)))
+        return fit(self.learned, train.pieces, self.protocol, seed, lambda: self.on_dev(drawn), watch, train.epoch)
 
-        return fit(self.learned, train.pieces, self.protocol, seed, on_dev, watch, train.epoch)
+    def on_dev(self, dev: Encoded) -> float:
+        """The figure that chooses the epoch."""
+        return self.task.chosen(self.task.score(dev.items, self.answer(dev)))
 
     def kept(self, curve: list[Epoch]) -> Epoch | None:
         """The epoch whose weights the model has."""

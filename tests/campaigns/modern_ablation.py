@@ -49,7 +49,7 @@ PRETRAINING: dict[str, tuple[set[str], list[str]]] = {
 NOT_COMPARED = ("masking rate of 0.30", "the average of the weights")  # bits of other masks, and of the last weights
 BEFORE = """
 import torch
-from downstream.learners import chain_crf, tagger_decoding as decoding, tagger_network as network
+from downstream.learners import chain_crf, tagger, tagger_network as network
 of = network.TaggerNetwork
 """
 INDEPENDENT = """
@@ -68,7 +68,8 @@ FINE_TUNING = {  # options of downstream.finetune, and what is done to the netwo
     "without transitions": (TAGGER, INDEPENDENT),
     "without pooling": (TAGGER, "of._pooled = staticmethod(lambda states, words: (states[words.first],) * 2)"),
     "without hidden subwords": (TAGGER, "network.TOKEN_DROPOUT = 0.0"),
-    "without the scores of a document": (TAGGER, "decoding.DOCUMENT_SHARE = 0.0"),
+    "without a dearer O": (TAGGER, "tagger.OUTSIDE = ()"),
+    "without the scores of a document": (TAGGER, "tagger.SHARES = (0.0,)"),
     "without replaced words": ([*TAGGER, "--set", "replaced_words=0.0"], ""),
     "the plain head": (["--protocol", "cpu"], ""),
 }

@@ -388,8 +388,8 @@ MUTATIONS = [
     ),
     Mutation(
         "tagger: a word's own score weighs what its document's should", "downstream/learners/tagger_decoding.py",
-        "DOCUMENT_SHARE * means[which] + (1 - DOCUMENT_SHARE) * flat",
-        "(1 - DOCUMENT_SHARE) * means[which] + DOCUMENT_SHARE * flat",
+        "share * means[which] + (1 - share) * flat",
+        "(1 - share) * means[which] + share * flat",
         f"{TAGGER}::test_equal_words_of_a_document_share_their_scores",
     ),
     Mutation(

@@ -16,7 +16,6 @@ from alibert_common.errors import InputError
 from downstream.data.annotated_text import AnnotatedText, Entity
 from downstream.data.spans import Span
 from downstream.data.word_features import CHARACTERS, NEIGHBOURS, characters, features, hashed_features
-from downstream.learners import tagger_decoding
 from downstream.learners.chain_crf import ChainCrf
 from downstream.learners.encoder import Encoder, Start
 from downstream.learners.tagger import TaggerLearner, open_after_cuts
@@ -148,7 +147,7 @@ def test_entities_are_learned_and_the_saved_tagger_finds_the_same(folder, nested
         assert all(0.5 < span.score <= 1 for span in spans)
 
 
-def test_equal_words_of_a_document_share_their_scores(folder, monkeypatch):
+def test_equal_words_of_a_document_share_their_scores(folder):
     """A word that stands alone in its document keeps its own."""
     task = ner_task("anatomy", "symptom")
     texts = ["Foie gras\nle foie\nrein", "FOIE"]
@@ -158,10 +157,29 @@ def test_equal_words_of_a_document_share_their_scores(folder, monkeypatch):
     words = [len(piece.beside.first) for piece in pieces]
     assert words == [2, 2, 1, 1]
     scores = np.split(np.arange(6, dtype=np.float32).reshape(6, 1, 1), np.cumsum(words)[:-1])
-    monkeypatch.setattr(tagger_decoding, "DOCUMENT_SHARE", 0.75)
-    found = np.concatenate(in_documents(pieces, scores)).ravel()
+    found = np.concatenate(in_documents(pieces, scores, 0.75)).ravel()
     mean = (0 + 3) / 2  # of "Foie" and "foie" in the first document
     assert found.tolist() == [0.75 * mean, 1, 2, 0.75 * mean + 0.25 * 3, 4, 5]
+
+
+def test_the_decision_is_chosen_on_dev_and_stays_in_the_model(folder, tmp_path):
+    task = ner_task("anatomy", "symptom")
+    learner, items, *_ = trained(task, folder)
+    encoded = learner.encode(items, False)
+    with torch.no_grad():
+        learner.model.out.bias[0] += 100  # so likely an O that entities are missed
+    missed = learner.on_dev(encoded)
+    assert missed < 1 and learner._choose(encoded, (50.0, 100.0)) > missed
+    chosen = learner.selected
+    assert chosen["outside"] < 0 and max(chosen["tried"].values()) > chosen["tried"]["share 0.8, outside -0"] == missed
+    answers = learner.answer(encoded)
+    assert task.chosen(task.score(items, answers)) == max(chosen["tried"].values())
+    learner.model.document_share.fill_(0.25)
+    learner.save(tmp_path / "model", notes_of(task))
+    saved = Tagger(tmp_path / "model", "cpu")
+    assert float(saved.learned.model.document_share) == 0.25
+    found = saved([item.document.text for item in items])
+    assert [len(spans) for spans in found] == [len(task.entities(*pair)) for pair in zip(items, answers, strict=True)]
 
 
 def test_a_word_that_training_replaces_is_told_by_its_neighbours_alone():
