@@ -383,10 +383,6 @@ MUTATIONS = [
         "normalizer.log_().add_(best)", "normalizer.log_()", WORD_LOSS,
     ),
     Mutation(
-        "muon: Newton and Schulz of the tall side", "alibert_fairseq/optim/muon_step.py",
-        "tall = matrices.size(1) > matrices.size(2)", "tall = matrices.size(1) < matrices.size(2)", MUON,
-    ),
-    Mutation(
         "tagger: a word's own score weighs what its document's should", "downstream/learners/tagger_decoding.py",
         "share * means[which] + (1 - share) * flat",
         "(1 - share) * means[which] + share * flat",
@@ -401,6 +397,11 @@ MUTATIONS = [
         "tagger: a group of sequences read twice", "downstream/learners/tagger_network.py",
         "start += size", "start += size - 1",
         f"{TAGGER}::test_short_sequences_are_read_apart_with_the_same_states",
+    ),
+    Mutation(
+        "tagger: O gains what it should lose", "downstream/learners/tagger.py",
+        "[:, 0] -= less", "[:, 0] += less",
+        f"{TAGGER}::test_the_decision_is_chosen_on_dev_and_stays_in_the_model",
     ),
     Mutation(
         "tagger: the field ends with any tag for nothing", "downstream/learners/chain_crf.py",
