@@ -7,6 +7,7 @@ import sys
 import fairseq.trainer
 import fairseq_cli.train
 import pytest
+import torch
 from light_trainer import LightTrainer, with_callbacks
 from tiny_training import ENVIRONMENT, OPTIONS, SCRIPTS, make_data_bin
 
@@ -88,6 +89,17 @@ def test_without_fairseq_one_sentence_names_the_extra(tmp_path):
 def test_it_is_fairseqs_trainer_wherever_that_is_looked_up():
     assert fairseq.trainer.Trainer is fairseq_cli.train.Trainer is AlibertTrainer
     assert AlibertTrainer.__mro__[1].__module__ == "fairseq.trainer"
+
+
+def test_numbers_that_are_slow_on_a_cpu_become_zero(tmp_path):
+    if not torch.set_flush_denormal(False):
+        pytest.skip("this processor cannot flush denormal numbers")
+    assert torch.tensor(1e-38) / 10 > 0
+    with_callbacks(LightTrainer, tmp_path)
+    try:
+        assert torch.tensor(1e-38) / 10 == 0
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def called(trainer, calls: list) -> None:
