@@ -3,13 +3,13 @@
 #
 #     bash tests/campaigns/speedrun.sh DATA OUTPUT [options of fairseq-train]
 #
-# DATA: a folder with fr_raw/{bdpm_notices,pamj_cas_cliniques,tico19_fr,mesconseilscovid,hpo_fr}.txt and, below it, QUAERO
-# and FRACCO. OUTPUT: where everything goes; a second call resumes. It runs the newest record: tiny_modern.sh
-# with a width of 256, in bfloat16 where the processor has AMX or AVX512_BF16, then the tagger on test. Options that
+# DATA: a folder with fr_raw/{bdpm_notices,pamj_cas_cliniques,tico19_fr,mesconseilscovid,hpo_fr}.txt and, below it,
+# QUAERO, FRACCO and RefoMed. OUTPUT: where everything goes; a second call resumes. It runs the newest record:
+# tiny_modern.sh, in bfloat16 where the processor has AMX or AVX512_BF16, then the stronger forms on test. Options that
 # follow are those of another entry. Nothing else should run on the core.
 #
 #   MINUTES=58        of pretraining; the making of the corpus and of the tokenizer does not count
-#   SETS="quaero_emea quaero_medline fracco"   to fine-tune on
+#   SETS="quaero_emea_both quaero_medline_both fracco refomed"   to fine-tune on
 #   SEEDS=5           trainings of each
 #   CORE=0            the core that pretrains and fine-tunes
 set -euo pipefail
@@ -22,14 +22,16 @@ shift 2
 command -v fairseq-train >/dev/null || . "$root/recipes/environment.sh"
 . "$root/tests/campaigns/french_text.bash"
 make_data_bin
-wide=(--encoder-embed-dim 256 --encoder-ffn-embed-dim 688 --encoder-attention-heads 4)
-if grep -q "amx_bf16\|avx512_bf16" /proc/cpuinfo; then wide+=(--bf16-autocast --muon-bf16); fi
+precision=()
+if grep -q "amx_bf16\|avx512_bf16" /proc/cpuinfo; then precision=(--bf16-autocast --muon-bf16); fi
 if [ ! -e model ]; then
     DATA_BIN=data-bin SAVE_DIR=checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
-        --budget-minutes "$minutes" --validate-interval-updates 500 --max-valid-steps 60 "${wide[@]}" "$@" 2>&1 | tee -a pretraining.log
+        --budget-minutes "$minutes" --validate-interval-updates 500 --max-valid-steps 60 "${precision[@]}" "$@" 2>&1 | tee -a pretraining.log
     python -m alibert_fairseq.hf.export --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
 fi
-for set in ${SETS:-quaero_emea quaero_medline fracco}; do
+for set in ${SETS:-quaero_emea_both quaero_medline_both fracco refomed}; do
+    form=tagger
+    [ "$set" != refomed ] || form=bi-encoder
     taskset -c "$core" python -m downstream.finetune "$root/recipes/finetune/$set.yaml" --data "$data" --model model \
-        --form tagger --protocol tagger --seeds "$seeds" --output "tagger/$set"
+        --form "$form" --protocol "$form" --seeds "$seeds" --output "$form/$set"
 done
