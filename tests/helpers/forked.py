@@ -104,10 +104,14 @@ def free_port() -> int:
 
 
 class Job:
-    """Started processes: `pids`, and one log each, or the same."""
+    """Started processes: `pids`, and one log each, or the same. A job that a failed test left is ended by the next."""
+
+    left: "Job | None" = None
 
     def __init__(self, commands: list[list], environments: list[dict], cwd: Path, logs: list[Path]):
-        self.logs = logs
+        if Job.left:
+            Job.left._stop()
+        self.logs, Job.left = logs, self
         words = [[str(word) for word in command] for command in commands]
         job = [[str(log) for log in logs], str(cwd), environments, words]
         print(json.dumps(job), file=_server().stdin, flush=True)
@@ -116,12 +120,19 @@ class Job:
     def ends(self, within: float) -> list[int]:
         """The exit codes; a failed test, and an end to all, if they are not there in so many seconds."""
         late = not select.select([_server().stdout], [], [], within)[0]
-        for pid in self.pids if late else []:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        codes = json.loads(_server().stdout.readline())
+        codes = self._stop() if late else self._codes()
         assert not late, f"not all ended within {within} s: {codes}"
         return codes
+
+    def _stop(self) -> list[int]:
+        for pid in self.pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return self._codes()
+
+    def _codes(self) -> list[int]:
+        Job.left = None
+        return json.loads(_server().stdout.readline())
 
 
 def meeting(env: dict, processes: int, port: int | None = None) -> list[dict]:
