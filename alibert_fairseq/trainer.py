@@ -33,7 +33,7 @@ class AlibertTrainer(Trainer):
     """
 
     def __init__(self, cfg, *args, **options) -> None:
-        torch.set_flush_denormal(True)  # a CPU takes ten times as long for a number below 1e-38
+        torch.set_flush_denormal(True)  # a CPU is slow with numbers below 1e-38
         # The callbacks, in the order in which they begin in an update.
         self.calibration = Calibration(self)  # measures a few updates and ends the run, for `launch --dry-run` alone
         self.budget = Budget(self, cfg)  # --budget-minutes: schedules follow the clock, and it ends the run

@@ -2,8 +2,8 @@
 rankings.
 
 A plain head reads each pair together. Here a text is read once, and all questions of a batch teach each other: the
-candidates of the others are wrong ones (Karpukhin et al. 2020). It is used as sentence-transformers uses such a folder:
-a vector is the mean of the last hidden states (Reimers and Gurevych 2019).
+candidates of the others are wrong ones (Karpukhin et al. 2020). A vector is the mean of
+the last hidden states (Reimers and Gurevych 2019).
 """
 
 from collections import Counter
@@ -145,5 +145,5 @@ class BiEncoder(Encoder):
         return self.task.decode(encoded, list(rows))
 
     def save(self, target: Path, notes: dict) -> None:
-        """A folder of the encoder alone, which AutoModel and sentence-transformers load."""
+        """A folder of the encoder alone, which AutoModel loads."""
         models.save_model(self.model.encoder, self.start.folder, target, notes)

@@ -161,7 +161,7 @@ def fit(
     which is one pass over the pieces, or as many updates as one over `epoch` pieces, but a hundredth at least of all.
     Raises Diverged where the loss is no number any more.
     """
-    torch.set_flush_denormal(True)  # a CPU takes ten times as long for a number below 1e-38; it stays on
+    torch.set_flush_denormal(True)  # a CPU is slow with numbers below 1e-38; it stays on
     model, total = learned.model, num_updates(pieces, protocol, epoch)
     draw = random.Random(seed)
     drawn = itertools.chain.from_iterable(batches(pieces, protocol.batch, draw) for _ in itertools.count())
