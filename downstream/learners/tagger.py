@@ -163,7 +163,7 @@ def load_tagger(folder: Path, task: NamedEntities, config) -> tuple[TaggerNetwor
     encoder, missing = models.load_weights(models.AutoModel, folder, config=config)
     file = folder / models.TAGGER_WEIGHTS
     try:
-        own = {"document_share": torch.tensor(0.8)} | load_file(file)  # of a folder of an older version
+        own = load_file(file)
         network = TaggerNetwork(encoder, task.head(), own["known"])
         lacking = network.load_state_dict(own, strict=False).missing_keys
     except (OSError, SafetensorError, KeyError, RuntimeError) as error:

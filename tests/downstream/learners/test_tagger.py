@@ -18,7 +18,7 @@ from downstream.data.spans import Span
 from downstream.data.word_features import CHARACTERS, NEIGHBOURS, characters, features, hashed_features
 from downstream.learners.chain_crf import ChainCrf
 from downstream.learners.encoder import Encoder, Start
-from downstream.learners.tagger import TaggerLearner, open_after_cuts
+from downstream.learners.tagger import OUTSIDE, SHARES, TaggerLearner, open_after_cuts
 from downstream.learners.tagger_decoding import in_documents
 from downstream.learners.tagger_network import Disturbance, TaggerNetwork, TaggerOutput, WordBatch, neighbours
 from downstream.tag import Tagger
@@ -165,6 +165,7 @@ def test_equal_words_of_a_document_share_their_scores(folder):
 def test_the_decision_is_chosen_on_dev_and_stays_in_the_model(folder, tmp_path):
     task = ner_task("anatomy", "symptom")
     learner, items, *_ = trained(task, folder)
+    assert len(learner.selected["tried"]) == len(SHARES) + len(OUTSIDE)
     encoded = learner.encode(items, False)
     with torch.no_grad():
         learner.model.out.bias[0] += 100  # so likely an O that entities are missed
