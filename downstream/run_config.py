@@ -82,7 +82,8 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
     weights.add_argument("--random-init", action="store_true",
         help="random weights in place of the model's; architecture and tokenizer stay (a baseline)")  # fmt: skip
     add("--form", choices=FORMS,
-        help="stronger form: tagger for named entities, bi-encoder for rankings (default: a plain head)")  # fmt: skip
+        help="stronger form: tagger for named entities, bi-encoder for rankings, label-attention for labels of texts "
+        "(default: a plain head)")  # fmt: skip
     weights.add_argument("--frozen", action="store_true", help="linear probe of the unchanged encoder (a baseline)")
     add("--protocol", help="training protocol: a file of protocols/ beside the recipe, or one of the built-in ones "
         f"(default: {DEFAULT_PROTOCOL})")  # fmt: skip

@@ -18,12 +18,10 @@ from tqdm import tqdm
 from alibert_common.cli import program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import files_of, read_text, written_whole
-from alibert_common.json_value import parse_json
 from downstream.run_config import add_device
 
 if TYPE_CHECKING:
     from downstream.data.spans import ScoredSpan
-    from downstream.tasks.ner import NamedEntities
 
 TOGETHER = 64  # documents tagged at a time: enough to sort their lines by length, little enough to show progress
 
@@ -33,9 +31,13 @@ class Tagger:
 
     def __init__(self, folder: str | Path, device: str = "auto"):
         """Raises InputError for a folder that is not from downstream.finetune, of another task, or damaged."""
-        folder = Path(folder)
-        self.task, bf16 = read_notes(folder)
+        from downstream.fine_tuned import read_notes  # here: --help needs none of these
+        from downstream.tasks.ner import NamedEntities
 
+        folder = Path(folder)
+        self.task, bf16 = read_notes(folder, NamedEntities, "named entities")
+
+        from downstream.learners.form_folder import load_plain
         from downstream.learners.tagger import load_tagger
         from downstream.training import models  # here: torch takes seconds, and a wrong folder needs none
         from downstream.training.heads import head_of, with_probabilities
@@ -44,15 +46,12 @@ class Tagger:
         config = models.read_config(folder)
         self.tokenizer = models.load_tokenizer(folder)
         self.frame = models.frame_of(self.tokenizer, config)
-        self.reads_words = (folder / models.TAGGER_WEIGHTS).is_file()
+        self.reads_words = (folder / models.FORM_WEIGHTS["tagger"]).is_file()
         if self.reads_words:
             model, head = load_tagger(folder, self.task, config)
         else:
             head = with_probabilities(head_of(self.task.head()), self.task.num_layers)
-            model, missing = models.load_weights(head.auto, folder, config=config)
-            if missing:
-                lacks = f"{len(missing)} weights (first: {missing[0]})"
-                raise InputError(f"{folder}: it lacks {lacks}; copy the folder again.")
+            model = load_plain(folder, head, config)
         machine = Machine(models.device_of(device), bf16)
         self.learned = Learned(model.to(machine.device), head, self.frame.padding, machine)
 
@@ -80,27 +79,6 @@ class Tagger:
             ids, probabilities = [output[..., 0].astype(int) for output in outputs], [o[..., 1] for o in outputs]
         answers = self.task.decode(encoded, ids)
         return list(self.task.scored(encoded, answers, probabilities))
-
-
-def read_notes(folder: Path) -> "tuple[NamedEntities, bool]":
-    """The task and whether to use bf16: what finetuning.json says of the scoring."""
-    from downstream.tasks import task_of  # here: --help needs none of these
-    from downstream.tasks.ner import NamedEntities
-
-    notes = folder / "finetuning.json"
-    if not notes.is_file():
-        raise InputError(f"{folder}: no finetuning.json in it; give the folder `model` of a downstream.finetune run.")
-    text = read_text(notes)
-    try:
-        values = parse_json(text)
-        task, bf16 = task_of(values), values["conditions"]["precision"] == "bf16 autocast"
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{notes}: not as downstream.finetune wrote it; copy the folder again.") from None
-    if not isinstance(task, NamedEntities):
-        raise InputError(
-            f"{folder}: a model of {task.recipe.kind}, which finds no entities; give one of named entities."
-        )
-    return task, bf16
 
 
 def read_texts(paths: list[Path]) -> list[tuple[str, str]]:

@@ -92,12 +92,12 @@ class BiEncoder(Encoder):
     """It learns from right candidates alone: the wrong ones of the data are not read in training."""
 
     task: Ranking
+    form = "bi-encoder"
 
     def __init__(self, task: Ranking, start: Start, protocol: Protocol, machine: Machine):
         super().__init__(task, start, protocol, machine)
         if protocol.batch < 2:
             raise InputError("batch is 1; --form bi-encoder compares the questions of a batch: give 2 or more.")
-        self.conditions["model"]["form"] = "bi-encoder"
 
     def encode(self, items: list, training: bool) -> Encoded:
         """For training, it makes a piece for each right candidate, and reads the first window of a long text.

@@ -48,6 +48,7 @@ def conditions_of(task: Task, start: Start, config, frame: models.Frame, machine
 class Encoder(Trained):
     """Raises InputError, when it is made, for a folder that cannot be used."""
 
+    form: str | None = None  # its name in registry.FORMS
     replaces_words = False
 
     def __init__(self, task: Task, start: Start, protocol: Protocol, machine: Machine):
@@ -58,6 +59,8 @@ class Encoder(Trained):
         self.frame = models.frame_of(self.tokenizer, config)
         self.conditions = conditions_of(task, start, config, self.frame, machine)
         self.conditions["protocol"] = protocol.recorded()
+        if self.form:
+            self.conditions["model"]["form"] = self.form
         self.saves = not start.frozen  # a probe measures an encoder; whoever wants to use a model trains all of it
 
     def built(self, head: Head, train: Encoded) -> torch.nn.Module:

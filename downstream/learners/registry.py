@@ -40,6 +40,7 @@ FORMS = {  # the stronger forms, in place of the plain head
     for kind in (
         Kind("tagger", "tagger:TaggerLearner", ("ner",), FORMED),
         Kind("bi-encoder", "bi_encoder:BiEncoder", ("ranking",), FORMED),
+        Kind("label-attention", "label_attention:LabelAttentionLearner", ("classification",), FORMED),
     )
 }
 COSINE = Kind("cosine", "baselines.cosine:EncoderCosine", OF_COSINES, MACHINE | {"--cosine"})

@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 
-from alibert_common.errors import InputError
 from downstream.data.alignment import deciding_tokens
 from downstream.data.word_features import CHARACTERS, characters, hashed_features, sentences
-from downstream.learners.encoder import Encoder, Start
+from downstream.learners.encoder import Encoder
+from downstream.learners.form_folder import load_form, save_form
 from downstream.learners.tagger_decoding import decide
 from downstream.learners.tagger_network import Disturbance, TaggerNetwork, WordBatch
 from downstream.tasks.base import Encoded, HeadSpec, Piece
@@ -24,9 +22,9 @@ from downstream.tasks.ner import Example, NamedEntities
 from downstream.training import models
 from downstream.training.epochs import Epoch, Watch, unwatched
 from downstream.training.heads import Head, head_of
-from downstream.training.loop import Learned, Machine, predict
-from downstream.training.protocol import Protocol
+from downstream.training.loop import Learned, predict
 
+WEIGHTS = models.FORM_WEIGHTS["tagger"]
 # The decision is chosen on dev from these. Shares of a word's scores that are the mean over its document: a leaflet
 # repeats a name in one sense, an oncologist's report does not. What O loses: entities are few, so the likeliest tags
 # find too few of them (Minkov et al. 2006).
@@ -58,11 +56,8 @@ class TaggerLearner(Encoder):
     """Named entities by the network of tagger_network.py."""
 
     task: NamedEntities
+    form = "tagger"
     replaces_words = True
-
-    def __init__(self, task: NamedEntities, start: Start, protocol: Protocol, machine: Machine):
-        super().__init__(task, start, protocol, machine)
-        self.conditions["model"]["form"] = "tagger"
 
     def encode(self, items: list[Example], training: bool) -> Encoded:
         """As for the plain head; and each piece has its words, those that begin in its core."""
@@ -121,8 +116,7 @@ class TaggerLearner(Encoder):
 
     def save(self, target: Path, notes: dict) -> None:
         """A folder with the encoder, its tokenizer and tagger.safetensors."""
-        own = {name: weight for name, weight in self.model.state_dict().items() if not name.startswith("encoder.")}
-        models.save_model(self.model.encoder, self.start.folder, target, notes, own)
+        save_form(self.model, self.start.folder, target, notes, WEIGHTS)
 
 
 def tagger_head(spec: HeadSpec) -> Head:
@@ -160,18 +154,7 @@ def disturbance_of(tokenizer, vocabulary: int, replaced: float) -> Disturbance:
 
 def load_tagger(folder: Path, task: NamedEntities, config) -> tuple[TaggerNetwork, Head]:
     """A tagger that was saved, and its head. Raises InputError for a damaged folder."""
-    encoder, missing = models.load_weights(models.AutoModel, folder, config=config)
-    file = folder / models.TAGGER_WEIGHTS
-    try:
-        own = load_file(file)
-        network = TaggerNetwork(encoder, task.head(), own["known"])
-        lacking = network.load_state_dict(own, strict=False).missing_keys
-    except (OSError, SafetensorError, KeyError, RuntimeError) as error:
-        raise InputError(f"{file}: not usable ({models.first_line(error)}); copy the folder again.") from None
-    models.refuse_no_numbers(own, file, "copy the folder again")
-    missing += [name for name in lacking if not name.startswith("encoder.")]
-    if missing:
-        raise InputError(f"{folder}: it lacks {len(missing)} weights (first: {missing[0]}); copy the folder again.")
+    network = load_form(folder, WEIGHTS, config, lambda encoder, own: TaggerNetwork(encoder, task.head(), own["known"]))
     return network, tagger_head(task.head())
 
 

@@ -34,7 +34,10 @@ vocab.txt vocab.json merges.txt sentencepiece.bpe.model sentencepiece.model spie
 """.split()
 ADD_TOKENIZER = "add the tokenizer.json that belongs to the model"
 WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")  # not training_args.bin, nor an adapter's
-TAGGER_WEIGHTS = "tagger.safetensors"
+FORM_WEIGHTS = {
+    "tagger": "tagger.safetensors",
+    "label-attention": "label_attention.safetensors",
+}  # beside the encoder's
 FINE_TUNED = ("ForTokenClassification", "ForSequenceClassification", "ForQuestionAnswering", "ForMultipleChoice")
 
 
@@ -88,8 +91,8 @@ def read_config(folder: Path, **changes):
 def load_config(folder: Path, **changes):
     """The same of a pretrained model. Raises InputError for one that was fine-tuned already, too."""
     config = read_config(folder, **changes)
-    tagger = (folder / TAGGER_WEIGHTS).is_file()
-    if tagger or any(name.endswith(FINE_TUNED) for name in config.architectures or ()):
+    formed = any((folder / name).is_file() for name in FORM_WEIGHTS.values())
+    if formed or any(name.endswith(FINE_TUNED) for name in config.architectures or ()):
         raise InputError(f"{folder}: this model was fine-tuned already; give the folder of the pretrained encoder.")
     return config
 
@@ -235,15 +238,15 @@ def refuse_no_numbers(weights: dict[str, torch.Tensor], place: Path, remedy: str
 def save_model(model, source: Path, target: Path, notes: dict, others: dict | None = None) -> None:
     """Write model, the tokenizer files of `source` and notes (finetuning.json) to `target`, whole or not at all.
 
-    others: the weights that are not of a model of transformers, in tagger.safetensors.
+    others: the weights that are not of a model of transformers, by file.
 
     A tokenizer without a form for pairs gets the one of `frame_of`, or pipelines would show the model other pairs.
     """
     with directory_written_whole(target, shared=True) as folder:
         try:
             model.save_pretrained(folder)
-            if others:
-                save_file(others, folder / TAGGER_WEIGHTS)
+            for name, weights in (others or {}).items():
+                save_file(weights, folder / name)
         except SafetensorError as error:
             raise InputError(f"{target}: {first_line(error)}; free some space and run the command again.") from None
         for name in TOKENIZER_FILES:

@@ -42,7 +42,8 @@ FAMILIES = {  # recipe, form of the data
     "reading": ("kind: extractive_qa\nformat: squad", "questions"),
 }
 FAMILIES["vectors"] = FAMILIES["ranking"]
-FORMS = {"vectors": "bi-encoder"}  # the others have the plain head
+FAMILIES["labels_attended"] = FAMILIES["labels"]
+FORMS = {"vectors": "bi-encoder", "labels_attended": "label-attention"}  # the others have the plain head
 WITHOUT_PAIRS = ("likeness", "reading")  # of a model whose tokenizer has no form for pairs
 
 
@@ -112,6 +113,7 @@ def inputs(name: str, number: int) -> list:
         "entities_by_type": [document(number)["text"]],
         "label": [one["first"]],
         "labels": [one["some"]],
+        "labels_attended": [one["some"]],
         "relation": [one["first"]],
         "choice": [one["first"], [one["a"], one["b"]]],
         "ranking": [one["first"], [*ORGANS[:2], *DRUGS]],
@@ -131,12 +133,14 @@ def expected(name: str, record: dict) -> object:
         return sorted(range(len(said)), key=lambda number: -said[number])
     if name == "likeness":
         return pytest.approx(said, abs=1e-4)
-    return {"labels": sorted(said), "reading": [*said, ""][0]}.get(name, said[0] if name in ("label", "pair") else said)
+    if name.startswith("labels"):
+        return sorted(said)
+    return {"reading": [*said, ""][0]}.get(name, said[0] if name in ("label", "pair") else said)
 
 
 def told(name: str, answer: object) -> object:
     """The card's answer as JSON has it, labels in one order."""
-    return sorted(answer) if name == "labels" else json.loads(json.dumps(answer))
+    return sorted(answer) if name.startswith("labels") else json.loads(json.dumps(answer))
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ def test_each_baseline_where_it_serves_the_task(place):
     found = learners(place, "--baselines", "all")
     of_model = ["encoder-tuned", "encoder-random-tuned", "encoder-frozen-tuned"]
     assert found["spans"] == [*of_model, "encoder-as-tagger", "majority", "dictionary", "crf", "crf_clusters", "rnn"]
-    assert found["texts"] == [*of_model, "majority", "tfidf_svm", "cnn", "rnn"]
+    assert found["texts"] == [*of_model, "encoder-as-label-attention", "majority", "tfidf_svm", "cnn", "rnn"]
     assert found["ranks"] == [
         *of_model,
         "encoder-as-bi-encoder",

@@ -23,7 +23,7 @@ from downstream.learners.tagger_decoding import in_documents
 from downstream.learners.tagger_network import Disturbance, TaggerNetwork, TaggerOutput, WordBatch, neighbours
 from downstream.tag import Tagger
 from downstream.tasks.base import IGNORED
-from downstream.training.models import TAGGER_WEIGHTS, load_encoder
+from downstream.training.models import FORM_WEIGHTS, load_encoder
 
 TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
 
@@ -222,7 +222,7 @@ def test_a_damaged_tagger_is_refused(folder, tmp_path):
     task = ner_task("anatomy", "symptom")
     learner, *_ = trained(task, folder)
     learner.save(tmp_path / "model", notes_of(task))
-    file = tmp_path / "model" / TAGGER_WEIGHTS
+    file = tmp_path / "model" / FORM_WEIGHTS["tagger"]
     weights = load_file(file)
     weights["crf.transitions"][0, 1] = float("nan")
     save_file(weights, file)

@@ -1,0 +1,63 @@
+"""Label texts with a fine-tuned model, as it was scored: `Labeler("OUTPUT/model")(texts)`."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from scipy.special import expit, softmax
+
+from downstream.data.examples import LabelledText
+from downstream.fine_tuned import read_notes
+from downstream.learners.form_folder import load_plain
+from downstream.learners.label_attention import LabelAttention, joined_answers, load_label_attention
+from downstream.tasks.classification import TextClassification
+from downstream.training import models
+from downstream.training.heads import head_of
+from downstream.training.loop import Learned, Machine, predict
+
+
+class Labelled(NamedTuple):
+    """labels: those that the text has, in the order of the recipe. scores: from 0 to 1, of each label."""
+
+    labels: tuple[str, ...]
+    scores: dict[str, float]
+
+
+class Labeler:
+    """A model of labels of texts that `downstream.finetune` wrote, plain head or label attention."""
+
+    def __init__(self, folder: str | Path, device: str = "auto"):
+        """Raises InputError for a folder that is not from downstream.finetune, of another task, or damaged."""
+        folder = Path(folder)
+        self.task, bf16 = read_notes(folder, TextClassification, "labels of texts")
+        config = models.read_config(folder)
+        self.tokenizer = models.load_tokenizer(folder)
+        self.frame = models.frame_of(self.tokenizer, config)
+        head = head_of(self.task.head())
+        if (folder / models.FORM_WEIGHTS["label-attention"]).is_file():
+            model = load_label_attention(folder, self.task.names, config)
+        else:
+            model = load_plain(folder, head, config)
+        machine = Machine(models.device_of(device), bf16)
+        self.learned = Learned(model.to(machine.device), head, self.frame.padding, machine)
+
+    def __call__(self, texts: list[str] | list[tuple[str, str]]) -> list[Labelled]:
+        """The labels of each text, or pair of texts. A long one is read in windows: no text is cut off.
+
+        A score is a probability (several labels: of each; else: of all together). With label attention it is above 0.5
+        where a label is given; else the border is the recipe's `threshold`.
+        """
+        pairs = [(text, None) if isinstance(text, str) else text for text in texts]
+        known = self.task.names[:1]  # reading needs a label; answering does not look at it
+        items = [LabelledText(str(number), first, known, second) for number, (first, second) in enumerate(pairs)]
+        encoded = self.task.encode(items, self.tokenizer, self.frame, training=False)
+        rows = predict(self.learned, encoded.pieces)
+        if isinstance(self.learned.model, LabelAttention):
+            answers, rows = joined_answers(self.task, self.learned.model, encoded, rows)
+        else:
+            answers = self.task.decode(encoded, rows)
+        shares = expit if self.task.multi_label else softmax
+        scores = [shares(mean[0]).tolist() for mean in self.task.means(encoded, rows)]
+        return [
+            Labelled(labels, dict(zip(self.task.names, own, strict=True)))
+            for labels, own in zip(answers, scores, strict=True)
+        ]
