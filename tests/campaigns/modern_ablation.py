@@ -1,23 +1,28 @@
 """What each choice of the modern form is worth: each taken away once, at equal minutes.
 
-    python tests/campaigns/modern_ablation.py DATA_BIN TOKENIZER DATA --output ablation [--minutes 5] [--seeds 3]
-        [--sizes tiny small] [--only WORD ...] [--core 0]
+    python tests/campaigns/modern_ablation.py DATA_BIN TOKENIZER DATA --output ablation [--minutes 3] [--seeds 3]
+        [--sizes tiny small] [--only WORD ...] [--core 0] [--parts pretraining fine-tuning]
 
 DATA_BIN, TOKENIZER: of tests/campaigns/speedrun.sh. DATA: a folder with QUAERO below it. Each row of PRETRAINING is
-recipes/pretrain/tiny_modern.sh with other options, for so many minutes on one core; then held-out bits, and F1 of the
-tagger on the dev sets of QUAERO. Each row of FINE_TUNING takes something from the tagger over the first encoder of each
-size. A second call resumes: what is done is not done again. Prints two tables of Markdown: mean and standard deviation.
+recipes/pretrain/tiny_modern.sh with other options, for so many minutes on one core. Its figures are updates, and bits a
+masked token of held-out text, which is the same for all rows. Each row of FINE_TUNING takes something from the tagger
+over the encoders of the first row; its figures are F1 on the dev sets of QUAERO. A second call resumes: what is done is
+not done again. Prints two tables of Markdown: mean and standard deviation.
 """
 
 import argparse
 import json
+import math
 import os
 import re
 import statistics
 import subprocess
 import sys
-from math import nan
 from pathlib import Path
+
+import torch
+from fairseq.data import Dictionary, data_utils
+from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = ("quaero_emea", "quaero_medline")
@@ -46,7 +51,7 @@ PRETRAINING: dict[str, tuple[set[str], list[str]]] = {
     "the average of the weights": (set(), ["--store-ema", "--ema-decay", "0.99"]),
     "z-loss": (set(), ["--z-loss", "1e-4"]),
 }
-NOT_COMPARED = ("masking rate of 0.30", "the average of the weights")  # bits of other masks, and of the last weights
+BLOCKS, LENGTH, MASKED = 1000, 128, 0.15  # of held-out text
 BEFORE = """
 import torch
 from downstream.learners import chain_crf, tagger, tagger_network as network
@@ -93,8 +98,8 @@ def recipe_options(size: str) -> list[tuple[str, list[str]]]:
     return [("--arch", [f"alibert_modern_{size}"]), *fixed]
 
 
-def pretrain(row: str, size: str, seed: int, options: argparse.Namespace, place: Path) -> float:
-    """Train and export; held-out bits at the end, of 60 batches."""
+def pretrain(row: str, size: str, seed: int, options: argparse.Namespace, place: Path) -> tuple[float, float]:
+    """Train and export; updates, and held-out bits of what is exported."""
     log = place / "log"
     if not (place / "model").exists():
         place.mkdir(parents=True, exist_ok=True)
@@ -102,15 +107,36 @@ def pretrain(row: str, size: str, seed: int, options: argparse.Namespace, place:
         words = [word for name, values in recipe_options(size) if name not in left_out for word in (name, *values)]
         words += [word.format(size=size) for word in more]
         words += ["--seed", str(seed), "--budget-minutes", str(options.minutes), "--save-dir", str(place / "save")]
-        words += ["--max-valid-steps", "60"]
+        words += ["--disable-validation", "--bf16-autocast", "--muon-bf16"][: 3 if "--muon-lr" in words else 2]
         run(["fairseq-train", str(options.data_bin), *words], log, options.core)
         export = ["--checkpoint", place / "save" / "checkpoint_last.pt", "--tokenizer", options.tokenizer]
         export += ["--average"] * ("--store-ema" in more)
         run(
             [sys.executable, "-m", "alibert_fairseq.hf.export", *export, "--output", place / "model"], log, options.core
         )
-    found = re.findall(r"valid on 'valid' subset \| loss ([\d.]+)", log.read_text())
-    return nan if row in NOT_COMPARED else float(found[-1])
+        for file in (place / "save").glob("*.pt"):
+            file.unlink()
+    found = place / "bits.json"
+    if not found.exists():
+        updates = re.findall(r"@ (\d+) updates", log.read_text())[-1]
+        found.write_text(json.dumps([int(updates), held_out_bits(place / "model", options.data_bin)]))
+    return tuple(json.loads(found.read_text()))
+
+
+@torch.no_grad()
+def held_out_bits(folder: Path, data_bin: Path) -> float:
+    """Bits a masked token of the valid subset in blocks of 128: 15 % are masked, the same ones for all models."""
+    dictionary = Dictionary.load(str(data_bin / "dict.txt"))
+    held_out = data_utils.load_indexed_dataset(str(data_bin / "valid"), dictionary)
+    ids = torch.cat([held_out[number] for number in range(len(held_out))])[: BLOCKS * LENGTH].view(-1, LENGTH).long()
+    drawn = torch.rand(ids.shape, generator=torch.Generator().manual_seed(1)) < MASKED
+    model, tokenizer = (kind.from_pretrained(folder) for kind in (AutoModelForMaskedLM, AutoTokenizer))
+    torch.set_flush_denormal(True)
+    losses = []
+    for block, hidden in zip(ids.split(20), drawn.split(20), strict=True):
+        logits = model.eval()(input_ids=block.masked_fill(hidden, tokenizer.mask_token_id)).logits[hidden]
+        losses.append(torch.nn.functional.cross_entropy(logits, block[hidden], reduction="none"))
+    return torch.cat(losses).mean().item() / math.log(2)
 
 
 def fine_tune(row: str, model: Path, name: str, options: argparse.Namespace, output: Path) -> float:
@@ -137,8 +163,9 @@ def run(words: list, log: Path, core: int) -> None:
 
 
 def spread(values: list[float]) -> str:
-    """Mean and standard deviation."""
-    return f"{statistics.mean(values):.3f}" + (f" ± {statistics.stdev(values):.3f}" if values[1:] else "")
+    """Mean and standard deviation; updates are whole numbers."""
+    digits = 0 if isinstance(values[0], int) else 3
+    return f"{statistics.mean(values):.{digits}f}" + (f" ± {statistics.stdev(values):.{digits}f}" if values[1:] else "")
 
 
 def main() -> None:
@@ -148,34 +175,54 @@ def main() -> None:
     for name in ("data_bin", "tokenizer", "data"):
         add(name, type=lambda text: Path(text).resolve())
     add("--output", type=lambda text: Path(text).resolve(), required=True)
-    add("--minutes", type=float, default=5, help="of each pretraining (default: 5)")
+    add("--minutes", type=float, default=3, help="of each pretraining (default: 3)")
     add("--seeds", type=int, default=3, help="pretrainings of each row (default: 3)")
     add("--sizes", nargs="+", default=["tiny", "small"], help="(default: tiny small)")
     add("--only", nargs="+", default=[], help="rows that hold one of these words (default: all)")
     add("--core", type=int, default=0, help="core that trains (default: 0)")
+    add("--parts", nargs="+", default=["pretraining", "fine-tuning"], help="(default: pretraining fine-tuning)")
     options = parser.parse_args()
+    os.sched_setaffinity(0, {options.core})
+    if "pretraining" in options.parts:
+        table_of_pretraining(options)
+    if "fine-tuning" in options.parts:
+        table_of_fine_tuning(options)
 
-    def rows(table):
-        return [row for row in table if not options.only or any(word in row for word in options.only)]
 
-    print("| pretraining | size | bits | EMEA | MEDLINE |\n|---|---|---|---|---|")
+def place_of(row: str, size: str, seed: int, options: argparse.Namespace) -> Path:
+    """The folder of one pretraining."""
+    return options.output / size / re.sub(r"\W+", "-", row) / str(seed)
+
+
+def rows_of(table: dict, options: argparse.Namespace) -> list[str]:
+    """The rows that are asked for."""
+    return [row for row in table if not options.only or any(word in row for word in options.only)]
+
+
+def table_of_pretraining(options: argparse.Namespace) -> None:
+    """Seeds outermost, so that what else the machine does is spread over the rows."""
+    rows, found = rows_of(PRETRAINING, options), {}
+    for seed in range(1, options.seeds + 1):
+        for size in options.sizes:
+            for row in rows:
+                pair = pretrain(row, size, seed, options, place_of(row, size, seed, options))
+                found.setdefault((row, size), []).append(pair)
+    print("| pretraining | size | updates | bits |\n|---|---|---|---|")
+    for (row, size), pairs in found.items():
+        columns = " | ".join(spread(list(column)) for column in zip(*pairs, strict=True))
+        print(f"| {row} | {size} | {columns} |")
+
+
+def table_of_fine_tuning(options: argparse.Namespace) -> None:
+    """One training for each encoder of the first row."""
+    print("| fine-tuning | size | EMEA | MEDLINE |\n|---|---|---|---|")
     for size in options.sizes:
-        for row in rows(PRETRAINING):
-            found: list[list[float]] = []
-            for seed in range(1, options.seeds + 1):
-                place = options.output / size / re.sub(r"\W+", "-", row) / str(seed)
-                bits = pretrain(row, size, seed, options, place)
-                scores = [fine_tune("the tagger", place / "model", name, options, place / name) for name in SETS]
-                found.append([bits, *scores])
-            columns = " | ".join(spread(list(column)) for column in zip(*found, strict=True))
-            print(f"| {row} | {size} | {columns} |", flush=True)
-    print("\n| fine-tuning | size | EMEA | MEDLINE |\n|---|---|---|---|")
-    for size in options.sizes:
-        for row in rows(FINE_TUNING):
-            models = [options.output / size / "the-recipe" / str(seed) for seed in range(1, options.seeds + 1)]
+        for row in rows_of(FINE_TUNING, options):
+            places = [place_of("the recipe", size, seed, options) for seed in range(1, options.seeds + 1)]
             word = re.sub(r"\W+", "-", row)
             columns = " | ".join(
-                spread([fine_tune(row, m / "model", n, options, m / word / n) for m in models]) for n in SETS
+                spread([fine_tune(row, place / "model", name, options, place / word / name) for place in places])
+                for name in SETS
             )
             print(f"| {row} | {size} | {columns} |", flush=True)
 

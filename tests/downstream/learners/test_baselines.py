@@ -297,12 +297,22 @@ def test_svm_chooses_on_dev_and_says_so():
     train = [text(f"mot{number} foie", "often") for number in range(20)] + [text("rein foie", "rare")]
     dev = [text("rein foie", "rare"), text("rein foie", "rare"), text("mot1 foie", "often")]
     selected = learned(TfidfSvm(task), train, dev).selected
-    assert len(selected["tried"]) == 6 and {"strength", "balanced", "tried"} == set(selected)
+    assert len(selected["tried"]) == 6 and {"strength", "balanced", "border", "tried"} == set(selected)
     name = f"C {selected['strength']:g}" + ", balanced" * selected["balanced"]
     assert selected["tried"][name] == max(selected["tried"].values()) > min(selected["tried"].values())
     assert list(selected["tried"].values()).index(selected["tried"][name]) == list(selected["tried"]).index(
         name
     )  # the first of equals
+
+
+def test_svm_chooses_the_border_of_several_labels_on_dev():
+    """Both labels stand in training with the same word as often as without: no distance is above 0."""
+    task = task_of("classification", labels=["a", "b"], multi_label=True)
+    train = [text("foie", "a"), text("foie"), text("foie"), text("rein", "b"), text("rein"), text("rein")]
+    dev = [text("foie", "a"), text("rein", "b")]
+    learner = learned(TfidfSvm(task), train, dev)
+    assert learner.selected["border"] < 0 and learner.selected["tried"]["C 0.01"] == 0
+    assert learner.answer(learner.encode(dev, False)) == [("a",), ("b",)]
 
 
 def test_a_threshold_of_probabilities_does_not_move_the_border():
