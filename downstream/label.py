@@ -8,7 +8,14 @@ from scipy.special import expit, softmax
 from downstream.data.examples import LabelledText
 from downstream.fine_tuned import read_notes
 from downstream.learners.form_folder import load_plain
-from downstream.learners.label_attention import LabelAttention, joined_answers, load_label_attention
+from downstream.learners.label_attention import (
+    LabelAttention,
+    joined_logits,
+    load_label_attention,
+    named,
+    regression_logits,
+)
+from downstream.learners.term_regression import TermRegression
 from downstream.tasks.classification import TextClassification
 from downstream.training import models
 from downstream.training.heads import head_of
@@ -33,8 +40,9 @@ class Labeler:
         self.tokenizer = models.load_tokenizer(folder)
         self.frame = models.frame_of(self.tokenizer, config)
         head = head_of(self.task.head())
+        self.regression: TermRegression | None = None
         if (folder / models.FORM_WEIGHTS["label-attention"]).is_file():
-            model = load_label_attention(folder, self.task.names, config)
+            model, self.regression = load_label_attention(folder, self.task.names, config)
         else:
             model = load_plain(folder, head, config)
         machine = Machine(models.device_of(device), bf16)
@@ -51,13 +59,16 @@ class Labeler:
         items = [LabelledText(str(number), first, known, second) for number, (first, second) in enumerate(pairs)]
         encoded = self.task.encode(items, self.tokenizer, self.frame, training=False)
         rows = predict(self.learned, encoded.pieces)
-        if isinstance(self.learned.model, LabelAttention):
-            answers, rows = joined_answers(self.task, self.learned.model, encoded, rows)
+        if self.regression is None:
+            logits = [mean[0] for mean in self.task.means(encoded, rows)]
+            labels = [self.task.named(row) for row in logits]
         else:
-            answers = self.task.decode(encoded, rows)
+            model, counted = self.learned.model, regression_logits(self.task, self.regression, encoded)
+            assert isinstance(model, LabelAttention)
+            logits = joined_logits(self.task, model, encoded, rows, counted)
+            labels = named(self.task, logits)
         shares = expit if self.task.multi_label else softmax
-        scores = [shares(mean[0]).tolist() for mean in self.task.means(encoded, rows)]
         return [
-            Labelled(labels, dict(zip(self.task.names, own, strict=True)))
-            for labels, own in zip(answers, scores, strict=True)
+            Labelled(own, dict(zip(self.task.names, shares(row).tolist(), strict=True)))
+            for own, row in zip(labels, logits, strict=True)
         ]

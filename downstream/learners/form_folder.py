@@ -12,11 +12,13 @@ from downstream.training import models
 from downstream.training.heads import Head
 
 
-def save_form(network: nn.Module, source: Path, target: Path, notes: dict, weights: str) -> None:
+def save_form(
+    network: nn.Module, source: Path, target: Path, notes: dict, weights: str, more: dict[str, Tensor] | None = None
+) -> None:
     """Write the network, whose `encoder` has weights of transformers, whole or not at all. weights: name of the file of
-    the others. source: the folder whose tokenizer is copied."""
+    the others, and of `more`. source: the folder whose tokenizer is copied."""
     own = {name: weight for name, weight in network.state_dict().items() if not name.startswith("encoder.")}
-    models.save_model(network.encoder, source, target, notes, {weights: own})
+    models.save_model(network.encoder, source, target, notes, {weights: own | (more or {})})
 
 
 def load_form(folder: Path, weights: str, config, build: Callable[[nn.Module, dict[str, Tensor]], nn.Module]):

@@ -131,9 +131,10 @@ class TextClassification(OfTexts):
 
     def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[tuple[str, ...]]:
         """The likeliest label; or those that are likely enough."""
-        return [self._named(mean[0]) for mean in self.means(encoded, outputs)]
+        return [self.named(mean[0]) for mean in self.means(encoded, outputs)]
 
-    def _named(self, logits: np.ndarray) -> tuple[str, ...]:
+    def named(self, logits: np.ndarray) -> tuple[str, ...]:
+        """The labels that (L,) logits give."""
         if self.multi_label:
             return tuple(name for name, logit in zip(self.names, logits, strict=True) if logit > self.limit)
         return (self.names[int(logits.argmax())],)

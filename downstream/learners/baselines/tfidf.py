@@ -2,7 +2,8 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from sklearn.preprocessing import normalize
 
 from alibert_common.errors import InputError
 from downstream.tasks.texts import Pair
@@ -11,6 +12,47 @@ WORD = r"\w+|[^\w\s]"  # signs too: a mention that is marked or replaced stands 
 # Words and pairs of words; stretches of letters inside words, which inflections and misspellings share.
 VIEWS = {"word": (1, 2), "char_wb": (2, 5)}
 SETTINGS = {"tfidf": {"views": VIEWS, "sublinear_tf": True, "lowercase": True, "word": WORD}}
+NONE = np.zeros(0, dtype=np.int32)
+MOST = 2**31 - 1  # numbers of terms: two terms of a corpus hardly ever share one
+
+
+class View:
+    """One kind of terms. known: (F,) sorted numbers of those that the fitted texts have; idf: (F,) their weights.
+
+    Terms are numbers (MurmurHash3), so that nothing that is saved has words of a text.
+    """
+
+    def __init__(self, name: str, known: np.ndarray = NONE, idf: np.ndarray = NONE):
+        pattern = WORD if name == "word" else None
+        self.hashing = HashingVectorizer(
+            analyzer=name,
+            ngram_range=VIEWS[name],
+            token_pattern=pattern,
+            n_features=MOST,
+            alternate_sign=False,
+            norm=None,
+        )
+        self.known, self.idf = known, idf
+
+    def fit(self, texts: list[str]) -> "View":
+        """From the terms of these texts."""
+        self.known = np.unique(self.hashing.transform(texts).indices)
+        self.idf = TfidfTransformer().fit(self._counts(texts)).idf_
+        return self
+
+    def _counts(self, texts: list[str]) -> sparse.csr_matrix:
+        """(texts, F)."""
+        rows = self.hashing.transform(texts).tocoo()
+        place = np.searchsorted(self.known, rows.col).clip(max=len(self.known) - 1)
+        kept = self.known[place] == rows.col
+        shape = (rows.shape[0], len(self.known))
+        return sparse.csr_matrix((rows.data[kept], (rows.row[kept], place[kept])), shape=shape)
+
+    def transform(self, texts: list[str]) -> sparse.csr_matrix:
+        """(texts, F): counts are damped (1 + log) and weighted; rows have length 1, or 0."""
+        rows = self._counts(texts)
+        rows.data = (1 + np.log(rows.data)) * self.idf[rows.indices]
+        return normalize(rows, copy=False)
 
 
 class Tfidf:
@@ -19,15 +61,16 @@ class Tfidf:
     Counts are damped (1 + log), so that a long text is not ruled by the word it repeats. Rows have length 1 in a view.
     """
 
+    def __init__(self, views: list[View] | None = None):
+        self.views = views or [View(name) for name in VIEWS]
+
     def fit(self, pairs: list[Pair]) -> "Tfidf":
         """Raises InputError for texts without a word."""
         texts = [text for pair in pairs for text in pair if text]
         if not any(map(str.strip, texts)):
             raise InputError("no training text has a word; check the recipe's columns.")
-        self.views = [
-            TfidfVectorizer(analyzer=name, ngram_range=sizes, sublinear_tf=True, token_pattern=pattern).fit(texts)
-            for name, sizes, pattern in (("word", VIEWS["word"], WORD), ("char_wb", VIEWS["char_wb"], None))
-        ]
+        for view in self.views:
+            view.fit(texts)
         return self
 
     def vectors(self, texts: list[str]) -> list[sparse.csr_matrix]:

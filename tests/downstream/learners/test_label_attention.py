@@ -1,4 +1,4 @@
-"""Label attention: both parts by hand and by scikit-learn, the choice on dev, the saved folder against the scores."""
+"""Label attention: the network by hand, the choice on dev, and the saved folder against the scores."""
 
 import dataclasses
 import json
@@ -7,22 +7,19 @@ import numpy as np
 import pytest
 import torch
 from baseline_helpers import items_of, learned, on, task_of
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
 from test_encoder_learner import CPU
 from tiny_models import write_roberta
 
 from alibert_common.errors import InputError
 from downstream.data.examples import LabelledText
 from downstream.label import Labeler
-from downstream.learners.encoder import Start
-from downstream.learners.label_attention import STRENGTH, WEIGHTS, LabelAttention, LabelAttentionLearner, Parts
-from downstream.tasks.base import Piece
+from downstream.learners.encoder import Encoder, Start
+from downstream.learners.label_attention import WEIGHTS, LabelAttention, LabelAttentionLearner, Labels
 from downstream.training import models
+from downstream.training.loop import predict
 from downstream.training.protocol import Protocol
 
 PROTOCOL = Protocol(batch=8, learning_rate=3e-3, head_learning_rate=3e-2, epochs=10, source="a test", dropout=0.0)
-BAGS = [[0, 5, 6, 6, 6, 2], [0, 7, 5, 2], [0, 8, 2], [0, 6, 9, 9, 2]]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +32,7 @@ def learner_of(folder, protocol=PROTOCOL, **keys) -> LabelAttentionLearner:
 
 
 def network(folder, labels: int = 3) -> LabelAttention:
-    return LabelAttention(models.load_encoder(folder, False), labels, hidden=[0, 1, 2], mask=4).eval()
+    return LabelAttention(models.load_encoder(folder, False), labels, specials=[0, 1, 2], mask=4).eval()
 
 
 def notes_of(learner) -> dict:
@@ -51,7 +48,7 @@ def test_each_label_has_a_mean_of_its_own_and_padding_has_no_part_in_it(folder):
     ids = torch.tensor([[0, 5, 6, 7, 2, 1, 1]])
     real = (ids != 1).long()
     with torch.no_grad():
-        [[found, _]] = made(ids, real).logits
+        [found] = made(ids, real).logits
         states = made.encoder(input_ids=ids[:, :5], attention_mask=real[:, :5]).last_hidden_state[0].double().numpy()
     for number in range(3):
         query, weight = (part.weight[number].detach().double().numpy() for part in (made.queries, made.out))
@@ -60,34 +57,11 @@ def test_each_label_has_a_mean_of_its_own_and_padding_has_no_part_in_it(folder):
         assert found[number].item() == pytest.approx(mean @ weight, abs=1e-4)
 
 
-@pytest.mark.parametrize("several", [True, False])
-def test_the_regression_is_scikit_learns_over_its_tf_idf(folder, several):
-    made = network(folder, labels=2)
-    targets = np.array([[1, 0], [0, 1], [0, 1], [1, 1]]) if several else np.array([0, 1, 1, 0])
-    made.fit_terms([Piece(ids, None, 0) for ids in BAGS], targets)
-    words = [[str(one) for one in ids if one > 4] for ids in BAGS]
-    rows = TfidfVectorizer(analyzer=lambda own: own, sublinear_tf=True).fit_transform(words)
-    padded = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, BAGS)), batch_first=True, padding_value=1)
-    with torch.no_grad():
-        found = made(padded, (padded != 1).long()).logits[:, 1].numpy()
-    columns = targets.T if several else [targets == 0, targets == 1]
-    for number, column in enumerate(columns):
-        model = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=1000).fit(rows, column)
-        assert found[:, number] == pytest.approx(model.decision_function(rows), abs=1e-4)
-
-
-def test_a_label_of_every_text_or_of_none_is_a_constant(folder):
-    made = network(folder)
-    made.fit_terms([Piece(ids, None, 0) for ids in BAGS], np.array([[1, 0, one] for one in (0, 1, 1, 0)]))
-    assert not made.terms.weight[:2].any() and made.terms.bias[:2].tolist() == [4.0, -4.0]
-
-
 def test_a_rare_label_weighs_more_and_one_label_of_several_is_a_cross_entropy():
-    logits = torch.tensor([[[0.5, -1.0], [9.0, 9.0]]])
-    weights = torch.tensor([3.0, 1.0])
-    found = Parts(logits, weights).loss(torch.tensor([[1.0, 0.0]])).item()
+    logits, weights = torch.tensor([[0.5, -1.0]]), torch.tensor([3.0, 1.0])
+    found = Labels(logits, weights).loss(torch.tensor([[1.0, 0.0]])).item()
     assert found == pytest.approx((3 * np.log1p(np.exp(-0.5)) + np.log1p(np.exp(-1.0))) / 2)
-    found = Parts(logits, weights).loss(torch.tensor([0])).item()
+    found = Labels(logits, weights).loss(torch.tensor([0])).item()
     assert found == pytest.approx(np.log1p(np.exp(-1.5)))
 
 
@@ -133,7 +107,7 @@ def test_share_and_border_are_those_with_the_best_figure_on_dev(folder):
         figure = tried.get(f"share {share:g}, border {border:g}")
         assert figure is None or figure == pytest.approx(on(learner, dev))
     model.share.fill_(0.25), model.border.fill_(0.5)
-    assert model.joined(np.array([[1.0, 2.0], [3.0, -2.0]])) == pytest.approx([1.0, 0.5])
+    assert model.joined(np.array([1.0, 2.0]), np.array([3.0, -2.0])) == pytest.approx([1.0, 0.5])
 
 
 def test_a_long_text_and_a_pair_are_read_whole(folder, tmp_path):
@@ -144,21 +118,15 @@ def test_a_long_text_and_a_pair_are_read_whole(folder, tmp_path):
     long, paired = label([text, ("le foie", "coeur")])
     assert label([text + "coeur"])[0].scores != long.scores
     assert label([("le foie", "peau")])[0].scores != paired.scores
-    item = LabelledText("1", text, ())
-    rows = learner.task.means(*_outputs(learner, item))
-    assert [*long.scores.values()] == pytest.approx(1 / (1 + np.exp(-rows[0][0])), abs=1e-5)
-
-
-def _outputs(learner, item):
-    from downstream.training.loop import predict
-
-    encoded = learner.encode([item], False)
-    return encoded, [learner.model.joined(row) for row in predict(learner.learned, encoded.pieces)]
+    encoded = learner.encode([LabelledText("1", text, ())], False)
+    rows = predict(learner.learned, encoded.pieces)
+    assert len(rows) > 3
+    counted = learner.regression.logits([(text, None)])[0]
+    logits = learner.model.joined(np.mean(rows, axis=0), counted)
+    assert [*long.scores.values()] == pytest.approx(1 / (1 + np.exp(-logits)), abs=1e-5)
 
 
 def test_a_plain_head_is_used_through_the_same_class(folder, tmp_path):
-    from downstream.learners.encoder import Encoder
-
     learner = Encoder(task_of("classification"), Start(folder), PROTOCOL, CPU)
     train, dev = items_of(learner.task, 32, 1), items_of(learner.task, 16, 2)
     learned(learner, train, dev)
