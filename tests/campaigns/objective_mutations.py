@@ -16,6 +16,7 @@ MUON = "tests/alibert_fairseq/optim/test_muon.py"
 WORD_LOSS = "tests/alibert_fairseq/criterions/test_word_loss.py"
 TAGGER = "tests/downstream/learners/test_tagger.py"
 BI_ENCODER = "tests/downstream/learners/test_bi_encoder.py"
+LABELS = "tests/downstream/learners/test_label_attention.py"
 WORDS = f"{PARITY}::test_masked_language_modelling_is_robertas"
 
 MUTATIONS = [
@@ -419,6 +420,30 @@ MUTATIONS = [
     Mutation(
         "bi-encoder: padding counts in the mean", "downstream/learners/bi_encoder.py",
         "(states * real.unsqueeze(-1)).sum(1)", "states.sum(1)", BI_ENCODER,
+    ),
+    Mutation(
+        "label attention: padding has a part in the mean", "downstream/learners/label_attention.py",
+        "attention_mask.unsqueeze(-1) == 0", "attention_mask.unsqueeze(-1) < 0", LABELS,
+    ),
+    Mutation(
+        "label attention: the border is added", "downstream/learners/label_attention.py",
+        "counted - float(self.border)", "counted + float(self.border)", LABELS,
+    ),
+    Mutation(
+        "label attention: the recipe's threshold counts, too", "downstream/learners/label_attention.py",
+        "task.named(row + task.limit)", "task.named(row)", LABELS,
+    ),
+    Mutation(
+        "label attention: the parts have each other's share", "downstream/learners/label_attention.py",
+        "(1 - share) * logits + share * counted", "share * logits + (1 - share) * counted", LABELS,
+    ),
+    Mutation(
+        "label attention: a rare label weighs no more", "downstream/learners/label_attention.py",
+        ", pos_weight=self.weights", "", LABELS,
+    ),
+    Mutation(
+        "regression: a saved pair is read without its second text", "downstream/learners/term_regression.py",
+        'f"{first} {second}" if second else first', "first", "tests/downstream/learners/test_term_regression.py",
     ),
 ]  # fmt: skip
 
