@@ -1,4 +1,4 @@
-"""What a batch looks like at a point of the training: how much of it is masked, and how long its sequences are.
+"""What a batch looks like at a point of the training: how much is masked, how long sequences are, what is predicted.
 
 These are functions of a batch and of the progress of the run alone. The masks that are left are drawn with the sample
 (`masked_dataset.py`), so a run on any number of processes, or resumed, sees the same batches.
@@ -6,16 +6,20 @@ These are functions of a batch and of the progress of the run alone. The masks t
 
 from dataclasses import dataclass
 
+import torch
+
 from alibert_common.errors import InputError
 
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Masking rate from `first` to `last`, linear; `lengths`: (share of the run, longest sequence) until that share."""
+    """Masking rate from `first` to `last`, linear; `lengths`: (share of the run, longest sequence) until that share;
+    `causal`: share of the updates that predict the next token (GPT-BERT, Charpentier and Samuel 2024)."""
 
     first: float
     last: float
     lengths: tuple[tuple[float, int], ...] = ()
+    causal: float = 0.0
 
     @property
     def thins(self) -> bool:
@@ -30,12 +34,17 @@ class Curriculum:
         """Longest sequence at a progress, or None for all of it."""
         return next((length for share, length in self.lengths if progress < share), None)
 
-    def apply(self, batch: dict, progress: float, pad: int) -> dict:
-        """The batch as it is at a progress."""
+    def is_causal(self, update: int) -> bool:
+        """Whether an update predicts the next token. These updates are evenly spread."""
+        return int((update + 1) * self.causal) > int(update * self.causal)
+
+    def apply(self, batch: dict, progress: float, update: int, pad: int, begin: int) -> dict:
+        """The batch as it is at a progress and in an update. begin: the id of <s>."""
         if self.thins:
             batch = thinned(batch, self.masked_share(progress), pad)
         length = self.length(progress)
-        return shortened(batch, length) if length else batch
+        batch = shortened(batch, length) if length else batch
+        return causal(batch, pad, begin) if self.is_causal(update) else batch
 
 
 def parse_lengths(text: str, longest: int) -> tuple[tuple[float, int], ...]:
@@ -73,3 +82,18 @@ def shortened(batch: dict, length: int) -> dict:
     cut = {name: v.reshape(-1, length) if getattr(v, "shape", ()) == shape else v for name, v in inputs.items()}
     target = batch["target"].reshape(-1, length)
     return batch | {"net_input": cut, "target": target, "nsentences": len(target)}
+
+
+def causal(batch: dict, pad: int, begin: int) -> dict:
+    """The batch without masks, where each token sees those before it and predicts the next one of its sequence.
+
+    <s> and padding are not predicted.
+    """
+    inputs, target = batch["net_input"], batch["target"]
+    tokens = target.where(target.ne(pad), inputs["src_tokens"])
+    following = torch.full_like(tokens, pad)
+    following[:, :-1] = tokens[:, 1:].masked_fill(tokens[:, 1:] == begin, pad)
+    if "sequences" in inputs:
+        numbers = inputs["sequences"]
+        following[:, :-1].masked_fill_(numbers[:, 1:] != numbers[:, :-1], pad)
+    return batch | {"net_input": inputs | {"src_tokens": tokens, "causal": True}, "target": following}

@@ -87,14 +87,17 @@ class MaskedLMModel(PretrainingModel):
 
     def forward(
         self, src_tokens: Tensor, has_padding: bool | None = None, masked: Tensor | None = None,
-        segments: Tensor | None = None, sequences: Tensor | None = None,
+        segments: Tensor | None = None, sequences: Tensor | None = None, causal: bool = False,
     ) -> MaskedLMOutput:  # fmt: skip
         """Scores over the vocabulary for the positions where `masked` (B, T) is True, or for all, and of the sentences.
 
-        src_tokens, segments: (B, T) ids. sequences: (B, T) numbers of the sequences that are packed in a row.
+        src_tokens, segments: (B, T) ids. sequences: (B, T) numbers of the sequences that are packed in a row. causal:
+        each token sees those before it, and itself.
         """
         with precision(self.cfg, src_tokens.device):
-            features = self.encoder.sentence_encoder(src_tokens, has_padding, segments=segments, sequences=sequences)
+            features = self.encoder.sentence_encoder(
+                src_tokens, has_padding, segments=segments, sequences=sequences, causal=causal
+            )
             token_scores = self.encoder.lm_head(features if masked is None else features[masked])
             if not hasattr(self.encoder, "sentence_head"):
                 return MaskedLMOutput(token_scores, None)

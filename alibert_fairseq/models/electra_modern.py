@@ -96,7 +96,7 @@ class ElectraModernModel(ModernModel):
 
     def forward(
         self, src_tokens: Tensor, has_padding: bool | None = None, masked: Tensor | None = None,
-        segments: Tensor | None = None, sequences: Tensor | None = None,
+        segments: Tensor | None = None, sequences: Tensor | None = None, causal: bool = False,
         original: Tensor | None = None, uniforms: Tensor | None = None,
     ):  # fmt: skip
         """Fill masks with samples of the generator; the encoder then judges every token, and predicts the masked ones.
@@ -106,7 +106,7 @@ class ElectraModernModel(ModernModel):
         model of the encoder.
         """
         if original is None or masked is None or uniforms is None:
-            return super().forward(src_tokens, has_padding, masked, segments, sequences)
+            return super().forward(src_tokens, has_padding, masked, segments, sequences, causal)
         if self.training and self.cfg.freeze_generator and not self.has_weights:
             raise SystemExit(
                 "error: --freeze-generator: the generator has no weights; give --finetune-from-model CHECKPOINT of "

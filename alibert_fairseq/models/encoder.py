@@ -206,10 +206,12 @@ class SentenceEncoder(nn.Module):
         x = self.dropout(self.layernorm_embedding(x))
         return self.embed_project(x) if hasattr(self, "embed_project") else x
 
-    def _sights(self, real: Tensor, has_padding: bool, sequences: Tensor | None, dtype: torch.dtype) -> list:
+    def _sights(
+        self, real: Tensor, has_padding: bool, sequences: Tensor | None, causal: bool, dtype: torch.dtype
+    ) -> list:
         """What each layer sees of a batch."""
         size, rotary = self.size, self.size.rotary
-        of_all = global_mask(real, has_padding, sequences)
+        of_all = global_mask(real, has_padding, sequences, causal)
         if rotary is None:
             return [of_all] * size.layers
         positions = places(real[:1] if sequences is None else real, sequences)
@@ -224,19 +226,19 @@ class SentenceEncoder(nn.Module):
 
     def forward(
         self, tokens: Tensor, has_padding: bool | None = None, real: Tensor | None = None,
-        segments: Tensor | None = None, sequences: Tensor | None = None,
+        segments: Tensor | None = None, sequences: Tensor | None = None, causal: bool = False,
     ) -> Tensor:  # fmt: skip
         """(B, T) ids to (B, T, C). has_padding: what the caller knows of it, to save a look at the device.
 
         real: (B, T) bool, which tokens are not padding, where the ids do not say it: ELECTRA may sample the padding id.
         segments: (B, T) ids of segments, where the encoder has segment embeddings; left out: all 0.
         sequences: (B, T) numbers of the sequences that are packed in a row, which do not see each other; a modern body
-        counts the positions of each from 0.
+        counts the positions of each from 0. causal: each token sees those before it, and itself.
         """
         real = tokens.ne(self.size.padding_id) if real is None else real
         if has_padding is None:
             has_padding = not bool(real.all())
         x = self.embed(tokens, real, segments)
-        for layer, sight in enumerate(self._sights(real, has_padding, sequences, x.dtype)):
+        for layer, sight in enumerate(self._sights(real, has_padding, sequences, causal, x.dtype)):
             x = self.layers[self.size.group_of(layer)](x, sight)
         return self.layer_norm(x)

@@ -51,6 +51,10 @@ class PretrainingModel(BaseFairseqModel):
                 raise ValueError(
                     "--pack-sequences needs a modern body; give --arch alibert_modern_base, or leave it out."
                 )
+            if getattr(task, "causal_share", 0) and not cls.counts_positions_anew:
+                raise ValueError(
+                    "--causal-share needs a modern body; give --arch alibert_modern_base, or leave it out."
+                )
             model = cls.for_task(cfg, task)
             for module in model.modules():
                 if isinstance(module, SentenceEncoder):

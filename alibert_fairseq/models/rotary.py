@@ -58,11 +58,18 @@ def places(real: Tensor, sequences: Tensor | None) -> Tensor:
     return index - torch.where(begins, index, 0).cummax(dim=1).values
 
 
-def global_mask(real: Tensor, has_padding: bool, sequences: Tensor | None) -> Tensor | None:
-    """Which tokens of a row see which: those of one sequence. Padding behind packed ones has a number of its own."""
+def global_mask(real: Tensor, has_padding: bool, sequences: Tensor | None, causal: bool = False) -> Tensor | None:
+    """Which tokens of a row see which: those of one sequence; in a causal batch, none behind themselves. Padding behind
+    packed sequences has a number of its own."""
+    found = None
     if sequences is not None:
-        return (sequences[:, :, None] == sequences[:, None, :])[:, None]
-    return real[:, None, None, :] if has_padding else None
+        found = (sequences[:, :, None] == sequences[:, None, :])[:, None]
+    elif has_padding:
+        found = real[:, None, None, :]
+    if not causal:
+        return found
+    before = torch.ones(real.shape[1], real.shape[1], dtype=torch.bool, device=real.device).tril()[None, None]
+    return before if found is None else before & found
 
 
 def local_mask(of_all: Tensor | None, length: int, window: int, device: torch.device) -> Tensor | None:

@@ -13,6 +13,8 @@ from alibert_fairseq.tasks.pretraining import PretrainingConfig, PretrainingTask
 class AliBertMaskedLMConfig(PretrainingConfig):
     """Options of masked language modelling."""
 
+    causal_share: float = option(0.0,
+        "share of the updates that predict the next token, on modern bodies (default: 0; GPT-BERT: 1/16)")  # fmt: skip
     leave_unmasked_prob: float = option(0.1, "share of the masked tokens left unchanged (default: 0.1, as BERT)")
     pack_sequences: bool = option(False,
         "rows of several sequences, with next to no padding, for modern bodies (default: off)")  # fmt: skip
@@ -29,6 +31,10 @@ class AliBertMaskedLMTask(PretrainingTask):
     @property
     def packs(self) -> bool:
         return self.cfg.pack_sequences
+
+    @property
+    def causal_share(self) -> float:
+        return self.cfg.causal_share
 
     def masking_rule(self) -> MaskingRule:
         kept, random = self.cfg.leave_unmasked_prob, self.cfg.random_token_prob

@@ -116,7 +116,12 @@ class PretrainingTask(FairseqTask):
         try:
             if cfg.mask_prob_end is not None and not 0 < last <= cfg.mask_prob:
                 raise InputError(f"--mask-prob-end {last} is not between 0 and --mask-prob {cfg.mask_prob}.")
-            curriculum = Curriculum(cfg.mask_prob, last, parse_lengths(cfg.length_schedule, cfg.tokens_per_sample))
+            if not 0 <= self.causal_share < 1:
+                raise InputError(
+                    f"--causal-share {self.causal_share} is no share of the updates, 0 or more and below 1."
+                )
+            lengths = parse_lengths(cfg.length_schedule, cfg.tokens_per_sample)
+            curriculum = Curriculum(cfg.mask_prob, last, lengths, self.causal_share)
             if (curriculum.thins or curriculum.lengths) and not cfg.max_update:
                 raise InputError("--mask-prob-end and --length-schedule need --max-update, the end of the run.")
             if curriculum.lengths and (self.packs or self.pair_rule()):
@@ -134,7 +139,8 @@ class PretrainingTask(FairseqTask):
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
         """One batch, as the curriculum has it at this point of the run."""
         position = update_num if self.position is None else self.position
-        sample = self.curriculum.apply(sample, position / max(1, self.cfg.max_update), self.dictionary.pad())
+        progress, pad, begin = position / max(1, self.cfg.max_update), self.dictionary.pad(), self.dictionary.bos()
+        sample = self.curriculum.apply(sample, progress, update_num, pad, begin)
         return super().train_step(sample, model, criterion, optimizer, position, ignore_grad)
 
     def masking_rule(self) -> MaskingRule:
@@ -155,6 +161,11 @@ class PretrainingTask(FairseqTask):
     def packs(self) -> bool:
         """Whether a row holds several sequences that do not see each other."""
         return False
+
+    @property
+    def causal_share(self) -> float:
+        """Share of the updates that predict the next token."""
+        return 0.0
 
     @property
     def segment_types(self) -> int:

@@ -50,6 +50,8 @@ PRETRAINING: dict[str, tuple[set[str], list[str]]] = {
     "blocks of 128 from the start": ({"--length-schedule"}, []),
     "the average of the weights": (set(), ["--store-ema", "--ema-decay", "0.99"]),
     "z-loss": (set(), ["--z-loss", "1e-4"]),
+    "one to three words masked together": (set(), ["--mask-unit", "ngram"]),
+    "every 16th update predicts the next token": (set(), ["--causal-share", "0.0625"]),
 }
 BLOCKS, LENGTH, MASKED = 1000, 128, 0.15  # of held-out text
 BEFORE = """

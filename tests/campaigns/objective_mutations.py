@@ -122,7 +122,7 @@ MUTATIONS = [
     ),
     Mutation(
         "padding attended to", "alibert_fairseq/models/rotary.py",
-        "return real[:, None, None, :] if has_padding else None", "return None", WORDS,
+        "found = real[:, None, None, :]", "found = None", WORDS,
     ),
     Mutation(
         "segments ignored", "alibert_fairseq/models/encoder.py",
@@ -420,6 +420,16 @@ MUTATIONS = [
     Mutation(
         "bi-encoder: padding counts in the mean", "downstream/learners/bi_encoder.py",
         "(states * real.unsqueeze(-1)).sum(1)", "states.sum(1)", BI_ENCODER,
+    ),
+    Mutation(
+        "causal: tokens see later ones", "alibert_fairseq/models/rotary.py", ".tril()", ".triu()",
+        "tests/alibert_fairseq/models/test_models.py::test_in_a_causal_batch_no_token_sees_a_later_one",
+    ),
+    Mutation(
+        "causal: a token is its own answer", "alibert_fairseq/data/curriculum.py",
+        "following[:, :-1] = tokens[:, 1:].masked_fill(tokens[:, 1:] == begin, pad)",
+        "following[:, :-1] = tokens[:, :-1].masked_fill(tokens[:, 1:] == begin, pad)",
+        "tests/alibert_fairseq/data/test_curriculum.py",
     ),
     Mutation(
         "label attention: padding has a part in the mean", "downstream/learners/label_attention.py",

@@ -8,11 +8,11 @@ from fairseq.data import ListDataset
 from model_helpers import dictionary
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.curriculum import Curriculum, parse_lengths, shortened, thinned
+from alibert_fairseq.data.curriculum import Curriculum, causal, parse_lengths, shortened, thinned
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
 
-PAD = 1
+PAD, BEGIN = 1, 0
 
 
 def batch(length: int = 64, unit: str = "token", with_uniforms: bool = False) -> dict:
@@ -89,7 +89,30 @@ def test_the_rate_falls_linearly_and_lengths_grow():
     assert [curriculum.masked_share(p) for p in (0, 0.5, 1, 2)] == pytest.approx([1, 0.75, 0.5, 0.5])
     assert [curriculum.length(p) for p in (0, 0.49, 0.5, 0.79, 0.8, 1)] == [16, 16, 32, 32, None, None]
     plain = batch()
-    assert Curriculum(0.3, 0.3).apply(plain, 0.5, PAD) is plain
+    assert Curriculum(0.3, 0.3).apply(plain, 0.5, 7, PAD, BEGIN) is plain
+
+
+def test_a_causal_batch_has_no_masks_and_predicts_the_next_token_of_the_same_sequence():
+    whole = batch()
+    tokens = whole["target"].where(whole["target"].ne(PAD), whole["net_input"]["src_tokens"])
+    tokens[0, 9], numbers = BEGIN, torch.zeros_like(tokens)
+    numbers[1, 20:] = 1
+    inputs = whole["net_input"] | {"src_tokens": tokens, "sequences": numbers}
+    made = causal(whole | {"net_input": inputs, "target": torch.full_like(tokens, PAD)}, PAD, BEGIN)
+    assert made["net_input"]["causal"] and torch.equal(made["net_input"]["src_tokens"], tokens)
+    following = made["target"]
+    assert (following[:, -1] == PAD).all() and following[0, 8] == PAD and following[1, 19] == PAD
+    following[0, 8], following[1, 19] = BEGIN, tokens[1, 20]
+    assert torch.equal(following[:, :-1], tokens[:, 1:])
+    assert torch.equal(causal(whole, PAD, BEGIN)["net_input"]["src_tokens"][1:], tokens[1:])  # masks are taken back
+
+
+def test_causal_updates_are_evenly_spread():
+    found = [update for update in range(64) if Curriculum(0.3, 0.3, causal=1 / 16).is_causal(update)]
+    assert found == [15, 31, 47, 63]
+    assert not any(Curriculum(0.3, 0.3).is_causal(update) for update in range(64))
+    made = [Curriculum(0.3, 0.3, causal=0.5).apply(batch(), 0, update, PAD, BEGIN) for update in (0, 1)]
+    assert ["causal" in one["net_input"] for one in made] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -180,3 +180,20 @@ def test_every_parameter_says_how_deep_it_lies(groups):
         assert depth_of(p) == depths.get(part) and (part or "_head." in inside), name
         seen.add(part)
     assert seen == {*depths, None}
+
+
+@pytest.mark.parametrize("sequences, padded", [(None, False), (None, True), ([0] * 5 + [1] * 7, False)])
+def test_in_a_causal_batch_no_token_sees_a_later_one(sequences, padded):
+    torch.manual_seed(1)
+    model = ModernModel(ModernConfig(**SHAPE, local_attention=4), dictionary()).eval()
+    tokens = torch.randint(4, 44, (2, 12))
+    if padded:
+        tokens[1, 9:] = 1
+    numbers = None if sequences is None else torch.tensor([sequences, sequences])
+    changed = tokens.clone()
+    changed[:, 7] = 4 + (tokens[:, 7] + 1) % 40
+    with torch.no_grad():
+        for causal in (True, False):
+            one, other = (model(ids, sequences=numbers, causal=causal).token_scores for ids in (tokens, changed))
+            assert torch.equal(one[:, 5:7], other[:, 5:7]) == causal
+            assert not torch.allclose(one[:, 8], other[:, 8])

@@ -78,6 +78,9 @@ def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch)
     packs = SimpleNamespace(packs=True, segment_types=1, max_positions=lambda: 8)
     with pytest.raises(SystemExit, match="--pack-sequences needs a modern body"):
         AliBertModel.build_model(AliBertConfig(), packs)
+    predicts = SimpleNamespace(packs=False, causal_share=0.1, segment_types=1, max_positions=lambda: 8)
+    with pytest.raises(SystemExit, match="--causal-share needs a modern body"):
+        AliBertModel.build_model(AliBertConfig(), predicts)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +92,7 @@ def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch)
         ({"length_schedule": "0.5:32", "max_update": 0}, "need --max-update"),
         ({"length_schedule": "0.5:100"}, "each length must divide --tokens-per-sample 512"),
         ({"length_schedule": "0.5:32", "pack_sequences": True}, "--length-schedule cuts blocks"),
+        ({"causal_share": 1.0}, "--causal-share 1.0 is no share of the updates"),
         (
             {"length_schedule": "0.5:32", "sample_break_mode": "complete"},
             "--length-schedule cuts full blocks; give --sample-break-mode none, not complete",
