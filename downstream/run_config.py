@@ -39,6 +39,7 @@ class RunConfig:
     bf16: bool = False
     device: str = "auto"
     vectors_text: Path | None = None
+    vectors_model: Path | None = None
     selection: Path | None = None
     seeds: int | None = None
     train_documents: int | None = None
@@ -62,6 +63,8 @@ def build_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--vectors-text", type=Path, metavar="FILE",
         help="text for the word vectors of a baseline that has them (default: the training texts)")  # fmt: skip
+    add("--vectors-model", type=Path, metavar="DIR",
+        help="encoder whose input embeddings are the vectors of crf_clusters (default: vectors of a text)")  # fmt: skip
     add("--set", action="append", default=[], metavar="KEY=VALUE",
         help="changed setting of the protocol, scored on dev only; needs --dev-only")  # fmt: skip
     add("--selection", type=Path, help="selection.json of downstream.search, whose settings are used")
@@ -129,7 +132,7 @@ def config_of(
 
 
 # What may change nothing, in the order in which it is told.
-MAY_BE_IDLE = "protocol set selection random_init frozen form cosine vectors_text bf16".split()
+MAY_BE_IDLE = "protocol set selection random_init frozen form cosine vectors_text vectors_model bf16".split()
 
 
 def kind_of(args: argparse.Namespace, family: str) -> Kind:

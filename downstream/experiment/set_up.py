@@ -54,8 +54,8 @@ def learner_of(config: RunConfig, task: Task) -> Learner:
         start = Start(config.model or Path(), config.random_init, config.frozen)
         return made(task, start, protocol, machine)
     machinery = (protocol, machine) if kind.has_protocol else ()
-    text = (config.vectors_text,) if "--vectors-text" in kind.options else ()
-    return made(task, *machinery, *text)
+    vectors = [(config.vectors_text, "--vectors-text"), (config.vectors_model, "--vectors-model")]
+    return made(task, *machinery, *(place for place, option in vectors if option in kind.options))
 
 
 def conditions_of(task: Task, learner: Learner, folds: list[Splits]) -> dict:

@@ -50,7 +50,7 @@ BASELINES = {
         Kind("majority", "baselines.majority:Majority", ALL),
         Kind("dictionary", "baselines.dictionary:Dictionary", ("ner",)),
         Kind("crf", "baselines.crf:Crf", ("ner",)),
-        Kind("crf_clusters", "baselines.crf:ClusteredCrf", ("ner",), frozenset({"--vectors-text"})),
+        Kind("crf_clusters", "baselines.crf:ClusteredCrf", ("ner",), frozenset({"--vectors-text", "--vectors-model"})),
         Kind("tfidf_cosine", "baselines.cosine:TfidfCosine", OF_COSINES),
         Kind("tfidf_svm", "baselines.tfidf_svm:TfidfSvm", OF_TEXTS),
         Kind("cnn", "baselines.neural:Cnn", OF_TEXTS, TRAINED | {"--vectors-text"}),

@@ -3,11 +3,12 @@
 import hashlib
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
 import pycrfsuite
+from sklearn.preprocessing import normalize
 
 from alibert_common.errors import InputError
 from alibert_common.files import read_text
@@ -16,6 +17,7 @@ from downstream.data.word_features import AFFIXES, NEIGHBOURS, features, sentenc
 from downstream.learners.baselines.base import Baseline
 from downstream.tasks.base import Encoded
 from downstream.tasks.ner import Example, NamedEntities
+from downstream.training import models
 
 # L1 and L2 regularisation; L1 drops most of the features. Of seven pairs from 0 to 1 this is within 0.01 F1 of the best
 # on both dev parts of QUAERO.
@@ -83,32 +85,38 @@ class Crf(Baseline):
 class ClusteredCrf(Crf):
     """A word is also known by clusters of word vectors, coarse and fine, so that a new name resembles old ones.
 
-    Vectors are skip-grams of a text file, or else of the training texts (Turian et al. 2010; Guo et al. 2014).
+    Vectors are skip-grams of a text file, or else of the training texts (Turian et al. 2010; Guo et al. 2014); or means
+    of the input embeddings of an encoder. Raises InputError for both a text and an encoder.
     """
 
     name = "crf_clusters"
     settings: ClassVar = {**Crf.settings, "clusters": CLUSTERS, "vectors": VECTORS}
     libraries = ("python-crfsuite", "gensim", "scikit-learn")
 
-    def __init__(self, task: NamedEntities, text: Path | None = None):
+    def __init__(self, task: NamedEntities, text: Path | None = None, model: Path | None = None):
         super().__init__(task)
+        if text and model:
+            raise InputError("--vectors-text and --vectors-model both give the vectors of words; leave one out.")
         self.lines = read_text(text).splitlines() if text else None
         digest = hashlib.sha256("\n".join(self.lines or []).encode()).hexdigest()
         self.conditions["vectors"] = VECTORS | {"text": text and {"name": text.name, "sha256": digest}}
-        self.clusters: dict[str, list[str]] = {}
-        self.learned_from: list[str] | None = None
+        self.look_up: Callable[[str], list[str]] = EmbeddingClusters(model) if model else lambda word: []
+        self.learns_vectors, self.learned_from = model is None, list[str]()
+        if model:
+            self.conditions["vectors"] = {"model": model.resolve().name, "sha256": models.fingerprint(model)}
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
         lines = self.lines
         if lines is None:
             lines = [line for example in train.items for line in example.document.text.splitlines()]
-        if lines != self.learned_from:
-            self.clusters, self.learned_from = clusters_of(lines), lines
+        if self.learns_vectors and lines != self.learned_from:
+            clusters, self.learned_from = clusters_of(lines), lines
+            self.look_up = lambda word: clusters.get(word, [])
         super().learn(train, dev)
 
     def features(self, words: list[str]) -> list[list[str]]:
         """With the clusters of each word and of its neighbours."""
-        own = [self.clusters.get(word.lower(), []) for word in words]
+        own = [self.look_up(word.lower()) for word in words]
         rows = super().features(words)
         for place, row in enumerate(rows):
             row += own[place]
@@ -121,7 +129,6 @@ class ClusteredCrf(Crf):
 def clusters_of(lines: list[str], numbers: tuple[int, ...] = CLUSTERS) -> dict[str, list[str]]:
     """Features of each word, in lower case. Raises InputError for a text that has too few words."""
     from gensim.models import Word2Vec  # here: it takes seconds, and only this baseline needs it
-    from sklearn.cluster import MiniBatchKMeans
 
     words = [[sys.intern(line[start:end].lower()) for start, end in words_of(line)] for line in lines]
     try:
@@ -132,7 +139,34 @@ def clusters_of(lines: list[str], numbers: tuple[int, ...] = CLUSTERS) -> dict[s
     found: dict[str, list[str]] = {word: [] for word in vectors.index_to_key}
     for number in numbers:
         if number < len(table):
-            kinds = MiniBatchKMeans(number, random_state=1, n_init=1, batch_size=4096).fit_predict(table)
+            kinds = kmeans(number).fit_predict(table)
             for word, kind in zip(vectors.index_to_key, kinds, strict=True):
                 found[word].append(f"{number} cluster={kind}")
     return found
+
+
+def kmeans(number: int):
+    """Of so many clusters."""
+    from sklearn.cluster import MiniBatchKMeans  # here: it takes seconds
+
+    return MiniBatchKMeans(number, random_state=1, n_init=1, batch_size=4096)
+
+
+class EmbeddingClusters:
+    """Clusters of the subwords' input embeddings. A word is the mean of its subwords, so each word has clusters."""
+
+    def __init__(self, folder: Path, numbers: tuple[int, ...] = CLUSTERS):
+        """Raises InputError for a folder that is no pretrained encoder."""
+        self.tokenizer, encoder = models.load_tokenizer(folder), models.load_encoder(folder, random_init=False)
+        self.known: dict[str, list[str]] = {}
+        self.table = normalize(encoder.get_input_embeddings().weight.detach().numpy())
+        self.clusters = {number: kmeans(number).fit(self.table) for number in numbers if number < len(self.table)}
+
+    def __call__(self, word: str) -> list[str]:
+        """Features of a word."""
+        if word not in self.known:
+            ids = self.tokenizer(word, add_special_tokens=False)["input_ids"]
+            mean = normalize(self.table[ids].mean(0, keepdims=True)) if ids else self.table[:0]
+            kinds = {number: found.predict(mean) for number, found in self.clusters.items() if ids}
+            self.known[word] = [f"{number} cluster={kind[0]}" for number, kind in kinds.items()]
+        return self.known[word]

@@ -14,6 +14,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from task_helpers import ner_task
 from tiny_models import write_roberta
+from transformers import AutoModel, AutoTokenizer
 
 from alibert_common.errors import InputError
 from downstream.data.annotated_text import AnnotatedText, Entity
@@ -21,7 +22,7 @@ from downstream.data.examples import Candidates, LabelledText, ReadingQuestion, 
 from downstream.data.spans import Span
 from downstream.data.word_features import features, sentences, shape
 from downstream.learners.baselines.cosine import EncoderCosine, TfidfCosine
-from downstream.learners.baselines.crf import ClusteredCrf, Crf, clusters_of
+from downstream.learners.baselines.crf import ClusteredCrf, Crf, EmbeddingClusters, clusters_of
 from downstream.learners.baselines.dictionary import Dictionary
 from downstream.learners.baselines.majority import Majority
 from downstream.learners.baselines.tfidf import WORD, Tfidf, overlaps
@@ -192,7 +193,7 @@ def test_clusters_join_words_of_like_neighbours_and_know_no_others():
     assert len({tuple(found[word][:1]) for word in ("foie", "rein", "coeur")}) == 1
     assert "inconnu" not in found and all(len(names) == 2 for names in found.values())
     learner = ClusteredCrf(ner_task("a"))
-    learner.clusters = {"foie": ["2 cluster=1"]}
+    learner.look_up = lambda word: ["2 cluster=1"] if word == "foie" else []
     rows = learner.features(["Foie", "gauche"])
     assert rows[0][-1] == "2 cluster=1" and rows[1][-1] == "-1 2 cluster=1" and "bias" in rows[1]
     assert len(rows[1]) == len(features(["Foie", "gauche"])[1]) + 1
@@ -209,6 +210,24 @@ def test_the_clustered_crf_learns_from_a_file_and_names_it(tmp_path):
     other = ClusteredCrf(ner_task("a"), tmp_path / "text.txt")
     with pytest.raises(InputError, match="repeats no word"):
         other.fit(other.encode(train, True), other.encode(train, False), 1)
+
+
+def test_clusters_of_an_encoder_join_words_whose_subwords_have_like_embeddings(tmp_path):
+    folder = write_roberta(tmp_path / "model", width=32)
+    model = AutoModel.from_pretrained(folder)
+    vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
+    table = model.get_input_embeddings().weight.data
+    table[vocabulary["▁foie"]] = table[vocabulary["▁rein"]] = 9 * torch.eye(32)[0]
+    model.save_pretrained(folder)
+    found = EmbeddingClusters(folder, numbers=(8,))
+    assert found("foie") == found("rein") != found("patient") and found("foie")[0].startswith("8 cluster=")
+    learner = ClusteredCrf(ner_task("a"), None, folder)
+    assert learner.conditions["vectors"].keys() == {"model", "sha256"}
+    train, test = [example(ner_task("a"), "le foie", ("a", "foie"))] * 3, [example(ner_task("a"), "le foie")]
+    learner.fit(learner.encode(train, True), learner.encode(train, False), 1)
+    assert learner.answer(learner.encode(test, False)) == [[[Span(1, 2, "a")]]]
+    with pytest.raises(InputError, match="--vectors-text and --vectors-model both give the vectors"):
+        ClusteredCrf(ner_task("a"), tmp_path / "text.txt", folder)
 
 
 def test_a_sentence_is_a_line_or_the_document():
