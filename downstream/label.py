@@ -10,7 +10,6 @@ from downstream.fine_tuned import read_notes
 from downstream.learners.form_folder import load_plain
 from downstream.learners.label_attention import (
     LabelAttention,
-    joined_logits,
     load_label_attention,
     named,
     regression_logits,
@@ -59,14 +58,15 @@ class Labeler:
         items = [LabelledText(str(number), first, known, second) for number, (first, second) in enumerate(pairs)]
         encoded = self.task.encode(items, self.tokenizer, self.frame, training=False)
         rows = predict(self.learned, encoded.pieces)
+        means = self.task.means(encoded, rows)
         if self.regression is None:
-            logits = [mean[0] for mean in self.task.means(encoded, rows)]
+            logits = [mean[0] for mean in means]
             labels = [self.task.named(row) for row in logits]
         else:
             model, counted = self.learned.model, regression_logits(self.task, self.regression, encoded)
             assert isinstance(model, LabelAttention)
-            logits = joined_logits(self.task, model, encoded, rows, counted)
-            labels = named(self.task, logits)
+            logits = [model.joined(mean[0], own) for mean, own in zip(means, counted, strict=True)]
+            labels = named(self.task, model, means, counted)
         shares = expit if self.task.multi_label else softmax
         return [
             Labelled(own, dict(zip(self.task.names, shares(row).tolist(), strict=True)))

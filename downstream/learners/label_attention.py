@@ -28,7 +28,7 @@ from downstream.training.loop import predict
 WEIGHTS = models.FORM_WEIGHTS["label-attention"]
 # Chosen on dev. Shares of the regression in the logits: 1 would leave the encoder out. Borders: a label of several is
 # given above this logit.
-SHARES, BORDERS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9), tuple(step / 8 for step in range(-12, 13))
+SHARES, BORDERS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95), tuple(step / 8 for step in range(-12, 13))
 MASKED, DROPOUT = 0.15, 0.2  # shares of the tokens that the encoder does not see in training, and of a text's vectors
 
 
@@ -117,36 +117,30 @@ class LabelAttentionLearner(Encoder):
         return rows if rows.ndim == 2 else np.eye(len(self.task.names))[rows]
 
     def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
-        """As all that are trained. Then share and border are chosen on the whole of dev."""
+        """As all that are trained. Share and border are those of the kept epoch on the whole of dev."""
         curve = super().fit(train, dev, seed, watch)
-        self._choose(dev, BORDERS if self.task.multi_label else ())
+        self.on_dev(dev)
         return curve
 
     def on_dev(self, dev: Encoded) -> float:
-        """With the best share of the regression."""
-        return self._choose(dev, ())
+        """With the share of the regression and the border that are best. It leaves them in the network."""
+        if self.counted is None or self.counted[0] is not dev:
+            self.counted = dev, regression_logits(self.task, self.regression, dev)
+        means, (_, counted) = self.task.means(dev, predict(self.learned, dev.pieces)), self.counted
+        model, figure = self.model, self.task.chief_figure
 
-    def _choose(self, dev: Encoded, borders: tuple[float, ...]) -> float:
-        """Choose the share, then the border. Returns the figure that they have."""
-        rows, model = predict(self.learned, dev.pieces), self.model
-
-        def figure(share: float, border: float) -> float:
+        def found(share: float, border: float) -> float:
             model.share.fill_(share), model.border.fill_(border)
-            return self.task.chosen(self.task.score(dev.items, self._named(dev, rows)))
+            tallies = self.task.tallies(dev.items, named(self.task, model, means, counted))
+            return float(figure.value(np.sum([tally for tally in tallies if tally is not None], axis=0)))
 
-        tried = {(share, 0.0): figure(share, 0.0) for share in SHARES}
-        share, _ = max(tried, key=tried.__getitem__)
-        tried |= {(share, border): figure(share, border) for border in sorted(borders, key=abs)}
+        borders = BORDERS if self.task.multi_label else (0.0,)
+        tried = {(share, border): found(share, border) for share in SHARES for border in sorted(borders, key=abs)}
         share, border = best = max(tried, key=tried.__getitem__)
         model.share.fill_(share), model.border.fill_(border)
-        figures = {f"share {share:g}, border {border:g}": found for (share, border), found in tried.items()}
+        figures = {f"share {share:g}, border {border:g}": one for (share, border), one in tried.items()}
         self.selected = {"regression_share": share, "border": border, "tried": figures}
         return tried[best]
-
-    def _named(self, encoded: Encoded, rows: list[np.ndarray]) -> list:
-        if self.counted is None or self.counted[0] is not encoded:
-            self.counted = encoded, regression_logits(self.task, self.regression, encoded)
-        return named(self.task, joined_logits(self.task, self.model, encoded, rows, self.counted[1]))
 
     def head(self) -> Head:
         """The task's, for the output of the network."""
@@ -154,7 +148,8 @@ class LabelAttentionLearner(Encoder):
 
     def answer(self, encoded: Encoded) -> list:
         """By the model as it is now."""
-        return self._named(encoded, predict(self.learned, encoded.pieces))
+        means = self.task.means(encoded, predict(self.learned, encoded.pieces))
+        return named(self.task, self.model, means, regression_logits(self.task, self.regression, encoded))
 
     def save(self, target: Path, notes: dict) -> None:
         """A folder with the encoder, its tokenizer and label_attention.safetensors."""
@@ -166,17 +161,11 @@ def regression_logits(task: TextClassification, regression: TermRegression, enco
     return regression.logits([pair for item in encoded.items for pair in task.pairs(item)])
 
 
-def joined_logits(
-    task: TextClassification, model: LabelAttention, encoded: Encoded, rows: list[np.ndarray], counted: np.ndarray
-) -> list[np.ndarray]:
-    """(L,) of each item, from the logits of its windows and of the regression."""
-    means = task.means(encoded, rows)
-    return [model.joined(mean[0], own) for mean, own in zip(means, counted, strict=True)]
-
-
-def named(task: TextClassification, joined: list[np.ndarray]) -> list[tuple[str, ...]]:
+def named(
+    task: TextClassification, model: LabelAttention, means: list[np.ndarray], counted: np.ndarray
+) -> list[tuple[str, ...]]:
     """The labels of each item. The border that was chosen on dev stands in place of the recipe's threshold."""
-    return [task.named(row + task.limit) for row in joined]
+    return [task.named(model.joined(mean[0], own) + task.limit) for mean, own in zip(means, counted, strict=True)]
 
 
 def load_label_attention(folder: Path, names: tuple[str, ...], config) -> tuple[LabelAttention, TermRegression]:

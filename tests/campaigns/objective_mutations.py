@@ -441,7 +441,7 @@ MUTATIONS = [
     ),
     Mutation(
         "label attention: the recipe's threshold counts, too", "downstream/learners/label_attention.py",
-        "task.named(row + task.limit)", "task.named(row)", LABELS,
+        "joined(mean[0], own) + task.limit", "joined(mean[0], own)", LABELS,
     ),
     Mutation(
         "label attention: the parts have each other's share", "downstream/learners/label_attention.py",
