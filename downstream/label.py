@@ -11,6 +11,7 @@ from downstream.learners.form_folder import load_plain
 from downstream.learners.label_attention import (
     LabelAttention,
     load_label_attention,
+    means_of,
     named,
     regression_logits,
 )
@@ -50,23 +51,24 @@ class Labeler:
     def __call__(self, texts: list[str] | list[tuple[str, str]]) -> list[Labelled]:
         """The labels of each text, or pair of texts. A long one is read in windows: no text is cut off.
 
-        A score is a probability (several labels: of each; else: of all together). With label attention it is above 0.5
-        where a label is given; else the border is the recipe's `threshold`.
+        A score is a probability. Of several labels, label attention gives those above 0.5, a plain head those above the
+        recipe's `threshold`. Otherwise the likeliest label is given, and the scores sum to 1.
         """
+        if not texts:
+            return []
         pairs = [(text, None) if isinstance(text, str) else text for text in texts]
         known = self.task.names[:1]  # reading needs a label; answering does not look at it
         items = [LabelledText(str(number), first, known, second) for number, (first, second) in enumerate(pairs)]
         encoded = self.task.encode(items, self.tokenizer, self.frame, training=False)
         rows = predict(self.learned, encoded.pieces)
-        means = self.task.means(encoded, rows)
+        logits = means_of(self.task, encoded, rows)
         if self.regression is None:
-            logits = [mean[0] for mean in means]
             labels = [self.task.named(row) for row in logits]
         else:
-            model, counted = self.learned.model, regression_logits(self.task, self.regression, encoded)
+            model = self.learned.model
             assert isinstance(model, LabelAttention)
-            logits = [model.joined(mean[0], own) for mean, own in zip(means, counted, strict=True)]
-            labels = named(self.task, model, means, counted)
+            logits = model.joined(logits, regression_logits(self.task, self.regression, encoded))
+            labels = named(self.task, logits)
         shares = expit if self.task.multi_label else softmax
         return [
             Labelled(own, dict(zip(self.task.names, shares(row).tolist(), strict=True)))

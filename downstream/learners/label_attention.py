@@ -1,8 +1,8 @@
-"""Label attention: each label has a mean of the text of its own, weighed by an attention that is learned (Mullenbach et
-al. 2018). Beside it stands a logistic regression over TF-IDF. The stronger form for labels of texts.
+"""Label attention: each label weighs the tokens of a text by an attention of its own (Mullenbach et al. 2018). A
+logistic regression over TF-IDF helps it. The stronger form for labels of texts.
 
-A plain head reads one vector a text. From some hundred texts it learns late which words speak for which label. A
-linear model learns that at once.
+A plain head reads one vector a text, and needs many texts to learn which words belong to a label. A linear model needs
+few.
 
 Shapes: B = texts or windows of them, T = their tokens, C = the encoder's width, L = labels.
 """
@@ -81,9 +81,13 @@ class LabelAttention(nn.Module):
         return input_ids.masked_fill(drawn & ~torch.isin(input_ids, self.specials.to(input_ids.device)), self.mask)
 
     def joined(self, logits: np.ndarray, counted: np.ndarray) -> np.ndarray:
-        """(L,) logits of a text and those of the regression to one, above 0 where a label of several is given."""
-        share = float(self.share)
-        return (1 - share) * logits + share * counted - float(self.border)
+        """(items, L) logits and those of the regression to one, above 0 where a label of several is given."""
+        return joined(logits, counted, float(self.share), float(self.border))
+
+
+def joined(logits: np.ndarray, counted: np.ndarray, share: float, border: float) -> np.ndarray:
+    """Their weighted mean, from the border on."""
+    return (1 - share) * logits + share * counted - border
 
 
 class LabelAttentionLearner(Encoder):
@@ -119,6 +123,7 @@ class LabelAttentionLearner(Encoder):
     def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
         """As all that are trained. Share and border are those of the kept epoch on the whole of dev."""
         curve = super().fit(train, dev, seed, watch)
+        self.num_parameters += self.regression.num_parameters
         self.on_dev(dev)
         return curve
 
@@ -126,18 +131,17 @@ class LabelAttentionLearner(Encoder):
         """With the share of the regression and the border that are best. It leaves them in the network."""
         if self.counted is None or self.counted[0] is not dev:
             self.counted = dev, regression_logits(self.task, self.regression, dev)
-        means, (_, counted) = self.task.means(dev, predict(self.learned, dev.pieces)), self.counted
-        model, figure = self.model, self.task.chief_figure
+        means, counted = means_of(self.task, dev, predict(self.learned, dev.pieces)), self.counted[1]
+        figure = self.task.chief_figure
 
         def found(share: float, border: float) -> float:
-            model.share.fill_(share), model.border.fill_(border)
-            tallies = self.task.tallies(dev.items, named(self.task, model, means, counted))
+            tallies = self.task.tallies(dev.items, named(self.task, joined(means, counted, share, border)))
             return float(figure.value(np.sum([tally for tally in tallies if tally is not None], axis=0)))
 
         borders = BORDERS if self.task.multi_label else (0.0,)
         tried = {(share, border): found(share, border) for share in SHARES for border in sorted(borders, key=abs)}
         share, border = best = max(tried, key=tried.__getitem__)
-        model.share.fill_(share), model.border.fill_(border)
+        self.model.share.fill_(share), self.model.border.fill_(border)
         figures = {f"share {share:g}, border {border:g}": one for (share, border), one in tried.items()}
         self.selected = {"regression_share": share, "border": border, "tried": figures}
         return tried[best]
@@ -148,8 +152,8 @@ class LabelAttentionLearner(Encoder):
 
     def answer(self, encoded: Encoded) -> list:
         """By the model as it is now."""
-        means = self.task.means(encoded, predict(self.learned, encoded.pieces))
-        return named(self.task, self.model, means, regression_logits(self.task, self.regression, encoded))
+        means = means_of(self.task, encoded, predict(self.learned, encoded.pieces))
+        return named(self.task, self.model.joined(means, regression_logits(self.task, self.regression, encoded)))
 
     def save(self, target: Path, notes: dict) -> None:
         """A folder with the encoder, its tokenizer and label_attention.safetensors."""
@@ -161,11 +165,14 @@ def regression_logits(task: TextClassification, regression: TermRegression, enco
     return regression.logits([pair for item in encoded.items for pair in task.pairs(item)])
 
 
-def named(
-    task: TextClassification, model: LabelAttention, means: list[np.ndarray], counted: np.ndarray
-) -> list[tuple[str, ...]]:
+def means_of(task: TextClassification, encoded: Encoded, rows: list[np.ndarray]) -> np.ndarray:
+    """(items, L), the mean logits of the windows of each item."""
+    return np.stack([mean[0] for mean in task.means(encoded, rows)])
+
+
+def named(task: TextClassification, logits: np.ndarray) -> list[tuple[str, ...]]:
     """The labels of each item. The border that was chosen on dev stands in place of the recipe's threshold."""
-    return [task.named(model.joined(mean[0], own) + task.limit) for mean, own in zip(means, counted, strict=True)]
+    return [task.named(row + task.limit) for row in logits]
 
 
 def load_label_attention(folder: Path, names: tuple[str, ...], config) -> tuple[LabelAttention, TermRegression]:

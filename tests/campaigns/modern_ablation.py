@@ -1,11 +1,12 @@
 """What each choice of the modern form is worth: each taken away once, at equal minutes.
 
     python tests/campaigns/modern_ablation.py DATA_BIN TOKENIZER DATA --output ablation [--minutes 3] [--seeds 3]
-        [--sizes tiny small] [--only WORD ...] [--core 0] [--parts pretraining fine-tuning]
+        [--sizes tiny small] [--only WORD ...] [--core 0] [--parts pretraining optimizers fine-tuning]
 
 DATA_BIN, TOKENIZER: of tests/campaigns/speedrun.sh. DATA: a folder with QUAERO below it. Each row of PRETRAINING is
 recipes/pretrain/tiny_modern.sh with other options, for so many minutes on one core. Its figures are updates, and bits a
-masked token of held-out text, which is the same for all rows. Each row of FINE_TUNING takes something from the tagger
+masked token of held-out text, which is the same for all rows. OPTIMIZERS has Adam, LAMB and Muon at several learning
+rates. Each row of FINE_TUNING takes something from the tagger
 over the encoders of the first row; its figures are F1 on the dev sets of QUAERO. A second call resumes: what is done is
 not done again. Prints two tables of Markdown: mean and standard deviation.
 """
@@ -53,6 +54,16 @@ PRETRAINING: dict[str, tuple[set[str], list[str]]] = {
     "one to three words masked together": (set(), ["--mask-unit", "ngram"]),
     "every 16th update predicts the next token": (set(), ["--causal-share", "0.0625"]),
 }
+OPTIMIZERS = {
+    f"{name}, {rate}": (MUON, options.format(rate=rate).split())
+    for name, rates, options in (
+        ("Adam", ("1e-3", "3e-3", "6e-3"),
+         "--optimizer alibert_adam --alibert-adam-betas 0.9,0.98 --lr {rate} --weight-decay 0.01"),
+        ("LAMB", ("5e-3", "1e-2", "2e-2"), "--optimizer lamb --lr {rate} --weight-decay 0.01"),
+        ("Muon", ("0.01", "0.02", "0.04"), "--optimizer muon --lr 3e-3 --muon-lr {rate} --muon-weight-decay 0.2"),
+    )
+    for rate in rates
+}  # fmt: skip
 BLOCKS, LENGTH, MASKED = 1000, 128, 0.15  # of held-out text
 BEFORE = """
 import torch
@@ -105,7 +116,7 @@ def pretrain(row: str, size: str, seed: int, options: argparse.Namespace, place:
     log = place / "log"
     if not (place / "model").exists():
         place.mkdir(parents=True, exist_ok=True)
-        left_out, more = PRETRAINING[row]
+        left_out, more = (PRETRAINING | OPTIMIZERS)[row]
         words = [word for name, values in recipe_options(size) if name not in left_out for word in (name, *values)]
         words += [word.format(size=size) for word in more]
         words += ["--seed", str(seed), "--budget-minutes", str(options.minutes), "--save-dir", str(place / "save")]
@@ -182,11 +193,17 @@ def main() -> None:
     add("--sizes", nargs="+", default=["tiny", "small"], help="(default: tiny small)")
     add("--only", nargs="+", default=[], help="rows that hold one of these words (default: all)")
     add("--core", type=int, default=0, help="core that trains (default: 0)")
-    add("--parts", nargs="+", default=["pretraining", "fine-tuning"], help="(default: pretraining fine-tuning)")
+    add(
+        "--parts",
+        nargs="+",
+        default=["pretraining", "fine-tuning"],
+        help="also: optimizers (default: pretraining fine-tuning)",
+    )
     options = parser.parse_args()
     os.sched_setaffinity(0, {options.core})
-    if "pretraining" in options.parts:
-        table_of_pretraining(options)
+    for part, rows in (("pretraining", PRETRAINING), ("optimizers", OPTIMIZERS)):
+        if part in options.parts:
+            table_of_pretraining(rows_of(rows, options), options)
     if "fine-tuning" in options.parts:
         table_of_fine_tuning(options)
 
@@ -201,9 +218,9 @@ def rows_of(table: dict, options: argparse.Namespace) -> list[str]:
     return [row for row in table if not options.only or any(word in row for word in options.only)]
 
 
-def table_of_pretraining(options: argparse.Namespace) -> None:
+def table_of_pretraining(rows: list[str], options: argparse.Namespace) -> None:
     """Seeds outermost, so that what else the machine does is spread over the rows."""
-    rows, found = rows_of(PRETRAINING, options), {}
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for seed in range(1, options.seeds + 1):
         for size in options.sizes:
             for row in rows:

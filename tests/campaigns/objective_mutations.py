@@ -437,11 +437,11 @@ MUTATIONS = [
     ),
     Mutation(
         "label attention: the border is added", "downstream/learners/label_attention.py",
-        "counted - float(self.border)", "counted + float(self.border)", LABELS,
+        "share * counted - border", "share * counted + border", LABELS,
     ),
     Mutation(
         "label attention: the recipe's threshold counts, too", "downstream/learners/label_attention.py",
-        "joined(mean[0], own) + task.limit", "joined(mean[0], own)", LABELS,
+        "task.named(row + task.limit)", "task.named(row)", LABELS,
     ),
     Mutation(
         "label attention: the parts have each other's share", "downstream/learners/label_attention.py",

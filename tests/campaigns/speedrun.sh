@@ -4,12 +4,12 @@
 #     bash tests/campaigns/speedrun.sh DATA OUTPUT [options of fairseq-train]
 #
 # DATA: a folder with fr_raw/{bdpm_notices,pamj_cas_cliniques,tico19_fr,mesconseilscovid,hpo_fr}.txt and, below it,
-# QUAERO, FRACCO and RefoMed. OUTPUT: where everything goes; a second call resumes. It runs the newest record:
+# QUAERO, FRACCO, RefoMed and MORFITT. OUTPUT: where everything goes; a second call resumes. It runs the newest record:
 # tiny_modern.sh, in bfloat16 where the processor has AMX or AVX512_BF16, then the stronger forms on test. Options that
 # follow are those of another entry. Nothing else should run on the core.
 #
 #   MINUTES=58        of pretraining; the making of the corpus and of the tokenizer does not count
-#   SETS="quaero_emea_both quaero_medline_both fracco refomed"   to fine-tune on
+#   SETS="quaero_emea_both quaero_medline_both fracco refomed morfitt"   to fine-tune on
 #   SEEDS=5           trainings of each
 #   CORE=0            the core that pretrains and fine-tunes
 set -euo pipefail
@@ -29,9 +29,10 @@ if [ ! -e model ]; then
         --budget-minutes "$minutes" --validate-interval-updates 500 --max-valid-steps 60 "${precision[@]}" "$@" 2>&1 | tee -a pretraining.log
     python -m alibert_fairseq.hf.export --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
 fi
-for set in ${SETS:-quaero_emea_both quaero_medline_both fracco refomed}; do
+for set in ${SETS:-quaero_emea_both quaero_medline_both fracco refomed morfitt}; do
     form=tagger
     [ "$set" != refomed ] || form=bi-encoder
+    [ "$set" != morfitt ] || form=label-attention
     taskset -c "$core" python -m downstream.finetune "$root/recipes/finetune/$set.yaml" --data "$data" --model model \
         --form "$form" --protocol "$form" --seeds "$seeds" --output "$form/$set"
 done

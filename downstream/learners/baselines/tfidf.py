@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
 from alibert_common.errors import InputError
@@ -17,10 +17,7 @@ MOST = 2**31 - 1  # numbers of terms: two terms of a corpus hardly ever share on
 
 
 class View:
-    """One kind of terms. known: (F,) sorted numbers of those that the fitted texts have; idf: (F,) their weights.
-
-    Terms are numbers (MurmurHash3), so that nothing that is saved has words of a text.
-    """
+    """One kind of terms. known: (F,) sorted numbers of those in use (MurmurHash3); idf: (F,) their weights."""
 
     def __init__(self, name: str, known: np.ndarray = NONE, idf: np.ndarray = NONE):
         pattern = WORD if name == "word" else None
@@ -34,17 +31,18 @@ class View:
         )
         self.known, self.idf = known, idf
 
-    def fit(self, texts: list[str]) -> "View":
-        """From the terms of these texts."""
-        self.known = np.unique(self.hashing.transform(texts).indices)
-        self.idf = TfidfTransformer().fit(self._counts(texts)).idf_
+    def fit(self, texts: list[str], fewest: int) -> "View":
+        """From the terms that occur in so many of these texts."""
+        numbers, times = np.unique(self.hashing.transform(texts).indices, return_counts=True)
+        self.known = numbers[times >= fewest]
+        self.idf = np.log((1 + len(texts)) / (1 + times[times >= fewest])) + 1  # scikit-learn's
         return self
 
     def _counts(self, texts: list[str]) -> sparse.csr_matrix:
         """(texts, F)."""
         rows = self.hashing.transform(texts).tocoo()
-        place = np.searchsorted(self.known, rows.col).clip(max=len(self.known) - 1)
-        kept = self.known[place] == rows.col
+        place = np.searchsorted(self.known, rows.col)
+        kept = np.append(self.known, -1)[place] == rows.col
         shape = (rows.shape[0], len(self.known))
         return sparse.csr_matrix((rows.data[kept], (rows.row[kept], place[kept])), shape=shape)
 
@@ -52,7 +50,7 @@ class View:
         """(texts, F): counts are damped (1 + log) and weighted; rows have length 1, or 0."""
         rows = self._counts(texts)
         rows.data = (1 + np.log(rows.data)) * self.idf[rows.indices]
-        return normalize(rows, copy=False)
+        return normalize(rows, copy=False) if len(self.known) else rows
 
 
 class Tfidf:
@@ -64,13 +62,13 @@ class Tfidf:
     def __init__(self, views: list[View] | None = None):
         self.views = views or [View(name) for name in VIEWS]
 
-    def fit(self, pairs: list[Pair]) -> "Tfidf":
-        """Raises InputError for texts without a word."""
+    def fit(self, pairs: list[Pair], fewest: int = 1) -> "Tfidf":
+        """fewest: texts that a term occurs in. Raises InputError for texts without a word."""
         texts = [text for pair in pairs for text in pair if text]
         if not any(map(str.strip, texts)):
             raise InputError("no training text has a word; check the recipe's columns.")
         for view in self.views:
-            view.fit(texts)
+            view.fit(texts, fewest)
         return self
 
     def vectors(self, texts: list[str]) -> list[sparse.csr_matrix]:

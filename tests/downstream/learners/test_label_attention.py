@@ -83,6 +83,7 @@ def test_it_learns_and_the_saved_folder_answers_what_was_scored(folder, tmp_path
     assert learner.curve[-1].loss < 0.5 * learner.curve[0].loss
     learner.save(tmp_path / "saved", notes_of(learner))
     label = Labeler(tmp_path / "saved", "cpu")
+    assert label([]) == []
     found = label([item.text for item in dev])
     assert [one.labels for one in found] == learner.answer(learner.encode(dev, False))
     for one in found:
@@ -91,6 +92,19 @@ def test_it_learns_and_the_saved_folder_answers_what_was_scored(folder, tmp_path
         else:
             assert one.labels == (max(one.scores, key=one.scores.__getitem__),)
             assert sum(one.scores.values()) == pytest.approx(1)
+
+
+def test_the_network_knows_the_tokenizer_and_how_often_labels_occur(folder):
+    learner = learner_of(folder, dataclasses.replace(PROTOCOL, epochs=1), multi_label=True)
+    items = items_of(learner.task, 48, 1)
+    learned(learner, items, items)
+    model, tokenizer = learner.model, learner.tokenizer
+    assert model.mask == tokenizer.mask_token_id and model.specials.tolist() == tokenizer.all_special_ids
+    for name, weight in zip(learner.task.names, model.weights.tolist(), strict=True):
+        times = sum(name in item.labels for item in items)
+        assert weight == pytest.approx(((48 - times) / times) ** 0.5)
+    own = sum(part.numel() for part in model.parameters())
+    assert learner.num_parameters == own + learner.regression.weights.size + 3
 
 
 def test_share_and_border_are_those_with_the_best_figure_on_dev(folder):
@@ -107,7 +121,7 @@ def test_share_and_border_are_those_with_the_best_figure_on_dev(folder):
         figure = tried.get(f"share {share:g}, border {border:g}")
         assert figure is None or figure == pytest.approx(on(learner, dev))
     model.share.fill_(0.25), model.border.fill_(0.5)
-    assert model.joined(np.array([1.0, 2.0]), np.array([3.0, -2.0])) == pytest.approx([1.0, 0.5])
+    assert model.joined(np.array([[1.0, 2.0]]), np.array([[3.0, -2.0]]))[0] == pytest.approx([1.0, 0.5])
 
 
 def test_a_long_text_and_a_pair_are_read_whole(folder, tmp_path):
@@ -121,8 +135,8 @@ def test_a_long_text_and_a_pair_are_read_whole(folder, tmp_path):
     encoded = learner.encode([LabelledText("1", text, ())], False)
     rows = predict(learner.learned, encoded.pieces)
     assert len(rows) > 3
-    counted = learner.regression.logits([(text, None)])[0]
-    logits = learner.model.joined(np.mean(rows, axis=0), counted)
+    counted = learner.regression.logits([(text, None)])
+    logits = learner.model.joined(np.mean(rows, axis=0), counted)[0]
     assert [*long.scores.values()] == pytest.approx(1 / (1 + np.exp(-logits)), abs=1e-5)
 
 

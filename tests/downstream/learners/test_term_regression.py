@@ -7,6 +7,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from alibert_common.errors import InputError
+from downstream.learners import term_regression
 from downstream.learners.baselines.tfidf import VIEWS, WORD, Tfidf
 from downstream.learners.term_regression import STRENGTH, SURE, TermRegression
 
@@ -44,7 +45,13 @@ def test_numbers_in_place_of_terms_change_no_vector():
             assert found.toarray() == pytest.approx(expected.toarray())
 
 
-def test_it_is_scikit_learns_regression_of_each_label():
+@pytest.fixture
+def every_term(monkeypatch):
+    """Also those of a single text."""
+    monkeypatch.setattr(term_regression, "FEWEST", 1)
+
+
+def test_it_is_scikit_learns_regression_of_each_label(every_term):
     made = TermRegression.fitted(in_pairs(TEXTS), TARGETS)
     rows, others = (sparse.hstack(by_vocabulary(texts)) for texts in (TEXTS, OTHERS))
     model = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=1000).fit(rows, TARGETS[:, 0])
@@ -53,14 +60,25 @@ def test_it_is_scikit_learns_regression_of_each_label():
     assert found[:, 1:].tolist() == [[SURE, -SURE]] * 3  # a label of every text, and one of none
 
 
-def test_what_is_saved_gives_its_logits_again_and_holds_no_word():
+def test_terms_of_fewer_than_five_texts_are_in_no_folder():
+    texts = ["le foie", "le rein"] * 4 + ["le foie de Dupontel"]
+    made = TermRegression.fitted(in_pairs(texts), np.eye(2)[[0, 1] * 4 + [0]])
+    hashing = Tfidf().views[0].hashing
+    known = {*made.tfidf.views[0].known}
+    numbers = {word: hashing.transform([word]).indices[0] for word in ("le", "foie", "rein", "dupontel")}
+    assert {word for word, number in numbers.items() if number in known} == {"le", "foie"}
+    few = TermRegression.fitted(in_pairs(TEXTS), TARGETS)
+    assert few.state()["regression.weights"].shape == (3, 0)
+    assert few.logits(in_pairs(OTHERS)).tolist() == [[0, SURE, -SURE]] * 3
+
+
+def test_what_is_saved_gives_its_logits_again(every_term):
     made = TermRegression.fitted([("le foie", "le rein"), ("le coeur", None)], np.eye(2))
     state = made.state()
     again = TermRegression.of(state)
     asked = [("le foie", "et rein"), ("coeur", None)]
     assert again.logits(asked) == pytest.approx(made.logits(asked), abs=1e-5)
     assert again.logits([("le foie", "le rein")]) == pytest.approx(again.logits([("le foie le rein", None)]))
-    assert {part.dtype.is_floating_point or part.dtype.itemsize == 4 for part in state.values()} == {True}
     with pytest.raises(KeyError):
         TermRegression.of({name: part for name, part in state.items() if not name.endswith("idf")})
 
