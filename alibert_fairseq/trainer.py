@@ -119,6 +119,8 @@ class AlibertTrainer(Trainer):
         """After an update, and after a validation, which has no norm of a gradient."""
         tokens = tokens_of(logging_outputs or ())
         found = super()._reduce_and_log_stats(logging_outputs, sample_size, grad_norm)
+        if "causal_loss" in found:
+            found.pop("loss", None)  # that of masked tokens has no value in this update
         if grad_norm is not None:
             self.metrics_log.write_update(tokens, grad_norm, self.nonfinite.in_a_row, found)
             self.loss_spikes.look_at(found.get("loss"))

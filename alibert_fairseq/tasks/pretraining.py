@@ -118,7 +118,7 @@ class PretrainingTask(FairseqTask):
                 raise InputError(f"--mask-prob-end {last} is not between 0 and --mask-prob {cfg.mask_prob}.")
             if not 0 <= self.causal_share < 1:
                 raise InputError(
-                    f"--causal-share {self.causal_share} is no share of the updates, 0 or more and below 1."
+                    f"--causal-share {self.causal_share} must be 0 or more and below 1; leave it out for none."
                 )
             lengths = parse_lengths(cfg.length_schedule, cfg.tokens_per_sample)
             curriculum = Curriculum(cfg.mask_prob, last, lengths, self.causal_share)

@@ -164,3 +164,12 @@ def test_only_a_resumed_run_has_spent_the_time_of_its_checkpoint(updates, spent,
     trainer = with_callbacks(Loading, tmp_path)
     trainer.load_checkpoint("last")
     assert trainer._previous_training_time == spent
+
+
+def test_an_update_that_predicts_the_next_token_has_no_loss_of_masked_tokens(tmp_path):
+    trainer = with_callbacks(LightTrainer, tmp_path)
+    for number in range(40):
+        trainer.found = {"loss": 6.5} if number % 8 else {"loss": 9.0, "causal_loss": 9.0}
+        found = trainer._reduce_and_log_stats([], 1, grad_norm=1.0)
+        assert found == ({"loss": 6.5} if number % 8 else {"causal_loss": 9.0})
+    assert trainer.loss_spikes.spikes.count == 0 and len(trainer.loss_spikes.spikes.losses) == 35

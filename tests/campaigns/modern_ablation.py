@@ -141,8 +141,12 @@ def held_out_bits(folder: Path, data_bin: Path) -> float:
     """Bits a masked token of the valid subset in blocks of 128: 15 % are masked, the same ones for all models."""
     dictionary = Dictionary.load(str(data_bin / "dict.txt"))
     held_out = data_utils.load_indexed_dataset(str(data_bin / "valid"), dictionary)
-    ids = torch.cat([held_out[number] for number in range(len(held_out))])[: BLOCKS * LENGTH].view(-1, LENGTH).long()
+    text = torch.cat([held_out[number] for number in range(len(held_out))])
+    blocks = min(BLOCKS, len(text) // (LENGTH - 1))
+    ids = text[: blocks * (LENGTH - 1)].view(blocks, -1).long()
+    ids = torch.cat([torch.full((blocks, 1), dictionary.bos()), ids], 1)
     drawn = torch.rand(ids.shape, generator=torch.Generator().manual_seed(1)) < MASKED
+    drawn &= (ids != dictionary.bos()) & (ids != dictionary.eos())  # which training does not mask
     model, tokenizer = (kind.from_pretrained(folder) for kind in (AutoModelForMaskedLM, AutoTokenizer))
     torch.set_flush_denormal(True)
     losses = []
@@ -197,7 +201,7 @@ def main() -> None:
         "--parts",
         nargs="+",
         default=["pretraining", "fine-tuning"],
-        help="also: optimizers (default: pretraining fine-tuning)",
+        help="tables to make, also optimizers (default: pretraining fine-tuning)",
     )
     options = parser.parse_args()
     os.sched_setaffinity(0, {options.core})

@@ -1,12 +1,18 @@
 """What the tasks ask of the data, from their options' defaults."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
+import torch
+from fairseq.logging import metrics
+from model_helpers import SHAPE, Task, blocks, dictionary, masked_dataset
 
 from alibert_common.errors import InputError
+from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.models.bert import AliBertConfig, AliBertModel
+from alibert_fairseq.models.modern import ModernConfig, ModernModel
 from alibert_fairseq.tasks import pretraining
 from alibert_fairseq.tasks.electra import ElectraTask, ElectraTaskConfig
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
@@ -64,6 +70,30 @@ def test_electra_s_pairs_have_segments_and_no_label():
     assert pairs.objective == "none" and (segments, objective) == (2, None)
 
 
+def test_an_update_predicts_the_next_token_by_its_number_not_by_the_clock(double_precision):
+    """Model, criterion and task together: the causal loss is that of the next tokens, and is logged apart."""
+    task = object.__new__(AliBertMaskedLMTask)
+    task.cfg = SimpleNamespace(**{**vars(AliBertMaskedLMConfig()), "max_update": 100, "causal_share": 0.5})
+    task.dictionary, task.curriculum, task.position = dictionary(), task._curriculum(), 40.0
+    model = ModernModel(ModernConfig(**SHAPE), task.dictionary)
+    criterion = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)
+    data = masked_dataset((12, 15))
+    batch = data.collater([data[0], data[1]])
+    optimizer = SimpleNamespace(backward=lambda loss: loss.backward())
+    for update, causal in ((0, False), (1, True), (2, False)):
+        loss, size, logged = task.train_step(batch, model, criterion, optimizer, update)
+        with metrics.aggregate() as found:
+            criterion.reduce_metrics([logged])
+        values = found.get_smoothed_values()
+        assert ("causal_loss" in values, "accuracy_pct" in values) == (causal, not causal)
+        if causal:
+            tokens = torch.stack([torch.nn.functional.pad(row, (0, 15 - len(row)), value=1) for row in blocks()])
+            scores = model(tokens, causal=True).token_scores[:, :-1].flatten(0, 1)
+            mean = torch.nn.functional.cross_entropy(scores, tokens[:, 1:].flatten(), ignore_index=1).item()
+            assert size == 11 + 14 and loss.item() / size == pytest.approx(mean)
+            assert values["causal_loss"] == pytest.approx(mean / math.log(2), abs=1e-3)
+
+
 def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch):
     monkeypatch.setattr(pretraining, "load_blocks", lambda *_: None)
     for task_class, config, sentence in (
@@ -92,7 +122,7 @@ def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch)
         ({"length_schedule": "0.5:32", "max_update": 0}, "need --max-update"),
         ({"length_schedule": "0.5:100"}, "each length must divide --tokens-per-sample 512"),
         ({"length_schedule": "0.5:32", "pack_sequences": True}, "--length-schedule cuts blocks"),
-        ({"causal_share": 1.0}, "--causal-share 1.0 is no share of the updates"),
+        ({"causal_share": 1.0}, "--causal-share 1.0 must be 0 or more and below 1"),
         (
             {"length_schedule": "0.5:32", "sample_break_mode": "complete"},
             "--length-schedule cuts full blocks; give --sample-break-mode none, not complete",
