@@ -8,19 +8,21 @@ from alibert_common import __version__ as __version__
 
 if TYPE_CHECKING:
     from alibert.api import *  # noqa: F403
+    from downstream.label import Labeler as Labeler
     from downstream.tag import Tagger as Tagger
 
 EXPORTED = [
-    "RECIPES", "Cleaning", "Deduplication", "Guess", "InputError", "MixWeights", "ReadOptions", "Tagger", "TextOptions",
-    "Word", "binarize", "clean", "deduplicate", "export", "fill_mask", "finetune", "ingest", "load", "mix", "normalize",
+    "RECIPES", "Cleaning", "Deduplication", "Guess", "InputError", "Labeler", "MixWeights", "ReadOptions", "Tagger",
+    "TextOptions", "Word", "binarize", "clean", "deduplicate", "export", "fill_mask", "finetune", "ingest", "load", "mix", "normalize",
     "pretrain", "tag", "train_tokenizer",
 ]  # fmt: skip
+CLASSES = {"Labeler": "downstream.label", "Tagger": "downstream.tag"}  # fine-tuned models to use
 
 fairseq_compat.activate()  # where no .pth file has
 
 
 def __getattr__(name: str) -> Any:
-    """A name of `alibert.api`, or Tagger, imported at its first use."""
+    """A name of `alibert.api`, or one of CLASSES, imported at its first use."""
     if name not in EXPORTED:
         raise AttributeError(f"module 'alibert' has no attribute {name!r}")
-    return getattr(import_module("downstream.tag" if name == "Tagger" else "alibert.api"), name)
+    return getattr(import_module(CLASSES.get(name, "alibert.api")), name)
