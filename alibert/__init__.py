@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 EXPORTED = [
     "RECIPES", "Cleaning", "Deduplication", "Guess", "InputError", "Labeler", "MixWeights", "ReadOptions", "Tagger",
-    "TextOptions", "Word", "binarize", "clean", "deduplicate", "export", "fill_mask", "finetune", "ingest", "load", "mix", "normalize",
-    "pretrain", "tag", "train_tokenizer",
+    "TextOptions", "Word", "binarize", "clean", "deduplicate", "export", "fill_mask", "finetune", "ingest", "load",
+    "mix", "normalize", "pretrain", "tag", "train_tokenizer",
 ]  # fmt: skip
 CLASSES = {"Labeler": "downstream.label", "Tagger": "downstream.tag"}  # fine-tuned models to use
 
