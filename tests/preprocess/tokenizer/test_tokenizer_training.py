@@ -68,7 +68,7 @@ def test_a_size_that_is_much_too_large_is_refused_before_the_training(kind, monk
 
     monkeypatch.setattr(Words, "sentences", counted)
     monkeypatch.setattr(trainers, "MANY_WORDS", 1000)
-    words = Words(list(split_words(sample_lines() * 20, rules_only(PAPER))))
+    words = Words(list(split_words(sample_lines(), rules_only(PAPER))) * 2)
     with pytest.raises(TooLargeError, match="the largest vocabulary that fits is about") as refused:
         train(kind, words, 40_000)
     assert lengths == [len(words.trainable) + sum(words.counts[word] > 1 for word in words.trainable)]
