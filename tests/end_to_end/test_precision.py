@@ -80,7 +80,7 @@ def in_float32(train):
     return functools.cache(lambda objective: losses(train(objective, "--no-save")))
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name != "nsp"])  # sop has its code
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_half_precision_stays_near_float32(precision, objective, train, in_float32):
     expected = in_float32(objective)
