@@ -26,6 +26,7 @@ from transformers import (
 from alibert_common.errors import InputError
 from downstream.training.heads import a_label, a_label_per_token, a_number, a_span, labels
 from downstream.training.models import (
+    FORM_WEIGHTS,
     TOKENIZER_FILES,
     device_of,
     fingerprint,
@@ -234,9 +235,10 @@ def test_a_saved_model_predicts_the_same_and_cannot_be_fine_tuned_by_mistake(fol
     with pytest.raises(InputError, match="was fine-tuned already"):
         load_config(tmp_path / "saved")
     encoder = load_encoder(folder, random_init=False)
-    save_model(encoder, folder, tmp_path / "tagger", {"seed": 1}, {"known": torch.zeros(1)})
-    with pytest.raises(InputError, match="was fine-tuned already"):
-        load_config(tmp_path / "tagger")
+    for form, file in FORM_WEIGHTS.items():
+        save_model(encoder, folder, tmp_path / form, {"seed": 1}, {file: {"known": torch.zeros(1)}})
+        with pytest.raises(InputError, match="was fine-tuned already"):
+            load_config(tmp_path / form)
 
 
 def full_disk(*_):
