@@ -6,9 +6,10 @@ from typing import NamedTuple
 from scipy.special import expit, softmax
 
 from downstream.data.examples import LabelledText
-from downstream.fine_tuned import read_notes
+from downstream.fine_tuned import FineTuned
 from downstream.learners.form_folder import load_plain
 from downstream.learners.label_attention import (
+    WEIGHTS,
     LabelAttention,
     load_label_attention,
     means_of,
@@ -17,9 +18,8 @@ from downstream.learners.label_attention import (
 )
 from downstream.learners.term_regression import TermRegression
 from downstream.tasks.classification import TextClassification
-from downstream.training import models
 from downstream.training.heads import head_of
-from downstream.training.loop import Learned, Machine, predict
+from downstream.training.loop import predict
 
 
 class Labelled(NamedTuple):
@@ -29,24 +29,21 @@ class Labelled(NamedTuple):
     scores: dict[str, float]
 
 
-class Labeler:
-    """A model of labels of texts that `downstream.finetune` wrote, plain head or label attention."""
+class Labeler(FineTuned[TextClassification]):
+    """A model of labels of texts, plain head or label attention."""
+
+    regression: TermRegression | None = None  # label attention has one
 
     def __init__(self, folder: str | Path, device: str = "auto"):
         """Raises InputError for a folder that is not from downstream.finetune, of another task, or damaged."""
-        folder = Path(folder)
-        self.task, bf16 = read_notes(folder, TextClassification, "labels of texts")
-        config = models.read_config(folder)
-        self.tokenizer = models.load_tokenizer(folder)
-        self.frame = models.frame_of(self.tokenizer, config)
+        super().__init__(folder, device, TextClassification, "labels of texts")
+
+    def _loaded(self, folder: Path, config):
         head = head_of(self.task.head())
-        self.regression: TermRegression | None = None
-        if (folder / models.FORM_WEIGHTS["label-attention"]).is_file():
-            model, self.regression = load_label_attention(folder, self.task.names, config)
-        else:
-            model = load_plain(folder, head, config)
-        machine = Machine(models.device_of(device), bf16)
-        self.learned = Learned(model.to(machine.device), head, self.frame.padding, machine)
+        if not (folder / WEIGHTS).is_file():
+            return load_plain(folder, head, config), head
+        model, self.regression = load_label_attention(folder, self.task.names, config)
+        return model, head
 
     def __call__(self, texts: list[str] | list[tuple[str, str]]) -> list[Labelled]:
         """The labels of each text, or pair of texts. A long one is read in windows: no text is cut off.

@@ -18,6 +18,7 @@ from tqdm import tqdm
 from alibert_common.cli import program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import files_of, read_text, written_whole
+from downstream.fine_tuned import FineTuned
 from downstream.run_config import add_device
 
 if TYPE_CHECKING:
@@ -26,34 +27,25 @@ if TYPE_CHECKING:
 TOGETHER = 64  # documents tagged at a time: enough to sort their lines by length, little enough to show progress
 
 
-class Tagger:
-    """A model of named entities that `downstream.finetune` wrote, with what its scores depend on."""
+class Tagger(FineTuned):
+    """A model of named entities, plain head or tagger."""
 
     def __init__(self, folder: str | Path, device: str = "auto"):
         """Raises InputError for a folder that is not from downstream.finetune, of another task, or damaged."""
-        from downstream.fine_tuned import read_notes  # here: --help needs none of these
-        from downstream.tasks.ner import NamedEntities
+        from downstream.tasks.ner import NamedEntities  # here: --help needs none of it
 
-        folder = Path(folder)
-        self.task, bf16 = read_notes(folder, NamedEntities, "named entities")
+        super().__init__(folder, device, NamedEntities, "named entities")
 
+    def _loaded(self, folder: Path, config):
         from downstream.learners.form_folder import load_plain
-        from downstream.learners.tagger import load_tagger
-        from downstream.training import models  # here: torch takes seconds, and a wrong folder needs none
+        from downstream.learners.tagger import WEIGHTS, load_tagger
         from downstream.training.heads import head_of, with_probabilities
-        from downstream.training.loop import Learned, Machine
 
-        config = models.read_config(folder)
-        self.tokenizer = models.load_tokenizer(folder)
-        self.frame = models.frame_of(self.tokenizer, config)
-        self.reads_words = (folder / models.FORM_WEIGHTS["tagger"]).is_file()
+        self.reads_words = (folder / WEIGHTS).is_file()
         if self.reads_words:
-            model, head = load_tagger(folder, self.task, config)
-        else:
-            head = with_probabilities(head_of(self.task.head()), self.task.num_layers)
-            model = load_plain(folder, head, config)
-        machine = Machine(models.device_of(device), bf16)
-        self.learned = Learned(model.to(machine.device), head, self.frame.padding, machine)
+            return load_tagger(folder, self.task, config)
+        head = with_probabilities(head_of(self.task.head()), self.task.num_layers)
+        return load_plain(folder, head, config), head
 
     def __call__(self, texts: list[str]) -> "list[list[ScoredSpan]]":
         """The entities of each text, in the order of the text: (start, end, label), in characters, end excluded.

@@ -1,7 +1,7 @@
 """A logistic regression for each label over TF-IDF of words and letters. The folder of a model can hold it.
 
 Its terms are saved as numbers, which a program can turn into words again. So terms of fewer than five texts are left
-out: the name of one patient is not in the folder. On MORFITT's dev set this does no harm (docs/results/speedrun.md).
+out, a name that few texts have among them. On MORFITT's dev set this does no harm (docs/results/speedrun.md).
 """
 
 import numpy as np
@@ -16,7 +16,6 @@ from downstream.tasks.texts import Pair
 STRENGTH, ITERATIONS = 10.0, 1000  # C; 3 to 30 are alike on MORFITT's dev set
 FEWEST = 5  # texts that a term occurs in
 SURE = 4.0  # logit of a label that every text has; minus that of a label that none has
-
 OWN = "regression."  # before its names in the file
 
 
@@ -60,9 +59,12 @@ class TermRegression:
 
     @classmethod
     def of(cls, state: dict[str, Tensor]) -> "TermRegression":
-        """From `state`, other tensors beside it. Raises KeyError for one that lacks something."""
+        """From `state`, other tensors beside it. Raises KeyError for one that lacks something, or whose sizes differ."""
         parts = {name.removeprefix(OWN): part.numpy() for name, part in state.items() if name.startswith(OWN)}
         views = [View(name, parts[f"{name}.known"], parts[f"{name}.idf"]) for name in VIEWS]
+        terms = [sum(map(len, sizes)) for sizes in ([v.known for v in views], [v.idf for v in views])]
+        if parts["weights"].shape != (len(parts["bias"]), terms[0]) or terms[0] != terms[1]:
+            raise KeyError("weights and terms of the regression differ in number")
         return cls(Tfidf(views), parts["weights"], parts["bias"])
 
 

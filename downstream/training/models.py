@@ -34,10 +34,8 @@ vocab.txt vocab.json merges.txt sentencepiece.bpe.model sentencepiece.model spie
 """.split()
 ADD_TOKENIZER = "add the tokenizer.json that belongs to the model"
 WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")  # not training_args.bin, nor an adapter's
-FORM_WEIGHTS = {
-    "tagger": "tagger.safetensors",
-    "label-attention": "label_attention.safetensors",
-}  # beside the encoder's
+# Beside the encoder's, by the form (learners/registry.py).
+FORM_WEIGHTS = {"tagger": "tagger.safetensors", "label-attention": "label_attention.safetensors"}
 FINE_TUNED = ("ForTokenClassification", "ForSequenceClassification", "ForQuestionAnswering", "ForMultipleChoice")
 
 

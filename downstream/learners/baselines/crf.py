@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pycrfsuite
+from sklearn.cluster import MiniBatchKMeans
 from sklearn.preprocessing import normalize
 
 from alibert_common.errors import InputError
@@ -147,8 +148,6 @@ def clusters_of(lines: list[str], numbers: tuple[int, ...] = CLUSTERS) -> dict[s
 
 def kmeans(number: int):
     """Of so many clusters."""
-    from sklearn.cluster import MiniBatchKMeans  # here: it takes seconds
-
     return MiniBatchKMeans(number, random_state=1, n_init=1, batch_size=4096)
 
 

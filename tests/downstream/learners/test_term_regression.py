@@ -81,6 +81,8 @@ def test_what_is_saved_gives_its_logits_again(every_term):
     assert again.logits([("le foie", "le rein")]) == pytest.approx(again.logits([("le foie le rein", None)]))
     with pytest.raises(KeyError):
         TermRegression.of({name: part for name, part in state.items() if not name.endswith("idf")})
+    with pytest.raises(KeyError, match="differ in number"):
+        TermRegression.of(state | {"regression.weights": state["regression.weights"][:, 1:]})
 
 
 def test_texts_without_a_word_are_refused():
