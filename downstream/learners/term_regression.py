@@ -59,7 +59,7 @@ class TermRegression:
 
     @classmethod
     def of(cls, state: dict[str, Tensor]) -> "TermRegression":
-        """From `state`, other tensors beside it. Raises KeyError for one that lacks something, or whose sizes differ."""
+        """From `state`, other tensors beside it. Raises KeyError if something is missing or sizes differ."""
         parts = {name.removeprefix(OWN): part.numpy() for name, part in state.items() if name.startswith(OWN)}
         views = [View(name, parts[f"{name}.known"], parts[f"{name}.idf"]) for name in VIEWS]
         terms = [sum(map(len, sizes)) for sizes in ([v.known for v in views], [v.idf for v in views])]
