@@ -100,11 +100,9 @@ class LabelAttentionLearner(Encoder):
 
     def built(self, head: Head, train: Encoded) -> nn.Module:
         """The parts above the encoder are drawn."""
-        encoder, tokenizer = (
-            models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout),
-            self.tokenizer,
-        )
-        network = LabelAttention(encoder, len(head.names), tokenizer.all_special_ids, tokenizer.mask_token_id)
+        encoder = models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout)
+        specials, mask = self.tokenizer.all_special_ids, self.tokenizer.mask_token_id
+        network = LabelAttention(encoder, len(head.names), specials, mask)
         targets = self._targets(train)
         if self.task.multi_label:
             shares = targets.mean(0).clip(1 / len(targets), 1 - 1 / len(targets))
