@@ -1,7 +1,7 @@
 """What each choice of the modern form is worth: each taken away once, at equal minutes.
 
     python tests/campaigns/modern_ablation.py DATA_BIN TOKENIZER DATA --output ablation [--minutes 3] [--seeds 3]
-        [--sizes tiny small] [--only WORD ...] [--core 0] [--parts pretraining optimizers fine-tuning]
+        [--widths 128 256] [--only WORD ...] [--core 0] [--parts pretraining optimizers fine-tuning]
 
 DATA_BIN, TOKENIZER: of tests/campaigns/speedrun.sh. DATA: a folder with QUAERO below it. Each row of PRETRAINING is
 recipes/pretrain/tiny_modern.sh with other options, for so many minutes on one core. Its figures are updates, and bits a
@@ -33,8 +33,8 @@ PRETRAINING: dict[str, tuple[set[str], list[str]]] = {
     "the recipe": (set(), []),
     "BERT's body": (
         {"--max-positions"},
-        "--arch alibert_{size} --position-init sinusoidal --output-bias unigram --dropout 0 --attention-dropout 0 "
-        "--max-positions 128".split(),
+        "--arch alibert_tiny --position-init sinusoidal --output-bias unigram --dropout 0 --attention-dropout 0 "
+        "--max-positions 128 --encoder-ffn-embed-dim {ffn}".split(),
     ),
     "Adam in place of Muon": (
         MUON,
@@ -64,6 +64,11 @@ OPTIMIZERS = {
     )
     for rate in rates
 }  # fmt: skip
+WIDTHS = {
+    "128": [],
+    "256": "--encoder-embed-dim 256 --encoder-ffn-embed-dim 688 --encoder-attention-heads 4".split(),
+}
+BATCH = ["--batch-size", "16"]  # half of the recipe's: some minutes are better spent on more updates
 BLOCKS, LENGTH, MASKED = 1000, 128, 0.15  # of held-out text
 BEFORE = """
 import torch
@@ -93,7 +98,7 @@ FINE_TUNING = {  # options of downstream.finetune, and what is done to the netwo
 }
 
 
-def recipe_options(size: str) -> list[tuple[str, list[str]]]:
+def recipe_options() -> list[tuple[str, list[str]]]:
     """The options of tiny_modern.sh, each with its values, as it would call fairseq-train."""
     stub = 'fairseq-train() { printf "%s\\n" "$@"; }'
     script = (ROOT / "recipes" / "pretrain" / "tiny_modern.sh").read_text()
@@ -107,18 +112,17 @@ def recipe_options(size: str) -> list[tuple[str, list[str]]]:
             pairs.append((word, []))
         else:
             pairs[-1][1].append(word)
-    fixed = [(name, values) for name, values in pairs if name not in ("--save-dir", "--arch")]
-    return [("--arch", [f"alibert_modern_{size}"]), *fixed]
+    return [(name, values) for name, values in pairs if name != "--save-dir"]
 
 
-def pretrain(row: str, size: str, seed: int, options: argparse.Namespace, place: Path) -> tuple[float, float]:
+def pretrain(row: str, width: str, seed: int, options: argparse.Namespace, place: Path) -> tuple[float, float]:
     """Train and export; updates, and held-out bits of what is exported."""
     log = place / "log"
     if not (place / "model").exists():
         place.mkdir(parents=True, exist_ok=True)
         left_out, more = (PRETRAINING | OPTIMIZERS)[row]
-        words = [word for name, values in recipe_options(size) if name not in left_out for word in (name, *values)]
-        words += [word.format(size=size) for word in more]
+        words = [word for name, values in recipe_options() if name not in left_out for word in (name, *values)]
+        words += [*BATCH, *WIDTHS[width], *(word.format(ffn=4 * int(width)) for word in more)]
         words += ["--seed", str(seed), "--budget-minutes", str(options.minutes), "--save-dir", str(place / "save")]
         words += ["--disable-validation", "--bf16-autocast", "--muon-bf16"][: 3 if "--muon-lr" in words else 2]
         run(["fairseq-train", str(options.data_bin), *words], log, options.core)
@@ -194,7 +198,7 @@ def main() -> None:
     add("--output", type=lambda text: Path(text).resolve(), required=True)
     add("--minutes", type=float, default=3, help="of each pretraining (default: 3)")
     add("--seeds", type=int, default=3, help="pretrainings of each row (default: 3)")
-    add("--sizes", nargs="+", default=["tiny", "small"], help="(default: tiny small)")
+    add("--widths", nargs="+", choices=WIDTHS, default=list(WIDTHS), help="(default: 128 256)")
     add("--only", nargs="+", default=[], help="rows that hold one of these words (default: all)")
     add("--core", type=int, default=0, help="core that trains (default: 0)")
     add(
@@ -212,9 +216,9 @@ def main() -> None:
         table_of_fine_tuning(options)
 
 
-def place_of(row: str, size: str, seed: int, options: argparse.Namespace) -> Path:
+def place_of(row: str, width: str, seed: int, options: argparse.Namespace) -> Path:
     """The folder of one pretraining."""
-    return options.output / size / re.sub(r"\W+", "-", row) / str(seed)
+    return options.output / width / re.sub(r"\W+", "-", row) / str(seed)
 
 
 def rows_of(table: dict, options: argparse.Namespace) -> list[str]:
@@ -226,28 +230,28 @@ def table_of_pretraining(rows: list[str], options: argparse.Namespace) -> None:
     """Seeds outermost, so that what else the machine does is spread over the rows."""
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for seed in range(1, options.seeds + 1):
-        for size in options.sizes:
+        for width in options.widths:
             for row in rows:
-                pair = pretrain(row, size, seed, options, place_of(row, size, seed, options))
-                found.setdefault((row, size), []).append(pair)
-    print("| pretraining | size | updates | bits |\n|---|---|---|---|")
-    for (row, size), pairs in found.items():
+                pair = pretrain(row, width, seed, options, place_of(row, width, seed, options))
+                found.setdefault((row, width), []).append(pair)
+    print("| pretraining | width | updates | bits |\n|---|---|---|---|")
+    for (row, width), pairs in found.items():
         columns = " | ".join(spread(list(column)) for column in zip(*pairs, strict=True))
-        print(f"| {row} | {size} | {columns} |")
+        print(f"| {row} | {width} | {columns} |")
 
 
 def table_of_fine_tuning(options: argparse.Namespace) -> None:
     """One training for each encoder of the first row."""
-    print("| fine-tuning | size | EMEA | MEDLINE |\n|---|---|---|---|")
-    for size in options.sizes:
+    print("| fine-tuning | width | EMEA | MEDLINE |\n|---|---|---|---|")
+    for width in options.widths:
         for row in rows_of(FINE_TUNING, options):
-            places = [place_of("the recipe", size, seed, options) for seed in range(1, options.seeds + 1)]
+            places = [place_of("the recipe", width, seed, options) for seed in range(1, options.seeds + 1)]
             word = re.sub(r"\W+", "-", row)
             columns = " | ".join(
                 spread([fine_tune(row, place / "model", name, options, place / word / name) for place in places])
                 for name in SETS
             )
-            print(f"| {row} | {size} | {columns} |", flush=True)
+            print(f"| {row} | {width} | {columns} |", flush=True)
 
 
 if __name__ == "__main__":
