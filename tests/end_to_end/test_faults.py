@@ -192,10 +192,10 @@ train.cli_main()
 """
 
 
-@pytest.mark.parametrize("more", [[], ["--shard-optimizer-state"]])
-def test_a_mistake_of_the_program_on_one_process(more, data_bin, repository, tmp_path):
+def test_a_mistake_of_the_program_on_one_process(data_bin, repository, tmp_path):
     """A traceback, on the process whose it is; the other one is told, and ends after it."""
-    words = [str(word) for word in command("electra", data_bin, tmp_path / "save", repository, *TWO, *LONG, *more)[1:]]
+    options = [*TWO, *LONG, "--shard-optimizer-state"]
+    words = [str(word) for word in command("electra", data_bin, tmp_path / "save", repository, *options)[1:]]
     running = []
     for rank, own in enumerate(meeting(ENVIRONMENT | {"PYTHONPATH": str(repository)}, 2)):
         with open(tmp_path / f"rank{rank}.log", "w") as log:

@@ -38,7 +38,7 @@ PRECISIONS = {
 }
 # Bits. Measured: 0.001 and 0.04; with a learning rate a tenth higher, 0.05 and 0.14. The loss of ELECTRA, about 59 at
 # first, has 50 times the discriminator's, and a rounded weight may change a sample that the discriminator judges.
-NEAR = {"mlm": 0.01, "electra": 0.1, "nsp": 0.02, "sop": 0.02, "modern": 0.02, "electra_modern": 0.02}
+NEAR = {"mlm": 0.01, "electra": 0.1, "modern": 0.02, "electra_modern": 0.02}
 
 
 @contextmanager
@@ -80,8 +80,13 @@ def in_float32(train):
     return functools.cache(lambda objective: losses(train(objective, "--no-save")))
 
 
-@pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name != "nsp"])  # sop has its code
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(
+    ("precision", "objective"),  # both objectives and both bodies in each precision
+    [
+        ("fp16", "electra"), ("fp16", "modern"), ("bf16", "mlm"), ("bf16", "electra_modern"),
+        ("bf16-autocast", "electra"), ("bf16-autocast", "modern"),
+    ],
+)  # fmt: skip
 def test_half_precision_stays_near_float32(precision, objective, train, in_float32):
     expected = in_float32(objective)
     found = losses(train(objective, "--no-save", *PRECISIONS[precision]))

@@ -29,8 +29,9 @@ def json_of(file: Path) -> Any:
 
 def lines_of(file: Path) -> Iterator[tuple[int, str, str]]:
     """(number, place, text) of each line; the place names file and line for an error."""
+    name = str(file)
     for number, line in enumerate(read_text(file).removeprefix("\ufeff").split("\n"), 1):
-        yield number, f"{file}, line {number}", line.rstrip("\r")
+        yield number, f"{name}, line {number}", line.rstrip("\r")
 
 
 def json_lines(file: Path) -> Iterator[tuple[int, str, dict]]:

@@ -12,19 +12,16 @@ from downstream.data.splits import read_folds
 from downstream.tasks import load_task
 
 MTL = "en/mtl_bioinformatics_2016"
-# Entities: Bio-ELECTRA's Table 1 for BC2GM, NCBI and LINNAEUS; BLUE's and BLURB's pages for BC5CDR, but for two more
+# Entities: Bio-ELECTRA's Table 1 for NCBI; BLUE's and BLURB's pages for BC5CDR, but for two more
 # diseases in dev (4,244 there), where the columns cut "St. Anthony's fire" at a sentence's end after "St.", twice;
 # JNLPBA's 51,301 and 8,662; QUAERO's 16,233; FRACCO's 71,380 without 34 stages of tumours, and without 25,738 whole
 # expressions (cut at gaps: 46,468); DDI's 15,451 less one whose offsets are wrong.
 SETS = {
-    "bc2gm": (f"{MTL}/BC2GM-IOB", (12574, 2519, 5038), (15197, 3061, 6325)),
-    "bc5cdr_chem": (f"{MTL}/BC5CDR-chem-IOB", (4560, 4581, 4797), (5203, 5347, 5385)),
     "bc5cdr_disease": (f"{MTL}/BC5CDR-disease-IOB", (4560, 4581, 4797), (4182, 4246, 4424)),
     "ddi_entities": ("en/ddi2013", (714, 112), (14764, 686)),
     "fracco": ("fr_ner/fracco", (878, 155, 267), (71380 - 34 - 25738,)),
     "fracco_raw": ("fr_ner/fracco", (878, 155, 267), (71380 - 34,)),
     "jnlpba": ("en/jnlpba/standoff", (2000, 404), (51301, 8662)),
-    "linnaeus": (f"{MTL}/linnaeus-IOB", (11935, 4078, 7142), (2119, 711, 1433)),
     "ncbi_disease": (f"{MTL}/NCBI-disease-IOB", (5424, 923, 940), (5134, 787, 960)),
     "quaero_emea": ("fr_ner/quaero", (11, 12, 15), (2695, 2260, 2204)),
     "quaero_emea_both": ("fr_ner/quaero", (11 + 833, 12, 15), (2695 + 2994, 2260, 2204)),
