@@ -4,14 +4,15 @@
 #     bash tests/campaigns/speedrun.sh DATA OUTPUT [options of fairseq-train]
 #
 # DATA: a folder with fr_raw/{bdpm_notices,pamj_cas_cliniques,tico19_fr,mesconseilscovid,hpo_fr}.txt and, below it,
-# QUAERO, FRACCO, RefoMed and MORFITT. OUTPUT: where everything goes; a second call resumes. It runs the newest record:
+# the sets of SETS. OUTPUT: where everything goes; a second call resumes. It runs the newest record:
 # tiny_modern.sh, in bfloat16 where the processor has AMX or AVX512_BF16, then the stronger forms on test. Options that
 # follow are those of another entry. Nothing else should run on the core.
 #
 #   MINUTES=58        of pretraining; the making of the corpus and of the tokenizer does not count
-#   SETS="quaero_emea_both quaero_medline_both fracco refomed morfitt"   to fine-tune on
+#   SETS="quaero_emea_both quaero_medline_both fracco refomed morfitt frenchmedmcqa"   to fine-tune on
 #   SEEDS=5           trainings of each
 #   CORE=0            the core that pretrains and fine-tunes
+#   RANDOM_INIT=      yes: random weights of the model's form are fine-tuned
 set -euo pipefail
 minutes=${MINUTES:-58} seeds=${SEEDS:-5} core=${CORE:-0}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -21,18 +22,23 @@ mkdir -p "$2" && cd "$2"
 shift 2
 command -v fairseq-train >/dev/null || . "$root/recipes/environment.sh"
 . "$root/tests/campaigns/french_text.bash"
-make_data_bin
 precision=()
 if grep -q "amx_bf16\|avx512_bf16" /proc/cpuinfo; then precision=(--bf16-autocast --muon-bf16); fi
 if [ ! -e model ]; then
+    make_data_bin
     DATA_BIN=data-bin SAVE_DIR=checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
         --budget-minutes "$minutes" --validate-interval-updates 500 --max-valid-steps 60 "${precision[@]}" "$@" 2>&1 | tee -a pretraining.log
     python -m alibert_fairseq.hf.export --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
 fi
-for set in ${SETS:-quaero_emea_both quaero_medline_both fracco refomed morfitt}; do
-    form=tagger
-    [ "$set" != refomed ] || form=bi-encoder
-    [ "$set" != morfitt ] || form=label-attention
+random=()
+[ -z "${RANDOM_INIT:-}" ] || random=(--random-init)  # the weights of the model are not used
+for set in ${SETS:-quaero_emea_both quaero_medline_both fracco refomed morfitt frenchmedmcqa}; do
+    form=(--form tagger --protocol tagger)
+    case $set in
+        refomed) form=(--form bi-encoder --protocol bi-encoder) ;;
+        morfitt) form=(--form label-attention --protocol label-attention) ;;
+        frenchmedmcqa) form=(--protocol cpu) ;;
+    esac
     taskset -c "$core" python -m downstream.finetune "$root/recipes/finetune/$set.yaml" --data "$data" --model model \
-        --form "$form" --protocol "$form" --seeds "$seeds" --output "$form/$set"
+        "${form[@]}" "${random[@]}" --seeds "$seeds" --output "scores/$set"
 done
