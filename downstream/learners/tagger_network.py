@@ -18,7 +18,7 @@ from downstream.tasks.base import IGNORED, HeadSpec
 
 CHARACTER_SIZE, MAPS, KERNEL = 32, 64, 3  # of the convolution over a word's characters
 WORTH_A_CUT = 64  # tokens of padding: a further call of the encoder takes time, too
-# Shares that are left out in training, chosen on the dev sets of QUAERO (docs/results/speedrun.md).
+# Shares that are left out in training, chosen on the dev sets of QUAERO (docs/results/modern_choices.md).
 DROPOUT, FEATURE_DROPOUT, TOKEN_DROPOUT = 0.4, 0.5, 0.15
 
 

@@ -1,7 +1,7 @@
 """A logistic regression for each label over TF-IDF of words and letters. The folder of a model can hold it.
 
 Its terms are saved as numbers, which a program can turn into words again. So terms of fewer than five texts are left
-out, a name that few texts have among them. On MORFITT's dev set this does no harm (docs/results/speedrun.md).
+out, a name that few texts have among them. On MORFITT's dev set this does no harm (docs/results/modern_choices.md).
 """
 
 import numpy as np
