@@ -16,7 +16,7 @@ from alibert_fairseq.callbacks.budget import Budget
 from alibert_fairseq.callbacks.calibration import Calibration
 from alibert_fairseq.callbacks.loss_spikes import LossSpikes
 from alibert_fairseq.callbacks.memory import MemoryCheck
-from alibert_fairseq.callbacks.metrics_log import MetricsLog, tokens_of
+from alibert_fairseq.callbacks.metrics_log import MetricsLog
 from alibert_fairseq.callbacks.run_info import RunInfo
 from alibert_fairseq.callbacks.save_dir_owner import SaveDirOwner
 from alibert_fairseq.callbacks.skip_nonfinite import SkipNonfinite
@@ -56,7 +56,7 @@ class AlibertTrainer(Trainer):
             self._previous_training_time = 0
         self.owner.claim()
         self.metrics_log.open()
-        self.nonfinite.begin(extra_state)
+        self.nonfinite.begin(extra_state if self.get_num_updates() else None)
         self.budget.begin()
         self.run_info.write()
         self.calibration.begin()
@@ -117,7 +117,7 @@ class AlibertTrainer(Trainer):
 
     def _reduce_and_log_stats(self, logging_outputs, sample_size, grad_norm=None):
         """After an update, and after a validation, which has no norm of a gradient."""
-        tokens = tokens_of(logging_outputs or ())
+        tokens = int(sum(output.get("ntokens", 0) for output in logging_outputs or ()))
         found = super()._reduce_and_log_stats(logging_outputs, sample_size, grad_norm)
         if "causal_loss" in found:
             found.pop("loss", None)  # that of masked tokens has no value in this update

@@ -37,9 +37,6 @@ class RepairingLoader:
         self.loader = loader
         self.repairs = repairs
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self.loader.create_module(spec)
-
     def exec_module(self, module: ModuleType) -> None:
         module.__loader__ = module.__spec__.loader = self.loader  # type: ignore[union-attr]
         with ExitStack() as stack:

@@ -15,7 +15,7 @@ import json
 import logging
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -128,11 +128,6 @@ def plain(value: Any) -> float | int | None:
     """A number, or a tensor of one, as JSON has it."""
     number = value.item() if hasattr(value, "item") else value
     return number if number is not None and math.isfinite(number) else None
-
-
-def tokens_of(logging_outputs: Iterable[dict]) -> int:
-    """The number of tokens of an update on all processes."""
-    return int(sum(output.get("ntokens", 0) for output in logging_outputs))
 
 
 def hide_in_tensorboard(updates: int) -> None:

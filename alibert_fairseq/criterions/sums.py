@@ -3,12 +3,10 @@
 import torch
 from torch import Tensor
 
-HALVES = (torch.float16, torch.bfloat16)
-
 
 def at_least_float32(scores: Tensor) -> Tensor:
     """Half-precision scores as float32, others as they are."""
-    return scores.float() if scores.dtype in HALVES else scores
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def totals(logging_outputs: list[dict]) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """ALBERT: BERT with narrow embeddings and one layer's weights used by all."""
 
-from dataclasses import dataclass
 from functools import partial
 
 from fairseq.models import register_model, register_model_architecture
@@ -11,16 +10,11 @@ from alibert_fairseq.models.config import SIZES, EncoderConfig, fill_size
 EMBEDDING_DIM = 128  # of every size (Lan et al. 2020, Table 1; BioALBERT Table 3)
 
 
-@dataclass
-class AlbertConfig(EncoderConfig):
-    """ALBERT's own options: none beyond the encoder's."""
-
-
-@register_model("albert", dataclass=AlbertConfig)
+@register_model("albert", dataclass=EncoderConfig)
 class AlbertModel(MaskedLMModel):
     """Factorised embeddings, shared layers, tanh GELU (Lan et al. 2020 section 3.1; BioALBERT Table 3)."""
 
-    def __init__(self, cfg: AlbertConfig, dictionary, sentence_head: bool = False):
+    def __init__(self, cfg: EncoderConfig, dictionary, sentence_head: bool = False):
         if cfg.embedding_dim in (None, cfg.encoder_embed_dim):
             raise ValueError(
                 f"--embedding-dim and --encoder-embed-dim are both {cfg.encoder_embed_dim}, but ALBERT's embeddings "

@@ -1,7 +1,6 @@
 """Masked language models: AliBERT, and BERT with segments and a sentence head."""
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -44,9 +43,15 @@ class MaskedLMModel(PretrainingModel):
 
     hub_interface = AliBertHubInterface
     takes_a_sentence_head = True
+    holds_one_width = ""  # the class of Hugging Face whose embeddings are as wide as its layers
 
     def __init__(self, cfg: EncoderConfig, dictionary, sentence_head: bool = False):
         super().__init__()
+        if self.holds_one_width and cfg.embedding_dim not in (None, cfg.encoder_embed_dim):
+            raise ValueError(
+                f"--embedding-dim {cfg.embedding_dim} differs from --encoder-embed-dim {cfg.encoder_embed_dim}, "
+                f"which no {self.holds_one_width} can hold; leave --embedding-dim out."
+            )
         self.cfg = cfg
         self.encoder = EncoderWithHeads(self.size(cfg, dictionary), sentence_head)
         self.apply(initialise)
@@ -104,42 +109,19 @@ class MaskedLMModel(PretrainingModel):
             return MaskedLMOutput(token_scores, self.encoder.sentence_head(features))
 
 
-@dataclass
-class AliBertConfig(EncoderConfig):
-    """AliBERT's own options: none beyond the encoder's."""
-
-
-@dataclass
-class SegmentBertConfig(EncoderConfig):
-    """BERT's own options: none beyond the encoder's."""
-
-
-def refuse_narrow_embeddings(cfg: EncoderConfig, theirs: str) -> None:
-    if cfg.embedding_dim not in (None, cfg.encoder_embed_dim):
-        raise ValueError(
-            f"--embedding-dim {cfg.embedding_dim} differs from --encoder-embed-dim {cfg.encoder_embed_dim}, "
-            f"which no {theirs} can hold; leave --embedding-dim out."
-        )
-
-
-@register_model("alibert", dataclass=AliBertConfig)
+@register_model("alibert", dataclass=EncoderConfig)
 class AliBertModel(MaskedLMModel):
     """BERT trained by masked language modelling alone (AliBERT section 3.3.1, Figure 2); RoBERTa to Hugging Face."""
 
     takes_a_sentence_head = False  # Hugging Face's RoBERTa has none
-
-    def __init__(self, cfg: AliBertConfig, dictionary):
-        refuse_narrow_embeddings(cfg, "RobertaForMaskedLM")
-        super().__init__(cfg, dictionary)
+    holds_one_width = "RobertaForMaskedLM"
 
 
-@register_model("segment_bert", dataclass=SegmentBertConfig)
+@register_model("segment_bert", dataclass=EncoderConfig)
 class SegmentBertModel(MaskedLMModel):
     """BERT as published: two segments, masked language modelling and next sentence prediction (ouBioBERT 2.1.1)."""
 
-    def __init__(self, cfg: SegmentBertConfig, dictionary, sentence_head: bool = False):
-        refuse_narrow_embeddings(cfg, "BertForPreTraining")
-        super().__init__(cfg, dictionary, sentence_head)
+    holds_one_width = "BertForPreTraining"
 
 
 for _size in ("tiny", "small", "base", "large"):

@@ -15,7 +15,7 @@ from alibert_fairseq.models.embedding_sharing import SHARING, shift_embeddings
 from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
 from alibert_fairseq.models.heads import DiscriminatorHead
 from alibert_fairseq.models.hub import ElectraHubInterface
-from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids
+from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids, start_from_unigrams
 from alibert_fairseq.models.pretraining import PretrainingModel
 from alibert_fairseq.models.sampling import sample_tokens
 from alibert_fairseq.options import OptionalInt, option
@@ -109,6 +109,8 @@ class ElectraModel(PretrainingModel):
                 nn.init.xavier_uniform_(encoder.embed_project.weight)
         if cfg.embedding_sharing == "gradient_disentangled":
             shift_embeddings(discriminator, self.generator.sentence_encoder)
+        if cfg.output_bias == "unigram":
+            start_from_unigrams(self.generator.lm_head, dictionary)
 
     @classmethod
     def for_task(cls, cfg: ElectraConfig, task) -> "ElectraModel":

@@ -6,7 +6,7 @@ from functools import partial
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 
-from alibert_fairseq.models.bert import MaskedLMModel, refuse_narrow_embeddings
+from alibert_fairseq.models.bert import MaskedLMModel
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size
 from alibert_fairseq.models.encoder import EncoderSize
 from alibert_fairseq.models.initialisation import start_by_fan_in
@@ -45,6 +45,7 @@ class ModernModel(MaskedLMModel):
     """A modern body trained by masked language modelling; ModernBERT to Hugging Face."""
 
     takes_a_sentence_head = False
+    holds_one_width = "ModernBertForMaskedLM"
     counts_positions_anew = True
 
     def __init__(self, cfg: ModernConfig, dictionary):
@@ -56,7 +57,6 @@ class ModernModel(MaskedLMModel):
         """What the options and the dictionary say of it. Raises ValueError for an option of other bodies."""
         if cfg.position_init != "normal":
             raise ValueError(f"--position-init {cfg.position_init}: rotary positions have no table; leave it out.")
-        refuse_narrow_embeddings(cfg, "ModernBertForMaskedLM")
         for name, value in (("--segments", cfg.segments), ("--layer-groups", cfg.layer_groups)):
             if value:
                 raise ValueError(f"{name} {value}: ModernBERT has neither segments nor shared layers; leave it out.")

@@ -47,14 +47,9 @@ class PretrainingModel(BaseFairseqModel):
                     f"the samples have {task.segment_types} segments and the model no embeddings for them; give "
                     f"--segments {task.segment_types}, or an --arch that has them (segment_bert_base, albert_base)."
                 )
-            if getattr(task, "packs", False) and not cls.counts_positions_anew:
-                raise ValueError(
-                    "--pack-sequences needs a modern body; give --arch alibert_modern_base, or leave it out."
-                )
-            if getattr(task, "causal_share", 0) and not cls.counts_positions_anew:
-                raise ValueError(
-                    "--causal-share needs a modern body; give --arch alibert_modern_base, or leave it out."
-                )
+            for option, name in (("--pack-sequences", "packs"), ("--causal-share", "causal_share")):
+                if getattr(task, name, False) and not cls.counts_positions_anew:
+                    raise ValueError(f"{option} needs a modern body; give --arch alibert_modern_base, or leave it out.")
             model = cls.for_task(cfg, task)
             for module in model.modules():
                 if isinstance(module, SentenceEncoder):

@@ -16,9 +16,6 @@ class AdamLamb(torch.optim.Optimizer):
     BERT and ELECTRA (`AdamWeightDecayOptimizer`); with bias correction on it is `torch.optim.AdamW`.
     """
 
-    supports_memory_efficient_fp16 = False
-    supports_flat_params = False  # a flat tensor has one norm where every layer needs its own
-
     def __init__(
         self, params, lr: float, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01,
         bias_correction=True, adapt=True, max_grad_norm: float | None = None,

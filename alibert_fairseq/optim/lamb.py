@@ -54,18 +54,13 @@ class AliBertLamb(LayeredOptimizer):
         settings |= {"eps": cfg.lamb_eps, "bias_correction": not cfg.lamb_no_bias_correction}
         params = [p for group in groups for p in group["params"]]
         plain = cfg.shard_optimizer_state  # apex's kernel takes the norm of all gradients over the share it has
-        fused = _fused_lamb() if cfg.weight_decay and on_gpu(params) and not plain else None
+        fused = _fused_lamb() if cfg.weight_decay and not plain and all(p.is_cuda for p in params) else None
         logger.info("LAMB runs on %s", "apex's fused kernel" if fused else "PyTorch's operations")
         if fused is None:
             return sharded(AdamLamb, groups, shard=cfg.shard_optimizer_state, max_grad_norm=clip, **settings)
         for group in groups:
             del group["adapt"]  # apex adapts the groups that decay
         return fused(groups, max_grad_norm=clip or float("inf"), use_nvlamb=False, **settings)
-
-
-def on_gpu(params: list) -> bool:
-    """Whether a CUDA kernel can take all of them."""
-    return all(p.is_cuda for p in params)
 
 
 def _fused_lamb():

@@ -124,6 +124,11 @@ class PretrainingTask(FairseqTask):
             curriculum = Curriculum(cfg.mask_prob, last, lengths, self.causal_share)
             if (curriculum.thins or curriculum.lengths) and not cfg.max_update:
                 raise InputError("--mask-prob-end and --length-schedule need --max-update, the end of the run.")
+            if self.pair_rule() and (self.packs or self.causal_share):
+                raise InputError(
+                    "--pack-sequences and --causal-share are for blocks, and pairs are samples of their own; "
+                    "leave them out."
+                )
             if curriculum.lengths and (self.packs or self.pair_rule()):
                 raise InputError("--length-schedule cuts blocks; leave it out for pairs and with --pack-sequences.")
             if curriculum.lengths and (mode := str(cfg.sample_break_mode)) != "none":
@@ -211,8 +216,6 @@ class PretrainingTask(FairseqTask):
             if mode == "none":
                 raise InputError("--pack-sequences: blocks of --sample-break-mode none are full; give complete_doc.")
             return Packed(blocks, cfg.tokens_per_sample, cfg.seed, epoch, fixed)
-        if self.packs:
-            raise InputError("--pack-sequences is for blocks, and pairs are samples of their own; leave it out.")
         if str(cfg.sample_break_mode) != "none":
             raise InputError("--sample-break-mode is for blocks, and pairs never cross documents; leave it out.")
         return load_pairs(cfg.data, split, epoch, self.dictionary, pairs, cfg.seed, fixed, combine, mix)

@@ -50,8 +50,13 @@ def resume_from_the_newest_whole(module) -> Iterator[None]:
             return None
 
         path = find() if suffix else _on_first_rank(trainer, find)
-        with _restoring(cfg, path):
+        before = cfg.restore_file, cfg.finetune_from_model
+        if path is not None:  # fairseq loads it as it would load checkpoint_last.pt
+            cfg.restore_file, cfg.finetune_from_model = path, None
+        try:
             return original(cfg, trainer, **passthrough_args)
+        finally:
+            cfg.restore_file, cfg.finetune_from_model = before
 
 
 def checkpoint_to_resume(cfg, suffix: str = "") -> str | None:
@@ -128,18 +133,6 @@ def _problem(path: Path) -> str | None:
     except OSError as error:  # a disk that does not read
         fault = error.strerror or str(error)
     return fault and f"damaged ({fault})"
-
-
-@contextmanager
-def _restoring(cfg, path: str | None) -> Iterator[None]:
-    """Have fairseq load this checkpoint as it would load checkpoint_last.pt; None changes nothing."""
-    before = cfg.restore_file, cfg.finetune_from_model
-    if path is not None:
-        cfg.restore_file, cfg.finetune_from_model = path, None
-    try:
-        yield
-    finally:
-        cfg.restore_file, cfg.finetune_from_model = before
 
 
 def _on_first_rank(trainer, work: Callable[[], Any]) -> Any:

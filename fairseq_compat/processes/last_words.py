@@ -35,11 +35,8 @@ def last_words(error: BaseException) -> tuple[str, int] | None:
     """(sentence, exit code) of an error that is not the program's; None for any other."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler would raise here what it has to say of a worker
-    for known in (_a_dead_worker, _a_taken_port, _a_lost_connection, _a_failing_gpu):
-        words = known(error)
-        if words is not None:
-            return words
-    return None
+    kinds = (_a_dead_worker, _a_taken_port, _a_lost_connection, _a_failing_gpu)
+    return next((words for known in kinds if (words := known(error))), None)
 
 
 def _a_dead_worker(error: BaseException) -> tuple[str, int] | None:

@@ -14,7 +14,7 @@ import queue
 import threading
 import time
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 PATIENCE = 10  # seconds to wait for a batch that is being read; workers that hang must not hang the end of the run
 
@@ -40,7 +40,9 @@ def stopped_before_the_interpreter(module):
         end = time.monotonic() + PATIENCE
         for reader in list(readers):
             while reader.is_alive() and time.monotonic() < end:
-                _empty(reader._queue)  # a reader may be waiting for room
+                with suppress(queue.Empty):  # a reader may be waiting for room
+                    while True:
+                        reader._queue.get_nowait()
                 reader.join(0.05)
 
     module.BackgroundConsumer = BackgroundConsumer
@@ -56,11 +58,3 @@ def _until(stop, source):
     finally:
         if hasattr(items, "_shutdown_workers"):  # of torch's DataLoader with --num-workers above 0
             items._shutdown_workers()
-
-
-def _empty(full: queue.Queue) -> None:
-    try:
-        while True:
-            full.get_nowait()
-    except queue.Empty:
-        pass

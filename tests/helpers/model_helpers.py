@@ -6,7 +6,8 @@ from fairseq.data import Dictionary, ListDataset
 
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel
+from alibert_fairseq.models.bert import AliBertModel
+from alibert_fairseq.models.config import EncoderConfig
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from preprocess.databin.fairseq_writer import Writer
 
@@ -80,4 +81,4 @@ def electra_model(seed=0, **options) -> ElectraModel:
 def mlm_model(seed=0, **options) -> AliBertModel:
     """A random AliBERT of two layers."""
     torch.manual_seed(seed)
-    return AliBertModel(AliBertConfig(**SHAPE, embedding_dim=32, **options), dictionary())
+    return AliBertModel(EncoderConfig(**SHAPE, embedding_dim=32, **options), dictionary())

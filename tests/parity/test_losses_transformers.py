@@ -11,8 +11,9 @@ from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLo
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.criterions.segment_pairs import SegmentPairsLoss
 from alibert_fairseq.hf import families, names
-from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
+from alibert_fairseq.models.albert import AlbertModel
+from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
+from alibert_fairseq.models.config import EncoderConfig
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 
 TOLERANCE = 1e-9  # of the global norm of the gradient; double precision leaves 1e-15
@@ -81,7 +82,7 @@ def without_dropout(**options) -> dict:
 
 @pytest.mark.parametrize("segments", [0, 2])
 def test_masked_language_modelling_is_robertas(segments):
-    model = AliBertModel(AliBertConfig(**without_dropout(segments=segments)), dictionary())
+    model = AliBertModel(EncoderConfig(**without_dropout(segments=segments)), dictionary())
     scatter_weights(model)
     theirs = as_transformers(model, families.ROBERTA)
     batch = mlm_inputs(segments=bool(segments))
@@ -98,12 +99,12 @@ def test_masked_language_modelling_is_robertas(segments):
 )
 def test_words_and_sentences_together_are_berts_and_alberts(name, groups):
     if name == "BertForPreTraining":
-        model = SegmentBertModel(SegmentBertConfig(**without_dropout(segments=2)), dictionary(), sentence_head=True)
+        model = SegmentBertModel(EncoderConfig(**without_dropout(segments=2)), dictionary(), sentence_head=True)
         part, label = families.BERT, "next_sentence_label"
     else:
         options = without_dropout(segments=2, embedding_dim=16, layer_groups=groups, activation_fn="gelu_tanh")
         options["encoder_layers"] = 4
-        model = AlbertModel(AlbertConfig(**options), dictionary(), sentence_head=True)
+        model = AlbertModel(EncoderConfig(**options), dictionary(), sentence_head=True)
         part, label = families.ALBERT, "sentence_order_label"
     assert part.cls == name
     scatter_weights(model)

@@ -17,7 +17,6 @@ from alibert_fairseq.callbacks.metrics_log import (
     MetricsFile,
     hide_in_tensorboard,
     plain,
-    tokens_of,
 )
 
 
@@ -128,7 +127,3 @@ def test_an_update_is_a_line_and_validation_is_none(make, tmp_path, monkeypatch)
 @pytest.mark.parametrize("options", [{"rank": 1}, {"no_save": True}])
 def test_other_processes_and_runs_that_save_nothing_write_nothing(make, tmp_path, options):
     assert trained(make(tmp_path, **options)) == []
-
-
-def test_tokens_are_those_of_all_processes():
-    assert tokens_of([{"ntokens": torch.tensor(7)}, {"ntokens": 5}, {}]) == 12

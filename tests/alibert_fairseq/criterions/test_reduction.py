@@ -9,8 +9,9 @@ from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCr
 from alibert_fairseq.criterions.segment_pairs import SegmentPairsLoss
 from alibert_fairseq.data.masking import MaskingRule
 from alibert_fairseq.data.pairing import UNLABELLED
-from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
+from alibert_fairseq.models.albert import AlbertModel
+from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
+from alibert_fairseq.models.config import EncoderConfig
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 
 FULL, PADDED = (40,) * 8, (13, 40, 27, 33, 20, 40, 7, 40)
@@ -23,17 +24,17 @@ def build(objective):
     torch.manual_seed(3)
     options = {**SHAPE, "dropout": 0.0, "attention_dropout": 0.0}
     if objective == "masked language modelling":
-        return AliBertModel(AliBertConfig(**options), dictionary()), AliBertMaskedLMLoss(
+        return AliBertModel(EncoderConfig(**options), dictionary()), AliBertMaskedLMLoss(
             MaskedLMCriterionConfig(), Task
         )
     if objective == "replaced token detection":
         model = ElectraModel(ElectraConfig(**options, generator_width_fraction=0.5), dictionary())
         return model, ElectraLoss(ElectraCriterionConfig(), Task)
     if objective == "next sentence prediction":
-        model = SegmentBertModel(SegmentBertConfig(**options, segments=2), dictionary(), sentence_head=True)
+        model = SegmentBertModel(EncoderConfig(**options, segments=2), dictionary(), sentence_head=True)
         return model, SegmentPairsLoss(MaskedLMCriterionConfig(), Task)
     options |= {"segments": 2, "embedding_dim": 16, "layer_groups": 1, "activation_fn": "gelu_tanh"}
-    return AlbertModel(AlbertConfig(**options), dictionary(), sentence_head=True), SegmentPairsLoss(
+    return AlbertModel(EncoderConfig(**options), dictionary(), sentence_head=True), SegmentPairsLoss(
         MaskedLMCriterionConfig(), Task
     )
 

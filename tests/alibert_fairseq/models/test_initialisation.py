@@ -6,6 +6,7 @@ import pytest
 import torch
 from model_helpers import dictionary, electra_model, mlm_model
 
+from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.initialisation import INIT_STD
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
 
@@ -59,6 +60,8 @@ def test_the_output_bias_is_the_logarithm_of_the_unigram_frequencies():
         -math.log(total)
     )
     assert bias.exp().sum().item() == pytest.approx(1)
+    published = ElectraModel(ElectraConfig(**modern, output_bias="unigram"), entries)
+    assert torch.equal(published.generator.lm_head.bias, bias)
     zero = ModernModel(ModernConfig(**modern, output_bias="zero"), entries).encoder.lm_head.bias
     entries.count = [1] * len(entries)  # a published model's dictionary, which has no counts
     assert not zero.any() and not ModernModel(ModernConfig(**modern), entries).encoder.lm_head.bias.any()

@@ -7,9 +7,9 @@ import torch
 from model_helpers import SHAPE, dictionary, electra_model
 from transformers import AutoConfig
 
-from alibert_fairseq.models.albert import AlbertConfig, AlbertModel
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel, SegmentBertConfig, SegmentBertModel
-from alibert_fairseq.models.config import encoder_size
+from alibert_fairseq.models.albert import AlbertModel
+from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
+from alibert_fairseq.models.config import EncoderConfig, encoder_size
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.modern import SIZES, ModernConfig, ModernModel
 from alibert_fairseq.optim.marks import depth_of
@@ -35,21 +35,21 @@ def refusal(model_class, cfg, **of_task) -> str:
 
 def test_what_does_not_fit_is_refused_in_one_sentence():
     pairs = {"segment_types": 2, "sentence_objective": "nsp"}
-    assert "give --segments 2" in refusal(AliBertModel, AliBertConfig(**SHAPE), **pairs)
-    assert "no sentence head" in refusal(AliBertModel, AliBertConfig(**SHAPE, segments=2), **pairs)
-    assert "--tokens-per-sample 65" in refusal(AliBertModel, AliBertConfig(**SHAPE), length=65)
-    assert "RobertaForMaskedLM" in refusal(AliBertModel, AliBertConfig(**SHAPE, embedding_dim=16))
-    assert "BertForPreTraining" in refusal(SegmentBertModel, SegmentBertConfig(**SHAPE, embedding_dim=16))
-    assert "narrower" in refusal(AlbertModel, AlbertConfig(**SHAPE))
-    assert "cannot share" in refusal(AliBertModel, AliBertConfig(**SHAPE, layer_groups=3))
+    assert "give --segments 2" in refusal(AliBertModel, EncoderConfig(**SHAPE), **pairs)
+    assert "no sentence head" in refusal(AliBertModel, EncoderConfig(**SHAPE, segments=2), **pairs)
+    assert "--tokens-per-sample 65" in refusal(AliBertModel, EncoderConfig(**SHAPE), length=65)
+    assert "RobertaForMaskedLM" in refusal(AliBertModel, EncoderConfig(**SHAPE, embedding_dim=16))
+    assert "BertForPreTraining" in refusal(SegmentBertModel, EncoderConfig(**SHAPE, embedding_dim=16))
+    assert "narrower" in refusal(AlbertModel, EncoderConfig(**SHAPE))
+    assert "cannot share" in refusal(AliBertModel, EncoderConfig(**SHAPE, layer_groups=3))
     assert "number of heads of an encoder must be 1" in refusal(
-        AliBertModel, AliBertConfig(**SHAPE | {"encoder_attention_heads": 0})
+        AliBertModel, EncoderConfig(**SHAPE | {"encoder_attention_heads": 0})
     )
     assert "--embedding-sharing none" in refusal(
         ElectraModel, ElectraConfig(**SHAPE, generator_embedding_dim=16), replaces_tokens=True
     )
     assert "--task electra" in refusal(ElectraModel, ElectraConfig(**SHAPE))
-    assert "--arch electra_*" in refusal(AliBertModel, AliBertConfig(**SHAPE), replaces_tokens=True)
+    assert "--arch electra_*" in refusal(AliBertModel, EncoderConfig(**SHAPE), replaces_tokens=True)
 
 
 MODERN = {
@@ -95,7 +95,7 @@ TOO_FEW = {
 @pytest.mark.parametrize("option", TOO_FEW)
 def test_an_encoder_has_one_or_more_of_everything_but_segments(option):
     with pytest.raises(ValueError, match=f" of an encoder must be .* or more, not {TOO_FEW[option]}$"):
-        encoder_size(AliBertConfig(**SHAPE | {"embedding_dim": 8, option: TOO_FEW[option]}), dictionary())
+        encoder_size(EncoderConfig(**SHAPE | {"embedding_dim": 8, option: TOO_FEW[option]}), dictionary())
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_a_generator_cannot_have_is_refused(option, values):
 
 
 def segment_bert(objective=None) -> SegmentBertModel:
-    cfg = SegmentBertConfig(**SHAPE, segments=2)
+    cfg = EncoderConfig(**SHAPE, segments=2)
     return SegmentBertModel.build_model(cfg, task(segment_types=2, sentence_objective=objective))
 
 
@@ -168,7 +168,7 @@ def test_generators_that_differ_in_more_than_a_fraction():
 
 @pytest.mark.parametrize("groups", [None, 1])
 def test_every_parameter_says_how_deep_it_lies(groups):
-    cfg = AlbertConfig(**SHAPE, segments=2, embedding_dim=16, layer_groups=groups)
+    cfg = EncoderConfig(**SHAPE, segments=2, embedding_dim=16, layer_groups=groups)
     model = AlbertModel.build_model(cfg, task(segment_types=2, sentence_objective="sop"))
     layers = {"layers.0": 1} if groups else {"layers.0": 2, "layers.1": 1}
     embeddings = ("embed_tokens", "embed_positions", "embed_segments", "layernorm_embedding", "embed_project")

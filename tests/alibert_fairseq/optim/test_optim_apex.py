@@ -21,7 +21,7 @@ def test_apex_gets_the_groups_and_settings_it_understands(monkeypatch):
     monkeypatch.setattr(lamb, "_fused_lamb", lambda: Fused)
     params = parameters(values())
     assert isinstance(build(params, "--optimizer", "lamb").optimizer, AdamLamb)  # they are on the CPU
-    monkeypatch.setattr(lamb, "on_gpu", lambda params: True)
+    monkeypatch.setattr(torch.Tensor, "is_cuda", True)
     fused = build(params, "--optimizer", "lamb", "--lamb-max-grad-norm", "0").optimizer
     assert fused.seen == {"bias_correction": True, "max_grad_norm": float("inf"), "use_nvlamb": False}
     assert [group["weight_decay"] for group in fused.param_groups] == [0.01, 0.0]
@@ -43,7 +43,7 @@ def test_apex_without_its_cuda_extensions_is_no_apex(extensions, monkeypatch, ca
     monkeypatch.setitem(sys.modules, "apex", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "apex.optimizers", SimpleNamespace(FusedLAMB=Fused))
     monkeypatch.setitem(sys.modules, "apex.multi_tensor_apply", SimpleNamespace(multi_tensor_applier=applier))
-    monkeypatch.setattr(lamb, "on_gpu", lambda params: True)
+    monkeypatch.setattr(torch.Tensor, "is_cuda", True)
     with caplog.at_level(logging.INFO, logger=lamb.__name__):
         optimizer = build(parameters(values()), "--optimizer", "lamb").optimizer
     assert type(optimizer) is (Fused if extensions else AdamLamb)

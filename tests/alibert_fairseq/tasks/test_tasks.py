@@ -11,7 +11,8 @@ from model_helpers import SHAPE, Task, blocks, dictionary, masked_dataset
 from alibert_common.errors import InputError
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.data.pairing import PairRule
-from alibert_fairseq.models.bert import AliBertConfig, AliBertModel
+from alibert_fairseq.models.bert import AliBertModel
+from alibert_fairseq.models.config import EncoderConfig
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
 from alibert_fairseq.tasks import pretraining
 from alibert_fairseq.tasks.electra import ElectraTask, ElectraTaskConfig
@@ -96,21 +97,24 @@ def test_an_update_predicts_the_next_token_by_its_number_not_by_the_clock(double
 
 def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch):
     monkeypatch.setattr(pretraining, "load_blocks", lambda *_: None)
-    for task_class, config, sentence in (
-        (AliBertMaskedLMTask, AliBertMaskedLMConfig, "blocks of --sample-break-mode none are full"),
-        (SegmentPairsTask, SegmentPairsConfig, "pairs are samples of their own"),
-    ):
+
+    def task_of(task_class, config, **options):
         task = object.__new__(task_class)
-        options = {"pack_sequences": True, "data": "data-bin", "sample_break_mode": "none"}
         task.cfg, task.dictionary = SimpleNamespace(**{**vars(config()), **options}), None
-        with pytest.raises(InputError, match=f"--pack-sequences.*{sentence}"):
-            task._load_sequences("valid", 1, True, False)
+        return task
+
+    packed = {"pack_sequences": True, "data": "data-bin", "sample_break_mode": "none"}
+    with pytest.raises(InputError, match="--pack-sequences.*blocks of --sample-break-mode none are full"):
+        task_of(AliBertMaskedLMTask, AliBertMaskedLMConfig, **packed)._load_sequences("valid", 1, True, False)
+    for options in (packed, {"causal_share": 0.1}):
+        with pytest.raises(SystemExit, match="--pack-sequences and --causal-share .*pairs are samples of their own"):
+            task_of(SegmentPairsTask, SegmentPairsConfig, **options)._curriculum()
     packs = SimpleNamespace(packs=True, segment_types=1, max_positions=lambda: 8)
     with pytest.raises(SystemExit, match="--pack-sequences needs a modern body"):
-        AliBertModel.build_model(AliBertConfig(), packs)
+        AliBertModel.build_model(EncoderConfig(), packs)
     predicts = SimpleNamespace(packs=False, causal_share=0.1, segment_types=1, max_positions=lambda: 8)
     with pytest.raises(SystemExit, match="--causal-share needs a modern body"):
-        AliBertModel.build_model(AliBertConfig(), predicts)
+        AliBertModel.build_model(EncoderConfig(), predicts)
 
 
 @pytest.mark.parametrize(
