@@ -150,13 +150,15 @@ def pretrain(data_bin: AnyPath, save_dir: AnyPath, *, recipe: str | None = None,
 
 
 def _words(options: dict[str, object]) -> list[str]:
-    """Return options as words of a command line; False and None give none."""
+    """Return options as words of a command line; False and None give none. A list repeats its option, a tuple is
+    joined by commas."""
     words: list[str] = []
-    for name, value in options.items():
-        if value is not None and value is not False:
-            words.append("--" + name.replace("_", "-"))
-            if value is not True:
-                words.append(",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
+    for name, values in options.items():
+        for value in values if isinstance(values, list) else [values]:
+            if value is not None and value is not False:
+                words.append("--" + name.replace("_", "-"))
+                if value is not True:
+                    words.append(",".join(map(str, value)) if isinstance(value, tuple) else str(value))
     return words
 
 

@@ -15,12 +15,8 @@ from alibert.paths import user_dir
 from alibert_common.cli import program
 from alibert_common.errors import InputError
 
-# The criterion and the smallest model of each task of the plugin; its optimizers and its schedules.
-TASKS = {
-    "alibert_mlm": ("alibert_mlm", "alibert_tiny"),
-    "electra": ("electra", "electra_tiny"),
-    "segment_pairs": ("segment_pairs", "segment_bert_tiny"),
-}
+# The smallest model of each task of the plugin, whose criterion has the task's name; its optimizers and its schedules.
+TASKS = {"alibert_mlm": "alibert_tiny", "electra": "electra_tiny", "segment_pairs": "segment_bert_tiny"}
 OPTIMIZERS = ("alibert_adam", "lamb", "muon")
 SCHEDULES = ("bert", "electra", "nvidia", "wsd")
 CHOICES = ("--task", "--criterion", "--arch", "-a", "--optimizer", "--lr-scheduler")
@@ -33,7 +29,7 @@ Pretrain on a data-bin: fairseq-train with the tasks, models and optimizers of t
 SHORT = f"""
   --task TASK          {", ".join(TASKS)}, or one of fairseq's
   --criterion NAME     the loss, of the same name as the task
-  --arch NAME          the model: {", ".join(arch for _, arch in TASKS.values())}, or a larger one (_small, _base)
+  --arch NAME          the model: {", ".join(TASKS.values())}, or a larger one (_small, _base)
   --optimizer NAME     {", ".join(OPTIMIZERS)}, or one of fairseq's
   --lr-scheduler NAME  {", ".join(SCHEDULES)}, or one of fairseq's
 
@@ -99,10 +95,9 @@ def chosen_help(arguments: list[str]) -> str:
     sys.argv = [program("alibert train"), *arguments]  # where fairseq looks for --user-dir
     general = fairseq("fairseq.options").get_training_parser()
     choices, _ = general.parse_known_args(arguments)
-    criterion, arch = TASKS.get(choices.task, (choices.criterion, choices.arch))
-    if not given(arguments, "--criterion"):
-        choices.criterion = criterion
-    choices.arch = choices.arch or arch
+    if choices.task in TASKS and not given(arguments, "--criterion"):
+        choices.criterion = choices.task
+    choices.arch = choices.arch or TASKS.get(choices.task)
     own = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False, formatter_class=HelpFormatter)
     for title, add_options, defaults in option_groups(choices):
         add_options(own.add_argument_group(title))

@@ -4,10 +4,8 @@ With --baseline NAME in place of the model, score what it has to beat (docs/down
 is described in downstream/experiment/run.py. A second call with the same settings resumes.
 """
 
-from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.errors import exit_with_sentence
 from downstream.run_config import build_parser, run_config
-
-__all__ = ["InputError", "build_parser", "exit_with_sentence", "main"]
 
 
 def main(argv: list[str] | None = None) -> None:

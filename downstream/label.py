@@ -8,14 +8,7 @@ from scipy.special import expit, softmax
 from downstream.data.examples import LabelledText
 from downstream.fine_tuned import FineTuned
 from downstream.learners.form_folder import load_plain
-from downstream.learners.label_attention import (
-    WEIGHTS,
-    LabelAttention,
-    load_label_attention,
-    means_of,
-    named,
-    regression_logits,
-)
+from downstream.learners.label_attention import WEIGHTS, LabelAttention, load_label_attention, means_of, named
 from downstream.learners.term_regression import TermRegression
 from downstream.tasks.classification import TextClassification
 from downstream.training.heads import head_of
@@ -64,7 +57,7 @@ class Labeler(FineTuned[TextClassification]):
         else:
             model = self.learned.model
             assert isinstance(model, LabelAttention)
-            logits = model.joined(logits, regression_logits(self.task, self.regression, encoded))
+            logits = model.joined(logits, self.regression.logits(self.task.all_pairs(encoded)))
             labels = named(self.task, logits)
         shares = expit if self.task.multi_label else softmax
         return [

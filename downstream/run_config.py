@@ -163,7 +163,7 @@ def kind_of(args: argparse.Namespace, family: str) -> Kind:
 def choice_of(args: argparse.Namespace, recipe: Recipe) -> Choice:
     """The protocol and how its settings were chosen. Raises InputError for two choices at once."""
     names = recipe.names
-    if args.selection is None or args.baseline:
+    if args.selection is None:
         name = args.protocol or (NETWORKS if args.baseline else DEFAULT_PROTOCOL)
         protocol = load_protocol(args.recipe, name, args.set, names)
         if args.baseline:

@@ -51,6 +51,7 @@ def main(argv: list[str] | None = None) -> None:
     plan = plan_of(args, protocol, choice.name)
 
     from downstream.data.splits import read_folds  # here: torch takes seconds, and bad options need none
+    from downstream.experiment.run import Experiment
     from downstream.experiment.set_up import conditions_of, learner_of
     from downstream.tasks import task_from
     from downstream.tuning.trials import TrialTrainer, search, table
@@ -61,7 +62,7 @@ def main(argv: list[str] | None = None) -> None:
     conditions = conditions_of(task, learner, folds) | choice.conditions()
     conditions["versions"]["optuna"] = metadata.version("optuna")
     conditions |= {"grid": protocol.grid, "sampler": plan.sampler, "sampler_seed": plan.seed, "seeds": args.seeds}
-    trainer = TrialTrainer(task, learner, folds, protocol, args.seeds)
+    trainer = TrialTrainer(Experiment(task, learner, folds, config.output, conditions), protocol, args.seeds)
     record = search(plan, trainer, as_json(conditions), config.output, anew=config.overwrite)
     record |= Choice(choice.name, protocol.settled(record["settings"])).conditions()
     write_json(config.output / "selection.json", record)
@@ -79,14 +80,8 @@ def search_config(args: argparse.Namespace) -> tuple[RunConfig, Choice]:
     choice = Choice(name, load_protocol(args.recipe, name, [], recipe.names, grid_of(args.grid)))
     refuse_no_model(args.model)
     kind = kind_of(args, recipe.kind)
-    parts = [
-        recipe.task,
-        name,
-        *[args.form] * (args.form not in (None, name)),
-        args.model.resolve().name,
-        *["random"] * args.random_init,
-        *["frozen"] * args.frozen,
-    ]
+    parts = [recipe.task, name, *[args.form] * (args.form not in (None, name)), args.model.resolve().name]
+    parts += ["random"] * args.random_init + ["frozen"] * args.frozen
     output = args.output or Path("runs/search") / "-".join(parts)
     return config_of(args, recipe, kind, choice, output, dev_only=True), choice
 

@@ -66,8 +66,6 @@ class Tagger(FineTuned):
             ids, probabilities = decided(self.learned, encoded, probabilities=True)
         else:  # (tokens, layers, label id and probability) of each piece
             outputs = predict(self.learned, encoded.pieces)
-            if not self.task.per_type:
-                outputs = [output[:, 0] for output in outputs]
             ids, probabilities = [output[..., 0].astype(int) for output in outputs], [o[..., 1] for o in outputs]
         answers = self.task.decode(encoded, ids)
         return list(self.task.scored(encoded, answers, probabilities))

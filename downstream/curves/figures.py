@@ -9,6 +9,7 @@ from downstream.curves.points import Point
 from downstream.experiment.results import MARKS, cell, save
 from downstream.metrics.bootstrap import interval
 from downstream.report.read_runs import load
+from downstream.report.significance import bounds
 
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "|||")  # of the bands, one a line, in turn
 DRAW_SEED = 1  # of intervals; any will do, and the same one everywhere makes a curve of the same points the same
@@ -44,13 +45,9 @@ def table(curves: dict) -> str:
     places = sorted({x for points in at.values() for x in points})
     lines = [f"| {curves['axis']} | {' | '.join(map(escaped, at))} |", "|---" * (len(at) + 1) + "|"]
     for x in places:
-        lines.append(f"| {x} | {' | '.join(_shown(points[x]) if x in points else '' for points in at.values())} |")
+        cells = (f"{cell(of[x])} {bounds(of[x]['interval'])}" if x in of else "" for of in at.values())
+        lines.append(f"| {x} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def _shown(point: dict) -> str:
-    within = point["interval"]
-    return f"{cell(point)} [{within['low']:.3f}, {within['high']:.3f}]"
 
 
 def draw(curves: dict, log: bool, file: Path) -> None:

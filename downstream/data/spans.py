@@ -42,7 +42,7 @@ class ScoredSpan(Span):
 
 @dataclass(frozen=True)
 class Policy:
-    """What becomes of entities that a flat sequence cannot hold; see the fields of recipe.Recipe."""
+    """What becomes of entities that a flat sequence cannot hold; see the fields of NerRecipe."""
 
     nested: str
     discontinuous: str

@@ -12,8 +12,6 @@ from downstream.tasks import load_task
 from downstream.tasks.base import Task
 from downstream.training.protocol import load_protocol
 
-BASELINES = registry.EVALUATED
-
 
 class Job(NamedTuple):
     """What is run, one after the other, each a module and its words; the task it is for and what learns it.
@@ -42,9 +40,9 @@ def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
     """
     only, wanted = ([name for name in names.split(",") if name] for names in (args.only, args.baselines))
     if args.baselines == "all":
-        wanted = list(BASELINES)
-    if unknown := [name for name in wanted if name not in BASELINES]:
-        raise InputError(f"--baselines: there is no {', '.join(unknown)}; there are: {', '.join(BASELINES)}.")
+        wanted = list(registry.EVALUATED)
+    if unknown := [name for name in wanted if name not in registry.EVALUATED]:
+        raise InputError(f"--baselines: there is no {', '.join(unknown)}; there are: {', '.join(registry.EVALUATED)}.")
     protocol = args.protocol or ("quick" if args.quick else "tuned")
     models: dict[str, Path] = {}  # tables and outputs tell them by the names of their folders
     for model in args.models:
@@ -64,7 +62,7 @@ def plan(args: argparse.Namespace) -> tuple[list[Job], dict[str, str]]:
             continue
         if not recipe.folder:
             raise InputError(f"{file}: has no `folder` to look for below {args.data}; give it to downstream.finetune.")
-        data = find(recipe, args.data)
+        data = find(recipe, args.data, args.dev_only)
         if data is None:
             missing[recipe.task] = recipe.folder
         else:

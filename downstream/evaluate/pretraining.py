@@ -35,7 +35,9 @@ def seen_before(jobs: list[Job], paths: list[Path], output: Path) -> None:
     What an earlier command found of other tasks, in the same text, stays; so a task is looked for once.
     """
     files = text_files(paths)
-    asked = {"files": {str(file.resolve()): _state(file) for file in files}, "compared": COMPARED}
+    # Size and time of the last change: of gigabytes a digest would take as long as the search.
+    states = {str(file.resolve()): [file.stat().st_size, file.stat().st_mtime_ns] for file in files}
+    asked = {"files": states, "compared": COMPARED}
     before = read_json(output) if output.is_file() else {}
     same = all(before.get(key) == value for key, value in asked.items())
     digests, tasks = ({**before.get(key, {})} if same else {} for key in ("test_sha256", "tasks"))
@@ -51,9 +53,3 @@ def seen_before(jobs: list[Job], paths: list[Path], output: Path) -> None:
         in_files(sought.values(), files, lambda lines: tqdm(lines, unit=" lines of pretraining text", leave=False))
         tasks |= {name: task.report() for name, task in sought.items()}
         write_json(output, asked | {"test_sha256": digests, "tasks": tasks})
-
-
-def _state(file: Path) -> list[int]:
-    """Size in bytes and time of the last change: of gigabytes a digest would take as long as the search."""
-    found = file.stat()
-    return [found.st_size, found.st_mtime_ns]

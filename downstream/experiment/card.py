@@ -7,7 +7,7 @@ anyway. The card leaves open what only a publisher knows: licence, language, the
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from huggingface_hub import EvalResult, ModelCardData
 
@@ -47,8 +47,8 @@ class Usage(NamedTuple):
     text: str
 
 
-def usage_of(task: Task, item: Any, longest: int, form: str | None = None) -> Usage:
-    """The usage of the task's models, which read an item like this one in sequences of at most `longest` tokens.
+def usage_of(task: Task, items: list, longest: int, form: str | None = None) -> Usage:
+    """The usage of the task's models, which read items like these in sequences of at most `longest` tokens.
 
     form: a name of learners/registry.py, None of the plain head.
     """
@@ -60,7 +60,8 @@ def usage_of(task: Task, item: Any, longest: int, form: str | None = None) -> Us
     values = {
         "recipe": task.recipe,
         "longest": longest,
-        "paired": isinstance(task, TextClassification) and task.pairs(item)[0][1] is not None,
+        "paired": isinstance(task, TextClassification)
+        and any(second is not None for item in items for _, second in task.pairs(item)),
         "several": False,
         "marks": MARKS,
         "ranks": isinstance(task, Ranking),

@@ -1,7 +1,5 @@
 """The most memory that a piece of work took."""
 
-import resource
-import sys
 from pathlib import Path
 
 import torch
@@ -10,7 +8,7 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def reset_peak() -> None:
-    """Count from now on, where the system can (Linux, GPUs)."""
+    """Count from now on, where the system can."""
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
     try:
@@ -23,8 +21,5 @@ def peak(device: str) -> int:
     """Bytes: of the GPU where that is the device, otherwise of the process."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated()
-    if STATUS.is_file():
-        line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024

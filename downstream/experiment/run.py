@@ -110,8 +110,8 @@ class Experiment:
             kept = Unit(notes["seed"], notes["fold"])
             summary |= {"model_seed": kept.seed, "model_fold": kept.fold}
             result = self.finished(kept) or self.run_one(kept)  # more seeds may have been asked for once, and removed
-            form, first = summary["model"].get("form"), self.folds[0]["train"].items[0]
-            usage = usage_of(self.task, first, summary["max_tokens"], form)
+            form, items = summary["model"].get("form"), self.folds[0]["train"].items
+            usage = usage_of(self.task, items, summary["max_tokens"], form)
             write_card(self.output / "model", summary, result, usage)
         summary["seconds"] = round(time.perf_counter() - started, 1)
         return write_results(summary, self.output)
@@ -199,14 +199,15 @@ class Experiment:
         number of epochs, a small share would be too short a training, whatever the model."""
         self.task.begin(self.folds[unit.place]["train"].items)
         if self.train_documents is None:
-            return {name: self._encoded(unit.place, name) for name in splits}
-        epoch = len(self._encoded(unit.place, "train").pieces)
+            return {name: self.encoded_split(unit.place, name) for name in splits}
+        epoch = len(self.encoded_split(unit.place, "train").pieces)
         self.task.begin(splits["train"].items)  # what it knows of the labels comes from these alone
         found = {name: self.learner.encode(part.items, training=name == "train") for name, part in splits.items()}
         found["train"].epoch = epoch
         return found
 
-    def _encoded(self, place: int, name: str) -> Encoded:
+    def encoded_split(self, place: int, name: str) -> Encoded:
+        """The items of a split, encoded once."""
         key = (place, name)
         if key not in self.encoded:
             self.encoded[key] = self.learner.encode(self.folds[place][name].items, training=name == "train")

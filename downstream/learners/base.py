@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from downstream.tasks.base import Encoded, Task
-from downstream.training.epochs import Epoch, Watch, unwatched
+from downstream.training.epochs import Epoch, Watch
 
 
 class Learner(ABC):
@@ -22,7 +22,7 @@ class Learner(ABC):
         """The items as this one reads them; once for all seeds. The task has begun."""
 
     @abstractmethod
-    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch | None = None) -> list[Epoch]:
         """Learn anew, from these items and this seed only. Returns the learning curve, maybe empty."""
 
     @abstractmethod

@@ -139,7 +139,7 @@ class BiEncoder(Encoder):
 
     def answer(self, encoded: Encoded) -> list:
         """Cosines of the encoder as it is now."""
-        pairs = [pair for item in encoded.items for pair in self.task.pairs(item)]
+        pairs = self.task.all_pairs(encoded)
         learned = self.learned._replace(model=self.model.encoder, head=HIDDEN)
         rows = cosines_of(pairs, self.tokenizer, self.frame, self.conditions["max_tokens"], learned)
         return self.task.decode(encoded, list(rows))

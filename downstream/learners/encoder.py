@@ -23,17 +23,12 @@ class Start(NamedTuple):
     random: bool = False
     frozen: bool = False
 
-    @property
-    def name(self) -> str:
-        """Name of the folder, as outputs and tables have it."""
-        return self.folder.resolve().name
-
 
 def conditions_of(task: Task, start: Start, config, frame: models.Frame, machine: Machine) -> dict:
     """What an encoder's answers depend on, training apart."""
     return {
         "model": {
-            "folder": start.name,
+            "folder": start.folder.resolve().name,
             "architecture": config.model_type,
             "random_init": start.random,
             "frozen": start.frozen,
@@ -49,10 +44,9 @@ class Encoder(Trained):
     """Raises InputError, when it is made, for a folder that cannot be used."""
 
     form: str | None = None  # its name in registry.FORMS
-    replaces_words = False
 
     def __init__(self, task: Task, start: Start, protocol: Protocol, machine: Machine):
-        if protocol.replaced_words and not self.replaces_words:
+        if protocol.replaced_words and self.form != "tagger":
             raise InputError("replaced_words is for --form tagger; give that form, or leave the key out.")
         self.task, self.start, self.protocol, self.machine = task, start, protocol, machine
         config, self.tokenizer = models.load_config(start.folder), models.load_tokenizer(start.folder)

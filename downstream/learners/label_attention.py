@@ -21,7 +21,7 @@ from downstream.learners.term_regression import TermRegression
 from downstream.tasks.base import Encoded
 from downstream.tasks.classification import TextClassification
 from downstream.training import models
-from downstream.training.epochs import Epoch, Watch, unwatched
+from downstream.training.epochs import Epoch, Watch
 from downstream.training.heads import Head
 from downstream.training.loop import predict
 
@@ -108,8 +108,7 @@ class LabelAttentionLearner(Encoder):
             shares = targets.mean(0).clip(1 / len(targets), 1 - 1 / len(targets))
             network.weights.copy_(torch.from_numpy(((1 - shares) / shares) ** 0.5))
         if self.fitted_on is not train:
-            pairs = [pair for item in train.items for pair in self.task.pairs(item)]
-            self.fitted_on, self.regression = train, TermRegression.fitted(pairs, targets)
+            self.fitted_on, self.regression = train, TermRegression.fitted(self.task.all_pairs(train), targets)
             self.counted = None
         return network
 
@@ -118,7 +117,7 @@ class LabelAttentionLearner(Encoder):
         rows = np.array([target for item in train.items for target in self.task.targets(item)])
         return rows if rows.ndim == 2 else np.eye(len(self.task.names))[rows]
 
-    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch | None = None) -> list[Epoch]:
         """As all that are trained. Share and border are those of the kept epoch on the whole of dev."""
         curve = super().fit(train, dev, seed, watch)
         self.num_parameters += self.regression.num_parameters
@@ -128,7 +127,7 @@ class LabelAttentionLearner(Encoder):
     def on_dev(self, dev: Encoded) -> float:
         """With the share of the regression and the border that are best. It leaves them in the network."""
         if self.counted is None or self.counted[0] is not dev:
-            self.counted = dev, regression_logits(self.task, self.regression, dev)
+            self.counted = dev, self.regression.logits(self.task.all_pairs(dev))
         means, counted = means_of(self.task, dev, predict(self.learned, dev.pieces)), self.counted[1]
         figure = self.task.chief_figure
 
@@ -151,16 +150,12 @@ class LabelAttentionLearner(Encoder):
     def answer(self, encoded: Encoded) -> list:
         """By the model as it is now."""
         means = means_of(self.task, encoded, predict(self.learned, encoded.pieces))
-        return named(self.task, self.model.joined(means, regression_logits(self.task, self.regression, encoded)))
+        counted = self.regression.logits(self.task.all_pairs(encoded))
+        return named(self.task, self.model.joined(means, counted))
 
     def save(self, target: Path, notes: dict) -> None:
         """A folder with the encoder, its tokenizer and label_attention.safetensors."""
         save_form(self.model, self.start.folder, target, notes, WEIGHTS, self.regression.state())
-
-
-def regression_logits(task: TextClassification, regression: TermRegression, encoded: Encoded) -> np.ndarray:
-    """(items, L)."""
-    return regression.logits([pair for item in encoded.items for pair in task.pairs(item)])
 
 
 def means_of(task: TextClassification, encoded: Encoded, rows: list[np.ndarray]) -> np.ndarray:

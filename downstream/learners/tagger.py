@@ -20,7 +20,7 @@ from downstream.learners.tagger_network import Disturbance, TaggerNetwork, WordB
 from downstream.tasks.base import Encoded, HeadSpec, Piece
 from downstream.tasks.ner import Example, NamedEntities
 from downstream.training import models
-from downstream.training.epochs import Epoch, Watch, unwatched
+from downstream.training.epochs import Epoch, Watch
 from downstream.training.heads import Head, head_of
 from downstream.training.loop import Learned, predict
 
@@ -57,7 +57,6 @@ class TaggerLearner(Encoder):
 
     task: NamedEntities
     form = "tagger"
-    replaces_words = True
 
     def encode(self, items: list[Example], training: bool) -> Encoded:
         """As for the plain head; and each piece has its words, those that begin in its core."""
@@ -75,7 +74,7 @@ class TaggerLearner(Encoder):
         disturbance = disturbance_of(self.tokenizer, encoder.config.vocab_size, self.protocol.replaced_words)
         return TaggerNetwork(encoder, self.task.head(), known, disturbance)
 
-    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch | None = None) -> list[Epoch]:
         """As all that are trained. Then the decision is chosen on the whole of dev."""
         curve = super().fit(train, dev, seed, watch)
         self._choose(dev, OUTSIDE)
@@ -138,8 +137,6 @@ def tags_of(
 ) -> list[list[np.ndarray]]:
     """The same from the scores of words. share: see `in_documents`."""
     found = decide(model.crf, pieces, scores, share, probabilities)
-    if not model.per_type:
-        found = [rows[:, 0] for rows in found]
     tags = [rows[..., 0].astype(int) for rows in found]
     open_after_cuts(pieces, tags)
     return [tags, [rows[..., 1] for rows in found]] if probabilities else [tags]
@@ -184,8 +181,8 @@ def _inside_a_line(item: Example, words: np.ndarray) -> bool:
 
 
 def open_after_cuts(pieces: list[Piece], tags: list[np.ndarray]) -> None:
-    """Make a B- of an I- that continues no entity of the piece before. tags: of each piece's tokens, one or one a
-    layer; an I- has the number after its B-."""
+    """Make a B- of an I- that continues no entity of the piece before. tags: of each piece's tokens, one a layer; an
+    I- has the number after its B-."""
     before = np.array(0)  # the tag of the word before
     for piece, rows in zip(pieces, tags, strict=True):
         if not len(piece.beside.first):

@@ -45,12 +45,11 @@ class TaggerOutput(NamedTuple):
     crf: ChainCrf
 
     def loss(self, targets: Tensor) -> Tensor:
-        """targets: (B, T) or (B, T, L); a word whose tag is IGNORED counts as the first tag, O."""
+        """targets: (B, T, L); a word whose tag is IGNORED counts as the first tag, O."""
         order = self.begins.int().argsort(dim=1, descending=True, stable=True)  # words first, in their order
         place = order[:, : max(1, int(self.begins.sum(1).max()))]  # (B, W), the token that each word begins with
         rows = self.logits.gather(1, place[..., None, None].expand(-1, -1, *self.logits.shape[2:]))
-        tags = targets.view(*targets.shape[:2], -1)
-        tags = tags.gather(1, place.unsqueeze(-1).expand(-1, -1, tags.shape[2]))
+        tags = targets.gather(1, place.unsqueeze(-1).expand(-1, -1, targets.shape[2]))
         real = self.begins.gather(1, place)
         return self.crf.loss(rows.float(), real, self.continues, tags.masked_fill(tags == IGNORED, 0))
 
@@ -93,9 +92,8 @@ class TaggerNetwork(nn.Module):
         super().__init__()
         self.encoder, self.config = encoder, encoder.config
         self.disturbance, self.num_layers = disturbance, spec.num_layers
-        self.per_type = spec.kind == "label_per_token_and_type"
         tags = spec.names[: len(spec.names) // spec.num_layers]
-        names = [tag.rpartition("/")[2] for tag in tags] if self.per_type else tags
+        names = [tag.rpartition("/")[2] for tag in tags]  # of a layer a type: TYPE/B
         self.register_buffer("known", known)
         self.register_buffer("document_share", torch.tensor(0.0))  # of a word's scores; chosen on dev
         self.characters = nn.Embedding(CODES, CHARACTER_SIZE, padding_idx=0)

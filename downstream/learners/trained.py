@@ -1,4 +1,4 @@
-"""A network with the head of a task, trained by the loop of training.py."""
+"""A network with the head of a task, trained by training/loop.py."""
 
 import random
 from abc import abstractmethod
@@ -8,7 +8,7 @@ import torch
 
 from downstream.learners.base import Learner
 from downstream.tasks.base import Encoded
-from downstream.training.epochs import Epoch, Watch, kept_epoch, unwatched
+from downstream.training.epochs import Epoch, Watch, kept_epoch
 from downstream.training.heads import Head, head_of
 from downstream.training.loop import Learned, Machine, fit, predict
 from downstream.training.models import Frame
@@ -38,7 +38,7 @@ class Trained(Learner):
         """Tokens and pieces of the items."""
         return self.task.encode(items, self.tokenizer, self.frame, training)
 
-    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch | None = None) -> list[Epoch]:
         """Weights and batches are drawn from the seed."""
         torch.manual_seed(seed)
         head = self.head()

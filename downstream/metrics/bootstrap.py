@@ -23,19 +23,17 @@ CHUNK = 2_000_000  # numbers of an array at a time: 16 MB, whatever there is to 
 ROUNDING = 1e-12  # differences that are equal but for the order of summation are equal
 
 
-def interval(tallies: Tallies, figure: Figure, seed: int, draws: int = DRAWS, confidence: float = CONFIDENCE) -> dict:
+def interval(tallies: Tallies, figure: Figure, seed: int, draws: int = DRAWS) -> dict:
     """The mean over the seeds (and folds) of a figure, with the bounds of its percentile bootstrap interval.
 
-    tallies: (seeds, items, k) as in tallies.py, or one such array a fold.
+    tallies: (seeds, items, k) as in sufficient_statistics.py, or one such array a fold.
     """
     folds, generator = _folds(tallies), np.random.default_rng([seed, 0])
     drawn = np.mean([_drawn_figures(fold, figure.value, generator, draws).mean(1) for fold in folds], axis=0)
-    return {"figure": _figure(folds, figure.value), **_bounds(drawn, confidence), "draws": draws, "seed": seed}
+    return {"figure": _figure(folds, figure.value), **_bounds(drawn), "draws": draws, "seed": seed}
 
 
-def comparison(
-    first: Tallies, second: Tallies, figure: Figure, seed: int, draws: int = DRAWS, confidence: float = CONFIDENCE
-) -> dict:
+def comparison(first: Tallies, second: Tallies, figure: Figure, seed: int, draws: int = DRAWS) -> dict:
     """first - second on the same items: paired bootstrap interval, and the p value of approximate randomisation.
 
     first, second: tallies (seeds, items, k) of the same items in the same order, or one such array a fold; the numbers
@@ -53,7 +51,7 @@ def comparison(
     for mine, theirs in zip(first, second, strict=True):
         figures = _drawn_figures(np.concatenate([mine, theirs]), figure.value, generator, draws)
         differences.append(figures[:, : len(mine)].mean(1) - figures[:, len(mine) :].mean(1))
-    bounds = _bounds(np.mean(differences, axis=0), confidence)
+    bounds = _bounds(np.mean(differences, axis=0))
     difference = _figure(first, figure.value) - _figure(second, figure.value)
     first, second = ([figure.exchangeable(fold) for fold in folds] for folds in (first, second))
     least = abs(_figure(first, figure.value) - _figure(second, figure.value)) - ROUNDING
@@ -83,9 +81,9 @@ def _figure(folds: list[np.ndarray], value: Value) -> float:
     return float(np.mean([value(fold.sum(1)).mean() for fold in folds]))
 
 
-def _bounds(drawn: np.ndarray, confidence: float) -> dict:
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return {"low": float(low), "high": float(high), "confidence": confidence}
+def _bounds(drawn: np.ndarray) -> dict:
+    low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return {"low": float(low), "high": float(high), "confidence": CONFIDENCE}
 
 
 def _drawn_figures(tallies: np.ndarray, value: Value, generator: np.random.Generator, draws: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 # A spread below a millionth of the size of the values counts as none: sums of squares in double precision, which the
-# bootstrap has (tallies.py), cannot tell it from rounding.
+# bootstrap has (sufficient_statistics.py), cannot tell it from rounding.
 NO_SPREAD = 1e-6
 
 

@@ -48,11 +48,6 @@ def figure(name: str, classes: Sequence[str] = ()) -> Figure:
     return Figure(tally, of_sums)
 
 
-def tallies(figure: Figure, gold: Sequence, predicted: Sequence) -> np.ndarray:
-    """The tallies of the items, (items, k)."""
-    return np.array([figure.tally(*item) for item in zip(gold, predicted, strict=True)], dtype=float)
-
-
 def grouped(tallies: np.ndarray, groups: Sequence[Hashable]) -> np.ndarray:
     """Tallies of items, (..., items, k), summed to those of their groups, (..., groups, k), in order of appearance.
 

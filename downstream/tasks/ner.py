@@ -80,8 +80,12 @@ class NamedEntities(Task):
 
     def head(self) -> HeadSpec:
         """A classifier of the words' tags, or one for each type."""
-        kind = "label_per_token_and_type" if self.per_type else "label_per_token"
-        return HeadSpec(kind, self.names, self.num_layers)
+        return HeadSpec("label_per_token", self.names, self.num_layers)
+
+    @property
+    def tags(self) -> list[tuple[str, ...]]:
+        """The tags of each layer, in the order of their ids."""
+        return [label_names([kind]) for kind in self.recipe.types] if self.per_type else [self.names]
 
     def encode(self, items: list[Example], tokenizer, frame, training: bool) -> Encoded:
         """Training sequences are cut through no entity that fits in one, others without looking at the gold.
@@ -122,47 +126,36 @@ class NamedEntities(Task):
         split.counts["sequences"] = len(split.pieces)
         return split
 
-    def _targets(self, example: Example, covered: list[tuple[int, int]], counts: Counter) -> list:
-        """A label id a token, or one a layer; IGNORED for a label that training has not."""
-        ids = {name: number for number, name in enumerate(self.names)}
+    def _targets(self, example: Example, covered: list[tuple[int, int]], counts: Counter) -> list[list[int]]:
+        """A row a token, of a label id a layer; IGNORED for a label that training has not."""
         layers = []
-        for layer in range(self.num_layers):
-            tags = token_tags(example.tags(layer), covered, counts)
-            if self.per_type:
-                layers.append(["OBI".index(tag[0]) for tag in tags])
-            else:
-                layers.append([ids.get(tag, IGNORED) for tag in tags])
-        return [list(row) for row in zip(*layers, strict=True)] if self.per_type else layers[0]
+        for layer, names in enumerate(self.tags):
+            ids = {name: number for number, name in enumerate(names)}
+            layers.append([ids.get(tag, IGNORED) for tag in token_tags(example.tags(layer), covered, counts)])
+        return [list(row) for row in zip(*layers, strict=True)]
 
     def decode(self, encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[list[list[Span]]]:
         """Spans in words, a list for each layer."""
         answers = []
         for example, covered, rows in zip(encoded.items, encoded.notes, _by_item(encoded, outputs), strict=True):
-            tags = [word_tags(len(example.words), covered, self._tags(rows, at)) for at in range(self.num_layers)]
-            answers.append(list(map(spans_of, tags)))
+            layers = [[names[row[at]] for row in rows] for at, names in enumerate(self.tags)]
+            answers.append([spans_of(word_tags(len(example.words), covered, tags)) for tags in layers])
         return answers
 
     def scored(
         self, encoded: Encoded, answers: list, probabilities: Sequence[np.ndarray]
     ) -> Iterator[list[ScoredSpan]]:
-        """The entities of each item with their scores; probabilities: of each token's answer, one or one a layer."""
+        """The entities of each item with their scores; probabilities: of each token's answer, one a layer."""
         tokens_of = _by_item(encoded, probabilities)
         for example, covered, layers, rows in zip(encoded.items, encoded.notes, answers, tokens_of, strict=True):
             tokens = deciding_tokens(len(example.words), covered)
             spans = []
             for span in self.entities(example, layers):
                 inside = [span.start <= start and end <= span.end for start, end in example.words]
-                own = [rows[token] for token in compress(tokens, inside) if token is not None]
-                if self.per_type:
-                    own = [row[self.recipe.types.index(span.label)] for row in own]
+                layer = self.recipe.types.index(span.label) if self.per_type else 0
+                own = [rows[token][layer] for token in compress(tokens, inside) if token is not None]
                 spans.append(ScoredSpan.of(span, statistics.fmean(own)))
             yield spans
-
-    def _tags(self, rows: list, layer: int) -> list[str]:
-        if not self.per_type:
-            return [self.names[number] for number in rows]
-        kind = self.recipe.types[layer]
-        return [("O", f"B-{kind}", f"I-{kind}")[row[layer]] for row in rows]
 
     def score(self, items: list[Example], answers: list) -> dict:
         """Strict figures of the layers; then against every annotated entity, and what a perfect tagger has there."""
@@ -269,10 +262,10 @@ def _by_item(encoded: Encoded, outputs: Sequence[np.ndarray]) -> list[list]:
     return tokens
 
 
-def _piece(ids: list[int], targets: list, item: int, window: Window, frame) -> Piece:
+def _piece(ids: list[int], targets: list[list[int]], item: int, window: Window, frame) -> Piece:
     """A sequence; its place is where its core stands in it. Context and special tokens are not learned."""
     framed, _ = frame.around(ids[window.start : window.end])
-    ignored = [IGNORED] * len(targets[0]) if isinstance(targets[0], list) else IGNORED
+    ignored = [IGNORED] * len(targets[0])
     first = len(frame.prefix) + window.core_start - window.start
     own = targets[window.core_start : window.core_end]
     target = [ignored] * first + own

@@ -29,6 +29,10 @@ class OfTexts(Task):
     def targets(self, item: Any) -> list:
         """What is learned of each of them."""
 
+    def all_pairs(self, encoded: Encoded) -> list[Pair]:
+        """The pairs of all items, one after the other."""
+        return [pair for item in encoded.items for pair in self.pairs(item)]
+
     def encode(self, items: list, tokenizer, frame, training: bool) -> Encoded:
         """Pieces whose place is the number of their pair in the item."""
         split, longest = Encoded(items, [], Counter()), min(self.recipe.max_tokens, frame.longest)

@@ -16,16 +16,7 @@ class Epoch(NamedTuple):
 Watch = Callable[[Epoch], None]  # called after each epoch; what it raises ends the training
 
 
-def unwatched(epoch: Epoch) -> None:
-    """The default: nothing is done after an epoch."""
-
-
 def kept_epoch(curve: list[Epoch], keep: str) -> Epoch:
     """The epoch with the best figure on dev (of equals the last, which has learned more than dev can tell), or the last
     one."""
     return max(curve, key=lambda epoch: (epoch.dev, epoch.epoch)) if keep == "best" else curve[-1]
-
-
-def idle_epochs(curve: list[Epoch]) -> int:
-    """Epochs since dev's figure last got better."""
-    return len(curve) - max(curve, key=lambda epoch: epoch.dev).epoch

@@ -32,22 +32,22 @@ class Head(NamedTuple):
     per_token: bool = False
 
 
-def a_label_per_token(names: Sequence[str], num_layers: int | None = None) -> Head:
-    """Targets: a label id for each token, IGNORED where none is learned. Answers: the likeliest label id of a token.
+def a_label_per_token(names: Sequence[str], num_layers: int = 1) -> Head:
+    """Targets: for each token a row of label ids, one a layer; IGNORED where none is learned. Answers: the likeliest.
 
-    With num_layers, so many classifiers are side by side in one linear map. `names` are those of the first one's tags,
-    then the second's... A target and an answer for a token is then a row of ids, one a layer.
+    The classifiers of the layers are side by side in one linear map. `names` are those of the first one's tags, then
+    the second's...
     """
-    filler = IGNORED if num_layers is None else [IGNORED] * num_layers
+    ignored = [[IGNORED] * num_layers]
 
     def by_layer(output: Any) -> torch.Tensor:
-        return output.logits if num_layers is None else output.logits.unflatten(-1, (num_layers, -1))
+        return output.logits.unflatten(-1, (num_layers, -1))
 
     return Head(
         AutoModelForTokenClassification,
         lambda output, targets: functional.cross_entropy(by_layer(output).flatten(0, -2).float(), targets.flatten()),
         tuple(names),
-        targets=lambda rows, width: torch.tensor([row + [filler] * (width - len(row)) for row in rows]),
+        targets=lambda rows, width: torch.tensor([row + ignored * (width - len(row)) for row in rows]),
         read=lambda output: by_layer(output).argmax(-1),
         per_token=True,
     )
@@ -109,8 +109,7 @@ def a_span() -> Head:
 def head_of(spec: HeadSpec) -> Head:
     """The head that a task asks for."""
     makers: dict[str, Callable[[], Head]] = {
-        "label_per_token": lambda: a_label_per_token(spec.names),
-        "label_per_token_and_type": lambda: a_label_per_token(spec.names, spec.num_layers),
+        "label_per_token": lambda: a_label_per_token(spec.names, spec.num_layers),
         "label": lambda: a_label(spec.names),
         "labels": lambda: labels(spec.names, spec.weight),
         "number": a_number,

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from alibert_common.errors import InputError
 from downstream.tasks.base import Piece
-from downstream.training.epochs import Epoch, Watch, idle_epochs, unwatched
+from downstream.training.epochs import Epoch, Watch
 from downstream.training.heads import Head
 from downstream.training.models import is_encoders
 from downstream.training.protocol import Protocol
@@ -152,7 +152,7 @@ def _batches_of(num_pieces: int, protocol: Protocol) -> int:
 
 def fit(
     learned: Learned, pieces: list[Piece], protocol: Protocol, seed: int, dev: Callable[[], float],
-    watch: Watch = unwatched, epoch: int | None = None,
+    watch: Watch | None = None, epoch: int | None = None,
 ) -> list[Epoch]:  # fmt: skip
     """Train in place and leave the model at its best epoch on dev (the last of equals), or at the last one where the
     protocol keeps that. Returns the learning curve.
@@ -188,9 +188,11 @@ def fit(
             if protocol.keep == "best" and all(score >= earlier.dev for earlier in curve):
                 best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
             curve.append(Epoch(len(curve) + 1, loss, score, time.perf_counter() - started))
-            watch(curve[-1])
+            if watch:
+                watch(curve[-1])
             bar.set_postfix(epoch=len(curve), loss=f"{curve[-1].loss:.3f}", dev=f"{score:.3f}", refresh=False)
-            if protocol.patience and idle_epochs(curve) >= protocol.patience:
+            idle = len(curve) - max(curve, key=lambda epoch: epoch.dev).epoch
+            if protocol.patience and idle >= protocol.patience:
                 break
     if best:
         model.load_state_dict(best)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from alibert_common.errors import InputError
 from alibert_common.files import read_text
-from alibert_common.json_value import TooDeepError, parse_json
+from alibert_common.json_value import parse_json
 from downstream.training.protocol import Protocol
 
 SEARCHED_FOR = ("task", "recipe", "model", "max_tokens", "data_sha256", "protocol")  # a selection holds for these only
@@ -47,9 +47,10 @@ class Choice:
 
 def read_selection(file: Path) -> dict:
     """selection.json as downstream.search wrote it. Raises InputError for another file."""
+    text = read_text(file)
     try:
-        record = parse_json(read_text(file))
-    except (json.JSONDecodeError, TooDeepError) as error:
+        record = parse_json(text)
+    except ValueError as error:  # a broken file, one too deep, or a number of thousands of digits
         raise InputError(f"{file}: not json ({error}); give the selection.json of downstream.search.") from None
     if not isinstance(record, dict) or not _is_whole(record):
         raise InputError(f"{file}: not as downstream.search wrote it; give the selection.json in its output.")

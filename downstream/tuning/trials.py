@@ -4,14 +4,13 @@ import math
 import os
 import statistics
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from downstream.data.splits import Splits
-from downstream.tasks.base import Encoded, Task
+from downstream.experiment.run import Experiment
 from downstream.training.epochs import Epoch, Watch
 from downstream.training.loop import Diverged, num_epochs
 from downstream.training.protocol import Protocol
@@ -29,12 +28,9 @@ class GivenUp(Exception):
 class TrialTrainer:
     """Trains with the settings of a trial, on train, and scores on dev."""
 
-    task: Task
-    learner: Any  # an Encoder
-    folds: list[Splits]
+    experiment: Experiment  # of an encoder; it is not run, and writes nothing
     protocol: Protocol
     num_seeds: int
-    encoded: dict[tuple[int, str], Encoded] = field(default_factory=dict)  # by fold and split, once needed
 
     def __call__(self, settings: dict, behind: Behind) -> dict:
         """State, figures on dev by seed (the mean over folds), epochs in all, seconds.
@@ -43,19 +39,20 @@ class TrialTrainer:
         until then. One that diverges, in any of its trainings, has no figure.
         """
         started = time.perf_counter()
-        self.learner.protocol = self.protocol.settled(settings)
+        learner: Any = self.experiment.learner
+        learner.protocol = self.protocol.settled(settings)
         seen: list[Epoch] = []
 
         def judged(epoch: Epoch) -> None:
             seen.append(epoch)
-            share = 100 * epoch.epoch // num_epochs(self._encoded(0, "train").pieces, self.learner.protocol)
+            share = 100 * epoch.epoch // num_epochs(self.experiment.encoded_split(0, "train").pieces, learner.protocol)
             if share < 100 and behind(share, epoch.dev):
                 raise GivenUp
 
         state, figures = "complete", []
         try:
             for seed in range(1, self.num_seeds + 1):
-                folds = range(len(self.folds))
+                folds = range(len(self.experiment.folds))
                 on_dev = [self._on_dev(seed, fold, seen.append if seen else judged) for fold in folds]
                 figures.append(statistics.fmean(on_dev))
         except GivenUp:
@@ -66,16 +63,11 @@ class TrialTrainer:
         return {"state": state, "dev": figures, "epochs": len(seen), "seconds": seconds}
 
     def _on_dev(self, seed: int, fold: int, watch: Watch) -> float:
-        self.task.begin(self.folds[fold]["train"].items)
-        train, dev = self._encoded(fold, "train"), self._encoded(fold, "dev")
-        self.learner.fit(train, dev, seed, watch)
-        return self.task.chosen(self.task.score(dev.items, self.learner.answer(dev)))
-
-    def _encoded(self, fold: int, split: str) -> Encoded:
-        if (fold, split) not in self.encoded:
-            items = self.folds[fold][split].items
-            self.encoded[fold, split] = self.learner.encode(items, training=split == "train")
-        return self.encoded[fold, split]
+        task, learner = self.experiment.task, self.experiment.learner
+        task.begin(self.experiment.folds[fold]["train"].items)
+        train, dev = (self.experiment.encoded_split(fold, split) for split in ("train", "dev"))
+        learner.fit(train, dev, seed, watch)
+        return task.chosen(task.score(dev.items, learner.answer(dev)))
 
 
 def search(plan: SearchPlan, train: TrialTrainer, conditions: dict, output: Path, anew: bool = False) -> dict:

@@ -12,6 +12,7 @@ from commands import run as run_command
 from tiny_models import write_electra, write_roberta
 from transformers import pipeline
 
+from alibert_common.errors import InputError, exit_with_sentence
 from downstream import finetune, tag
 from downstream.data.readers import ENTITIES
 from downstream.experiment import run as experiment
@@ -175,7 +176,7 @@ def test_tagging_cuts_long_lines_where_the_scoring_cut_them(task, tmp_path, monk
 def test_a_damaged_fine_tuned_model_is_one_sentence(done, tmp_path, file, content, complaint):
     shutil.copytree(done[0] / "model", tmp_path / "model")
     (tmp_path / "model" / file).write_text(content)
-    with pytest.raises(finetune.InputError, match=complaint):
+    with pytest.raises(InputError, match=complaint):
         tag.Tagger(tmp_path / "model", "cpu")
 
 
@@ -221,9 +222,7 @@ def test_a_second_call_goes_on_from_finished_seeds_and_gets_the_same_scores(task
 def test_other_conditions_are_refused_or_overwritten(task, tmp_path, monkeypatch):
     quick = ("--seeds", "1", "--set", "epochs=1", "--dev-only")
     run(monkeypatch, *command(task, tmp_path / "out", *quick))
-    with pytest.raises(
-        finetune.InputError, match=r"seed-1/metrics.json: made under other conditions \(protocol, selection\)"
-    ):
+    with pytest.raises(InputError, match=r"seed-1/metrics.json: made under other conditions \(protocol, selection\)"):
         run(monkeypatch, *command(task, tmp_path / "out", *quick, "--set", "batch=4"))
     metrics = run(monkeypatch, *command(task, tmp_path / "out", *quick, "--set", "batch=4", "--overwrite"))
     assert metrics["protocol"]["batch"] == 4
@@ -323,7 +322,7 @@ def in_latin_1(task: Path, tmp_path: Path) -> list[str]:
 def test_bad_input_is_one_sentence_and_nothing_is_written(task, tmp_path, monkeypatch, capsys, spoil, complaint):
     monkeypatch.setattr(sys, "argv", ["finetune", *command(task, tmp_path / "out", *spoil(task, tmp_path))])
     with pytest.raises(SystemExit) as stop:
-        finetune.exit_with_sentence(finetune.main)
+        exit_with_sentence(finetune.main)
     printed = capsys.readouterr().err
     assert stop.value.code == 2 and complaint in printed and printed.count("\n") == 1
     assert not (tmp_path / "out").exists()
@@ -333,7 +332,7 @@ def test_the_pretrained_model_is_never_replaced(task, tmp_path, monkeypatch):
     shutil.copytree(task / "electra", tmp_path / "run" / "model")
     before = sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "run" / "model").iterdir())
     parts = command(task, tmp_path / "run", "--model", str(tmp_path / "run" / "model"), "--overwrite")
-    with pytest.raises(finetune.InputError, match="model: not from downstream.finetune, and would be replaced"):
+    with pytest.raises(InputError, match="model: not from downstream.finetune, and would be replaced"):
         run(monkeypatch, *parts)
     assert sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "run" / "model").iterdir()) == before
 
@@ -341,7 +340,7 @@ def test_the_pretrained_model_is_never_replaced(task, tmp_path, monkeypatch):
 def test_a_folder_that_is_called_like_a_seed_is_never_replaced(task, tmp_path, monkeypatch):
     (tmp_path / "run" / "seed-1").mkdir(parents=True)
     (tmp_path / "run" / "seed-1" / "notes.txt").touch()
-    with pytest.raises(finetune.InputError, match="seed-1: not from downstream.finetune, and would be replaced"):
+    with pytest.raises(InputError, match="seed-1: not from downstream.finetune, and would be replaced"):
         run(monkeypatch, *command(task, tmp_path / "run", "--overwrite"))
     assert (tmp_path / "run" / "seed-1" / "notes.txt").is_file()
 
@@ -373,7 +372,7 @@ def test_check_says_how_many_concatenated_labels_training_has_not(task, tmp_path
 def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):
     options = broken(task, tmp_path, "train", "")
     (tmp_path / "data" / "train" / "d1.ann").write_text("")
-    with pytest.raises(finetune.InputError, match="tiny: no entity to learn from is left"):
+    with pytest.raises(InputError, match="tiny: no entity to learn from is left"):
         run(monkeypatch, *command(task, tmp_path / "out", *options))
 
 
@@ -394,7 +393,7 @@ def test_bad_columns_are_one_sentence(task, tmp_path, monkeypatch, split, conten
         (tmp_path / "data" / f"{name}.tsv").write_text("foie\tB-anatomy\n.\tO\n")
     (tmp_path / "data" / f"{split}.tsv").write_text(content)
     parts = command(task, tmp_path / "out")
-    with pytest.raises(finetune.InputError, match=complaint):
+    with pytest.raises(InputError, match=complaint):
         run(monkeypatch, str(tmp_path / "columns.yaml"), *parts[1:])
     assert not (tmp_path / "out").exists()
 
@@ -434,7 +433,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_seed(task, tmp_path, mon
     parts = command(task, tmp_path / "out", "--seeds", "1", "--set", "epochs=1", "--dev-only")
     monkeypatch.setattr(sys, "argv", ["finetune", *parts])
     with pytest.raises(SystemExit) as stop:
-        finetune.exit_with_sentence(finetune.main)
+        exit_with_sentence(finetune.main)
     assert stop.value.code == 2 and "No space left on device; free some space" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["model"]
 
@@ -442,8 +441,8 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_seed(task, tmp_path, mon
 def test_data_that_are_not_shipped_are_asked_for(task, tmp_path, monkeypatch):
     (task / "asked.yaml").write_text(RECIPE.replace("data: data", "source: https://example.org"))
     monkeypatch.setattr(sys, "argv", ["finetune", str(task / "asked.yaml"), "--model", str(task / "roberta")])
-    with pytest.raises(finetune.InputError, match="get them from https://example.org"):
+    with pytest.raises(InputError, match="get them from https://example.org"):
         finetune.main()
     (task / "asked.yaml").write_text(RECIPE.replace("data: data", ""))
-    with pytest.raises(finetune.InputError, match="asked.yaml: the data .*; give their folder with --data."):
+    with pytest.raises(InputError, match="asked.yaml: the data .*; give their folder with --data."):
         finetune.main()

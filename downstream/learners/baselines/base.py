@@ -10,7 +10,7 @@ import numpy as np
 from downstream.learners.base import Learner
 from downstream.tasks.base import Encoded, Piece, Task
 from downstream.tasks.texts import OfTexts, Pair
-from downstream.training.epochs import Epoch, Watch, unwatched
+from downstream.training.epochs import Epoch, Watch
 
 
 def conditions_of(name: str, settings: dict, libraries: tuple[str, ...]) -> dict:
@@ -43,7 +43,7 @@ class Baseline(Learner):
         """The items as they are."""
         return Encoded(items, [], Counter())
 
-    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch | None = None) -> list[Epoch]:
         """Learn from the items; there is no curve."""
         self.learn(train, dev)
         return []
@@ -69,11 +69,7 @@ class TextBaseline(Baseline):
 
     def answer(self, encoded: Encoded) -> list:
         """The task's own, of the outputs."""
-        return self.task.decode(encoded, list(self.outputs(self.pairs(encoded))))
-
-    def pairs(self, encoded: Encoded) -> list[Pair]:
-        """One a piece."""
-        return [pair for item in encoded.items for pair in self.task.pairs(item)]
+        return self.task.decode(encoded, list(self.outputs(self.task.all_pairs(encoded))))
 
     @abstractmethod
     def outputs(self, pairs: list[Pair]) -> np.ndarray:

@@ -24,7 +24,7 @@ class TfidfCosine(TextBaseline):
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
         """Raises InputError for texts without a word."""
-        self.tfidf = Tfidf().fit(self.pairs(train))
+        self.tfidf = Tfidf().fit(self.task.all_pairs(train))
         self.num_parameters = sum(len(view.idf) for view in self.tfidf.views)  # document frequencies
 
     def outputs(self, pairs: list[Pair]) -> np.ndarray:

@@ -16,7 +16,7 @@ from downstream.learners.baselines.word_vectors import SETTINGS, Vectors, WordId
 from downstream.learners.networks import Convolutions, Recurrence
 from downstream.learners.trained import Trained
 from downstream.tasks.base import Encoded, Task
-from downstream.training.epochs import Epoch, Watch, unwatched
+from downstream.training.epochs import Epoch, Watch
 from downstream.training.heads import Head
 from downstream.training.loop import Machine
 from downstream.training.models import Frame
@@ -58,7 +58,7 @@ class OverWords(Trained):
     def network(self, vectors: torch.Tensor, head: Head, pairs: bool) -> nn.Module:
         """Before training."""
 
-    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch = unwatched) -> list[Epoch]:
+    def fit(self, train: Encoded, dev: Encoded, seed: int, watch: Watch | None = None) -> list[Epoch]:
         """As all that are trained; it reads pairs where training has one."""
         self.pairs = any(piece.types for piece in train.pieces)
         curve = super().fit(self._paired(train), dev, seed, watch)

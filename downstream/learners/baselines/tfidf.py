@@ -38,17 +38,13 @@ class View:
         self.idf = np.log((1 + len(texts)) / (1 + times[times >= fewest])) + 1  # scikit-learn's
         return self
 
-    def _counts(self, texts: list[str]) -> sparse.csr_matrix:
-        """(texts, F)."""
-        rows = self.hashing.transform(texts).tocoo()
-        place = np.searchsorted(self.known, rows.col)
-        kept = np.append(self.known, -1)[place] == rows.col
-        shape = (rows.shape[0], len(self.known))
-        return sparse.csr_matrix((rows.data[kept], (rows.row[kept], place[kept])), shape=shape)
-
     def transform(self, texts: list[str]) -> sparse.csr_matrix:
         """(texts, F): counts are damped (1 + log) and weighted; rows have length 1, or 0."""
-        rows = self._counts(texts)
+        found = self.hashing.transform(texts).tocoo()
+        place = np.searchsorted(self.known, found.col)
+        kept = np.append(self.known, -1)[place] == found.col
+        shape = (found.shape[0], len(self.known))
+        rows = sparse.csr_matrix((found.data[kept], (found.row[kept], place[kept])), shape=shape)
         rows.data = (1 + np.log(rows.data)) * self.idf[rows.indices]
         return normalize(rows, copy=False) if len(self.known) else rows
 

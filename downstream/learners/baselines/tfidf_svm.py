@@ -50,11 +50,11 @@ class TfidfSvm(TextBaseline):
 
     def learn(self, train: Encoded, dev: Encoded) -> None:
         """Raises InputError for texts without a word."""
-        pairs = self.pairs(train)
+        pairs = self.task.all_pairs(train)
         self.tfidf = Tfidf().fit(pairs)
         self.paired = any(second is not None for _, second in pairs)
         features, targets = self.features(pairs), self._targets(train)
-        on_dev = self.features(self.pairs(dev))
+        on_dev = self.features(self.task.all_pairs(dev))
         several = isinstance(self.task, TextClassification) and self.task.multi_label
         models, figures = {}, {}
         for setting in self.choices():

@@ -9,8 +9,9 @@ from alibert_common.errors import InputError
 from downstream.data.data_folder import find
 from downstream.evaluate import __main__ as command
 from downstream.evaluate import run_commands
-from downstream.evaluate.plan import BASELINES, Job, plan
+from downstream.evaluate.plan import Job, plan
 from downstream.evaluate.run_commands import _ending
+from downstream.learners import registry
 from downstream.tasks import load_task
 
 RECIPE = (
@@ -58,6 +59,11 @@ def learners(place: Path, *more: str) -> dict[str, list[str]]:
     return found
 
 
+def test_a_set_without_its_test_split_is_for_dev_alone(place):
+    (place / "data" / "fr" / "ranks" / "c.jsonl").unlink()
+    assert "ranks" not in learners(place) and "ranks" in learners(place, "--dev-only")
+
+
 def test_each_baseline_where_it_serves_the_task(place):
     found = learners(place, "--baselines", "all")
     of_model = ["encoder-tuned", "encoder-random-tuned", "encoder-frozen-tuned"]
@@ -73,7 +79,7 @@ def test_each_baseline_where_it_serves_the_task(place):
         "cnn",
         "rnn",
     ]
-    assert {"random", "frozen", "cosine", "dictionary", "crf"} < set(BASELINES)
+    assert {"random", "frozen", "cosine", "dictionary", "crf"} < set(registry.EVALUATED)
 
 
 def test_random_weights_are_of_the_first_model_and_a_probe_is_of_each(place):

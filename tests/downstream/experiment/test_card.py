@@ -59,7 +59,7 @@ KEPT = {
 
 
 def written(folder, metrics=None, kept=KEPT):
-    write_card(folder, metrics or summary(), kept, usage_of(ner_task("organ"), None, 32))
+    write_card(folder, metrics or summary(), kept, usage_of(ner_task("organ"), [], 32))
     return (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -159,13 +159,13 @@ def test_names_with_signs_of_yaml_are_read_back(tmp_path):
 
 @pytest.mark.parametrize("nested, said", [("per_type", "a tag for each type"), ("concatenated", "joined by +")])
 def test_where_no_pipeline_finds_entities_the_card_shows_the_tagger(nested, said):
-    usage = usage_of(ner_task("a", "b", nested=nested), None, 32)
+    usage = usage_of(ner_task("a", "b", nested=nested), [], 32)
     assert "pipeline(" not in usage.text and "Tagger" in usage.text and said in usage.text
 
 
 def test_the_code_has_the_recipes_threshold():
     keys = {"task": "t", "format": "table", "splits": OFFICIAL, "labels": ["a", "b"]}
     task = TextClassification(TextRecipe(**keys, multi_label=True, threshold=0.25))
-    assert "> 0.25" in usage_of(task, LabelledText("1", "x", ("a",)), 32).text
+    assert "> 0.25" in usage_of(task, [LabelledText("1", "x", ("a",))], 32).text
     choice = MultipleChoice(CandidatesRecipe(task="t", kind="choice", format="options", splits=OFFICIAL))
-    assert usage_of(choice, None, 32).name == "multiple choice"
+    assert usage_of(choice, [], 32).name == "multiple choice"

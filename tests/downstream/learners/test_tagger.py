@@ -88,8 +88,8 @@ def test_gold_that_the_field_forbids_is_read_as_conlleval_does(continues, read):
     begins = torch.tensor([[False, True, True, False, True, True]])
     logits = torch.randn(1, 6, 1, 5)
     output = TaggerOutput(logits, begins, torch.tensor([continues]), ChainCrf(TAGS))
-    forbidden, allowed = torch.full((2, 1, 6), IGNORED)
-    forbidden[begins], allowed[begins] = torch.tensor([[2, 2, 4, 0], read])
+    forbidden, allowed = torch.full((2, 1, 6, 1), IGNORED)
+    forbidden[begins], allowed[begins] = torch.tensor([[2, 2, 4, 0], read]).unsqueeze(-1)
     assert 0 < output.loss(forbidden).item() == output.loss(allowed).item() < 10
 
 
@@ -285,11 +285,10 @@ def test_an_inside_tag_after_a_cut_opens_an_entity_unless_it_continues_with_one(
     task = ner_task("anatomy", "symptom", nested=nested)
     learner, *_ = trained(task, folder)
     encoded = learner.encode([task.example(AnnotatedText("1", "foie " * 40, []), Counter())], False)
-    tags = [np.zeros((len(piece.ids), 1 + task.per_type), dtype=int) for piece in encoded.pieces]
+    tags = [np.zeros((len(piece.ids), task.num_layers), dtype=int) for piece in encoded.pieces]
     (*_, last), (first, *_) = (piece.beside.first for piece in encoded.pieces[:2])
     tags[0][last, 0], tags[1][first : first + 2, 0] = before, 2
-    read = tags if task.per_type else [rows[:, 0] for rows in tags]
-    open_after_cuts(encoded.pieces, read)
+    open_after_cuts(encoded.pieces, tags)
     assert tags[1][first : first + 2, 0].tolist() == [after, 2] and tags[0][last, 0] == before
-    cut, [layers] = len(encoded.pieces[0].beside.first), task.decode(encoded, read)
+    cut, [layers] = len(encoded.pieces[0].beside.first), task.decode(encoded, tags)
     assert (Span(cut, cut + 2, "anatomy") in layers[0]) == (after == 1)

@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from test_metrics_sufficient_statistics import tallies
 
 from downstream.metrics import bootstrap
 from downstream.metrics.bootstrap import comparison, holm, interval
-from downstream.metrics.sufficient_statistics import figure, mean_of, tallies
+from downstream.metrics.sufficient_statistics import figure, mean_of
 
 F1 = figure("entity_micro_f1")
 MEAN = mean_of(float)
@@ -26,11 +27,12 @@ def documents(generator, items, recall=0.8, precision=0.7, seeds=1):
     return np.stack([found, found + generator.negative_binomial(2, precision, (seeds, items)), gold], axis=-1)
 
 
-def test_the_bounds_are_those_of_all_drawings():
+def test_the_bounds_are_those_of_all_drawings(monkeypatch):
     """Of five items there are 5 ** 5 drawings: all of them listed, with two seeds that share each drawing."""
     table = documents(np.random.default_rng(5), items=5, seeds=2).astype(float)
     every = [F1.value(table[:, list(drawn)].sum(1)).mean() for drawn in itertools.product(range(5), repeat=5)]
-    report = interval(table, F1, seed=3, confidence=0.8)
+    monkeypatch.setattr(bootstrap, "CONFIDENCE", 0.8)
+    report = interval(table, F1, seed=3)
     assert [report["low"], report["high"]] == pytest.approx(np.quantile(every, [0.1, 0.9]), abs=0.01)
     assert report["figure"] == pytest.approx(F1.value(table.sum(1)).mean())
     assert (report["confidence"], report["draws"], report["seed"]) == (0.8, bootstrap.DRAWS, 3)
@@ -151,13 +153,14 @@ def test_another_number_of_items_is_refused():
         comparison(scores([1, 2]), scores([1, 2, 3]), MEAN, seed=1)
 
 
-def test_the_interval_over_folds_is_of_the_mean_of_their_figures():
+def test_the_interval_over_folds_is_of_the_mean_of_their_figures(monkeypatch):
     """Of three documents a fold there are 27 drawings, of two folds 27 * 27: all of them listed."""
     folds = [documents(np.random.default_rng(seed), items=3, seeds=2).astype(float) for seed in (5, 6)]
     of_folds = [[F1.value(one[:, list(drawn)].sum(1)).mean() for drawn in itertools.product(range(3), repeat=3)]
                 for one in folds]  # fmt: skip
     every = [np.mean(pair) for pair in itertools.product(*of_folds)]
-    report = interval(folds, F1, seed=3, confidence=0.8)
+    monkeypatch.setattr(bootstrap, "CONFIDENCE", 0.8)
+    report = interval(folds, F1, seed=3)
     assert [report["low"], report["high"]] == pytest.approx(np.quantile(every, [0.1, 0.9]), abs=0.01)
     assert report["figure"] == pytest.approx(np.mean([F1.value(one.sum(1)).mean() for one in folds]))
 

@@ -14,10 +14,17 @@ from downstream.data.spans import spans_of
 from downstream.metrics import extractive_qa, labels, ranking, similarity
 from downstream.metrics.bootstrap import comparison, interval
 from downstream.metrics.entities import scores, span_scores
-from downstream.metrics.sufficient_statistics import FIGURES, OVER_CLASSES, figure, grouped, mean_of, tallies
+from downstream.metrics.sufficient_statistics import FIGURES, OVER_CLASSES, figure, grouped, mean_of
 
 CLASSES = ("none", "a", "b", "c")
 POSITIVE = CLASSES[1:]
+
+
+def tallies(figure, gold, predicted) -> np.ndarray:
+    """The tallies of the items, (items, k)."""
+    return np.array([figure.tally(*item) for item in zip(gold, predicted, strict=True)], dtype=float)
+
+
 WORDS = ("lung", "the", "left", "Lung.", "")
 
 

@@ -49,7 +49,7 @@ def loaded(folder):
         (a_number(), [0.5, 4.0, -1.0], {"labels": torch.tensor([0.5, 4.0, -1.0])}),
         (
             a_label_per_token(["O", "B-x", "I-x"]),
-            TOKENS,
+            [[[label] for label in row] for row in TOKENS],
             {"labels": torch.tensor([row + [IGNORED] * (WIDTH - len(row)) for row in TOKENS])},
         ),
         (
@@ -78,7 +78,7 @@ def test_what_is_read_of_the_output(loaded):
         (a_label(["a", "b", "c"]), lambda output: output.logits),
         (labels(["a", "b"]), lambda output: output.logits),
         (a_number(), lambda output: output.logits),
-        (a_label_per_token(["O", "B-x", "I-x"]), lambda output: output.logits.argmax(-1)),
+        (a_label_per_token(["O", "B-x", "I-x"]), lambda output: output.logits.argmax(-1, keepdim=True)),
         (a_span(), lambda output: torch.stack([output.start_logits, output.end_logits], -1)),
     ]:
         output = loaded(head)(**BATCH)

@@ -40,8 +40,8 @@ PADDING = 1
 
 def piece(*ids, types=None):
     """Framed, and labels to learn that the ids tell."""
-    own = [number % 3 for number in ids]
-    return Piece([0, *ids, 2], [IGNORED, *own, IGNORED], 0, types=types)
+    own = [[number % 3] for number in ids]
+    return Piece([0, *ids, 2], [[IGNORED], *own, [IGNORED]], 0, types=types)
 
 
 PIECES = [piece(*range(5, 5 + length)) for length in (3, 9, 1, 7, 20, 2, 2, 12, 4, 5, 6, 8, 11)]
@@ -73,7 +73,7 @@ def test_collate_pads_ids_and_targets():
     assert batch["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
     assert set(batch) == {"input_ids", "attention_mask"}
     targets = HEAD.targets([one.target for one in pieces], 4)
-    assert targets.tolist() == [[IGNORED, 1, 2, IGNORED], [IGNORED, 0, IGNORED, IGNORED]]
+    assert targets.squeeze(-1).tolist() == [[IGNORED, 1, 2, IGNORED], [IGNORED, 0, IGNORED, IGNORED]]
 
 
 def test_collate_gives_token_types_where_a_piece_has_some():
@@ -191,8 +191,8 @@ def test_predictions_do_not_depend_on_the_company_of_a_sequence(model):
         for parameter in model.parameters():
             parameter.mul_(30 if parameter.ndim == 2 else 1)  # so that attention to padding would be seen
         model.get_input_embeddings().weight[PADDING].normal_()
-    together = [row.tolist() for row in predict(learned_by(model), PIECES)]
-    alone = [predict(learned_by(model), [one])[0].tolist() for one in PIECES]
+    together = [row[:, 0].tolist() for row in predict(learned_by(model), PIECES)]
+    alone = [predict(learned_by(model), [one])[0][:, 0].tolist() for one in PIECES]
     assert together == alone and len({label for row in alone for label in row}) > 1
     assert [len(row) for row in together] == [len(one.ids) for one in PIECES]
 

@@ -1,10 +1,12 @@
 """What a trial of a search does, with a learner that learns nothing; how its table reads."""
 
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from downstream.experiment.run import Experiment
 from downstream.tasks.base import Encoded, Piece
 from downstream.training.epochs import Epoch
 from downstream.training.loop import Diverged
@@ -40,7 +42,7 @@ def trainer():
         begin=lambda items: None, score=lambda items, answers: {"".join(items): answers[0]}, chosen=lambda one: one["d"]
     )
     splits = {"train": SimpleNamespace(items=["a", "b", "c"]), "dev": SimpleNamespace(items=["d"])}
-    return TrialTrainer(task, Learner(), [splits], PROTOCOL, 2)
+    return TrialTrainer(Experiment(task, Learner(), [splits], Path(), {}), PROTOCOL, 2)
 
 
 def behind_at(limit: int, seen: list):
@@ -53,7 +55,8 @@ def test_a_trial_says_how_far_its_first_training_is_until_that_ends(trainer):
     notes = trainer({"epochs": 4}, behind_at(101, seen))
     assert seen == [(25, 0.1), (50, 0.4), (75, 0.3)]
     assert (notes["state"], notes["dev"], notes["epochs"]) == ("complete", [0.1, 0.2], 8)
-    assert trainer.learner.protocol == PROTOCOL.settled({"epochs": 4}) and trainer.learner.seeds == [1, 2]
+    learner = trainer.experiment.learner
+    assert learner.protocol == PROTOCOL.settled({"epochs": 4}) and learner.seeds == [1, 2]
 
 
 def test_a_shorter_training_is_further_after_as_many_epochs(trainer):
@@ -65,19 +68,19 @@ def test_a_shorter_training_is_further_after_as_many_epochs(trainer):
 def test_a_trial_that_falls_behind_is_given_up_at_its_best_so_far(trainer):
     notes = trainer({"epochs": 4}, behind_at(75, []))
     assert (notes["state"], notes["dev"], notes["epochs"]) == ("pruned", [0.4], 3)
-    assert trainer.learner.seeds == [1]
+    assert trainer.experiment.learner.seeds == [1]
 
 
 @pytest.mark.parametrize("diverges_in", [1, 2])
 def test_a_trial_that_diverges_ends_without_a_figure_whichever_training_it_is(trainer, diverges_in):
-    whole = trainer.learner.fit
+    whole = trainer.experiment.learner.fit
 
     def fit(train, dev, seed, watch):
         whole(train, dev, seed, watch)
         if seed == diverges_in:
             raise Diverged("the model has diverged")
 
-    trainer.learner.fit = fit
+    trainer.experiment.learner.fit = fit
     notes = trainer({"epochs": 4}, behind_at(101, []))
     assert (notes["state"], notes["dev"], notes["epochs"]) == ("diverged", [], 4 * diverges_in)
 
