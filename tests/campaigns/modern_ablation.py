@@ -86,6 +86,7 @@ TAGGER = ["--form", "tagger", "--protocol", "tagger"]
 FINE_TUNING = {  # options of downstream.finetune, and what is done to the network before
     "the tagger": (TAGGER, ""),
     "the protocol cpu's rates": ([*TAGGER, "--set", "learning_rate=5e-4", "--set", "head_learning_rate=1e-2"], ""),
+    "learning rates by layer, 0.8": ([*TAGGER, "--set", "layer_decay=0.8"], ""),
     "without characters": (TAGGER, "whole = of._characters\nof._characters = lambda *a: 0 * whole(*a)"),
     "without features": (TAGGER, "whole_features = of._features\nof._features = lambda *a: 0 * whole_features(*a)"),
     "without transitions": (TAGGER, INDEPENDENT),
