@@ -99,7 +99,7 @@ fi
 STAMP="$VENV/made-from${WITH_TESTS:+-with-tests}"
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
     set -euo pipefail
-    [ -x "$VENV/bin/pip" ] || make_venv  # pip is the last thing that venv makes
+    if [ -x "$VENV/bin/pip" ]; then check_python; else make_venv; fi  # pip is the last thing that venv makes
     install_packages
     [ -z "${WITH_TESTS:-}" ] || install_transformers_4 "$VENV/transformers-4"
     fingerprint >"$STAMP"

@@ -20,7 +20,10 @@ recipes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 sample=$recipes/sample
 corpus=() ner=$sample/brat recipe=$recipes/finetune/sample.yaml objective=mlm vocab=3000 updates=800 output=
 die() { echo "error: $*" >&2; exit 2; }
-absolute() { [ -e "$1" ] || die "$1: no such file or directory; check the path."; echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; }
+absolute() {
+    [ -e "$1" ] || die "$1: no such file or directory; check the path."
+    if [ -d "$1" ]; then (cd "$1" && pwd); else echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; fi
+}
 number() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 $2: give a whole number above 0."; echo "$2"; }
 while [ $# -gt 0 ]; do
     case $1 in
@@ -40,7 +43,7 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 case $objective in
-    mlm) pretraining=(tiny_modern.sh --batch-size 16) ;;  # 2,048 tokens: the sample is small
+    mlm) pretraining=(tiny_modern.sh --batch-size 16 --warmup-updates "$((updates > 20 ? 20 : updates - 1))") ;;  # 2,048 tokens: the sample is small
     electra) pretraining=(tiny_electra.sh) ;;
     *) die "--objective $objective: choose electra or mlm." ;;
 esac

@@ -65,6 +65,7 @@ class Calibration:
             "tokens_per_sample": length,
         }
         optimization.update_freq, optimization.max_update, optimization.max_epoch = [1], 0, 0
+        optimization.stop_time_hours = 0  # launch/estimate.py gives one, for trainings without this plugin
         if not trainer.cuda:
             dataset.batch_size, dataset.max_tokens = in_reach, None
             dataset.required_batch_size_multiple = 1  # else fairseq makes 4 sequences of 6

@@ -1,14 +1,12 @@
 """What a launched training tells the launcher: where it writes, and how far it is to go.
 
 The first process writes it into the file that ALIBERT_TRAINING_NOTE names, at each start:
-`{"save_dir", "run", "from_update", "max_update", "stop_time_hours", "processes", "host", "started"}`. `run` is its
-name in SAVE_DIR/.owner; `max_update` and `stop_time_hours` are 0 where there is no limit.
+`{"save_dir", "run", "max_update", "stop_time_hours"}`. `run` is its name in SAVE_DIR/.owner; `max_update` and
+`stop_time_hours` are 0 where there is no limit.
 """
 
 import logging
 import os
-import socket
-import time
 from pathlib import Path
 
 from alibert_common.files import write_json
@@ -32,12 +30,8 @@ class RunInfo:
         note = {
             "save_dir": str(Path(trainer.cfg.checkpoint.save_dir).absolute()),
             "run": owner.claim["run"] if owner else None,
-            "from_update": trainer.get_num_updates(),
             "max_update": trainer.cfg.optimization.max_update,
             "stop_time_hours": trainer.cfg.optimization.stop_time_hours,
-            "processes": trainer.data_parallel_world_size,
-            "host": socket.gethostname(),
-            "started": time.time(),
         }
         try:
             write_json(Path(path), note, shared=True)

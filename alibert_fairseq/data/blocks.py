@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import torch
 from fairseq import utils
 from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockDataset, data_utils
 
@@ -25,6 +24,8 @@ def load_blocks(
     """Load one split and cut it into blocks; errors as in load_lines."""
     lines = load_lines(data, split, epoch, dictionary, combine, mix)
     room = tokens_per_sample - 1  # one less for <s>
+    if room < 1:
+        raise InputError(f"--tokens-per-sample {tokens_per_sample}: no room for a token beside <s>; give at least 2.")
     if break_mode != "none":
         lines = LongLinesCut(lines, room)
     blocks = TokenBlockDataset(
@@ -92,8 +93,3 @@ class LongLinesCut(Sized, BaseWrapperDataset):
     def __getitem__(self, index):
         start = int(self.start[index])
         return self.dataset[int(self.line[index])][start : start + int(self._sizes[index])]
-
-
-def pad_together(sequences: list[torch.Tensor], pad: int) -> torch.Tensor:
-    """(B, T) from B sequences of at most T, padded on the right."""
-    return torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad)

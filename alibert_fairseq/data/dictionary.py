@@ -46,7 +46,10 @@ def load_dictionary(directory: Path) -> Dictionary:
         tokens = json.loads(file.read_text(encoding="utf-8"))["added_tokens"] if file.is_file() else []
         special = {token["id"] for token in tokens if token["special"]}
         return PublishedDictionary(read_symbols(directory / "dict.txt"), layout, special)
-    dictionary = Dictionary.load(str(directory / "dict.txt"))
+    try:
+        dictionary = Dictionary.load(str(directory / "dict.txt"))
+    except (ValueError, RuntimeError) as error:  # a line without a count, or one that is there twice
+        raise InputError(f"{directory / 'dict.txt'}: is damaged ({error}); make the data-bin again.") from None
     dictionary.add_symbol(MASK)
     return dictionary
 

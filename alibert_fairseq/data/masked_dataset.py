@@ -4,7 +4,6 @@ import numpy as np
 import torch
 from fairseq.data import FairseqDataset
 
-from alibert_fairseq.data.blocks import pad_together
 from alibert_fairseq.data.dataset_sizes import Sized
 from alibert_fairseq.data.dictionary import mask_id, special_ids
 from alibert_fairseq.data.mask_units import select_units
@@ -69,7 +68,8 @@ class MaskedDataset(Sized, FairseqDataset):
             return {}
 
         def together(key, pad):
-            return pad_together([torch.from_numpy(sample[key]) for sample in samples], pad)
+            rows = [torch.from_numpy(sample[key]) for sample in samples]
+            return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad)
 
         lengths = torch.tensor([len(sample["source"]) for sample in samples])
         net_input = {"src_tokens": together("source", self.pad), "has_padding": bool((lengths != lengths.max()).any())}

@@ -62,7 +62,10 @@ class SegmentPairs(Sized, FairseqDataset):
         one_document = len(documents if originals is None else np.unique(originals)) == 1  # copies count as one
         single_lines = bool((np.diff(documents) == 1).all())
         if one_document and (rule.objective == "nsp" or (rule.labelled and rule.single_chunks == "random")):
-            raise InputError(f"{self.name}: holds one document, so no segment can come from another; {REMEDY}.")
+            raise InputError(
+                f"{self.name}: holds one document, so no segment can come from another; give it more (mix --valid), "
+                f"or {REMEDY}."
+            )
         if single_lines and rule.labelled:
             raise InputError(f"{self.name}: every document is one line, so no line follows another; {REMEDY}.")
         if (one_document or single_lines) and get_global_rank() == 0:

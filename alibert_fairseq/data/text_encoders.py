@@ -27,11 +27,6 @@ class AlibertNormalizerConfig(FairseqDataclass):
     data: str = II("task.data")
 
 
-@dataclass
-class AlibertSubwordsConfig(AlibertNormalizerConfig):
-    """No option either."""
-
-
 @register_tokenizer("alibert_normalizer", dataclass=AlibertNormalizerConfig)
 class AlibertNormalizer:
     """Raw text to text with one space between words; with a published tokenizer the text stays as it is."""
@@ -49,11 +44,11 @@ class AlibertNormalizer:
         return x
 
 
-@register_bpe("alibert_subwords", dataclass=AlibertSubwordsConfig)
+@register_bpe("alibert_subwords", dataclass=AlibertNormalizerConfig)
 class AlibertSubwords:
     """Raw or normalised text to subwords, and back to normalised text."""
 
-    def __init__(self, cfg: AlibertSubwordsConfig):
+    def __init__(self, cfg: AlibertNormalizerConfig):
         self.layout, self.tokenizer = _load(cfg.data)
         self.never = never_from_text(self.tokenizer, self.layout)
         ids = (self.layout.begin, self.layout.pad, self.layout.end, self.layout.unknown, self.layout.mask)

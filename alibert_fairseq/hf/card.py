@@ -95,7 +95,8 @@ def _facts(checkpoint, part) -> dict:
         }
     if checkpoint.average:
         facts["weights"] = f"moving average over the updates, decay {cfg['ema']['ema_decay']:g}"
-    if checkpoint.best_loss is not None and not checkpoint.average:  # it is of the weights of an update
+    of_loss = cfg["checkpoint"].get("best_checkpoint_metric", "loss") == "loss"
+    if checkpoint.best_loss is not None and of_loss and not checkpoint.average:  # it is of the weights of an update
         loss = LOSSES.get(cfg["criterion"]["_name"], "all objectives")
         if checkpoint.model_name == "electra_modern" and cfg["criterion"]["encoder_weight"]:
             loss += " + encoder's words"

@@ -10,7 +10,6 @@ import json
 import shutil
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError
 from tokenizers import Tokenizer, processors
 
@@ -125,7 +124,6 @@ def convert(checkpoint: Checkpoint, part: Part):
 def main() -> None:
     """Command line."""
     arguments = export_parser().parse_args()
-    torch.manual_seed(0)
     differences = export(
         arguments.checkpoint, arguments.tokenizer, arguments.output, arguments.licence, arguments.average
     )

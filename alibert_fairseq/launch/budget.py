@@ -84,7 +84,9 @@ def with_budget(plan: Plan, given: float, keep: bool) -> Plan:
         words = best.words(given)
         print(f"budget: {best.arch}, {best.updates:,} updates of {best.update:,} tokens", flush=True)
         if keep:
-            refuse_unusable(plan, words)
+            found, why_not, _ = calibrate(replace(plan, arguments=[*words, *plan.arguments]))
+            if not found:
+                raise InputError(f"{plan.recipe}: --budget chose {' '.join(words)}, but {why_not}")
         if file and keep:
             write_json(file, command | {"words": words}, shared=True)
     # The words come before those of the user, which count when an option is given twice.
@@ -108,16 +110,9 @@ def kept(file: Path, command: dict) -> list[str]:
     return words
 
 
-def refuse_unusable(plan: Plan, words: list[str]) -> None:
-    """Raise InputError for a choice with which the recipe does not train."""
-    found, why_not, _ = calibrate(replace(plan, arguments=[*words, *plan.arguments]))
-    if not found:
-        raise InputError(f"{plan.recipe}: --budget chose {' '.join(words)}, but {why_not}")
-
-
 def largest(plan: Plan, given: float) -> Choice:
     """The largest model that sees enough text, or else the smallest that there is."""
-    families = ARCH.findall(plan.recipe.read_text(encoding="utf-8"))
+    families = ARCH.findall(plan.recipe.read_text(encoding="utf-8", errors="replace"))
     if not families:
         raise InputError(f"{plan.recipe}: --budget chooses among _tiny, _small, _base and _large; its --arch has none.")
     best: Choice | None = None
@@ -136,7 +131,7 @@ def largest(plan: Plan, given: float) -> Choice:
             break
         best = larger
     if best is None:
-        raise InputError(f"{plan.recipe}: --budget measured nothing: {why_not}.")
+        raise InputError(f"{plan.recipe}: --budget measured nothing: {why_not.removesuffix('.')}.")
     if best.updates < FEWEST_UPDATES:
         enough = math.ceil(given * FEWEST_UPDATES * best.update / best.tokens)
         raise InputError(

@@ -57,7 +57,7 @@ def calibrate(plan: Plan) -> Calibrated:
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line.lower()] or lines or [f"exit code {done.returncode}"]
     if on_cpu_instead and NEEDS_A_GPU in errors[-1]:
-        return Calibrated({}, "the recipe has --fp16, which needs a GPU; give --dry-run on a node with one")
+        return Calibrated({}, "the recipe has --fp16, which needs a GPU; run this on a node with one")
     elsewhere = code == AGAIN or (on_cpu_instead and TOO_LITTLE in errors[-1])  # what the job may not meet
     return Calibrated({}, f"the recipe says: {errors[-1]}", refused=not elsewhere)
 

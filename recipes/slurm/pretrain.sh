@@ -15,8 +15,8 @@ for name in DATA_BIN SAVE_DIR; do
 done
 IFS=: read -ra bins <<<"$DATA_BIN"  # fairseq takes several, separated by colons
 for bin in "${bins[@]}"; do
-    compgen -G "$bin/dict.txt" >/dev/null || compgen -G "$bin/*/dict.txt" >/dev/null ||
-        die "$bin: no dict.txt; DATA_BIN is what preprocess.binarize wrote."
+    [ -f "$bin/dict.txt" ] ||
+        die "$bin: no dict.txt; DATA_BIN is a data-bin of preprocess.binarize, or several: data-bin/1:data-bin/2."
 done
 centre=${CENTRE:-$here/centre.bash}
 [ -f "$centre" ] || die "CENTRE=$centre: no such file; copy $here/centre.bash and name the copy."

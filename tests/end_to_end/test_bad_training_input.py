@@ -56,6 +56,7 @@ def test_a_second_data_bin_of_another_dictionary(broken, data_bin, repository, t
         (["--mask-prob", "0"], "must"),
         (["--encoder-attention-heads", "3"], "must"),
         (["--tokens-per-sample", "600"], "--tokens-per-sample 600 is more than --max-positions 512"),
+        (["--tokens-per-sample", "1"], "--tokens-per-sample 1: no room for a token beside <s>; give at least 2"),
     ],
 )
 def test_settings_that_cannot_be(options, complaint, data_bin, repository, tmp_path):

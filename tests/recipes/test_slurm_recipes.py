@@ -88,12 +88,13 @@ def test_a_copy_is_made_once_and_anew_of_another_data_bin(project):
 def test_several_data_bins_and_a_dry_run_that_copies_none(project):
     (project.root / "parts" / "1").mkdir(parents=True)
     (project.root / "parts" / "1" / "dict.txt").touch()
-    assert project.run("pretrain.sh", "r.sh", "1", "--dry-run", DATA_BIN="data bin:parts").returncode == 0
-    both = f"DATA_BIN={project.root}/data bin:{project.root}/parts"
+    assert "parts: no dict.txt" in project.run("pretrain.sh", "r.sh", "1", DATA_BIN="parts").stderr
+    assert project.run("pretrain.sh", "r.sh", "1", "--dry-run", DATA_BIN="data bin:parts/1").returncode == 0
+    both = f"DATA_BIN={project.root}/data bin:{project.root}/parts/1"
     assert project.called("python.environment")[0] == both and not (project.root / "scratch").exists()
-    assert project.run("pretrain.sh", "r.sh", "1", DATA_BIN="data bin:parts").stderr.count("copying") == 2
+    assert project.run("pretrain.sh", "r.sh", "1", DATA_BIN="data bin:parts/1").stderr.count("copying") == 2
     first, second = project.called("python.environment")[0].removeprefix("DATA_BIN=").split(":")
-    assert Path(first, "train.bin").exists() and Path(second, "1", "dict.txt").exists()
+    assert Path(first, "train.bin").exists() and Path(second, "dict.txt").exists()
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_a_batch_in_tokens():
 NEEDS_A_GPU = "error: --fp16 needs a GPU; on a CPU use --bf16, or neither for full precision."
 NO_ROOM = "error: update 1: not enough memory for a batch of 20 x 512 tokens"
 KILLED = "the recipe was killed by signal 9 (SIGKILL); a kill is mostly for want of memory on this machine"
-ON_A_GPU = "the recipe has --fp16, which needs a GPU; give --dry-run on a node with one"
+ON_A_GPU = "the recipe has --fp16, which needs a GPU; run this on a node with one"
 
 
 @pytest.mark.parametrize(
