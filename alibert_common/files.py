@@ -80,6 +80,12 @@ def written_whole(path: os.PathLike, mode: str = "w", shared: bool = False) -> I
         aside.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str, shared: bool = False) -> None:
+    """Write a text, whole or not at all."""
+    with written_whole(path, shared=shared) as handle:
+        handle.write(text)
+
+
 def write_json(path: Path, content: object, shared: bool = False) -> None:
     """Write `content` as indented JSON, whole or not at all."""
     with written_whole(path, shared=shared) as handle:

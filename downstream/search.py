@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from alibert_common.cli import program
 from alibert_common.errors import InputError, exit_with_sentence
-from alibert_common.files import write_json, written_whole
+from alibert_common.files import write_json, write_text
 from alibert_common.yaml_config import yaml_value
 from downstream.run_config import DEFAULT_PROTOCOL, RunConfig, add_options, config_of, kind_of
 from downstream.training.model_folder import refuse_no_model
@@ -67,8 +67,7 @@ def main(argv: list[str] | None = None) -> None:
     record |= Choice(choice.name, protocol.settled(record["settings"])).conditions()
     write_json(config.output / "selection.json", record)
     text = table(record)
-    with written_whole(config.output / "selection.md") as handle:
-        handle.write(text)
+    write_text(config.output / "selection.md", text)
     print(f"{text}\nnext: {next_command(args, config.output)}")
 
 

@@ -14,7 +14,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from alibert_common.cli import OptionParser, at_least, program
+from alibert_common.cli import OptionParser, at_least, command_parser
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import read_json
@@ -85,11 +85,7 @@ def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, flo
 
 def command_line() -> OptionParser:
     """The options of the command."""
-    parser = OptionParser(
-        program("python -m preprocess.binarize"),
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("preprocess.binarize", __doc__)
     add = parser.add_argument
     add("--tokenizer", required=True, type=Path, help="output of train_tokenizer or of alibert_fairseq.hf.load")
     train = parser.add_mutually_exclusive_group(required=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from alibert_common.cli import OptionParser, at_least, command_parser
 from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
-from alibert_common.files import written_whole
+from alibert_common.files import write_text
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
 from preprocess.cleaning.document_rules import FOREIGN_LINES, REFERENCE_SECTION, DocumentRule, repeated_lines
@@ -143,8 +143,8 @@ def clean(paths: list[Path], output: Path, settings: Cleaning, engine: Engine = 
         if work is not None:
             examples = ShardSamples(work.scratch / "examples", tuple(shards), settings.examples)
             report = map_shards(work, "cleaning", shards, CleanShard(settings, examples), engine)
-            with written_whole(work.directory / "dropped.txt") as handle:
-                handle.write(examples.together().page(Cleaner(settings).reasons(), report.noted | report.dropped))
+            page = examples.together().page(Cleaner(settings).reasons(), report.noted | report.dropped)
+            write_text(work.directory / "dropped.txt", page)
             work.manifest = {"settings": asdict(settings)} | asdict(report)
     return Report.from_json(read_manifest(output / MANIFEST))
 

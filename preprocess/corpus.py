@@ -24,12 +24,11 @@ that a change affects run again. The output holds documents/SOURCE, clean/SOURCE
 report/corpus.md.
 """
 
-import argparse
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from alibert_common.cli import program
+from alibert_common.cli import OptionParser, command_parser
 from alibert_common.errors import exit_with_sentence
 from alibert_common.executors.base import add_engine_options, engine_of
 from preprocess.pipeline.config import STAGES, CorpusFile
@@ -60,13 +59,9 @@ def removed_sources(file: CorpusFile, output: Path) -> list[Path]:
     return [path for path in there if path.name not in names]
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> OptionParser:
     """The options of the command."""
-    parser = argparse.ArgumentParser(
-        program("python -m preprocess.corpus"),
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("preprocess.corpus", __doc__)
     parser.add_argument("file", type=Path, metavar="YAML", help="YAML file describing the corpus")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
     parser.add_argument("--until", choices=STAGES, help="last stage to run (default: all)")

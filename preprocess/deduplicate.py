@@ -20,7 +20,7 @@ from alibert_common.arrays import load, save
 from alibert_common.cli import OptionParser, at_least, command_parser, named_path
 from alibert_common.errors import exit_with_sentence, readable
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
-from alibert_common.files import written_whole
+from alibert_common.files import write_text
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
 from preprocess.deduplication.benchmarks import Benchmark, files_to_watch, read_benchmarks
@@ -71,8 +71,8 @@ def deduplicate(inputs: list[Path], output: Path, settings: Settings, engine: En
                 report, samples, sentences = _without_benchmarks(work, shards, settings, benchmarks, engine)
             else:
                 report, samples, sentences = *_drop_repeated(work, shards, settings, engine), set()
-            with written_whole(work.directory / "dropped.txt") as handle:
-                handle.write(samples.page(_reasons(settings, benchmarks), report.dropped))
+            page = samples.page(_reasons(settings, benchmarks), report.dropped)
+            write_text(work.directory / "dropped.txt", page)
             work.manifest = {"settings": described, "benchmarks": _counts(benchmarks, sentences)} | asdict(report)
     return Report.from_json(read_manifest(output / MANIFEST))
 

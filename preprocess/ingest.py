@@ -39,6 +39,7 @@ from preprocess.readers.read_log import WITHOUT_TEXT, Skipped, without_field
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("ingest", VERSION, ("lxml", "pyarrow", "zstandard"))
 SKIPPED = "skipped.tsv"
+OF_LANGUAGES = [name for name, kind in FORMATS.items() if "language" in kind.settings.split()]
 OF_FIELDS = [name for name, kind in FORMATS.items() if "text" in kind.settings.split()]  # the user may name fields
 
 
@@ -75,7 +76,12 @@ def ingest(
     beside = {path for file in every for path in also_reads(file.file, file.options)}
     sources = identity([*(file.file for file in every), *sorted(beside)])
     # the names of documents without a source and an id
-    named = [[file.options.default_source, file.options.name] for file in every]
+    named = [
+        [file.options.default_source, file.options.name]
+        # a folder of one file of its own name, and this file
+        + ["folder"] * (file.inside and file.options.name == file.options.default_source)
+        for file in every
+    ]
     key = {"settings": settings | {"mesh_descriptors": ""}, "inputs": [sources, named, skipped]}  # the file is an input
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
@@ -188,6 +194,9 @@ def _check(records: list[dict], groups: list[Group], paths: Sequence[Path], read
 
 
 def _why_nothing(report: Report, read_options: ReadOptions) -> str:
+    other = sum(report.dropped.get(f"{WITHOUT_TEXT} ({name})", 0) for name in OF_LANGUAGES)
+    if other and read_options.language != "any":
+        return f"no text in the language '{read_options.language}' in its {other:,} records; say which with --language"
     empty = sum(count for reason, count in report.dropped.items() if reason.startswith(WITHOUT_TEXT))
     if empty and read_options.named_paths():
         return f"no text in its {empty:,} records; say where it is with --text-field or --text-path"

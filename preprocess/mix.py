@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from alibert_common.cli import OptionParser, command_parser, share
+from alibert_common.cli import OptionParser, at_least, command_parser, share
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import Engine, add_engine_options, engine_of
 from alibert_common.files import read_json, write_json
@@ -181,7 +181,7 @@ def command_line() -> OptionParser:
     add_weight_options(parser)
     help_of_valid = "share of each corpus for validation (default: 0.02); the split depends on the text alone"
     parser.add_argument("--valid", type=share, default=0.02, help=help_of_valid)
-    parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
+    parser.add_argument("--seed", type=at_least(0), default=1, help="random seed (default: 1)")
     add_engine_options(parser)
     return parser
 

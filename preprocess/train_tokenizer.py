@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from alibert_common.cli import OptionParser, at_least, program
 from alibert_common.errors import InputError, exit_with_sentence
-from alibert_common.files import read_json, write_json, written_whole
+from alibert_common.files import read_json, write_json, write_text
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity
 from preprocess.mixing.reader import is_mix, read_corpora, with_weights
@@ -105,11 +105,11 @@ def _train(directory: Path, drawn: Sample, model: str, size: int, options: TextO
 
 def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pieces:
     """Write all but the manifest, and read it back, which checks it; the counts of the pieces, as in dict.txt."""
-    _write(directory / "tokenizer.json", tokenizer.to_str(pretty=True))
+    write_text(directory / "tokenizer.json", tokenizer.to_str(pretty=True))
     pieces = count_pieces(load_tokenizer(directory), words.counts)
     ids = range(len(SPECIALS), tokenizer.get_vocab_size() - 1)
     dictionary = [f"{tokenizer.id_to_token(number)} {pieces.counts[number]}\n" for number in ids]
-    _write(directory / "dict.txt", "".join(dictionary))
+    write_text(directory / "dict.txt", "".join(dictionary))
     load_tokenizer(directory)
     write_json(directory / "tokenizer_config.json", TRANSFORMERS_CONFIG)
     return pieces
@@ -122,11 +122,6 @@ def _count_duplicates(model: str, pieces: list[str], lines: list[str], cased: bo
     plain = train_plain(model, lines, len(pieces), cased)
     ours, theirs = (twice(spelled_texts(some, Convention()), "boundary") for some in (pieces, plain))
     return {"in_vocabulary": ours, "in_vocabulary_without_rules": theirs, "pieces_without_rules": len(plain)}
-
-
-def _write(path: Path, text: str) -> None:
-    with written_whole(path) as handle:
-        handle.write(text)
 
 
 def command_line() -> OptionParser:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from alibert_common.errors import InputError, describe_os_error
 from alibert_common.executors import sbatch
 from alibert_common.executors.local import Item, Task, run_here
-from alibert_common.files import written_whole
+from alibert_common.files import write_text
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -66,8 +66,7 @@ def run_on_slurm(
     submitted = _submit(name, job, shares, progress, logs, options)
     array, record = submitted[0].job_id.partition("_")[0], logs / f"{name}{ARRAY}"
     try:
-        with written_whole(record) as handle:
-            handle.write(array)
+        write_text(record, array)
         _follow(submitted, progress, bar)
     except BaseException:
         sbatch.cancel(array, name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from alibert_common.cli import named, program
 from alibert_common.errors import exit_with_sentence
-from alibert_common.files import write_json, written_whole
+from alibert_common.files import write_json, write_text
 from downstream import run_config
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def main(argv: list[str] | None = None) -> None:
     title = f"**{curves['task']}, {curves['figure']} on {curves['split']}, protocol {curves['protocol']}**"
     text = f"{title}\n\n{table(curves)}\n{note} {SPLITS[curves['split']]}\n"
     write_json(output / "curves.json", curves)
-    with written_whole(output / "curves.md") as handle:
-        handle.write(text)
+    write_text(output / "curves.md", text)
     draw(curves, args.kind == "documents", output / "curves.png")
     print(f"\n{text}\ncurves: {output}")
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from alibert_common.files import written_whole
+from alibert_common.files import write_text
 from alibert_common.report.templates import filled
 from downstream.experiment.results import labels_in, split_of, table
 from downstream.tasks.base import Task
@@ -80,8 +80,8 @@ def write_card(folder: Path, summary: dict, kept: dict, usage: Usage) -> None:
     own = [(words(path), value) for path, value in figures(kept[split])]
     values = summary | {"usage": usage, "split": split, "table": table(summary), "own": own, "kept": unit_of(kept)}
     text = filled(TEMPLATES / "card.md", **values)
-    with written_whole(folder / "README.md", shared=True) as handle:
-        handle.write(f"---\n{front_matter(summary, kept, usage).to_yaml()}\n---\n{text}\n")
+    head = front_matter(summary, kept, usage).to_yaml()
+    write_text(folder / "README.md", f"---\n{head}\n---\n{text}\n", shared=True)
 
 
 def front_matter(summary: dict, kept: dict, usage: Usage) -> ModelCardData:

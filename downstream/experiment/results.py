@@ -11,7 +11,7 @@ import tokenizers
 import torch
 import transformers
 
-from alibert_common.files import write_json, written_whole
+from alibert_common.files import write_json, write_text, written_whole
 from alibert_common.report.plots import plt
 from downstream.metrics.rows import FIGURES
 from downstream.metrics.seeds import over_folds, over_seeds
@@ -57,8 +57,7 @@ def write_results(summary: dict, output: Path) -> str:
     """Write metrics.json, table.md, scores.png and curves.png; returns the table to print."""
     text = table(summary)
     write_json(output / "metrics.json", summary)
-    with written_whole(output / "table.md") as handle:
-        handle.write(text)
+    write_text(output / "table.md", text)
     draw_scores(summary, output / "scores.png")
     if any(summary["curves"]):
         draw_curves(summary, output / "curves.png")

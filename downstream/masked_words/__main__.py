@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from alibert_common.cli import at_least, named, program
 from alibert_common.errors import InputError, exit_with_sentence
-from alibert_common.files import write_json, written_whole
+from alibert_common.files import write_json, write_text
 from downstream.masked_words.questions import MASK, draw, read_sentences
 from downstream.run_config import add_device
 from downstream.training.model_folder import refuse_no_model
@@ -73,8 +73,7 @@ def main(argv: list[str] | None = None) -> None:
     text = tables.markdown(content, args.examples)
     if args.output:
         write_json(args.output / "masked_words.json", content)
-        with written_whole(args.output / "masked_words.md") as handle:
-            handle.write(text)
+        write_text(args.output / "masked_words.md", text)
     print(text.replace("<br>", ", "), end="")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from alibert_common.cli import program
 from alibert_common.errors import InputError
-from alibert_common.files import written_whole
+from alibert_common.files import write_text
 from alibert_common.report import html, markdown
 
 
@@ -41,6 +41,5 @@ def print_and_write(folders: list[Path], output: Path | None) -> None:
     print(markdown.render(scores), end="")
     if output:
         for name, text in (("report.html", html.render(whole)), ("report.md", markdown.render(whole))):
-            with written_whole(output / name) as handle:
-                handle.write(text)
+            write_text(output / name, text)
         print(f"\nreport: {output / 'report.html'}")

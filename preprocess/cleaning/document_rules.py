@@ -33,7 +33,7 @@ def repeated_lines(most: int) -> DocumentRule:
     """A rule that keeps the first `most` of lines of 20 characters or more that differ only in a page number."""
 
     def finds(lines: Sequence[str]) -> set[int]:
-        keys = [PAGE_NUMBER.sub("page", line) if "age" in line else line for line in lines]
+        keys = [PAGE_NUMBER.sub("page", line) if "age" in line or "AGE" in line else line for line in lines]
         if len(set(keys)) + most > len(keys):  # so of nearly all documents
             return set()
         places = defaultdict(list)

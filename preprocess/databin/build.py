@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from functools import reduce
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
 
 from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import written_whole
+from alibert_common.files import read_json, written_whole
 from alibert_common.output_dir import Work
 from preprocess.databin.encoded_shards import EncodeFile, TextFile, is_trained_on
 from preprocess.databin.encoder_pool import Encoding
@@ -103,7 +102,8 @@ def make_data_bins(
     splits: dict[str, dict] = {}
     of_data_bins: dict[str, dict] = {}
     for target in targets:
-        held, report = _read(join.done(target)), reports[target.split]
+        held = json.loads(join.done(target).read_text(encoding="utf-8"))
+        report = reports[target.split]
         splits[target.split] = reduce(_added, held) | report["dropped"] | {"inputs": report["inputs"]}
         if is_trained_on(target.split):
             for place, part in zip(target.data_bins, held, strict=True):
@@ -120,7 +120,7 @@ def _encode(work: Work, files: list[TextFile], encoding: Encoding, data_bins: in
     reports = {}
     for split in dict.fromkeys(file.split for file in files):
         own = [file for file in files if file.split == split]
-        report = reports[split] = reduce(_added, (_read(encode.done(file)) for file in own))
+        report = reports[split] = reduce(_added, (read_json(encode.done(file)) for file in own))
         if not report["lines"]:
             raise InputError(
                 f"{own[0].path}: the tokenizer finds no token in this text; check the corpus and the tokenizer."
@@ -128,10 +128,6 @@ def _encode(work: Work, files: list[TextFile], encoding: Encoding, data_bins: in
         if is_trained_on(split):
             _refuse_few(report["documents"], data_bins, own[0].path)
     return reports
-
-
-def _read(record: Path) -> Any:
-    return json.loads(record.read_text(encoding="utf-8"))
 
 
 def _added(left: dict, right: dict) -> dict:

@@ -4,7 +4,6 @@ A part is `.ids`, the ids of its lines end to end, and `.lines`, for each line i
 document in the file (two int32). `.json` beside it, written last, says what was read and left out.
 """
 
-import json
 import multiprocessing
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from alibert_common.executors.base import Engine
-from alibert_common.files import written_whole
+from alibert_common.files import write_json, written_whole
 from alibert_common.input_log import InputLog
 from preprocess.databin.batches import EncodedBlock, blocks_of
 from preprocess.databin.encoder_pool import Encoding, encode_blocks
@@ -114,8 +113,7 @@ class EncodeFile:
                 last = report.count(block, last)
                 bar.update(log.bytes_read - bar.n)
         report.inputs = log.manifest()
-        with written_whole(self.done(file)) as handle:
-            json.dump(asdict(report), handle, ensure_ascii=False)
+        write_json(self.done(file), asdict(report))
 
 
 def read_part(parts: Path, number: int, dtype: np.dtype) -> Iterator[EncodedBlock]:

@@ -3,7 +3,6 @@
 Document d of a corpus goes to data-bin d mod N of N, so that each has an N-th of every corpus.
 """
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from alibert_common.files import written_whole
+from alibert_common.files import write_json
 from preprocess.databin.batches import EncodedBlock
 from preprocess.databin.encoded_shards import read_part
 from preprocess.databin.fairseq_writer import Writer, id_type
@@ -79,8 +78,7 @@ class JoinParts:
             for block in self._numbered(target, dtype):
                 for number, output in enumerate(outputs):
                     output.add(block.only(block.documents % len(outputs) == number))
-        with written_whole(self.done(target)) as handle:
-            json.dump([asdict(output.held) for output in outputs], handle)
+        write_json(self.done(target), [asdict(output.held) for output in outputs])
 
     def _numbered(self, target: Target, dtype: np.dtype) -> Iterator[EncodedBlock]:
         """All lines, their documents numbered through all parts; one without a line has no number."""

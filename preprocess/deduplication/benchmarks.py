@@ -10,14 +10,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from ahocorasick_rs import AhoCorasick
 
 from alibert_common.errors import InputError, readable
-from alibert_common.files import write_json
 from alibert_common.provenance import is_output
 from preprocess.documents.document import Document
 from preprocess.readers import ReadLog, ReadOptions, files_of, read_file
@@ -103,11 +102,6 @@ def _documents(path: Path, not_read: list[str]) -> Iterator[Document]:
     not_read += [*map(str, refusals), *(f"{readable(path)}: {number:,} {what}" for what, number in log.counts.items())]
 
 
-def save_benchmarks(path: Path, benchmarks: list[Benchmark]) -> None:
-    """Write them as JSON, for `index_of`."""
-    write_json(path, [asdict(benchmark) for benchmark in benchmarks])
-
-
 @dataclass(frozen=True)
 class Sentence:
     """A sentence that is looked for: of which benchmark, and the how many-eth of it."""
@@ -145,5 +139,5 @@ class Index:
 
 @lru_cache(1)
 def index_of(stored: str) -> Index:
-    """The index of the benchmarks in the JSON of `save_benchmarks`, kept for the next shard of this process."""
+    """The index of the benchmarks in the JSON of `Decontaminate.of`, kept for the next shard of this process."""
     return Index(Benchmark(**record) for record in json.loads(stored))

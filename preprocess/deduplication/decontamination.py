@@ -10,14 +10,14 @@ dropped; and once more where repeated lines went, for those beside them meet.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from alibert_common.files import read_json, write_json
-from preprocess.deduplication.benchmarks import Benchmark, Index, Sentence, index_of, save_benchmarks, words_of
+from preprocess.deduplication.benchmarks import Benchmark, Index, Sentence, index_of, words_of
 from preprocess.documents.document import Document
 from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.shards import shard_name
@@ -47,7 +47,7 @@ class Decontaminate:
     def of(cls, directory: Path, benchmarks: list[Benchmark], sources: Iterable[Path]) -> "Decontaminate":
         """The filter with its files in a directory; `sources` are the names of the shards."""
         index = directory / "benchmarks.json"
-        save_benchmarks(index, benchmarks)
+        write_json(index, [asdict(benchmark) for benchmark in benchmarks])
         return cls(index, ShardSamples(directory / "examples", tuple(sources)), directory / "found")
 
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:

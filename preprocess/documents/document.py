@@ -13,12 +13,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, readable
 from alibert_common.input_log import InputLog
 from alibert_common.json_value import parse_json
 from alibert_common.provenance import MANIFEST, read_manifest
 from preprocess.documents.compression import bare, open_bytes
-from preprocess.documents.first_bytes import LinesEndedByCR, check_regular, check_text, ends_lines_with_cr, peek
+from preprocess.documents.first_bytes import (
+    LinesEndedByCR,
+    check_regular,
+    check_text,
+    ends_lines_with_cr,
+    peek,
+    wide_encoding,
+)
 
 SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
 # What only `preprocess.ingest` reads: taken for plain text, tags and the quotation marks of a table would be words.
@@ -143,6 +150,11 @@ def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, s
     with open_bytes(path, log) as handle:
         start = peek(handle)
         check_text(path, start)
+        if wide_encoding(start):
+            raise InputError(
+                f"{path}: UTF-16 or UTF-32, not UTF-8; convert it, for example with `iconv -f UTF-16 -t UTF-8`, or "
+                "read it with `python -m preprocess.ingest --encoding auto`."
+            )
         lines = LinesEndedByCR(handle) if ends_lines_with_cr(start) else handle
         for number, raw in enumerate(lines, 1):
             try:
@@ -157,7 +169,7 @@ def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, s
 
 
 def _read_plain_text(path: Path, log: InputLog | None) -> Iterator[Document]:
-    stem, lines = bare(path).stem, (line for _, line in read_lines(path, log))
+    stem, lines = readable(bare(path).stem), (line for _, line in read_lines(path, log))
     texts = (list(part) for is_text, part in groupby(lines, lambda line: bool(line.strip())) if is_text)
     for count, text in enumerate(texts, 1):
         yield Document(f"{stem}-{count}", stem, text)
@@ -180,7 +192,8 @@ def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
 
 def _document_of(record: Any) -> Document:
     text, name, source = record.pop("text"), record.pop("id"), record.pop("source")
-    text.encode()  # half a surrogate pair ("\ud800"), which JSON can spell and UTF-8 cannot, is refused here
+    if name is None or source is None:
+        raise ValueError("its id or its source is null")
     lines = [part for part in text.replace("\r\n", "\n").split("\n") if part.strip()]
-    licence, date = str(record.pop("licence", "")), str(record.pop("date", ""))
+    licence, date = (str(record.pop(key, None) or "") for key in ("licence", "date"))
     return Document(str(name), str(source), lines, licence, date, record)

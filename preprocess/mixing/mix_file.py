@@ -9,7 +9,6 @@ random half of them a third time, 0.5 a random half. No copies are written: trai
 Shapes: D documents of a corpus, N copies of documents in an epoch.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alibert_common.errors import InputError
-from alibert_common.files import written_whole
+from alibert_common.files import write_json
 from alibert_common.json_value import parse_json
 from preprocess.documents.names import SOURCE_NAME
 
@@ -38,8 +37,7 @@ def write_mix(directory: Path, weights: Mapping[str, float]) -> None:
     corpora = [{"name": name, "weight": weight, "split": split_name(number)} for number, (name, weight) in named]
     path = Path(directory, MIX_FILE)
     _checked({"corpora": corpora}, path)
-    with written_whole(path) as handle:
-        handle.write(json.dumps({"corpora": corpora}, ensure_ascii=False, indent=2) + "\n")
+    write_json(path, {"corpora": corpora})
 
 
 def read_mix(directory: Path, weights: str = "") -> dict[str, float] | None:

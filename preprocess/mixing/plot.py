@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib
 import numpy as np
+from matplotlib.collections import PolyCollection
+from matplotlib.patches import Patch
 
-matplotlib.use("Agg")  # no display is needed, nor looked for
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.collections import PolyCollection  # noqa: E402
-from matplotlib.patches import Patch  # noqa: E402
-
-from alibert_common.files import written_whole  # noqa: E402
-from preprocess.mixing.mix_file import copies, order_of_use  # noqa: E402
+from alibert_common.files import written_whole
+from alibert_common.report.plots import plt, png
+from preprocess.mixing.mix_file import copies, order_of_use
 
 CELLS = 800  # of the larger panel: 20 rows of 40, each still seen
 COLUMNS = 40
@@ -56,7 +53,7 @@ def draw_mix(uses: Sequence[tuple[str, int, float]], seed: int, file: Path, unit
     """Write a PNG of the first epoch of the mix of corpora, each given as (name, size, weight), sizes in a unit."""
     corpora = [Corpus(name.replace("$", r"\$"), size, weight) for name, size, weight in uses]  # no formula
     cells = cells_of(corpora, seed)
-    colours = matplotlib.colormaps["cividis"](np.linspace(0, 1, max(2, len(corpora))))
+    colours = plt.get_cmap("cividis")(np.linspace(0, 1, max(2, len(corpora))))
     rows = math.ceil(max(len(cells.unmixed), len(cells.mixed)) / COLUMNS)
     labels = _labels(corpora, unit)
     height = 1.6 + 0.15 * rows + 0.12 * len(labels)  # inches; the legend has two columns
@@ -69,8 +66,7 @@ def draw_mix(uses: Sequence[tuple[str, int, float]], seed: int, file: Path, unit
     legend.append(Patch(fill=False, edgecolor="red", linewidth=2, label=f"a cell of {corpora[0].name} and its copies"))
     figure.legend(handles=legend, loc="outside lower center", ncols=2, title=f"a cell is {_many(cells.size, unit)}")
     with written_whole(file, "wb") as handle:
-        figure.savefig(handle, format="png", dpi=120, metadata={"Software": None})  # no version: the same bytes
-    plt.close(figure)
+        handle.write(png(figure))
 
 
 def _many(number: int, unit: str) -> str:

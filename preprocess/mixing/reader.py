@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from alibert_common.directories import Marker
-from alibert_common.json_value import parse_json
+from alibert_common.errors import InputError
+from alibert_common.files import read_json
 from preprocess.documents.document import Size
 from preprocess.mixing.mix_file import TRAIN, read_mix
 from preprocess.mixing.weights import MixWeights
@@ -28,10 +29,13 @@ def read_corpora(paths: list[Path]) -> list[Corpus]:
     if not is_mix(paths):
         return [Corpus("text", paths)]
     [directory] = paths
-    manifest = parse_json((directory / "manifest.json").read_text(encoding="utf-8"))
+    weights = read_mix(directory)
+    if weights is None:
+        raise InputError(f"{directory}: its mix.json is missing; make it again with `python -m preprocess.mix`.")
+    made = read_json(directory / "manifest.json")["corpora"]
     return [
-        Corpus(name, [directory / TRAIN / name], weight, Size(**manifest["corpora"][name]["train"]).bytes)
-        for name, weight in (read_mix(directory) or {}).items()
+        Corpus(name, [directory / TRAIN / name], weight, Size(**made[name]["train"]).bytes)
+        for name, weight in weights.items()
     ]
 
 

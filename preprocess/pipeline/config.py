@@ -57,7 +57,7 @@ class CorpusFile:
         if not is_source_name(name):
             self.refuse(place, "no spaces, commas, '=' or '/' can be in the name of a source, nor a point at its start")
         options = {stage: self._options(content, stage, place) for stage in OF_A_SOURCE}
-        return Source(name, str(content.get("type", "")), tuple(map(self.place, paths)), options)
+        return Source(name, str(content.get("type") or ""), tuple(map(self.place, paths)), options)
 
     def _options(self, holder: Mapping, stage: str, place: str = "") -> dict:
         """Options by their names on the command line; `min_words` is `min-words` too."""

@@ -116,8 +116,6 @@ def _drugs(folder: Path) -> dict[str, dict]:
             values = [value.strip() for value in line.text.split("\t")] if not line.fault else [""]
             drug = drugs.setdefault(values[0], {})
             for key, column in columns.items():
-                if column < len(values) and values[column] and key == "substances":
-                    drug[key] = sorted({*drug.get(key, ()), values[column]})
-                elif column < len(values):
-                    drug[key] = values[column]
+                if value := values[column] if column < len(values) else "":
+                    drug[key] = sorted({*drug.get(key, ()), value}) if key == "substances" else value
     return drugs

@@ -111,7 +111,8 @@ def _charset(data: bytes) -> str:
     match = CHARSET.search(data[:4096])
     try:
         name = codecs.lookup((match[1] or match[2]).decode()).name if match else ""
-    except LookupError:
+        "a".encode(name or "utf-8")  # some codecs are of no text
+    except (LookupError, UnicodeError):
         return ""
     name = "utf-8" if name.startswith("utf-16") else name  # it could not have been read if it were UTF-16
     return AS_BROWSERS_DO.get(name, name)

@@ -1,7 +1,5 @@
 """JSON: an object a line, or a file that is one object (as E3C's) or an array of them."""
 
-import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +11,6 @@ from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, readable
 from preprocess.readers.record import document_of
 
-HALF = re.compile(r"\\u[dD][89a-fA-F]")
 TOO_MUCH = Fault(f"a file of more than {LONGEST // 1_000_000} MB", "write an object a line, as `jq -c '.[]'` does")
 
 
@@ -48,13 +45,10 @@ def read_json(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
 
 def _value(text: str) -> object:
     try:
-        value = parse_json(text)
-        if HALF.search(text):
-            json.dumps(value, ensure_ascii=False).encode()
+        return parse_json(text)
     except UnicodeEncodeError:
         raise Fault("half a character", "write \\ud800 to \\udfff in pairs only") from None
     except TooDeepError as error:
         raise Fault(str(error), "put the text in a field nearer to the top") from None
     except ValueError as error:
         raise Fault("not JSON", "every record must be a JSON object", str(error)) from None
-    return value

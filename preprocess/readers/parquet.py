@@ -15,7 +15,7 @@ ROWS = 1000  # made Python objects at a time: some MB of articles
 
 
 def read_parquet(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
-    """A document a row. Raises Misuse when pyarrow is not installed, InputError for what is no Parquet file."""
+    """A document a row. Raises CommandError when pyarrow is not installed, InputError for what is no Parquet file."""
     try:
         import pyarrow
         import pyarrow.parquet

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.options import ReadOptions
@@ -69,10 +70,13 @@ def tree_numbers(path: str) -> dict[str, list[str]]:
     if not file.is_file():
         raise CommandError(f"{file}: no such file; get desc2026.xml, NLM's MeSH descriptors, for --mesh-descriptors.")
     records = records_of(file, options, ReadLog(), ("DescriptorRecord",))
-    trees = {
-        record.findtext("DescriptorUI"): [node.text for node in record.iterfind("TreeNumberList/TreeNumber")]
-        for record in records
-    }
+    try:
+        trees = {
+            record.findtext("DescriptorUI"): [node.text for node in record.iterfind("TreeNumberList/TreeNumber")]
+            for record in records
+        }
+    except InputError as error:  # never skipped: without it every record would be
+        raise CommandError(str(error)) from None
     if not trees:
         raise CommandError(f"{file}: no MeSH descriptor in it; get desc2026.xml from NLM.")
     return trees

@@ -69,7 +69,7 @@ def read_table(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docum
         first, delimiter = _next_filled(lines), excel[1]
     if first is None:
         return
-    rows = rows_of(chain([first], lines), options.delimiter or delimiter or delimiter_of(file, first.text))
+    rows = rows_of(chain([first], lines), options.delimiter or delimiter or delimiter_of(file, options, first.text))
     start, _, row, fault = next(rows)
     header = _header(f"{readable(file)}, line {start}", options, row, fault)
     for number, (start, end, row, fault) in enumerate(rows, 1):
@@ -86,9 +86,9 @@ def _next_filled(lines: Iterator[Line]) -> Line | None:
     return next((line for line in lines if line.fault or line.text.strip()), None)
 
 
-def delimiter_of(file: Path, header: str) -> str:
+def delimiter_of(file: Path, options: ReadOptions, header: str) -> str:
     """The character between the header's names, if there is no doubt."""
-    if ".tsv" in file.suffixes:
+    if options.format == "tsv":
         return "\t"
     outside = "".join(header.split('"')[::2])
     there = [delimiter for delimiter in DELIMITERS if delimiter in outside]

@@ -15,7 +15,10 @@ from preprocess.readers.read_log import Fault, ReadLog
 
 WRAPPED = "documents with hard-wrapped lines (--join-wrapped-lines joins these)"
 JOINED = "documents whose hard-wrapped lines were joined"
-TOO_MUCH = Fault(f"a document of more than {LONGEST // 1_000_000} MB", "put a blank line between documents")
+TOO_MUCH = Fault(
+    f"a document of more than {LONGEST // 1_000_000} MB",
+    "put a blank line between documents, and name the file itself, not its folder",
+)
 NARROWEST, WIDEST = 40, 120  # characters of the margin
 FEWEST = 3  # wrapped lines of a document
 ITEM = re.compile(r"\s*(?:[-–•*·▪]|\d{1,2}[.)])\s")  # a list item begins a line of its own

@@ -23,7 +23,7 @@ from preprocess.readers.xml_text import Shape, lines_of
 
 CHUNK = 1 << 16
 XML_NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"
-LANGUAGES = {"fr": {"fr", "fre", "fra"}, "en": {"en", "eng"}}  # ISO 639: two letters, three in libraries, three
+LANGUAGES = ({"fr", "fre", "fra"}, {"en", "eng"})  # ISO 639: two letters, three in libraries, three
 # Python's name: libxml2's
 ENCODINGS = {
     "utf-8": "utf-8", "cp1252": "windows-1252", "iso8859-1": "iso-8859-1", "utf-16": "utf-16",
@@ -74,7 +74,7 @@ def records_of(file: Path, options: ReadOptions, log: ReadLog, names: tuple[str,
                 count, since = count + 1, 0
                 resolve_entities(record, log)
                 yield _without_namespaces(record)
-                _forget(record)
+                _forget(record, names)
             if broken:
                 raise InputError(f"{readable(file)}, after record {count}: broken XML ({broken}); get the file again.")
             since += len(chunk)
@@ -113,8 +113,8 @@ def _language_of(element: etree._Element) -> str:
 
 def is_language(code: str, language: str) -> bool:
     """Whether a code such as fr, fre or fr-CA is the language asked for; no code is any."""
-    code = code.lower().replace("_", "-").partition("-")[0]
-    return language == "any" or not code or code in LANGUAGES.get(language, {language})
+    code, language = (name.lower().replace("_", "-").partition("-")[0] for name in (code, language))
+    return language in ("any", code) or not code or any({code, language} <= same for same in LANGUAGES)
 
 
 def find(record: etree._Element, path: str) -> list:
@@ -149,9 +149,10 @@ def _without_namespaces(record: etree._Element) -> etree._Element:
     return record
 
 
-def _forget(record: etree._Element) -> None:
-    """Free the record and what stood before it."""
-    record.clear(keep_tail=False)
-    for element in (record, *record.iterancestors()):
+def _forget(record: etree._Element, names: tuple[str, ...]) -> None:
+    """Free the record and what stood before it, but for what belongs to a record around it."""
+    inside = any(etree.QName(element).localname in names for element in record.iterancestors())
+    record.clear(keep_tail=inside)
+    for element in () if inside else (record, *record.iterancestors()):
         while element.getprevious() is not None:
             element.getparent().remove(element.getprevious())

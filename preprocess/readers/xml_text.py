@@ -74,11 +74,15 @@ def _parts(root: etree._Element, shape: Shape) -> Iterator[str]:
 def _whole(node: etree._Element, shape: Shape) -> Iterator[str]:
     """What stands for a node that is not walked through."""
     if node.tag == shape.row:
-        pieces = [node.text, *(piece for cell in node for piece in (line_of(cell, shape), cell.tail))]
+        pieces = [node.text, *(piece for cell in node for piece in (_cell(cell, shape), cell.tail))]
         cells = [single_spaces(piece).strip(" ") for piece in pieces if piece]
         yield "\n" + " | ".join(cell for cell in cells if cell) + "\n"
     elif node.tag is etree.Entity:  # one that xml_entities.py left as it is
         yield node.text
+
+
+def _cell(node: etree._Element, shape: Shape) -> str:
+    return "" if node.tag in shape.skipped else line_of(node, shape)
 
 
 def _moved(tag: str, text: str | None) -> str | None:

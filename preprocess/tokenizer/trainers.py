@@ -70,11 +70,9 @@ class Words:
         floor = max(MIN_COUNT, MIN_SHARE * sum(characters.values()))
         self.alphabet = {character for character, count in characters.items() if count >= floor}
         self.marks = {word: n for word, n in self.counts.items() if is_mark(word) and word in self.alphabet}
-        self.trainable = {word for word in self.counts if not is_mark(word) and self._can_be_learned(word)}
+        short = {word for word in self.counts if len(word) <= MAX_WORD and not is_mark(word)}
+        self.trainable = set(filter(self.alphabet.issuperset, short))
         self.letters = sorted(set().union(*self.trainable))
-
-    def _can_be_learned(self, word: str) -> bool:
-        return len(word) <= MAX_WORD and self.alphabet.issuperset(word)
 
     def sentences(self) -> Iterator[str]:
         """The words that can be learned, in their order; every second time a word is met a sentence ends after it.
@@ -191,6 +189,7 @@ def _sentencepiece(sentences: Iterator[str], size: int, **settings) -> dict[str,
 def train_bpe(words: Words, size: int) -> Subwords:
     """Train with `tokenizers`; `▁` and the first letter of a word, or a mark, are merged before anything else."""
     needed = dict.fromkeys([BOUNDARY, *words.marks, *words.needed()])
+    _check_size(size, len(needed))
     first = [(piece[0], piece[1]) for piece in needed if len(piece) == 2]
     learned = [(_with_boundary(left), _with_boundary(right)) for left, right in _merges(words, size)]
     pieces, merges = _fill(list(needed), learned, size, joined="".join)
@@ -205,6 +204,7 @@ def _with_boundary(piece: str) -> str:
 def train_wordpiece(words: Words, size: int) -> Subwords:
     """Train with `tokenizers`; every letter is in the vocabulary as itself and as a continuation."""
     needed = dict.fromkeys([*words.marks, *words.letters, *(CONTINUATION + letter for letter in words.letters)])
+    _check_size(size, len(needed))
     learned = _merges(words, size)
     pieces, _ = _fill(list(needed), learned, size, joined=lambda pair: pair[0] + pair[1][len(CONTINUATION) :])
     return Subwords("wordpiece", pieces)
@@ -233,7 +233,6 @@ def _fill(
     needed: list[str], merges: list[tuple[str, str]], size: int, joined: Callable[[tuple[str, str]], str]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """(`size` pieces: the needed ones, then what the merges make, in order; the merges that make them)."""
-    _check_size(size, len(needed))
     pieces, used = dict.fromkeys(needed), []
     for pair in merges:
         if len(pieces) == size and joined(pair) not in pieces:

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 
 from alibert_common.directories import Marker
 from alibert_common.errors import InputError
+from alibert_common.files import read_json
 from preprocess.tokenizer.piece_text import Convention
 
 TRAINED_HERE = Marker.of_command("train_tokenizer")
@@ -84,5 +85,5 @@ def _remedy(path: Path) -> str:
 def _trained_on(path: Path) -> frozenset[str] | None:
     if not TRAINED_HERE.is_in(path):
         return None
-    manifest = json.loads((path / TRAINED_HERE.file).read_text(encoding="utf-8"))
+    manifest = read_json(path / TRAINED_HERE.file)
     return frozenset(file["sha256"] for file in manifest["inputs"])

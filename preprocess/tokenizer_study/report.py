@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from alibert_common.files import write_json, written_whole
+from alibert_common.files import write_json, write_text
 from alibert_common.report import html, markdown
 from alibert_common.report.document import Block, Picture, Section
 from preprocess.tokenizer_study import tables
@@ -13,8 +13,7 @@ def write_pages(directory: Path, name: str, content: dict, page: Section) -> Non
     """Write `content` as `name`.json, and the page as `name`.md and `name`.html."""
     write_json(directory / f"{name}.json", content)
     for ending, text in (("md", markdown.render(page)), ("html", html.render(page))):
-        with written_whole(directory / f"{name}.{ending}") as handle:
-            handle.write(text)
+        write_text(directory / f"{name}.{ending}", text)
 
 
 def warnings(study: dict) -> list[str]:

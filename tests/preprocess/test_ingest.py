@@ -215,6 +215,19 @@ def test_the_same_again_is_not_read_again_and_a_changed_file_is(tmp_path):
     assert [document.lines for document in read_documents([tmp_path / "out"])] == [["Deux."]]
 
 
+def test_a_folder_and_its_file_of_the_same_name_are_not_the_same_input(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "a.txt").write_text("Un.\n\nDeux.\n")
+    for path, lines in ((tmp_path / "a", [["Un.", "Deux."]]), (tmp_path / "a" / "a.txt", [["Un."], ["Deux."]])):
+        ingest([path], tmp_path / "out")
+        assert [document.lines for document in read_documents([tmp_path / "out"])] == lines
+
+
+def test_where_nothing_is_in_the_language_the_language_is_named(tmp_path):
+    with pytest.raises(InputError, match="no text in the language 'de' in its 1 records; say which with --language"):
+        ingest([FIXTURES / "article.nxml"], tmp_path / "out", ReadOptions(language="de"))
+
+
 def test_a_core_is_chosen_by_metadata_and_the_others_are_counted(tmp_path):
     read_options = ReadOptions("csv", text=("résumé",), id="pmid", metadata={"specialty": "spécialité"})
     conditions = [MetadataFilter.parse("specialty=cardiologie"), MetadataFilter.parse("date~^2021")]

@@ -68,6 +68,8 @@ def test_a_rule_of_documents_does_what_its_example_says(options, rule):
         lines = rule.example.split("\n")
         assert len(lines) == 8 and lines[6].endswith("page 4/4")
         assert cleaned(rule.example, options) == ("\n".join(lines[:6] + lines[7:]), {rule.name: 1})
+        capitals = [line.replace("Hôpital Exemple, Mme T., page", "HÔPITAL EXEMPLE, MME T., PAGE") for line in lines]
+        assert cleaned("\n".join(capitals), options) == ("\n".join(capitals[:6] + capitals[7:]), {rule.name: 1})
     else:
         assert cleaned(rule.example, options) == (None, {rule.name: len(rule.example.split("\n")), EMPTY: 1})
 

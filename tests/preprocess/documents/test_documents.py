@@ -1,5 +1,8 @@
 """Documents are read as they were written, and what cannot be read is named by file, line and byte."""
 
+import os
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,11 +76,27 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path, name):
         '{"id": "1", "text": "a"}',
         '{"id": "1", "source": "s", "text": 5}',
         '{"id": "1", "source": "s", "text": "\\ud800"}',
+        '{"id": "1", "source": "s", "text": "a", "note": "\\ud800"}',
+        '{"id": null, "source": "s", "text": "a"}',
     ],
 )
 def test_a_line_that_is_no_document_is_named(tmp_path, record):
     with pytest.raises(InputError, match=r"in.jsonl, line 3: not a document"):
         read(tmp_path / "in.jsonl", b'{"id": "0", "source": "s", "text": "a"}\n\n' + record.encode() + b"\n")
+
+
+def test_fields_that_are_null_are_empty(tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"id": 1, "source": "s", "licence": null, "date": null, "text": "a"}\n')
+    (document,) = read_documents([tmp_path / "in.jsonl"])
+    assert (document.licence, document.date) == ("", "")
+
+
+def test_a_name_that_is_no_utf8_is_written_as_it_can_be(tmp_path):
+    file = os.fsencode(tmp_path) + b"/not\xe9.txt"
+    with open(file, "w") as handle:
+        handle.write("a\n")
+    (document,) = read_documents([Path(os.fsdecode(file))])
+    assert (document.id, document.source) == ("not\\xe9-1", "not\\xe9")
 
 
 @pytest.mark.parametrize("name, content", [("in.txt", b" \n\n"), ("in.txt", b""), ("in.jsonl", b"\n")])

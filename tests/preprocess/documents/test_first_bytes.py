@@ -51,6 +51,13 @@ def test_utf16_is_read_in_either_order_of_bytes(tmp_path, encoding):
     assert read(tmp_path / "note.txt", encoding="utf-16").lines == LINES
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_other_stages_than_ingest_refuse_wide_encodings_and_name_ingest(tmp_path, encoding):
+    (tmp_path / "note.txt").write_bytes(("Toux grasse depuis hier.\n\nTout va bien.\n" * 5).encode(encoding))
+    with pytest.raises(InputError, match="note.txt: UTF-16 or UTF-32, not UTF-8; .*ingest --encoding auto"):
+        list(read_documents([tmp_path / "note.txt"]))
+
+
 def test_a_text_about_the_receptor_par1_is_no_parquet_file(tmp_path):
     """Parquet begins with the same letters; it was refused."""
     (tmp_path / "note.txt").write_text("PAR1 est un récepteur de la thrombine.\n", encoding="utf-8")

@@ -12,6 +12,7 @@ from preprocess.documents.document import Document, read_documents, write_docume
 from preprocess.mix import MixWeights, mix
 from preprocess.mixing.mix_file import read_mix
 from preprocess.mixing.plot import draw_mix
+from preprocess.mixing.reader import read_corpora
 
 PLAIN = MixWeights()
 
@@ -161,6 +162,19 @@ def test_a_single_document_is_refused_unless_nothing_is_to_be_set_apart(tmp_path
 def test_nothing_left_to_train_on_is_refused(tmp_path):
     with pytest.raises(InputError, match="no document is left to train on"):
         mixed(tmp_path, {"a": 1}, share=0.999999)
+
+
+def test_a_mix_without_its_files_is_refused(tmp_path):
+    mixed(tmp_path, {"a": 40})
+    manifest = tmp_path / "out" / "manifest.json"
+    whole = manifest.read_text()
+    manifest.write_text(whole[: whole.index('"command": "mix"') + 20])
+    with pytest.raises(InputError, match="manifest.json"):
+        read_corpora([tmp_path / "out"])
+    manifest.write_text(whole)
+    (tmp_path / "out" / "mix.json").unlink()
+    with pytest.raises(InputError, match="its mix.json is missing; make it again"):
+        read_corpora([tmp_path / "out"])
 
 
 def test_a_source_that_cannot_name_a_corpus_is_refused(tmp_path):

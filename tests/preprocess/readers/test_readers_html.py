@@ -2,6 +2,7 @@
 
 import random
 import re
+import shutil
 
 import pytest
 from reader_helpers import FIXTURES, read
@@ -93,11 +94,18 @@ def test_no_word_of_a_broken_page_is_lost(tmp_path):
         ('<?xml version="1.0" encoding="windows-1252"?><p>l’œdème</p>', "cp1252"),
         ("<meta charset=utf-16><p>l’œdème</p>", "utf-8"),
         ("<meta charset=klingon><p>l’œdème</p>", "cp1252"),
+        ("<meta charset=undefined><p>l’œdème</p>", "utf-8"),
+        ("<meta charset=hex><p>l’œdème</p>", "utf-8"),
         ("<p>l’œdème</p>", "utf-16"),
     ],
 )
 def test_a_page_is_decoded_as_it_says(tmp_path, body, encoding):
     assert page(tmp_path / "a.html", body, encoding).lines == [["l’œdème"]]
+
+
+def test_a_row_of_a_table_has_no_script(tmp_path):
+    body = "<table><tr><script>var x=1;</script><td>a</td><style>td {}</style><td>b</td></tr></table>"
+    assert page(tmp_path / "a.html", body).lines == [["a | b"]]
 
 
 def test_the_option_counts_more_than_what_the_page_says(tmp_path):
@@ -166,6 +174,16 @@ def test_a_file_of_ansm_is_one_document_whose_kind_its_anchors_tell():
 def test_the_code_of_a_drug_is_in_the_name_of_the_file_or_in_links(tmp_path, name, links, id):
     body = f'{links}<p class="AmmAnnexeTitre1"><a name="RcpDenomination">1. DENOMINATION</a></p>'
     assert page(tmp_path / name, body, format="leaflet").ids == [id]
+
+
+def test_a_row_without_a_substance_leaves_those_of_other_rows(tmp_path):
+    shutil.copytree(FIXTURES / "bdpm", tmp_path / "bdpm")
+    table = tmp_path / "bdpm" / "CIS_COMPO_bdpm.txt"
+    first = table.read_bytes().splitlines(keepends=True)[0].split(b"\t")
+    first[3] = b""
+    table.write_bytes(table.read_bytes() + b"\t".join(first))
+    documents = read(tmp_path / "bdpm").documents
+    assert documents[1].metadata["substances"] == ["AUTRE", "FICTOLUM"]
 
 
 def test_the_tables_of_the_drug_database():

@@ -47,6 +47,11 @@ def test_the_delimiter_is_the_one_of_which_there_is_no_doubt(tmp_path, name, con
     assert read(write(tmp_path / name, content)).lines == [["a"]]
 
 
+def test_the_format_tsv_has_tabs_whatever_the_name_of_the_file(tmp_path):
+    assert read(write(tmp_path / "a.txt", "n,o\ttext\n1\ta\n"), format="tsv").lines == [["a"]]
+    assert read(write(tmp_path / "b.tsv.csv", "n,text\n1,a\n")).lines == [["a"]]
+
+
 def test_the_line_that_excel_writes_for_itself_names_the_delimiter(tmp_path):
     got = read(write(tmp_path / "a.csv", "sep=;\nid;text\n1;a, b\n"))
     assert got.ids == ["1"] and got.lines == [["a, b"]]

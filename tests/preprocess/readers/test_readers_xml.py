@@ -96,7 +96,9 @@ def test_pubmed_in_english_and_in_all_languages():
 def test_mesh_terms_get_their_tree_numbers_from_nlms_file(tmp_path):
     got = read(FIXTURES / "pubmed.xml", format="pubmed", mesh_descriptors=str(FIXTURES / "desc.xml"))
     assert got.documents[0].metadata["mesh_tree"] == ["C04.588.894.797.520", "C08.381.540"]
-    for name, words in (("absent.xml", "no such file"), ("novel.xml", "no MeSH descriptor")):
+    (tmp_path / "cut.xml").write_text("<DescriptorRecordSet><DescriptorRecord>")
+    broken = str(tmp_path / "cut.xml"), "broken XML"
+    for name, words in (("absent.xml", "no such file"), ("novel.xml", "no MeSH descriptor"), broken):
         with pytest.raises(InputError, match=words):
             read(FIXTURES / "pubmed.xml", format="pubmed", mesh_descriptors=str(FIXTURES / name), on_error="skip")
 
@@ -287,6 +289,11 @@ def peak_of(path):
     return int(done.stdout)
 
 
+def test_a_record_in_a_record_takes_no_text_from_it(tmp_path):
+    content = "<x><r><t>a</t><r><t>b</t></r><t>c</t></r><r><t>d</t></r></x>"
+    assert read_records(tmp_path / "a.xml", content).lines == [["b"], ["a", "c"], ["d"]]
+
+
 def test_a_wrong_record_name_is_told_before_the_memory_is_full(tmp_path, monkeypatch):
     monkeypatch.setattr(xml_records, "LONGEST", 1_000_000)
     content = "<x>" + "<s><t>mot</t></s>" * 200_000 + "</x>"
@@ -300,7 +307,7 @@ def test_a_wrong_record_name_is_told_before_the_memory_is_full(tmp_path, monkeyp
     [
         ("fr", "fr", True), ("fre", "fr", True), ("fra", "fr", True), ("fr-CA", "fr", True), ("FR_be", "fr", True),
         ("", "fr", True), ("en", "fr", False), ("eng", "en", True), ("es", "any", True), ("es", "es", True),
-        ("frp", "fr", False),
+        ("frp", "fr", False), ("fr", "fre", True), ("fre", "FR", True), ("fr", "fr-CA", True), ("en", "fre", False),
     ],
 )  # fmt: skip
 def test_codes_of_languages(code, language, answer):

@@ -223,8 +223,9 @@ def test_a_vocabulary_too_large_is_refused_with_the_largest_that_fits(model, tmp
 @pytest.mark.parametrize("model", KINDS)
 def test_a_vocabulary_too_small_for_its_characters_is_refused_with_the_smallest(model):
     words = Words(list(split_words(sample_lines(), rules_only(PAPER))))
-    with pytest.raises(InputError, match="the characters alone need") as refused:
-        train(model, words, 50)
+    for size in (-5, 50):
+        with pytest.raises(InputError, match="the characters alone need") as refused:
+            train(model, words, size)
     smallest = int(str(refused.value).split("need ")[1].split(" ")[0])
     assert len(train(model, words, smallest).pieces) == smallest
 
