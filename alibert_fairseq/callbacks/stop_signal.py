@@ -8,8 +8,10 @@ ends a process at once.
 
 import functools
 import logging
+import os
 import signal
 import sys
+from contextlib import suppress
 from datetime import timedelta
 
 from fairseq import checkpoint_utils
@@ -49,7 +51,9 @@ class StopSignal:
 
     def _note(self, number: int, _frame) -> None:
         if self.by is None:
-            logger.warning(f"{signal.Signals(number).name}: a checkpoint is saved after this update or the next")
+            said = f"{signal.Signals(number).name}: a checkpoint is saved after this update or the next\n"
+            with suppress(OSError):  # a closed stderr
+                os.write(2, said.encode())  # a logger may be at work, and Python's streams refuse to be entered again
         elif number == signal.SIGINT and self.interrupted:  # the first may be a dying parent's, or come beside SIGTERM
             signal.default_int_handler(number, _frame)
         self.by = signal.Signals(number)

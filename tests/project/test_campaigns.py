@@ -259,8 +259,8 @@ def test_masked_words_stand_apart_whatever_the_text_rules(campaign):
 
 def test_each_row_of_the_ablation_changes_the_recipe(campaign):
     module = campaign("modern_ablation")
-    options = dict(module.recipe_options("small"))
-    assert options["--arch"] == ["alibert_modern_small"] and options["--optimizer"] == ["muon"]
+    options = dict(module.recipe_options())
+    assert options["--arch"] == ["alibert_modern_tiny"] and options["--optimizer"] == ["muon"]
     assert options["--mask-prob"] == ["0.3"] and "--save-dir" not in options
     for row, (left_out, more) in (module.PRETRAINING | module.OPTIMIZERS).items():
         assert left_out <= set(options) and (left_out or more or row == "the recipe"), row

@@ -3,15 +3,17 @@
 import json
 import random
 import re
+from dataclasses import asdict
 
 import pytest
 from corpus_helpers import one_sentence, run, write_shards
 
 from alibert_common.errors import InputError
 from alibert_common.executors.base import ALONE, Engine
+from alibert_common.files import write_json
 from preprocess import deduplicate as command
 from preprocess.deduplicate import Settings, deduplicate
-from preprocess.deduplication.benchmarks import Benchmark, Index, index_of, read_benchmarks, save_benchmarks, words_of
+from preprocess.deduplication.benchmarks import Benchmark, Index, index_of, read_benchmarks, words_of
 from preprocess.deduplication.decontamination import Decontaminator
 from preprocess.documents.document import Document, read_documents
 from preprocess.ingest import ingest
@@ -264,7 +266,7 @@ def test_the_index_is_made_once_for_all_shards(tmp_path, monkeypatch):
 
 def test_the_index_is_of_what_the_file_says_now(tmp_path):
     for sentence in (SENTENCE, OTHER):
-        save_benchmarks(tmp_path / "benchmarks.json", [Benchmark("b", (sentence,), 0)])
+        write_json(tmp_path / "benchmarks.json", [asdict(Benchmark("b", (sentence,), 0))])
         (found,) = index_of((tmp_path / "benchmarks.json").read_text(encoding="utf-8")).find(
             words_of(f"{SENTENCE} {OTHER}")
         )
