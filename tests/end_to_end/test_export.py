@@ -19,7 +19,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, ElectraForPreTrain
 from alibert_common.errors import InputError
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf import export as export_module
-from alibert_fairseq.hf import names
+from alibert_fairseq.hf import logit_check, names
 from alibert_fairseq.hf.checkpoint import read_checkpoint
 from alibert_fairseq.hf.logit_check import TOLERANCE, compare
 from alibert_fairseq.models.albert import AlbertModel
@@ -102,6 +102,27 @@ def test_fifty_real_sequences_have_the_same_logits(
     with torch.no_grad():
         list(theirs.parameters())[-1].add_(0.01)  # the last bias: no LayerNorm behind it undoes the change
     assert compare(ours, theirs, sequences, padding_id=1) > TOLERANCE
+
+
+def test_what_float32_cannot_tell_is_compared_in_float64(
+    models, checkpoints, tokenizer_directory, repository, monkeypatch
+):
+    checkpoint = read_checkpoint(checkpoints["modern"], load_dictionary(tokenizer_directory))
+    theirs = AutoModelForMaskedLM.from_pretrained(models["modern"])
+    ours, sequences = checkpoint.model.encoder, real_sequences(repository, tokenizer_directory, count=9)
+    before = {name: weight.clone() for name, weight in ours.state_dict().items()}
+    types, difference = [], logit_check._difference
+
+    def noted(mine, *others):
+        types.append({weight.dtype for model in (mine, others[0]) for weight in model.state_dict().values()})
+        return difference(mine, *others)
+
+    monkeypatch.setattr(logit_check, "_difference", noted)
+    monkeypatch.setattr(logit_check, "TOLERANCE", -1)  # as if the weights were large
+    assert compare(ours, theirs, sequences, padding_id=1) < 1e-6
+    noted(ours, theirs, sequences, 1)
+    assert types == [{torch.float32}, {torch.float64}, {torch.float32}]
+    assert all(torch.equal(ours.state_dict()[name], weight) for name, weight in before.items())
 
 
 def test_the_average_of_the_weights_is_exported_where_the_run_kept_one(checkpoints, tokenizer_directory, tmp_path):
