@@ -149,16 +149,16 @@ def pretrain(data_bin: AnyPath, save_dir: AnyPath, *, recipe: str | None = None,
     return Path(save_dir) / "checkpoint_last.pt"
 
 
-def _words(options: dict[str, object]) -> list[str]:
-    """Return options as words of a command line; False and None give none. A list repeats its option, a tuple is
-    joined by commas."""
+def _words(options: dict[str, object], repeat: bool = False) -> list[str]:
+    """Return options as words of a command line; False and None give none. Several values are joined by commas, as
+    fairseq reads them; with `repeat`, a list repeats its option."""
     words: list[str] = []
     for name, values in options.items():
-        for value in values if isinstance(values, list) else [values]:
+        for value in values if repeat and isinstance(values, list) else [values]:
             if value is not None and value is not False:
                 words.append("--" + name.replace("_", "-"))
                 if value is not True:
-                    words.append(",".join(map(str, value)) if isinstance(value, tuple) else str(value))
+                    words.append(",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
     return words
 
 
@@ -233,7 +233,7 @@ def finetune(
     """
     from downstream import finetune as command
 
-    command.main([str(recipe), *_words({"model": model, "output": output, "data": data} | options)])
+    command.main([str(recipe), *_words({"model": model, "output": output, "data": data} | options, repeat=True)])
     return json.loads(Path(output, "metrics.json").read_text(encoding="utf-8"))
 
 

@@ -47,16 +47,16 @@ class AlibertTrainer(Trainer):
         self.run_info = RunInfo(self)  # at the start: tells the launcher where the run writes and how far it is to go
         super().__init__(cfg, *args, **options)
 
-    def load_checkpoint(self, *args, **options):
+    def load_checkpoint(self, filename, reset_optimizer=False, *args, **options):
         """At the start of a run, with a checkpoint or without."""
         self.stop_signal.listen(self.cfg.checkpoint)
         with self.watchdog.at(STARTING):
-            extra_state = super().load_checkpoint(*args, **options)
+            extra_state = super().load_checkpoint(filename, reset_optimizer, *args, **options)
         if extra_state and not self.get_num_updates():  # another run's weights, whose time this run has not spent
             self._previous_training_time = 0
         self.owner.claim()
         self.metrics_log.open()
-        self.nonfinite.begin(extra_state if self.get_num_updates() else None)
+        self.nonfinite.begin(None if reset_optimizer else extra_state)  # another run's, or of other moments
         self.budget.begin()
         self.run_info.write()
         self.calibration.begin()

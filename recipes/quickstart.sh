@@ -22,7 +22,7 @@ corpus=() ner=$sample/brat recipe=$recipes/finetune/sample.yaml objective=mlm vo
 die() { echo "error: $*" >&2; exit 2; }
 absolute() {
     [ -e "$1" ] || die "$1: no such file or directory; check the path."
-    if [ -d "$1" ]; then (cd "$1" && pwd); else echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; fi
+    if [ -d "$1" ]; then (CDPATH= cd -- "$1" && pwd); else echo "$(CDPATH= cd -- "$(dirname "$1")" && pwd)/$(basename "$1")"; fi
 }
 number() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 $2: give a whole number above 0."; echo "$2"; }
 while [ $# -gt 0 ]; do

@@ -49,7 +49,8 @@ def load_dictionary(directory: Path) -> Dictionary:
     try:
         dictionary = Dictionary.load(str(directory / "dict.txt"))
     except (ValueError, RuntimeError) as error:  # a line without a count, or one that is there twice
-        raise InputError(f"{directory / 'dict.txt'}: is damaged ({error}); make the data-bin again.") from None
+        why = " ".join(str(error).split())
+        raise InputError(f"{directory / 'dict.txt'}: is damaged ({why}); make the data-bin again.") from None
     dictionary.add_symbol(MASK)
     return dictionary
 

@@ -1,10 +1,14 @@
 """The gate of the export: same ids and same scores on both sides, or nothing is written."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import AutoTokenizer
 
 from alibert_common.errors import InputError
+from alibert_fairseq.models.embedding_sharing import ShiftedEmbedding
 from preprocess.tokenizer.load import load_tokenizer
 
 TOLERANCE = 1e-4  # largest difference of logits; ours and theirs add in another order, which gives 1e-6 in float32
@@ -65,9 +69,28 @@ def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:
     """
     difference = _difference(ours, theirs, sequences, padding_id)
     if TOLERANCE < difference < float("inf"):
-        difference = _difference(ours.double(), theirs.double(), sequences, padding_id)
-        ours.float(), theirs.float()
+        with in_float64(ours, theirs):
+            difference = _difference(ours, theirs, sequences, padding_id)
     return difference
+
+
+@contextmanager
+def in_float64(*models: nn.Module) -> Iterator[None]:
+    """The same weights in float64, and in float32 again after it. A table with a difference is its sum in float32."""
+    shifted = [module for model in models for module in model.modules() if isinstance(module, ShiftedEmbedding)]
+    before = [module.difference.data for module in shifted]
+    for module in shifted:
+        base = module.base.weight.detach()
+        module.difference.data = (base + module.difference.data).double() - base
+    for model in models:
+        model.double()
+    try:
+        yield
+    finally:
+        for model in models:
+            model.float()
+        for module, difference in zip(shifted, before, strict=True):
+            module.difference.data = difference
 
 
 @torch.no_grad()

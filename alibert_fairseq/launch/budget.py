@@ -24,9 +24,10 @@ SIZES = ("tiny", "small", "base", "large")
 # A larger model learns more in the same time if it sees about 20 tokens a weight (Hoffmann et al. 2022). Of tokens that
 # are seen again, those of BERT's 40 epochs count (Devlin et al. 2019).
 TOKENS_PER_WEIGHT, MOST_EPOCHS = 20, 40
-# docs/results/speedrun.md: 7,000 updates of 4,096 tokens in an hour, and in five minutes 2,048 learned more than 4,096.
+# 7,000 updates of 4,096 tokens in an hour (docs/results/speedrun.md); in five minutes 2,048 learned more than 4,096
+# (modern_choices.md).
 USUAL_UPDATES, SMALLEST_UPDATE = 7000, 2048
-FEWEST_UPDATES = 200  # leaving the plateau of word frequencies takes 100 of them (the same page)
+FEWEST_UPDATES = 200  # leaving the plateau of word frequencies takes 100 of them (speedrun.md)
 MULTIPLE = 8  # of sequences in a batch: fairseq's --required-batch-size-multiple
 
 

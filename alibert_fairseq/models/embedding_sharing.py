@@ -19,9 +19,14 @@ class ShiftedEmbedding(nn.Module):
         self.padding_idx = base.padding_idx
         self.difference = nn.Parameter(torch.zeros_like(base.weight))
 
+    @property
+    def base(self) -> nn.Embedding:
+        """The other table."""
+        return self._base[0]
+
     def forward(self, ids: Tensor) -> Tensor:
         """(B, T) ids to (B, T, E)."""
-        theirs = F.embedding(ids, self._base[0].weight.detach())
+        theirs = F.embedding(ids, self.base.weight.detach())
         return theirs + F.embedding(ids, self.difference, self.padding_idx)
 
 

@@ -32,11 +32,15 @@ def read_corpora(paths: list[Path]) -> list[Corpus]:
     weights = read_mix(directory)
     if weights is None:
         raise InputError(f"{directory}: its mix.json is missing; make it again with `python -m preprocess.mix`.")
-    made = read_json(directory / "manifest.json")["corpora"]
-    return [
-        Corpus(name, [directory / TRAIN / name], weight, Size(**made[name]["train"]).bytes)
-        for name, weight in weights.items()
-    ]
+    manifest = read_json(directory / "manifest.json")
+    try:
+        sizes = {name: Size(**manifest["corpora"][name]["train"]).bytes for name in weights}
+    except (KeyError, TypeError):
+        raise InputError(
+            f"{directory}: its mix.json and its manifest.json do not fit; make it again with "
+            "`python -m preprocess.mix`."
+        ) from None
+    return [Corpus(name, [directory / TRAIN / name], weight, sizes[name]) for name, weight in weights.items()]
 
 
 def is_mix(paths: list[Path]) -> bool:

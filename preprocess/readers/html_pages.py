@@ -114,5 +114,7 @@ def _charset(data: bytes) -> str:
         "a".encode(name or "utf-8")  # some codecs are of no text
     except (LookupError, UnicodeError):
         return ""
+    if name in ("idna", "punycode"):  # of names of hosts, not of text
+        return ""
     name = "utf-8" if name.startswith("utf-16") else name  # it could not have been read if it were UTF-16
     return AS_BROWSERS_DO.get(name, name)

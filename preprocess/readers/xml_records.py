@@ -1,7 +1,8 @@
 """XML as a stream of records, each of which is a tree of its own; names are without namespaces.
 
 lxml finds text in a record by XPath. Its parser opens nothing outside the file and refuses entities that grow; entities
-of plain text are resolved within bounds. The memory is that of one record.
+of plain text are resolved within bounds. The memory is that of one record. Records inside a record are emptied, and
+stay as long as it.
 """
 
 from collections.abc import Collection, Iterable, Iterator

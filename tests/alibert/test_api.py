@@ -88,7 +88,8 @@ def test_options_become_words_of_a_command_line():
 
     assert _words({"max_update": 3, "cpu": True}) == ["--max-update", "3", "--cpu"]
     assert _words({"cpu": False, "seed": None, "lamb_betas": (0.9, 0.98)}) == ["--lamb-betas", "0.9,0.98"]
-    assert _words({"set": ["epochs=3", "batch=8"]}) == ["--set", "epochs=3", "--set", "batch=8"]
+    assert _words({"update_freq": [2, 4]}) == ["--update-freq", "2,4"]
+    assert _words({"set": ["epochs=3", "batch=8"]}, repeat=True) == ["--set", "epochs=3", "--set", "batch=8"]
 
 
 def test_a_recipe_that_is_not_there_is_named_with_those_that_are(tmp_path):

@@ -69,6 +69,7 @@ def test_a_calibration_counts_the_tokens_of_all_data_bins(data_bin, repository, 
         *OPTIONS,
     ]
     command += ["--save-dir", tmp_path / "save", "--max-update", "9", "--no-save"]
+    command += ["--stop-time-hours", "1e-6"]  # for trainings without this plugin; here it ends nothing
     done = subprocess.run(
         command, env=ENVIRONMENT | {calibration.VARIABLE: str(found)}, cwd=tmp_path, capture_output=True
     )
@@ -155,13 +156,24 @@ def test_only_a_resumed_run_has_spent_the_time_of_its_checkpoint(updates, spent,
     """A run that begins with the weights of another has its whole --budget-minutes."""
 
     class Loading(LightTrainer):
-        def load_checkpoint(self, filename):
+        def load_checkpoint(self, filename, reset_optimizer=False):
             self._previous_training_time, self.updates = 900.0, updates
             return {"epoch": 3}
 
     trainer = with_callbacks(Loading, tmp_path)
     trainer.load_checkpoint("last")
     assert trainer._previous_training_time == spent
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_run_with_the_weights_of_another_counts_its_own_skipped_batches(reset, tmp_path):
+    class Loading(LightTrainer):
+        def load_checkpoint(self, filename, reset_optimizer=False):
+            return {"skipped": 3}
+
+    trainer = with_callbacks(Loading, tmp_path)
+    trainer.load_checkpoint("last", reset)
+    assert trainer.nonfinite.in_a_row == (0 if reset else 3)
 
 
 def test_an_update_that_predicts_the_next_token_has_no_loss_of_masked_tokens(tmp_path):

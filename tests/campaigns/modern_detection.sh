@@ -17,14 +17,22 @@ shift 2
 command -v fairseq-train >/dev/null || . "$root/recipes/environment.sh"
 . "$root/tests/campaigns/french_text.bash"
 make_data_bin
+mlm=$root/recipes/pretrain/tiny_modern.sh
 half=$(python -c "print($minutes / 2)")
 quick=()
 if grep -q "amx_bf16\|avx512_bf16" /proc/cpuinfo; then quick=(--bf16-autocast --muon-bf16); fi
+# tiny_modern.sh for the task electra, which names two options of masking otherwise.
+sed -e 's/--leave-unmasked-prob 0 --random-token-prob 0/--electra-leave-unmasked-prob 0/' \
+    -e 's/--task alibert_mlm --criterion alibert_mlm --arch alibert_/--task electra --criterion electra --arch electra_/' \
+    -e "s|^\. .*shared.bash.*|. \"$root/recipes/pretrain/shared.bash\"|" \
+    "$root/recipes/pretrain/tiny_modern.sh" >tiny_electra_modern.sh
 frozen=(--freeze-generator --embedding-sharing none --generator-temperature 2 --generator-temperature-end 1)
 
-train() {  # name, minutes, options: a run of tiny_modern.sh, exported
+train() {  # recipe, name, minutes, options: a run, exported
+    local recipe=$1
+    shift
     [ ! -e "$1/model" ] || return 0
-    DATA_BIN=data-bin SAVE_DIR=$1/checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
+    DATA_BIN=data-bin SAVE_DIR=$1/checkpoints taskset -c "$core" bash "$recipe" \
         --budget-minutes "$2" --disable-validation "${quick[@]}" "${@:3}" >>"$1.log" 2>&1
     python -m alibert_fairseq.hf.export --checkpoint "$1/checkpoints/checkpoint_last.pt" --tokenizer tokenizer \
         --output "$1/model"
@@ -34,12 +42,12 @@ train() {  # name, minutes, options: a run of tiny_modern.sh, exported
 for arm in "$@"; do
     random=
     case $arm in
-        mlm) train mlm "$minutes" ;;
+        mlm) train "$mlm" mlm "$minutes" ;;
         detection)
-            train half "$half"
-            train detection "$half" --task electra --criterion electra --arch electra_modern_tiny \
+            train "$mlm" half "$half"
+            train tiny_electra_modern.sh detection "$half" \
                 --finetune-from-model half/checkpoints/checkpoint_last.pt "${frozen[@]}" ;;
-        random) train mlm "$minutes"; mkdir -p random; ln -sfn ../mlm/model random/model; random=yes ;;
+        random) train "$mlm" mlm "$minutes"; mkdir -p random; ln -sfn ../mlm/model random/model; random=yes ;;
     esac
     RANDOM_INIT=$random bash "$root/tests/campaigns/speedrun.sh" "$data" "$arm"
 done

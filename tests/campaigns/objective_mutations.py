@@ -80,7 +80,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the discriminator's gradient in the generator's table", "alibert_fairseq/models/embedding_sharing.py",
-        "self._base[0].weight.detach()", "self._base[0].weight", ELECTRA,
+        "self.base.weight.detach()", "self.base.weight", ELECTRA,
     ),
     Mutation(
         "generator's depth scaled", "alibert_fairseq/models/electra.py",

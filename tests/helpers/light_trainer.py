@@ -20,7 +20,7 @@ class LightTrainer:
     def task_step(self, sample):
         return None, 1, {}
 
-    def load_checkpoint(self, filename):
+    def load_checkpoint(self, filename, reset_optimizer=False):
         self.done.append("load")
 
     def get_train_iterator(self):

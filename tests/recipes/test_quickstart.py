@@ -21,7 +21,7 @@ while [ $# -gt 0 ]; do
 done
 case $result in *.*) touch "$result" ;; *) mkdir -p "$result"; touch "$result/metrics.json" ;; esac
 """
-PRETRAINING = 'mkdir -p "$SAVE_DIR"; echo pretraining >>"$CALLS"\n'
+PRETRAINING = 'mkdir -p "$SAVE_DIR"; echo "$@" >"$SAVE_DIR/options"; echo pretraining >>"$CALLS"\n'
 ALL = [
     "downstream.finetune", "preprocess.ingest", "preprocess.clean", "preprocess.deduplicate", "preprocess.mix",
     "preprocess.train_tokenizer", "preprocess.binarize", "pretraining", "alibert_fairseq.hf.export",
@@ -103,10 +103,18 @@ def test_a_text_that_cannot_be_read_is_one_sentence(project):
     assert ran == ALL[:1] and "some files cannot be read" in error
 
 
-def test_an_output_inside_the_corpus_is_refused(project, tmp_path):
+def test_an_output_inside_the_corpus_is_refused(project, tmp_path, monkeypatch):
     (tmp_path / "letters").mkdir()
-    ran, error = project.run("--corpus", tmp_path / "letters", "--output", tmp_path / "letters" / "out")
-    assert not ran and "lies inside the corpus" in error
+    monkeypatch.chdir(tmp_path / "letters")
+    for corpus in (tmp_path / "letters", "."):
+        ran, error = project.run("--corpus", corpus, "--output", tmp_path / "letters" / "out")
+        assert not ran and "lies inside the corpus" in error
+
+
+def test_few_updates_have_a_shorter_warm_up(project, tmp_path):
+    for updates, warmup in (("7", 6), ("800", 20)):
+        project.run("--updates", updates, "--output", tmp_path / updates)
+        assert (tmp_path / updates / "checkpoints" / "options").read_text().endswith(f"--warmup-updates {warmup}\n")
 
 
 def test_a_model_of_a_pretraining_that_was_removed_is_not_reused(project):

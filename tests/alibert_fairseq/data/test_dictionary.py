@@ -74,6 +74,13 @@ def test_no_dict_txt_is_one_sentence(tmp_path):
         load_dictionary(tmp_path)
 
 
+@pytest.mark.parametrize("lines", ["▁le 5\n▁la\n", "▁le 5\n▁la 3\n▁le 5\n"])
+def test_a_damaged_dict_txt_is_one_sentence(lines, tmp_path):
+    (tmp_path / "dict.txt").write_text(lines, encoding="utf-8")
+    with pytest.raises(InputError, match="dict.txt: is damaged .*; make the data-bin again"):
+        load_dictionary(tmp_path)
+
+
 def test_a_tokenizer_json_of_ours_is_not_needed(tmp_path):
     (tmp_path / "dict.txt").write_text("▁le 5\n▁la 3\n", encoding="utf-8")  # what fairseq-preprocess leaves
     assert load_dictionary(tmp_path).symbols == ["<s>", "<pad>", "</s>", "<unk>", "▁le", "▁la", "<mask>"]

@@ -51,6 +51,12 @@ def test_the_metadata_are_those_of_the_model(cls, origin, expected, tmp_path):
     assert card(tmp_path, cls, origin).data.to_dict() == expected
 
 
+@pytest.mark.parametrize("metric", ["loss", "accuracy_pct"])
+def test_only_a_loss_is_called_the_best_loss(metric, tmp_path):
+    made = card(tmp_path, "RobertaForMaskedLM", checkpoint=CFG["checkpoint"] | {"best_checkpoint_metric": metric})
+    assert ("best validation loss" in made.text) == (metric == "loss")
+
+
 @pytest.mark.parametrize(
     ("part", "weight", "kept", "objective", "loss", "fills"),
     [

@@ -155,6 +155,13 @@ def test_the_last_architecture_of_the_recipe_counts(tmp_path, monkeypatch):
     assert options(budget.with_budget(plan(tmp_path, words), 60, keep=False))["--arch"] == "alibert_modern_tiny"
 
 
+def test_a_recipe_may_be_in_latin_1(tmp_path, monkeypatch):
+    measure(monkeypatch)
+    own = plan(tmp_path)
+    own.recipe.write_bytes("# modèle\n".encode("latin-1") + own.recipe.read_bytes())
+    assert options(budget.with_budget(own, 60, keep=False))["--arch"] == "alibert_modern_tiny"
+
+
 def test_what_cannot_be_measured_is_refused(tmp_path, monkeypatch):
     measure(monkeypatch)
     with pytest.raises(InputError, match="run it on a node with a GPU"):

@@ -9,7 +9,7 @@ from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from preprocess.clean import Cleaning, clean
 from preprocess.documents.document import Document, read_documents, write_document
-from preprocess.mix import MixWeights, mix
+from preprocess.mix import MixWeights, command_line, mix
 from preprocess.mixing.mix_file import read_mix
 from preprocess.mixing.plot import draw_mix
 from preprocess.mixing.reader import read_corpora
@@ -171,10 +171,19 @@ def test_a_mix_without_its_files_is_refused(tmp_path):
     manifest.write_text(whole[: whole.index('"command": "mix"') + 20])
     with pytest.raises(InputError, match="manifest.json"):
         read_corpora([tmp_path / "out"])
+    manifest.write_text('{"command": "mix"}')
+    with pytest.raises(InputError, match="do not fit; make it again"):
+        read_corpora([tmp_path / "out"])
     manifest.write_text(whole)
     (tmp_path / "out" / "mix.json").unlink()
     with pytest.raises(InputError, match="its mix.json is missing; make it again"):
         read_corpora([tmp_path / "out"])
+
+
+def test_a_negative_seed_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        command_line().parse_args(["in.txt", "--output", str(tmp_path), "--seed", "-1"])
+    assert "'-1': give 0 or more" in capsys.readouterr().err
 
 
 def test_a_source_that_cannot_name_a_corpus_is_refused(tmp_path):

@@ -96,6 +96,7 @@ def test_no_word_of_a_broken_page_is_lost(tmp_path):
         ("<meta charset=klingon><p>l’œdème</p>", "cp1252"),
         ("<meta charset=undefined><p>l’œdème</p>", "utf-8"),
         ("<meta charset=hex><p>l’œdème</p>", "utf-8"),
+        ("<meta charset=punycode><p>l’œdème</p>", "utf-8"),
         ("<p>l’œdème</p>", "utf-16"),
     ],
 )
