@@ -57,7 +57,7 @@ PRETRAINING: dict[str, tuple[set[str], list[str]]] = {
 OPTIMIZERS = {
     f"{name}, {rate}": (MUON, options.format(rate=rate).split())
     for name, rates, options in (
-        ("Adam", ("1e-3", "3e-3", "6e-3"),
+        ("Adam", ("3e-4", "1e-3", "3e-3"),
          "--optimizer alibert_adam --alibert-adam-betas 0.9,0.98 --lr {rate} --weight-decay 0.01"),
         ("LAMB", ("5e-3", "1e-2", "2e-2"), "--optimizer lamb --lr {rate} --weight-decay 0.01"),
         ("Muon", ("0.01", "0.02", "0.04"), "--optimizer muon --lr 3e-3 --muon-lr {rate} --muon-weight-decay 0.2"),
