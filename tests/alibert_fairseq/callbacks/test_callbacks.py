@@ -48,7 +48,7 @@ class Trainer(LightTrainer):
     def task_step(self, sample):
         return None, 1, {"loss": torch.tensor(self.now[0])}
 
-    def load_checkpoint(self, filename):
+    def load_checkpoint(self, filename, reset_optimizer=False):
         return self.saved[-1] if self.saved else None
 
     def save_checkpoint(self, filename, extra_state):
