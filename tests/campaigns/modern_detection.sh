@@ -7,20 +7,13 @@
 # DATA, CORE, SEEDS, SETS: of speedrun.sh. OUTPUT: where everything goes; a second call resumes. Detection has half of
 # its MINUTES for the masked language model that it starts from, which is also its frozen generator. Default: all three.
 set -euo pipefail
-minutes=${MINUTES:-20} core=${CORE:-0}
+minutes=${MINUTES:-20}
 export SEEDS=${SEEDS:-3}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-[ $# -ge 2 ] || { echo "error: give DATA OUTPUT." >&2; exit 2; }
-data=$(realpath "$1")
-mkdir -p "$2" && cd "$2"
-shift 2
-command -v fairseq-train >/dev/null || . "$root/recipes/environment.sh"
-. "$root/tests/campaigns/french_text.bash"
+. "$root/tests/campaigns/one_core.bash"
 make_data_bin
 mlm=$root/recipes/pretrain/tiny_modern.sh
 half=$(python -c "print($minutes / 2)")
-quick=()
-if grep -q "amx_bf16\|avx512_bf16" /proc/cpuinfo; then quick=(--bf16-autocast --muon-bf16); fi
 # tiny_modern.sh for the task electra, which names two options of masking otherwise.
 sed -e 's/--leave-unmasked-prob 0 --random-token-prob 0/--electra-leave-unmasked-prob 0/' \
     -e 's/--task alibert_mlm --criterion alibert_mlm --arch alibert_/--task electra --criterion electra --arch electra_/' \
@@ -33,7 +26,7 @@ train() {  # recipe, name, minutes, options: a run, exported
     shift
     [ ! -e "$1/model" ] || return 0
     DATA_BIN=data-bin SAVE_DIR=$1/checkpoints taskset -c "$core" bash "$recipe" \
-        --budget-minutes "$2" --disable-validation "${quick[@]}" "${@:3}" >>"$1.log" 2>&1
+        --budget-minutes "$2" --disable-validation "${precision[@]}" "${@:3}" >>"$1.log" 2>&1
     python -m alibert_fairseq.hf.export --checkpoint "$1/checkpoints/checkpoint_last.pt" --tokenizer tokenizer \
         --output "$1/model"
 }

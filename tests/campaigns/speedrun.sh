@@ -14,16 +14,9 @@
 #   CORE=0            the core that pretrains and fine-tunes
 #   RANDOM_INIT=      yes: random weights of the model's form are fine-tuned
 set -euo pipefail
-minutes=${MINUTES:-58} seeds=${SEEDS:-5} core=${CORE:-0}
+minutes=${MINUTES:-58} seeds=${SEEDS:-5}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-[ $# -ge 2 ] || { echo "error: give DATA OUTPUT." >&2; exit 2; }
-data=$(realpath "$1")
-mkdir -p "$2" && cd "$2"
-shift 2
-command -v fairseq-train >/dev/null || . "$root/recipes/environment.sh"
-. "$root/tests/campaigns/french_text.bash"
-precision=()
-if grep -q "amx_bf16\|avx512_bf16" /proc/cpuinfo; then precision=(--bf16-autocast --muon-bf16); fi
+. "$root/tests/campaigns/one_core.bash"
 if [ ! -e model ]; then
     make_data_bin
     DATA_BIN=data-bin SAVE_DIR=checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
