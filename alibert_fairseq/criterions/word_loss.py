@@ -21,33 +21,34 @@ def word_loss(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _WordLoss(torch.autograd.Function):
+    """The gradient is made beside the loss, while the scores of a piece are in the cache."""
+
     @staticmethod
     def forward(ctx, scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         wide = torch.promote_types(scores.dtype, torch.float32)
-        best, own, ties, normalizer = (torch.empty(len(target), dtype=wide, device=scores.device) for _ in range(4))
+        best, own, smaller, total = (torch.empty(len(target), dtype=wide, device=scores.device) for _ in range(4))
+        grad = torch.empty_like(scores) if ctx.needs_input_grad[0] else None
         for rows in _pieces(scores):
-            part = scores[rows].to(wide)
+            part = scores[rows].to(wide, copy=True)
             best[rows] = part.amax(-1)
+            part.sub_(best[rows, None])
             own[rows] = part.gather(-1, target[rows, None])[:, 0]
-            ties[rows] = (part == best[rows, None]).sum(-1).to(wide)
-            normalizer[rows] = (part - best[rows, None]).exp_().sum(-1)
-        normalizer.log_().add_(best)
-        ctx.save_for_backward(scores, target, normalizer)
-        correct = ((own == best) / ties).sum()
+            smaller[rows] = part.sign().sum(-1)  # minus one for each word below the best
+            total[rows] = part.exp_().sum(-1)
+            if grad is not None:
+                part.div_(total[rows, None])
+                part.scatter_add_(-1, target[rows, None], part.new_full((len(part), 1), -1.0))
+                grad[rows] = part
+        ctx.save_for_backward(grad)
+        correct = ((own == 0) / (scores.shape[-1] + smaller)).sum()
         ctx.mark_non_differentiable(correct)
-        return (normalizer - own).sum(), correct
+        return (total.log() - own).sum(), correct
 
     @staticmethod
     @once_differentiable
     def backward(ctx, grad: Tensor, _):
         """Softmax minus one at the target."""
-        scores, target, normalizer = ctx.saved_tensors
-        result = torch.empty_like(scores)
-        for rows in _pieces(scores):
-            part = (scores[rows] - normalizer[rows, None]).exp_()
-            part.scatter_add_(-1, target[rows, None], part.new_full((len(part), 1), -1.0))
-            result[rows] = part.mul_(grad)
-        return result, None
+        return ctx.saved_tensors[0] * grad, None
 
 
 def _pieces(scores: Tensor) -> list[slice]:

@@ -377,11 +377,11 @@ MUTATIONS = [
     ),
     Mutation(
         "words: each of several highest scores counts as right", "alibert_fairseq/criterions/word_loss.py",
-        "((own == best) / ties).sum()", "(own == best).to(own).sum()", WORD_LOSS,
+        "((own == 0) / (scores.shape[-1] + smaller)).sum()", "(own == 0).to(own).sum()", WORD_LOSS,
     ),
     Mutation(
-        "words: the normaliser without the largest score", "alibert_fairseq/criterions/word_loss.py",
-        "normalizer.log_().add_(best)", "normalizer.log_()", WORD_LOSS,
+        "words: scores that are not relative to the best", "alibert_fairseq/criterions/word_loss.py",
+        "part.sub_(best[rows, None])", "pass", WORD_LOSS,
     ),
     Mutation(
         "tagger: a word's own score weighs what its document's should", "downstream/learners/tagger_decoding.py",
