@@ -4,6 +4,7 @@
 no word of the training text.
 """
 
+from collections import Counter
 from functools import lru_cache
 from itertools import groupby, pairwise
 from zlib import crc32
@@ -74,6 +75,19 @@ def hashed_features(words: list[str]) -> np.ndarray:
         beside[inside] = own[inside.start + step : inside.stop + step]
         columns.append((beside + np.uint64(7919 * (step + 3))) * np.uint64(2654435761) % np.uint64(1 << 32))
     return np.concatenate(columns, axis=1).astype(np.uint32)
+
+
+def how_often(words: list[str]) -> np.ndarray:
+    """(words,) uint32: the feature whether a word, in upper or lower case, stands in its document once, or from 2, 4 or
+    8 times on."""
+    lower = [word.lower() for word in words]
+    times = Counter(lower)
+    return np.array([_hash_of_times(min(4, times[word].bit_length())) for word in lower], dtype=np.uint32)
+
+
+@lru_cache
+def _hash_of_times(power: int) -> int:
+    return crc32(b"often=%d" % power)
 
 
 @lru_cache(maxsize=100_000)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from downstream.data.alignment import deciding_tokens
-from downstream.data.word_features import CHARACTERS, characters, hashed_features, sentences
+from downstream.data.word_features import CHARACTERS, characters, hashed_features, how_often, sentences
 from downstream.learners.encoder import Encoder
 from downstream.learners.form_folder import load_form, save_form
 from downstream.learners.tagger_decoding import decide
@@ -199,7 +199,7 @@ def _looks(item: Example, by_line: bool) -> tuple[np.ndarray, np.ndarray]:
     words = [item.document.text[start:end] for start, end in item.words]
     rows = [hashed_features(words[first:last]) for first, last in sentences(item.document.text, item.words, by_line)]
     signs = np.array([characters(word) for word in words], dtype=np.int16).reshape(-1, CHARACTERS)
-    return signs, np.concatenate([hashed_features([]), *rows])
+    return signs, np.column_stack([np.concatenate([hashed_features([]), *rows]), how_often(words)])
 
 
 def _tokens_of(item: Example, covered: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

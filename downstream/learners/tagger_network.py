@@ -26,7 +26,8 @@ class WordBatch(NamedTuple):
     """The words of a batch, sentence after sentence.
 
     first, last: (N,) place of its first token and behind its last one, in (B x T) tokens. characters: (N, 20).
-    features: (N, F) numbers of `hashed_features`. continues: (B,) whether a sequence continues the one before.
+    features: (N, F) numbers of `hashed_features` and `how_often`. continues: (B,) whether a sequence continues the one
+    before.
     """
 
     first: Tensor

@@ -12,8 +12,7 @@ options=(
     --tokens-per-sample 128 --batch-size 32 --max-positions 1024  # 4,096 tokens per update
     --length-schedule 0.2:32,0.5:64              # in short blocks attention is useful sooner, and costs less
     --optimizer muon --lr 3e-3 --muon-lr 0.02 --muon-weight-decay 0.2 --clip-norm 1.0
-    --mask-prob 0.3 --mask-prob-end 0.15         # Ankner et al. 2024: 0.30 to 0.15
-    --leave-unmasked-prob 0 --random-token-prob 0
+    --mask-prob 0.3 --leave-unmasked-prob 0 --random-token-prob 0
     --lr-scheduler wsd --warmup-updates 20 --total-num-update 7000 --max-update 7000
     --seed 1
 )

@@ -111,6 +111,19 @@ def test_numbers_stand_for_the_features_of_the_crf():
     assert rows.dtype == np.uint32
 
 
+def test_a_word_knows_how_often_its_document_has_it(folder):
+    """Once, or from 2, 4 or 8 times on; upper and lower case are one word, and lines do not matter."""
+    learner, *_ = trained(ner_task("anatomy", "symptom"), folder)
+    text = "autre " + " ".join(" ".join([f"mot{n}"] * (n - 1) + [f"MOT{n}\n"]) for n in range(1, 11))
+    item = learner.task.example(AnnotatedText("1", text, []), Counter())
+    words = [text[start:end] for start, end in item.words]
+    seen = np.concatenate([piece.beside.features[:, -1] for piece in learner.encode([item], False).pieces])
+    of = {word: number for word, number in zip(words, seen, strict=True) if word != "autre"}
+    groups = [{of[f"MOT{n}"] for n in numbers} for numbers in ((1,), (2, 3), (4, 5, 6, 7), (8, 9, 10))]
+    assert [len(group) for group in groups] == [1] * 4 and len(set.union(*groups)) == 4
+    assert all(of[f"mot{n}"] == of[f"MOT{n}"] for n in range(2, 11)) and seen[0] == of["MOT1"]
+
+
 def test_a_long_word_is_read_from_both_ends():
     assert characters("ab") == (98, 99, *[0] * (CHARACTERS - 2))
     assert characters("a" * 30 + "b" * 30) == (98,) * 10 + (99,) * 10
