@@ -15,6 +15,7 @@ AFFIXES = (1, 2, 3, 4)  # letters at either end of a word: medical stems and suf
 NEIGHBOURS = (-2, -1, 1, 2)
 CHARACTERS = 20  # of a word that the tagger reads: half of them from its begin, half from its end
 OWN, LOWER = 3 + 2 * len(AFFIXES), 1  # columns of `hashed_features`: those of the word alone, and its lower case
+OFTEN = (0, 0, *(crc32(b"often=%d" % power) for power in (2, 3, 4)))  # of a word that stands 2 ** (power - 1) times
 CODES = 1024  # numbers that stand for characters; 0 is none
 
 
@@ -78,16 +79,10 @@ def hashed_features(words: list[str]) -> np.ndarray:
 
 
 def how_often(words: list[str]) -> np.ndarray:
-    """(words,) uint32: the feature whether a word, in upper or lower case, stands in its document once, or from 2, 4 or
-    8 times on."""
+    """(words,) uint32: that a word, in upper or lower case, stands in its document from 2, 4 or 8 times on; 0: once."""
     lower = [word.lower() for word in words]
     times = Counter(lower)
-    return np.array([_hash_of_times(min(4, times[word].bit_length())) for word in lower], dtype=np.uint32)
-
-
-@lru_cache
-def _hash_of_times(power: int) -> int:
-    return crc32(b"often=%d" % power)
+    return np.array([OFTEN[min(4, times[word].bit_length())] for word in lower], dtype=np.uint32)
 
 
 @lru_cache(maxsize=100_000)

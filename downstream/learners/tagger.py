@@ -69,7 +69,7 @@ class TaggerLearner(Encoder):
     def built(self, head: Head, train: Encoded) -> torch.nn.Module:
         """The parts above the encoder are drawn; features are those of the training words."""
         features = np.concatenate([piece.beside.features.ravel() for piece in train.pieces])
-        known = torch.from_numpy(np.unique(features).astype(np.int64))
+        known = torch.from_numpy(np.unique(features[features > 0]).astype(np.int64))
         encoder = models.load_encoder(self.start.folder, self.start.random, self.protocol.dropout)
         disturbance = disturbance_of(self.tokenizer, encoder.config.vocab_size, self.protocol.replaced_words)
         return TaggerNetwork(encoder, self.task.head(), known, disturbance)
