@@ -89,6 +89,7 @@ FINE_TUNING = {  # options of downstream.finetune, and what is done to the netwo
     "learning rates by layer, 0.8": ([*TAGGER, "--set", "layer_decay=0.8"], ""),
     "without characters": (TAGGER, "whole = of._characters\nof._characters = lambda *a: 0 * whole(*a)"),
     "without features": (TAGGER, "whole_features = of._features\nof._features = lambda *a: 0 * whole_features(*a)"),
+    "without the count of a word": (TAGGER, "tagger.how_often = lambda words: [0] * len(words)"),
     "without transitions": (TAGGER, INDEPENDENT),
     "without pooling": (TAGGER, "of._pooled = staticmethod(lambda states, words: (states[words.first],) * 2)"),
     "without hidden subwords": (TAGGER, "network.TOKEN_DROPOUT = 0.0"),
