@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+KEPT_TIMES = {torch.float16: 2.0**15}  # so that float16 has small gradients before the loss scale multiplies them
 SCORES_AT_A_TIME = {"cpu": 2**19, "cuda": 2**27}  # a GPU wants few and large kernels
 
 
@@ -28,6 +29,7 @@ class _WordLoss(torch.autograd.Function):
         wide = torch.promote_types(scores.dtype, torch.float32)
         best, own, smaller, total = (torch.empty(len(target), dtype=wide, device=scores.device) for _ in range(4))
         grad = torch.empty_like(scores) if ctx.needs_input_grad[0] else None
+        times = KEPT_TIMES.get(scores.dtype, 1.0)
         for rows in _pieces(scores):
             part = scores[rows].to(wide, copy=True)
             best[rows] = part.amax(-1)
@@ -36,8 +38,8 @@ class _WordLoss(torch.autograd.Function):
             smaller[rows] = part.sign().sum(-1)  # minus one for each word below the best
             total[rows] = part.exp_().sum(-1)
             if grad is not None:
-                part.div_(total[rows, None])
-                part.scatter_add_(-1, target[rows, None], part.new_full((len(part), 1), -1.0))
+                part.mul_(times / total[rows, None])
+                part.scatter_add_(-1, target[rows, None], part.new_full((len(part), 1), -times))
                 grad[rows] = part
         ctx.save_for_backward(grad)
         correct = ((own == 0) / (scores.shape[-1] + smaller)).sum()
@@ -48,7 +50,11 @@ class _WordLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, grad: Tensor, _):
         """Softmax minus one at the target."""
-        return ctx.saved_tensors[0] * grad, None
+        (kept,) = ctx.saved_tensors
+        result, grad = torch.empty_like(kept), grad / KEPT_TIMES.get(kept.dtype, 1.0)
+        for rows in _pieces(kept):
+            result[rows] = kept[rows].to(grad.dtype).mul(grad)  # whose scale float16 would round
+        return result, None
 
 
 def _pieces(scores: Tensor) -> list[slice]:

@@ -373,7 +373,7 @@ MUTATIONS = [
     ),
     Mutation(
         "words: half of the gradient at the target", "alibert_fairseq/criterions/word_loss.py",
-        "part.new_full((len(part), 1), -1.0)", "part.new_full((len(part), 1), -0.5)", WORD_LOSS,
+        "part.new_full((len(part), 1), -times)", "part.new_full((len(part), 1), -times / 2)", WORD_LOSS,
     ),
     Mutation(
         "words: each of several highest scores counts as right", "alibert_fairseq/criterions/word_loss.py",

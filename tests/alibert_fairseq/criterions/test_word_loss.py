@@ -41,6 +41,23 @@ def test_the_gradient_is_that_of_finite_differences():
     assert torch.autograd.gradcheck(lambda values: word_loss(values, target)[0], scores)
 
 
+def test_the_loss_scale_of_float16_reaches_small_gradients():
+    """A probability of 1e-9 is 0 in float16, and so is what is multiplied too late. It cannot hold a scale of 1e5."""
+    scores = torch.tensor([[0.0, -20.7, -1.0]], dtype=torch.float16, requires_grad=True)
+    loss, _ = word_loss(scores, torch.tensor([2]))
+    (1e5 * loss).backward()
+    twin = scores.detach().double().requires_grad_()
+    (1e5 * F.cross_entropy(twin, torch.tensor([2]))).backward()
+    assert scores.grad[0, 1] > 0 and scores.grad[0, 1].item() == pytest.approx(twin.grad[0, 1].item(), rel=1e-2)
+    assert twin.grad[0, 2] < -65504 and scores.grad[0, 2].isinf()  # so that the scale is lowered
+
+
+def test_a_scale_is_not_rounded_to_the_precision_of_the_scores():
+    scores = torch.tensor([[30.0, 0.0]], dtype=torch.float16, requires_grad=True)
+    (0.3 * word_loss(scores, torch.tensor([1]))[0]).backward()
+    assert scores.grad[0].tolist() == pytest.approx([0.3, -0.3], rel=5e-4)
+
+
 def test_large_scores_do_not_overflow():
     scores = torch.tensor([[1e4, -1e4, 0.0]], requires_grad=True)
     loss, _ = word_loss(scores, torch.tensor([1]))
