@@ -39,6 +39,12 @@ class FineTuned(ABC, Generic[Kind]):
         """The network, and the head that reads its output."""
 
 
+def require_list(texts: Any) -> None:
+    """Raises TypeError for one text, each of whose letters would be read as a text."""
+    if isinstance(texts, str):
+        raise TypeError("expected a list of texts, not one text; write [text].")
+
+
 def read_notes(folder: Path, kind: type[Kind], wanted: str) -> tuple[Kind, bool]:
     """The task and whether to use bf16: what finetuning.json says of the scoring."""
     from downstream.tasks import task_of  # here: --help of the programs needs none of it

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from scipy.special import expit, softmax
 
 from downstream.data.examples import LabelledText
-from downstream.fine_tuned import FineTuned
+from downstream.fine_tuned import FineTuned, require_list
 from downstream.learners.form_folder import load_plain
 from downstream.learners.label_attention import WEIGHTS, LabelAttention, load_label_attention, means_of, named
 from downstream.learners.term_regression import TermRegression
@@ -43,7 +43,9 @@ class Labeler(FineTuned[TextClassification]):
 
         A score is a probability. Of several labels, label attention gives those above 0.5, a plain head those above the
         recipe's `threshold`. Otherwise the likeliest label is given, and the scores sum to 1.
+        Raises TypeError for one text that is not in a list.
         """
+        require_list(texts)
         if not texts:
             return []
         pairs = [(text, None) if isinstance(text, str) else text for text in texts]

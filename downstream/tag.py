@@ -18,7 +18,7 @@ from tqdm import tqdm
 from alibert_common.cli import program
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import files_of, read_text, written_whole
-from downstream.fine_tuned import FineTuned
+from downstream.fine_tuned import FineTuned, require_list
 from downstream.run_config import add_device
 
 if TYPE_CHECKING:
@@ -51,11 +51,13 @@ class Tagger(FineTuned):
         """The entities of each text, in the order of the text: (start, end, label), in characters, end excluded.
 
         Each has a `score` from 0 to 1: the mean probability that the model gives to the tags of its words.
+        Raises TypeError for one text that is not in a list.
         """
         from downstream.data.annotated_text import AnnotatedText
         from downstream.learners.tagger import add_words, decided
         from downstream.training.loop import predict
 
+        require_list(texts)
         if not texts:
             return []
         documents = [AnnotatedText(str(number), text, []) for number, text in enumerate(texts)]

@@ -130,6 +130,8 @@ def test_a_long_text_and_a_pair_are_read_whole(folder, tmp_path):
     learner.save(tmp_path / "saved", notes_of(learner))
     label, text = Labeler(tmp_path / "saved", "cpu"), "le foie " * 20
     long, paired = label([text, ("le foie", "coeur")])
+    with pytest.raises(TypeError, match="list of texts"):
+        label(text)
     assert label([text + "coeur"])[0].scores != long.scores
     assert label([("le foie", "peau")])[0].scores != paired.scores
     encoded = learner.encode([LabelledText("1", text, ())], False)

@@ -159,6 +159,8 @@ def test_entities_are_learned_and_the_saved_tagger_finds_the_same(folder, nested
     for item, answer, spans in zip(items, answers, found, strict=True):
         assert [tuple(span) for span in spans] == [tuple(span) for span in task.entities(item, answer)]
         assert all(0.5 < span.score <= 1 for span in spans)
+    with pytest.raises(TypeError, match="list of texts"):
+        tagger("le foie")
 
 
 def test_equal_words_of_a_document_share_their_scores(folder):
