@@ -6,6 +6,8 @@ fairseq's: it counts from the start of the trainer, is the mean of all processes
 
 from alibert_fairseq.options import option_of_task
 
+SHORTEST = 0.1  # minutes: some updates of a tiny model, of which the learning rate needs several to decay
+
 
 class Budget:
     """The callback: without the option, the position of a run is its number of updates."""
@@ -17,8 +19,11 @@ class Budget:
             self._check(getattr(cfg.lr_scheduler, "total_num_update", None))
 
     def _check(self, end_of_schedule: float | None) -> None:
-        if not self.minutes > 0:
-            raise SystemExit(f"error: --budget-minutes {self.minutes:g} is not above 0; leave it out for no limit.")
+        if not self.minutes >= SHORTEST:
+            raise SystemExit(
+                f"error: --budget-minutes {self.minutes:g} is too short for one decay of the learning rate; give "
+                f"{SHORTEST:g} or more, or leave it out for no limit."
+            )
         if not self.end:
             raise SystemExit("error: --budget-minutes: the schedules need --max-update, the updates it stands for.")
         if end_of_schedule not in (None, self.end):

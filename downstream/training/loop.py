@@ -170,6 +170,7 @@ def fit(
     best: dict[str, torch.Tensor] = {}
     updates_an_epoch = _updates_an_epoch(epoch or len(pieces), protocol, total)
     every = 0.5 if sys.stderr.isatty() else 60  # seconds; a log file gets a line a minute
+    patience = protocol.patience_updates or (protocol.patience or 0) * updates_an_epoch
     done = 0
     with tqdm(total=total, desc=f"seed {seed}", unit="update", leave=False, mininterval=every) as bar:
         while done < total:
@@ -191,8 +192,8 @@ def fit(
             if watch:
                 watch(curve[-1])
             bar.set_postfix(epoch=len(curve), loss=f"{curve[-1].loss:.3f}", dev=f"{score:.3f}", refresh=False)
-            idle = len(curve) - max(curve, key=lambda epoch: epoch.dev).epoch
-            if protocol.patience and idle >= protocol.patience:
+            best_epoch = max(curve, key=lambda epoch: epoch.dev).epoch
+            if patience and done - best_epoch * updates_an_epoch >= patience:
                 break
     if best:
         model.load_state_dict(best)

@@ -14,7 +14,11 @@ PROTOCOLS = Path(__file__).parents[1] / "protocols"  # ours; a recipe's own are 
 OTHER = "other"  # stands in a protocol for the tasks that it does not name
 # Of keys of a protocol: whether a value is out of range, and the range.
 RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    ("batch epochs patience updates warmup_updates seeds training_tokens dev_items", lambda n: n < 1, "it starts at 1"),
+    (
+        "batch epochs patience patience_updates updates warmup_updates seeds training_tokens dev_items",
+        lambda n: n < 1,
+        "it starts at 1",
+    ),
     ("weight_decay", lambda decay: decay < 0, "it is at least 0, and 0 is none"),
     ("learning_rate head_learning_rate clip", lambda value: value <= 0, "it is above 0"),
     ("warmup", lambda share: not 0 <= share <= 1, "it is a share of the updates, 0 to 1"),
@@ -42,6 +46,7 @@ class Protocol:
     clip: float = 1.0  # largest gradient norm, as BERT's and ELECTRA's fine-tuning
     dropout: float | None = None  # in encoder and head; left out: what the model's configuration says
     patience: int | None = None  # stop after so many epochs without a better dev score; left out: never
+    patience_updates: int | None = None  # the same in updates, which does not depend on the size of the training set
     keep: str = "best"  # the epoch with the best chief figure on dev; last: the last one
     replaced_words: float = 0.0  # share of rare words that become unknown ones in training; the tagger's only
     layer_decay: float = 1.0  # of the learning rate, a layer downwards; ELECTRA's fine-tuning has 0.8
@@ -55,7 +60,8 @@ class Protocol:
 
     def recorded(self) -> dict:
         """As metrics.json and a journal have it: without what came later and is not used, so that older runs resume."""
-        return {key: value for key, value in asdict(self).items() if key != "replaced_words" or value}
+        later = ("replaced_words", "patience_updates")
+        return {key: value for key, value in asdict(self).items() if key not in later or value}
 
     @property
     def points(self) -> list[dict]:

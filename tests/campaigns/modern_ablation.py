@@ -13,7 +13,6 @@ not done again. Prints two tables of Markdown: mean and standard deviation.
 
 import argparse
 import json
-import math
 import os
 import re
 import statistics
@@ -21,9 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import torch
-from fairseq.data import Dictionary, data_utils
-from transformers import AutoModelForMaskedLM, AutoTokenizer
+from held_out_bits import held_out
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = ("quaero_emea", "quaero_medline")
@@ -69,7 +66,6 @@ WIDTHS = {
     "256": "--encoder-embed-dim 256 --encoder-ffn-embed-dim 688 --encoder-attention-heads 4".split(),
 }
 BATCH = ["--batch-size", "16"]  # half of the recipe's: some minutes are better spent on more updates
-BLOCKS, LENGTH, MASKED = 1000, 128, 0.15  # of held-out text
 BEFORE = """
 import torch
 from downstream.learners import chain_crf, tagger, tagger_network as network
@@ -138,28 +134,8 @@ def pretrain(row: str, width: str, seed: int, options: argparse.Namespace, place
     found = place / "bits.json"
     if not found.exists():
         updates = re.findall(r"@ (\d+) updates", log.read_text())[-1]
-        found.write_text(json.dumps([int(updates), held_out_bits(place / "model", options.data_bin)]))
+        found.write_text(json.dumps([int(updates), held_out(place / "model", options.data_bin)[0]]))
     return tuple(json.loads(found.read_text()))
-
-
-@torch.no_grad()
-def held_out_bits(folder: Path, data_bin: Path) -> float:
-    """Bits a masked token of the valid subset in blocks of 128: 15 % are masked, the same ones for all models."""
-    dictionary = Dictionary.load(str(data_bin / "dict.txt"))
-    held_out = data_utils.load_indexed_dataset(str(data_bin / "valid"), dictionary)
-    text = torch.cat([held_out[number] for number in range(len(held_out))])
-    blocks = min(BLOCKS, len(text) // (LENGTH - 1))
-    ids = text[: blocks * (LENGTH - 1)].view(blocks, -1).long()
-    ids = torch.cat([torch.full((blocks, 1), dictionary.bos()), ids], 1)
-    drawn = torch.rand(ids.shape, generator=torch.Generator().manual_seed(1)) < MASKED
-    drawn &= (ids != dictionary.bos()) & (ids != dictionary.eos())  # which training does not mask
-    model, tokenizer = (kind.from_pretrained(folder) for kind in (AutoModelForMaskedLM, AutoTokenizer))
-    torch.set_flush_denormal(True)
-    losses = []
-    for block, hidden in zip(ids.split(20), drawn.split(20), strict=True):
-        logits = model.eval()(input_ids=block.masked_fill(hidden, tokenizer.mask_token_id)).logits[hidden]
-        losses.append(torch.nn.functional.cross_entropy(logits, block[hidden], reduction="none"))
-    return torch.cat(losses).mean().item() / math.log(2)
 
 
 def fine_tune(row: str, model: Path, name: str, options: argparse.Namespace, output: Path) -> float:

@@ -20,8 +20,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 if [ ! -e model ]; then
     make_data_bin
     DATA_BIN=data-bin SAVE_DIR=checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
-        --budget-minutes "$minutes" --validate-interval-updates 500 --max-valid-steps 60 "${precision[@]}" "$@" 2>&1 | tee -a pretraining.log
+        --budget-minutes "$minutes" --disable-validation "${precision[@]}" "$@" 2>&1 | tee -a pretraining.log
     python -m alibert_fairseq.hf.export --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
+    python "$root/tests/campaigns/held_out_bits.py" data-bin model | tee bits.txt
 fi
 random=()
 [ -z "${RANDOM_INIT:-}" ] || random=(--random-init)  # the weights of the model are not used

@@ -59,8 +59,9 @@ def test_a_run_that_begins_with_the_weights_of_another_has_its_whole_budget(fini
             "error: --mask-prob-end and --length-schedule need --max-update, the end of the run.",
         ),
         (
-            ["--budget-minutes", "-1", "--max-update", "9"],
-            "error: --budget-minutes -1 is not above 0; leave it out for no limit.",
+            ["--budget-minutes", "0.09", "--max-update", "9"],
+            "error: --budget-minutes 0.09 is too short for one decay of the learning rate; give 0.1 or more, or leave "
+            "it out for no limit.",
         ),
         (
             ["--budget-minutes", "1", "--max-update", "9", "--lr-scheduler", "wsd", "--total-num-update", "8"],

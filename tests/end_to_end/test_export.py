@@ -4,6 +4,7 @@ import os
 import pickle
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import forked
@@ -166,6 +167,35 @@ def test_a_corrupted_name_table_is_refused_and_nothing_is_written(
     with pytest.raises(InputError, match="RobertaForMaskedLM: logits differ by up to .* more than 0.0001"):
         export_module.export(checkpoints["mlm"], tokenizer_directory, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_exchanged_queries_and_keys_of_a_modern_body_are_refused(
+    checkpoints, tokenizer_directory, tmp_path, monkeypatch
+):
+    share = names.Row.share
+
+    def exchanged(row, theirs):
+        number, of = row.joined
+        return share(replace(row, joined=((1, 0, 2)[number], 3)) if of == 3 else row, theirs)
+
+    monkeypatch.setattr(names.Row, "share", exchanged)
+    with pytest.raises(InputError, match="ModernBertForMaskedLM: logits differ by up to .* more than 0.0001"):
+        export_module.export(checkpoints["modern"], tokenizer_directory, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("head", ["SequenceClassification", "TokenClassification", "QuestionAnswering"])
+def test_heads_of_transformers_load_on_a_modern_body(head, models):
+    """Only the head's last layer begins with random weights; the masked language model's decoder is not used."""
+    import transformers
+
+    model, notes = getattr(transformers, f"AutoModelFor{head}").from_pretrained(
+        models["modern"], output_loading_info=True
+    )
+    assert set(notes["missing_keys"]) == {"classifier.weight", "classifier.bias"}
+    assert set(notes["unexpected_keys"]) <= {"decoder.weight", "decoder.bias"}
+    tokenizer = AutoTokenizer.from_pretrained(models["modern"])
+    assert torch.isfinite(model(**tokenizer("le foie", return_tensors="pt"))[0]).all()
 
 
 def test_a_row_too_few_is_refused(checkpoints, tokenizer_directory, tmp_path, monkeypatch):

@@ -192,6 +192,18 @@ def test_a_run_that_is_asked_to_stop_saves_a_checkpoint_and_goes_on_bit_by_bit(
     assert_the_same_metrics(whole, parts, updates=30)
 
 
+def test_packed_rows_hold_more_tokens_and_are_learned(data_bin, repository, tmp_path):
+    tokens = {}
+    for name, packing in (("alone", []), ("packed", ["--pack-sequences"])):
+        own = ["--sample-break-mode", "complete_doc", "--max-update", "20", *packing]
+        words = command("modern", data_bin, tmp_path / name, repository, *own)
+        at = words.index("--length-schedule")
+        curve = losses(run_forked(*words[:at], *words[at + 2 :], cwd=tmp_path, env=ENVIRONMENT))
+        assert sum(curve[-5:]) < sum(curve[:5])
+        tokens[name] = sum(line["tokens"] for line in metrics(tmp_path / name))
+    assert tokens["packed"] > 1.05 * tokens["alone"]
+
+
 def test_two_processes_learn_and_both_stop_when_the_second_is_asked_to(data_bin, repository, tmp_path):
     """The second saves nothing. They stop after the same update, and resume to the same bits."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]

@@ -101,7 +101,9 @@ def test_single_sequences(pair):
         one = {"net_input": {"src_tokens": ids[None], "has_padding": False}, "target": target[None]}
         total = total + criterion(model, one | {"ntokens": 1, "nsentences": 1})[0]
     total.backward()
-    theirs_alone(theirs, batch).backward()
+    expected = theirs_alone(theirs, batch)
+    expected.backward()
+    assert abs(float((total - expected).detach())) < 1e-10
     assert_same(model, theirs)
 
 
@@ -165,6 +167,19 @@ def test_replaced_token_detection(sharing, monkeypatch):
     for mine, parameter in zip(ours, model.detector.parameters(), strict=True):
         assert torch.allclose(mine, parameter.grad, atol=1e-10) and mine.any()
     assert_same_gradients(model, list(zip(parts, (encoder, generator), strict=True)), besides="detector.")
+
+
+def test_the_longest_sequence(monkeypatch):
+    """8,192 tokens, as ModernBERT's; a local layer and a global one."""
+    monkeypatch.setattr(modeling_modernbert, "apply_rotary_pos_emb", in_double)
+    torch.manual_seed(0)
+    shape = SHAPE | {"encoder_layers": 2, "encoder_attention_heads": 1, "max_positions": 8192}
+    model = ModernModel(ModernConfig(**shape, local_attention=128, global_attention_every=2), dictionary()).eval()
+    theirs = as_transformers(model, families.MODERN)
+    ids = torch.randint(4, 44, (1, 8192))
+    with torch.no_grad():
+        ours = model.encoder.sentence_encoder(ids)
+        assert torch.allclose(ours, theirs.model(ids).last_hidden_state, atol=1e-9)
 
 
 def test_hugging_face_weights_come_back_as_they_were(pair):

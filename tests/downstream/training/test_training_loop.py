@@ -229,10 +229,14 @@ def test_of_a_curve_the_best_epoch_or_the_last_one():
     assert (kept_epoch(curve, "best").epoch, kept_epoch(curve, "last").epoch) == (3, 4)
 
 
-def test_patience_stops_early(model):
+@pytest.mark.parametrize(  # 13 pieces, 4 a batch: 4 updates an epoch
+    "patience, epochs", [({"patience": 2}, 4), ({"patience_updates": 8}, 4), ({"patience_updates": 5}, 4),
+                         ({"patience_updates": 4}, 3)]
+)  # fmt: skip
+def test_patience_stops_early(model, patience, epochs):
     scores = iter([0.1, 0.5, 0.2, 0.5, 0.9])
-    curve = fit(learned_by(model), PIECES, protocol(patience=2), 1, lambda: next(scores))
-    assert len(curve) == 4  # epochs 3 and 4 are no better than epoch 2
+    curve = fit(learned_by(model), PIECES, protocol(**patience), 1, lambda: next(scores))
+    assert len(curve) == epochs  # epochs 3 and 4 are no better than epoch 2
 
 
 @pytest.mark.parametrize("updates, epochs", [(1, 1), (4, 1), (5, 2), (9, 3)])  # 13 pieces, 4 a batch: 4 an epoch
