@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import partial
 
-from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 
 from alibert_fairseq.models.bert import MaskedLMModel
@@ -29,8 +28,6 @@ class ModernConfig(EncoderConfig):
     dropout: float = option(0.0, "dropout after embeddings and sub-layers (default: 0)")
     attention_dropout: float = option(0.0, "dropout on attention weights (default: 0)")
     layer_norm_eps: float = option(1e-5, "epsilon of every LayerNorm (default: 1e-5, as ModernBERT)")
-    output_bias: ChoiceEnum(["zero", "unigram"]) = option("unigram",  # type: ignore[valid-type]
-        "initial bias of each subword's score: unigram, the logarithm of its frequency (default), or zero")  # fmt: skip
     local_attention: int = option(128, "number of tokens that a local layer sees (default: 128, as ModernBERT)")
     global_attention_every: int = option(3,
         "distance of two layers that see all tokens (default: 3, as ModernBERT)")  # fmt: skip

@@ -17,5 +17,4 @@ options=(
     --seed 1
 )
 complete_options
-[ -z "$toy" ] || options+=(--output-bias zero)  # so that its few updates have word frequencies to learn
 fairseq-train "$DATA_BIN" --save-dir "$SAVE_DIR" "${options[@]}" "$@"

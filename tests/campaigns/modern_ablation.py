@@ -30,7 +30,7 @@ PRETRAINING: dict[str, tuple[set[str], list[str]]] = {
     "the recipe": (set(), []),
     "BERT's body": (
         {"--max-positions"},
-        "--arch alibert_tiny --position-init sinusoidal --output-bias unigram --dropout 0 --attention-dropout 0 "
+        "--arch alibert_tiny --position-init sinusoidal --dropout 0 --attention-dropout 0 "
         "--max-positions 128 --encoder-ffn-embed-dim {ffn}".split(),
     ),
     "Adam in place of Muon": (
@@ -38,7 +38,7 @@ PRETRAINING: dict[str, tuple[set[str], list[str]]] = {
         "--optimizer alibert_adam --alibert-adam-betas 0.9,0.98 --lr 3e-3 --weight-decay 0.01".split(),
     ),
     "LAMB in place of Muon": (MUON, "--optimizer lamb --lr 1e-2 --weight-decay 0.01".split()),
-    "output bias of zeros": (set(), ["--output-bias", "zero"]),
+    "output bias of word frequencies": (set(), ["--output-bias", "unigram"]),
     "linear decay from the start": (
         {"--lr-scheduler"},
         "--lr-scheduler polynomial_decay".split(),

@@ -23,7 +23,7 @@ OBJECTIVES = {
     "electra": ["--task", "electra", "--criterion", "electra", "--arch", "electra_tiny", "--optimizer", "lamb"],
     "electra_modern": [
         "--task", "electra", "--criterion", "electra", "--arch", "electra_modern_tiny", "--optimizer", "muon",
-        "--generator-temperature", "2", "--generator-temperature-end", "1", "--output-bias", "zero",
+        "--generator-temperature", "2", "--generator-temperature-end", "1",
     ],
     "mlm": [
         "--task", "alibert_mlm", "--criterion", "alibert_mlm", "--arch", "alibert_tiny", "--optimizer", "alibert_adam",
@@ -32,7 +32,6 @@ OBJECTIVES = {
         "--task", "alibert_mlm", "--criterion", "alibert_mlm", "--arch", "alibert_modern_tiny", "--optimizer", "muon",
         "--mask-prob", "0.3", "--mask-prob-end", "0.15", "--length-schedule", "0.5:32", "--z-loss", "1e-4",
         "--store-ema", "--ema-decay", "0.9",
-        "--output-bias", "zero",  # so that there are word frequencies to learn
     ],
     "nsp": [
         "--task", "segment_pairs", "--sentence-objective", "nsp", "--criterion", "segment_pairs",
