@@ -4,11 +4,12 @@
 #     bash tests/campaigns/speedrun.sh DATA OUTPUT [options of fairseq-train]
 #
 # DATA: a folder with fr_raw/{bdpm_notices,pamj_cas_cliniques,tico19_fr,mesconseilscovid,hpo_fr}.txt and, below it,
-# the sets of SETS. OUTPUT: where everything goes; a second call resumes. It runs the newest record:
-# tiny_modern.sh, in bfloat16 where the processor has AMX or AVX512_BF16, then the stronger forms on test. Options that
-# follow are those of another entry. Nothing else should run on the core.
+# the sets of SETS. OUTPUT: where everything goes; a second call resumes. It runs the newest record: tiny_modern.sh, in
+# bfloat16 where the processor has AMX or AVX512_BF16, half of the time for each objective, then the stronger forms on
+# test. Options that follow are those of another entry. Nothing else should run on the core.
 #
 #   MINUTES=58        of pretraining; the making of the corpus and of the tokenizer does not count
+#   DETECTION=yes     no: masked language modelling alone, as the earlier entries have it
 #   SETS="quaero_emea_both quaero_medline_both fracco refomed morfitt frenchmedmcqa"   to fine-tune on
 #   SEEDS=5           trainings of each
 #   CORE=0            the core that pretrains and fine-tunes
@@ -17,11 +18,26 @@ set -euo pipefail
 minutes=${MINUTES:-58} seeds=${SEEDS:-5}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 . "$root/tests/campaigns/one_core.bash"
+
+train() {  # NAME MINUTES [options]: a run, exported
+    [ ! -e "$1/model" ] || return 0
+    DATA_BIN=data-bin SAVE_DIR=$1/checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
+        --budget-minutes "$2" --disable-validation "${precision[@]}" "${@:3}" 2>&1 | tee -a "$1.log"
+    python -m alibert_fairseq.hf.export --checkpoint "$1/checkpoints/checkpoint_last.pt" --tokenizer tokenizer \
+        --output "$1/model"
+}
+
 if [ ! -e model ]; then
     make_data_bin
-    DATA_BIN=data-bin SAVE_DIR=checkpoints taskset -c "$core" bash "$root/recipes/pretrain/tiny_modern.sh" \
-        --budget-minutes "$minutes" --disable-validation "${precision[@]}" "$@" 2>&1 | tee -a pretraining.log
-    python -m alibert_fairseq.hf.export --checkpoint checkpoints/checkpoint_last.pt --tokenizer tokenizer --output model
+    if [ "${DETECTION:-yes}" = no ]; then
+        train mlm "$minutes" "$@"
+        ln -s mlm/model model
+    else
+        half=$(python -c "print($minutes / 2)")
+        train mlm "$half" "$@"
+        VARIANT=detection FROM=mlm/checkpoints train detection "$half" "$@"
+        ln -s detection/model model
+    fi
     python "$root/tests/campaigns/held_out_bits.py" data-bin model | tee bits.txt
 fi
 random=()

@@ -46,6 +46,14 @@ def toy(data_bin, tmp_path_factory):
     return run
 
 
+def test_detection_of_the_modern_form_trains_from_its_masked_language_model(toy, data_bin, tmp_path):
+    places = {"FROM": str(toy("tiny_modern.sh")[0]), "DATA_BIN": str(data_bin), "SAVE_DIR": str(tmp_path / "save")}
+    recipe = REPOSITORY / "recipes" / "pretrain" / "tiny_modern.sh"
+    arguments = arguments_of(recipe, tmp_path, "--toy", VARIANT="detection", **places)
+    curve = losses(run_forked("fairseq-train", *arguments, "--cpu", cwd=tmp_path, env=ENVIRONMENT))
+    assert len(curve) == 6 and curve[-1] < curve[0]
+
+
 def losses(log: str) -> list[float]:
     """`loss` in bits, of every five updates."""
     return [float(value) for value in re.findall(r"train_inner .*? loss=([\d.]+)", log)]

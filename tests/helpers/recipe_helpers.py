@@ -47,5 +47,7 @@ def start_for(recipe: Path, place: Path) -> dict[str, str]:
     """The variables without which the recipe does not start: a FROM, a VARIANT."""
     text = recipe.read_text(encoding="utf-8")
     (place / "from.pt").touch()
+    if "case ${VARIANT:-} in" in text:  # both can be left out
+        return {}
     needed = {"FROM": str(place / "from.pt")} if '"${FROM:-}" "' in text else {}
     return needed | ({"VARIANT": "base1"} if "$VARIANT" in text or "${VARIANT" in text else {})

@@ -128,6 +128,25 @@ def test_a_continued_recipe_needs_the_options_of_its_model(repository, options_o
     assert options_of(recipe, FROM=str(folder))["--arch"] == "alibert_base"
 
 
+def test_detection_of_the_modern_form_starts_from_its_masked_language_model(repository, options_of, tmp_path):
+    recipe = repository / "recipes" / "pretrain" / "tiny_modern.sh"
+    done = run_recipe(recipe, tmp_path, VARIANT="detection")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: FROM is not set; set it to the checkpoint of this recipe")
+    done = run_recipe(recipe, tmp_path, VARIANT="electra")
+    assert (done.returncode, done.stderr) == (
+        2, "error: VARIANT=electra is not detection; leave it out for masked language modelling.\n"
+    )  # fmt: skip
+    (tmp_path / "checkpoint_last.pt").touch()
+    plain, detection = options_of(recipe), options_of(recipe, VARIANT="detection", FROM=str(tmp_path))
+    assert (detection["--task"], detection["--arch"]) == ("electra", "electra_modern_tiny")
+    assert detection["--finetune-from-model"] == str(tmp_path / "checkpoint_last.pt")
+    own = {"--task", "--criterion", "--arch"}
+    assert {key: detection[key] for key in set(plain) & set(detection) - own} == {
+        key: plain[key] for key in set(plain) & set(detection) - own
+    }
+
+
 def test_bioalbert_starts_from_random_weights_unless_told(repository, options_of):
     assert "--finetune-from-model" not in options_of(repository / "recipes" / "pretrain" / "bioalbert.sh")
 
