@@ -81,6 +81,8 @@ class Protocol:
         if (self.epochs is None) == (self.updates is None):
             last = "updates" if "updates" in places else "epochs"
             refuse(last, "give either epochs or updates (null leaves one out).")
+        if self.patience and self.patience_updates:
+            refuse("patience_updates", "give either patience or patience_updates (null leaves one out).")
         for keys, is_wrong, rule in RULES:
             for key in keys.split():
                 value = getattr(self, key)

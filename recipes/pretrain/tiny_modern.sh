@@ -26,7 +26,7 @@ case ${VARIANT:-} in
         options+=(
             --task electra --criterion electra --arch electra_modern_tiny --electra-leave-unmasked-prob 0
             --freeze-generator --embedding-sharing none --generator-temperature 2 --generator-temperature-end 1
-            --discriminator-weight 10            # with 50, the encoder predicts words worse, and judges worse
+            --discriminator-weight 10            # with 50, the encoder predicts words worse, and judges no better
         )
         start_from "${FROM:-}" "the checkpoint of this recipe to start from" ;;
     *) refuse "VARIANT=$VARIANT is not detection; leave it out for masked language modelling." ;;

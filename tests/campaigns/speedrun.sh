@@ -30,15 +30,15 @@ train() {  # NAME MINUTES [options]: a run, exported
 if [ ! -e model ]; then
     make_data_bin
     if [ "${DETECTION:-yes}" = no ]; then
+        last=mlm
         train mlm "$minutes" "$@"
-        ln -s mlm/model model
     else
-        half=$(python -c "print($minutes / 2)")
+        last=detection half=$(python -c "print($minutes / 2)")
         train mlm "$half" "$@"
         VARIANT=detection FROM=mlm/checkpoints train detection "$half" "$@"
-        ln -s detection/model model
     fi
-    python "$root/tests/campaigns/held_out_bits.py" data-bin model | tee bits.txt
+    python "$root/tests/campaigns/held_out_bits.py" data-bin "$last/model" | tee bits.txt
+    ln -s "$last/model" model
 fi
 random=()
 [ -z "${RANDOM_INIT:-}" ] || random=(--random-init)  # the weights of the model are not used

@@ -243,6 +243,12 @@ def test_a_missing_key_is_named(folder, missing):
         load_recipe(folder / "t.yaml")
 
 
+def test_patience_counts_epochs_or_updates_and_not_both(folder):
+    assert load_protocol(folder / "t.yaml", "p", ["patience_updates=9"]).patience_updates == 9
+    with pytest.raises(InputError, match="--set patience_updates=9: give either patience or patience_updates"):
+        load_protocol(folder / "t.yaml", "p", ["patience=2", "patience_updates=9"])
+
+
 def test_settings_change_by_name_and_2e_5_is_a_number(folder):
     protocol = load_protocol(folder / "t.yaml", "p", ["learning_rate=2e-5", "epochs=7"])
     assert (protocol.learning_rate, protocol.epochs, protocol.batch) == (2e-5, 7, 4)
@@ -256,6 +262,7 @@ def test_settings_change_by_name_and_2e_5_is_a_number(folder):
         ("epochs=0", "epochs is 0; it starts at 1"),
         ("batch=0", "batch is 0; it starts at 1"),
         ("patience=0", "patience is 0; it starts at 1"),
+        ("patience_updates=0", "patience_updates is 0; it starts at 1"),
         ("warmup_updates=0", "warmup_updates is 0; it starts at 1"),
         ("updates=100", "give either epochs or updates"),
         ("epochs=null", "give either epochs or updates"),
