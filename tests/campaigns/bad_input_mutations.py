@@ -175,6 +175,31 @@ MUTATIONS = [
         "        source.check_same(generator_part.folder)", "        pass",
         "tests/end_to_end/test_load.py::test_a_generator_with_another_tokenizer_is_refused",
     ),
+    Mutation(
+        "width that the heads do not divide", "alibert_fairseq/models/encoder.py",
+        "if self.width % self.heads:", "if False:",
+        "tests/alibert_fairseq/models/test_models.py::test_what_a_modern_body_cannot_be_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "odd width of a head with rotary positions", "alibert_fairseq/models/encoder.py",
+        "if self.width // self.heads % 2:", "if False:",
+        "tests/alibert_fairseq/models/test_models.py::test_what_a_modern_body_cannot_be_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "fp16 that joins all parameters", "alibert_fairseq/optim/param_groups.py",
+        "if len(params) == 1 and params[0].ndim == 1:", "if False:",
+        "tests/alibert_fairseq/optim/test_optim_refusals.py",
+    ),
+    Mutation(
+        "length beyond the maximum", "alibert_fairseq/models/pretraining.py",
+        "if task.max_positions() > cfg.max_positions:", "if False:",
+        "tests/end_to_end/test_bad_training_input.py::test_settings_that_cannot_be",
+    ),
+    Mutation(
+        "budget too small for one decay", "alibert_fairseq/callbacks/budget.py",
+        "if not self.minutes >= SHORTEST:", "if False:",
+        "tests/end_to_end/test_budget_minutes.py::test_a_budget_that_the_schedules_cannot_use_is_refused",
+    ),
 ]  # fmt: skip
 
 if __name__ == "__main__":
