@@ -1,10 +1,13 @@
 """Adam and LAMB in one class: LAMB is BERT's Adam whose step each tensor scales by its trust ratio."""
 
+from inspect import unwrap
+
 import torch
 from torch import Tensor
+from torch.optim import Optimizer
 
 
-class AdamLamb(torch.optim.Optimizer):
+class AdamLamb(Optimizer):
     """m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; u = m' / (sqrt(v') + eps) + wd p; p -= lr r u.
 
     r, the trust ratio, is |p| / |u| for a tensor of a group with `adapt`, 1 elsewhere or where a norm is 0.
@@ -15,6 +18,12 @@ class AdamLamb(torch.optim.Optimizer):
     `FusedLAMB` has both; google-research/albert neither). With `adapt` off and bias correction off this is the Adam of
     BERT and ELECTRA (`AdamWeightDecayOptimizer`); with bias correction on it is `torch.optim.AdamW`.
     """
+
+    # torch wraps these to keep torch.compile away, and the wrapper imports torch._dynamo: two seconds of a start
+    add_param_group, zero_grad, state_dict, load_state_dict = (
+        unwrap(method)
+        for method in (Optimizer.add_param_group, Optimizer.zero_grad, Optimizer.state_dict, Optimizer.load_state_dict)
+    )
 
     def __init__(
         self, params, lr: float, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01,

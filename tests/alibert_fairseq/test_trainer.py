@@ -27,7 +27,13 @@ if __name__ == "__main__":
     torch.cuda.device_count = lambda: 2
     cli_main()
 """
-IMPORTED_FIRST = "import alibert_fairseq; from fairseq_cli.train import cli_main; cli_main()"
+IMPORTED_FIRST = """
+import sys
+import alibert_fairseq
+from fairseq_cli.train import cli_main
+cli_main()
+sys.exit("torch._dynamo" in sys.modules)  # two seconds of a start, for nothing
+"""
 WAYS = {  # fairseq-train itself: every other test of a training
     "plugin first": ([sys.executable, "-c", IMPORTED_FIRST], 1),
     "torchrun module": ([*TORCHRUN, "-m", "fairseq_cli.train", *GLOO], 1),

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import torch._dynamo  # noqa: F401  an optimizer imports it, and would do so in each child
 from fairseq_cli import train
 
 METRICS = "metrics.jsonl"

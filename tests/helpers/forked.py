@@ -23,7 +23,6 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module="runpy")  # th
 configurations = {}
 
 def train(arguments):
-    import torch._dynamo  # an optimizer imports it
     import alibert_fairseq
     from fairseq import options
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
