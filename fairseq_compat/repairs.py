@@ -107,9 +107,10 @@ REPAIRS = [
         position.save_place_of_all_processes),
     Repair(
         "resuming from a checkpoint of another tokenizer, model, optimizer or criterion: nothing, or a traceback; with "
-        "--store-ema from one without an average: KeyError, 'model'",
-        "fairseq saves the state of the task and never gives it back, compares names by assertions, and deletes the "
-        "weights before the average begins",
+        "--store-ema from one without an average: KeyError, 'model'; from the end of an epoch: the scheduler does not "
+        "know its loss",
+        "fairseq saves the state of the task and never gives it back, compares names by assertions, deletes the "
+        "weights before the average begins, and tells the scheduler the loss of an epoch after the checkpoint is saved",
         ("fairseq.trainer",), ("checkpoint_utils", "Trainer.load_checkpoint"), resuming.restore_the_task_first),
     Repair(
         "a finished training that is started again: one more update each time, written over its checkpoint",

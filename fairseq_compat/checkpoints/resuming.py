@@ -18,7 +18,7 @@ def restore_the_task_first(module):
     """After `fairseq.trainer` ran: the task gets its saved state back before the model does, and may raise ValueError.
 
     The moments of another optimizer are refused, and --store-ema finds an average. Only the rank that reads the file
-    looks; the others have the same task and options.
+    looks; the others have the same task and options. The scheduler gets the loss of an epoch that just ended.
     """
     yield
     utils, waiting = module.checkpoint_utils, []
@@ -36,10 +36,13 @@ def restore_the_task_first(module):
         return state
 
     @in_place_in(module.Trainer)
-    def load_checkpoint(original, self, filename, reset_optimizer=False, *args, **options):
+    def load_checkpoint(original, self, filename, reset_optimizer=False, reset_lr_scheduler=False, *args, **options):
         waiting.append((self, reset_optimizer))
         try:
-            return original(self, filename, reset_optimizer, *args, **options)
+            extra_state = original(self, filename, reset_optimizer, reset_lr_scheduler, *args, **options)
+            if extra_state and not reset_optimizer and not reset_lr_scheduler:
+                end_epoch_of(extra_state, self)
+            return extra_state
         except Refusal:
             raise
         except ValueError as error:
@@ -53,6 +56,13 @@ def restore_the_task_first(module):
             waiting.pop()
 
     module.checkpoint_utils = StandIn(utils, load_checkpoint_to_cpu=load_checkpoint_to_cpu)
+
+
+def end_epoch_of(extra_state: dict, trainer) -> None:
+    """Tell the scheduler the loss of an epoch that a checkpoint ends: fairseq does this after it has saved."""
+    place, loss = extra_state["train_iterator"], extra_state.get("val_loss")
+    if place["iterations_in_epoch"] == 0 and loss is not None:
+        trainer.lr_step(place["epoch"] - 1, loss)
 
 
 def complaint_of(error: Exception) -> str | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 from fairseq import checkpoint_utils
-from forked import Job, free_port
+from forked import Job, meeting
 from forked import run as run_forked
 
 OBJECTIVES = {
@@ -51,7 +51,7 @@ SHAPE = [
 ]  # fmt: skip
 # Of many more batches than are read ahead, by workers that need a moment to begin.
 VALIDATING = ["--validate-interval-updates", "20", "--valid-subset", "train", "--batch-size-valid", "2"]
-VALIDATING += ["--max-valid-steps", "250", "--num-workers", "2"]
+VALIDATING += ["--max-valid-steps", "150", "--num-workers", "2"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
 
 
@@ -138,14 +138,23 @@ def ask(process: subprocess.Popen, number: int, later: float) -> None:
         threading.Thread(target=repeat, daemon=True).start()
 
 
-def run_and_kill(arguments: list[str], after_update: int, cwd: Path) -> None:
-    """Start the run and kill it with SIGKILL once the log shows the update."""
+def run_and_meet(arguments: list[str], update: int, meet, cwd: Path, processes: int = 1) -> tuple[list[int], str]:
+    """Start the run and `meet` its processes' numbers once the log shows the update; (exit codes, log)."""
     os.mkfifo(cwd / "log")
-    job = Job([arguments], [ENVIRONMENT], cwd, [cwd / "log"])
+    environments = meeting(ENVIRONMENT, processes) if processes > 1 else [ENVIRONMENT]
+    job = Job([arguments] * processes, environments, cwd, [cwd / "log"] * processes)
+    said = []
     with open(cwd / "log") as log:
-        assert any(f"num_updates={after_update}," in line for line in log)
-        os.kill(job.pids[0], signal.SIGKILL)
-    assert job.ends(within=60) == [-signal.SIGKILL], "the run ended before it could be killed"
+        for line in log:
+            said.append(line)
+            if f"num_updates={update}," in line:
+                meet(job.pids)
+    return job.ends(within=60), "".join(said)
+
+
+def kill(pids: list[int]) -> None:
+    """Of a run with one process."""
+    os.kill(pids[0], signal.SIGKILL)
 
 
 @pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name not in ("mlm", "nsp")])  # modern, sop
@@ -156,7 +165,8 @@ def test_a_run_learns_and_a_killed_one_ends_with_the_same_bits(objective, data_b
     curve = losses(log)
     assert len(curve) == 40 and sum(curve[-5:]) < 0.9 * sum(curve[:5])
     saves = command(objective, data_bin, broken, repository, "--max-update", "40", "--save-interval-updates", "15")
-    run_and_kill(saves, after_update=22, cwd=tmp_path)
+    codes, _ = run_and_meet(saves, 22, kill, tmp_path)
+    assert codes == [-signal.SIGKILL], "the run ended before it could be killed"
     resumed = run_forked(*saves, cwd=tmp_path, env=ENVIRONMENT)
     assert "Loaded checkpoint" in resumed and len(losses(resumed)) == 25  # from update 15 on
     assert_same(whole / "checkpoint_last.pt", broken / "checkpoint_last.pt")
@@ -205,37 +215,25 @@ def test_packed_rows_hold_more_tokens_and_are_learned(data_bin, repository, tmp_
 
 def test_two_processes_learn_and_both_stop_when_the_second_is_asked_to(data_bin, repository, tmp_path):
     """The second saves nothing. They stop after the same update, and resume to the same bits."""
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
-    torchrun += ["--master_port", str(free_port())]
     distributed = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 
     def train(save):
         return command("electra", data_bin, tmp_path / save, repository, "--max-update", "30", *distributed)
 
+    def ask_second(pids):
+        os.kill(pids[1], signal.SIGUSR2)
+
     log = run_forked(*train("whole"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
     curve = losses(log)
     assert "training on 2 devices" in log and len(curve) == 30 and sum(curve[-3:]) < 0.9 * sum(curve[:3])
-    _, log = run_and_signal([*torchrun, *train("parts")], "num_updates=12,", ask_second_process, tmp_path)
+    codes, log = run_and_meet(train("parts"), 12, ask_second, tmp_path, processes=2)
     stopped = int(re.search(r"stopped after update (\d+); the same command resumes", log)[1])
-    assert stopped in (12, 13, 14, 15) and "exitcode  : 75" in log  # in the middle of an epoch
+    assert stopped in (12, 13, 14, 15) and codes == [75, 75]  # in the middle of an epoch
     resumed = run_forked(*train("parts"), cwd=tmp_path, env=ENVIRONMENT, processes=2)
     assert len(losses(resumed)) == 30 - stopped
     assert_same(tmp_path / "whole" / "checkpoint_last.pt", tmp_path / "parts" / "checkpoint_last.pt")
     assert_the_same_metrics(tmp_path / "whole", tmp_path / "parts", updates=30)
     assert {line["processes"] for line in metrics(tmp_path / "whole")} == {2}
-
-
-def ask_second_process(launcher: subprocess.Popen) -> None:
-    """Of those that torchrun started."""
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            parent = (path.parent / "stat").read_text().rpartition(")")[2].split()[1]
-            if int(parent) == launcher.pid and b"\0RANK=1\0" in b"\0" + path.read_bytes():
-                os.kill(int(path.parent.name), signal.SIGUSR2)
-                return
-        except OSError:  # a process that ended in this moment
-            continue
-    raise AssertionError("the second process was not found")
 
 
 TWO_GPUS = """
