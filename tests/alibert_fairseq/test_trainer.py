@@ -8,6 +8,7 @@ import fairseq.trainer
 import fairseq_cli.train
 import pytest
 import torch
+from forked import run
 from light_trainer import LightTrainer, with_callbacks
 from tiny_training import ENVIRONMENT, OPTIONS, SCRIPTS, make_data_bin
 
@@ -18,15 +19,6 @@ from alibert_fairseq.trainer import AlibertTrainer
 
 GLOO = ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
 TORCHRUN = [SCRIPTS / "torchrun", "--standalone", "--nproc_per_node", "1"]
-# As on a machine with two GPUs: fairseq starts a process for each, which imports the main module under another name.
-SPAWNING = """
-import torch
-from fairseq_cli.train import cli_main
-
-if __name__ == "__main__":
-    torch.cuda.device_count = lambda: 2
-    cli_main()
-"""
 IMPORTED_FIRST = """
 import sys
 import alibert_fairseq
@@ -34,11 +26,10 @@ from fairseq_cli.train import cli_main
 cli_main()
 sys.exit("torch._dynamo" in sys.modules)  # two seconds of a start, for nothing
 """
-WAYS = {  # fairseq-train itself: every other test of a training
-    "plugin first": ([sys.executable, "-c", IMPORTED_FIRST], 1),
-    "torchrun module": ([*TORCHRUN, "-m", "fairseq_cli.train", *GLOO], 1),
-    "spawned": ([sys.executable, "spawning.py", "--distributed-world-size", "2", *GLOO], 2),
-}  # fmt: skip
+WAYS = {  # fairseq-train itself: every other test of a training; processes that fairseq starts: test_pretraining.py
+    "plugin first": [sys.executable, "-c", IMPORTED_FIRST],
+    "torchrun module": [*TORCHRUN, "-m", "fairseq_cli.train", *GLOO],
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +39,8 @@ def data_bin(tmp_path_factory):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_start_a_training_uses_it(way, data_bin, repository, tmp_path):
-    words, processes = WAYS[way]
-    (tmp_path / "spawning.py").write_text(SPAWNING.format(imports="from fairseq_cli.train import cli_main"))
     command = [
-        *words,
+        *WAYS[way],
         data_bin,
         "--user-dir",
         repository / "alibert_fairseq",
@@ -61,7 +50,7 @@ def test_every_way_to_start_a_training_uses_it(way, data_bin, repository, tmp_pa
     done = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     lines = [json.loads(line) for line in (tmp_path / "save" / "metrics.jsonl").read_text().splitlines()]
-    assert [(line["update"], line["processes"]) for line in lines] == [(1, processes), (2, processes)]
+    assert [(line["update"], line["processes"]) for line in lines] == [(1, 1), (2, 1)]
     assert (tmp_path / "save" / ".owner").exists()
 
 
@@ -76,10 +65,7 @@ def test_a_calibration_counts_the_tokens_of_all_data_bins(data_bin, repository, 
     ]
     command += ["--save-dir", tmp_path / "save", "--max-update", "9", "--no-save"]
     command += ["--stop-time-hours", "1e-6"]  # for trainings without this plugin; here it ends nothing
-    done = subprocess.run(
-        command, env=ENVIRONMENT | {calibration.VARIABLE: str(found)}, cwd=tmp_path, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    run(*command, env=ENVIRONMENT | {calibration.VARIABLE: str(found)}, cwd=tmp_path)
     one = load_blocks(str(data_bin), "train", 1, load_dictionary(str(data_bin)), 32, "none", combine=True)
     assert json.loads(found.read_text())["epoch_tokens"] == 2 * sum(one.sizes)
 

@@ -258,4 +258,5 @@ def test_processes_that_fairseq_starts_itself_stop_with_a_checkpoint(data_bin, r
     code, log = run_and_signal([sys.executable, "train.py", *words], "num_updates=12,", ask, tmp_path)
     stopped = int(re.search(r"stopped after update (\d+); the same command resumes", log)[1])
     assert code == 75 and "Traceback" not in log, log[-3000:]
-    assert metrics(tmp_path / "save")[-1]["update"] == stopped and (tmp_path / "save/checkpoint_last.pt").exists()
+    last = metrics(tmp_path / "save")[-1]
+    assert (last["update"], last["processes"]) == (stopped, 2) and (tmp_path / "save/checkpoint_last.pt").exists()
