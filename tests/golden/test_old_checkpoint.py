@@ -6,10 +6,10 @@ of that commit trained it. LOSSES are those of its updates 7 to 10.
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from forked import run
 from tiny_training import ENVIRONMENT, OPTIONS, SCRIPTS, make_data_bin
 
 CHECKPOINT = Path(__file__).with_name("checkpoint_057498c.pt")
@@ -22,8 +22,7 @@ def test_it_resumes(repository, tmp_path):
     shutil.copy(CHECKPOINT, tmp_path / "save" / "checkpoint_last.pt")
     command = [SCRIPTS / "fairseq-train", data_bin, "--user-dir", repository / "alibert_fairseq", *OPTIONS]
     command += ["--save-dir", tmp_path / "save", "--max-update", "10"]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    run(*command, env=ENVIRONMENT, cwd=tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "save" / "metrics.jsonl").read_text().splitlines()]
     assert [line["update"] for line in lines] == [7, 8, 9, 10]
     assert [line["loss"] for line in lines] == pytest.approx(LOSSES, abs=0.002)

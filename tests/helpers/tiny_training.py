@@ -2,9 +2,10 @@
 
 import os
 import random
-import subprocess
 import sys
 from pathlib import Path
+
+from forked import run
 
 SCRIPTS = Path(sys.executable).parent
 OPTIONS = [
@@ -23,7 +24,7 @@ def make_data_bin(folder: Path) -> Path:
     draw = random.Random(1)
     lines = [" ".join(f"w{draw.randrange(20)}" for _ in range(draw.randrange(5, 30))) for _ in range(60)]
     (folder / "train.txt").write_text("\n".join(lines) + "\n")
-    command = [SCRIPTS / "fairseq-preprocess", "--only-source", "--destdir", folder / "bin", "--workers", "1"]
-    command += ["--trainpref", folder / "train.txt", "--validpref", folder / "train.txt"]
-    subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True)
+    command = [sys.executable, "-m", "fairseq_cli.preprocess", "--only-source", "--destdir", folder / "bin"]
+    command += ["--workers", "1", "--trainpref", folder / "train.txt", "--validpref", folder / "train.txt"]
+    run(*command, cwd=folder, env=ENVIRONMENT)
     return folder / "bin"
