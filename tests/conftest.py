@@ -1,6 +1,10 @@
 """Fixtures every test may use."""
 
+import atexit
+import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
+
+if "TOKENIZERS_OF_TESTS" not in os.environ:  # of text_helpers.py; the processes of the tests inherit it
+    os.environ["TOKENIZERS_OF_TESTS"] = tempfile.mkdtemp(prefix="tokenizers-")
+    atexit.register(shutil.rmtree, os.environ["TOKENIZERS_OF_TESTS"], ignore_errors=True)
 
 # The files that take longest, from the longest on; several processes then end together.
 LONG_FILES = (

@@ -1,7 +1,7 @@
 """Tokenizers trained on the sample that the repository ships, once a test run, and raw text to try them on."""
 
-import atexit
-import shutil
+import fcntl
+import os
 import tempfile
 import unicodedata
 from functools import lru_cache
@@ -51,13 +51,16 @@ def normalize(text: str, options: TextOptions = PAPER) -> str:
 
 @lru_cache
 def trained(options: TextOptions = PAPER, model: str = "unigram") -> Path:
-    """The directory of a tokenizer of SIZE pieces."""
-    directory = Path(tempfile.mkdtemp(prefix="tokenizer-"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    train_tokenizer(
-        sample_files(), directory / "out", model=model, vocab_size=SIZE, options=options, count_duplicates=False
-    )
-    return directory / "out"
+    """The directory of a tokenizer of SIZE pieces, trained once for all processes of the tests."""
+    name = f"{model}-{options.mode}-{options.punctuation}-{options.cased}"
+    directory = Path(os.environ["TOKENIZERS_OF_TESTS"], name)  # conftest.py makes it
+    with open(directory.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not directory.exists():  # it appears whole
+            train_tokenizer(
+                sample_files(), directory, model=model, vocab_size=SIZE, options=options, count_duplicates=False
+            )
+    return directory
 
 
 @lru_cache
@@ -74,8 +77,7 @@ def real_lines(shared_data: Path) -> list[str]:
 @lru_cache
 def trained_on_real_text(shared_data: Path, options: TextOptions = PAPER, model: str = "unigram") -> Path:
     """The directory of a tokenizer of 8,000 pieces for every third of the real lines."""
-    directory = Path(tempfile.mkdtemp(prefix="tokenizer-"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    directory = Path(tempfile.mkdtemp(dir=os.environ["TOKENIZERS_OF_TESTS"]))
     (directory / "text.txt").write_text("\n".join(real_lines(shared_data)[::3]) + "\n", encoding="utf-8")
     train_tokenizer(
         [directory / "text.txt"],
