@@ -61,7 +61,8 @@ def restore_the_task_first(module):
 def end_epoch_of(extra_state: dict, trainer) -> None:
     """Tell the scheduler the loss of an epoch that a checkpoint ends: fairseq does this after it has saved."""
     place, loss = extra_state["train_iterator"], extra_state.get("val_loss")
-    if place["iterations_in_epoch"] == 0 and loss is not None:
+    ends = place.get("version", 1) >= 2 and place.get("iterations_in_epoch") == 0  # an older one may have no place
+    if ends and loss is not None:
         trainer.lr_step(place["epoch"] - 1, loss)
 
 

@@ -188,7 +188,7 @@ MUTATIONS = [
     Mutation(
         "fp16 that joins all parameters", "alibert_fairseq/optim/param_groups.py",
         "if len(params) == 1 and params[0].ndim == 1:", "if False:",
-        "tests/alibert_fairseq/optim/test_optim_refusals.py",
+        "tests/alibert_fairseq/optim/test_optim_refusals.py::test_weights_without_layers_or_without_float32_are_refused",
     ),
     Mutation(
         "length beyond the maximum", "alibert_fairseq/models/pretraining.py",

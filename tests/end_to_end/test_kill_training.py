@@ -22,6 +22,7 @@ import sys
 from alibert_fairseq.optim.adam_lamb_step import AdamLamb
 sys.path.insert(0, {place!r})
 import kill_training
+assert "--max-epoch 3" in kill_training.OPTIONS
 kill_training.OPTIONS = kill_training.OPTIONS.replace("--max-epoch 3", "--max-epoch 2")
 print("status", kill_training.main())
 AdamLamb.load_state_dict = lambda self, state: None  # the moments are lost at each start
@@ -54,6 +55,8 @@ def test_killed_trainings_end_with_the_same_bits(campaigns):
     assert (of["kills"], of["workers"], of["runs"], of["equal_runs"]) == (2, {"0": 2}, 1, 1)
     assert of["in_save"] >= 1 and of["updates_done_again"] > 0 and of["differences"] == []
     assert of["kinds"] == {"names": 1, "again": 1}
+    # The first save after the end of the epoch is killed: the run resumes from that end, at update 25.
+    assert re.search(r"kill 1, names: after update 2[678], .*checkpoint_2_28.pt.tmp", said)
 
 
 def test_a_training_that_goes_on_without_its_moments_is_seen(campaigns):

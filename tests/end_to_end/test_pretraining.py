@@ -143,18 +143,22 @@ def run_and_meet(arguments: list[str], update: int, meet, cwd: Path, processes: 
     os.mkfifo(cwd / "log")
     environments = meeting(ENVIRONMENT, processes) if processes > 1 else [ENVIRONMENT]
     job = Job([arguments] * processes, environments, cwd, [cwd / "log"] * processes)
-    said = []
+    said, late = [], threading.Timer(300, stop, [job.pids])
+    late.start()  # of a run that hangs, the log has no end
     with open(cwd / "log") as log:
         for line in log:
             said.append(line)
             if f"num_updates={update}," in line:
                 meet(job.pids)
+    late.cancel()
     return job.ends(within=60), "".join(said)
 
 
-def kill(pids: list[int]) -> None:
-    """Of a run with one process."""
-    os.kill(pids[0], signal.SIGKILL)
+def stop(pids: list[int]) -> None:
+    """Kill all processes of a run."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name not in ("mlm", "nsp")])  # modern, sop
@@ -165,7 +169,7 @@ def test_a_run_learns_and_a_killed_one_ends_with_the_same_bits(objective, data_b
     curve = losses(log)
     assert len(curve) == 40 and sum(curve[-5:]) < 0.9 * sum(curve[:5])
     saves = command(objective, data_bin, broken, repository, "--max-update", "40", "--save-interval-updates", "15")
-    codes, _ = run_and_meet(saves, 22, kill, tmp_path)
+    codes, _ = run_and_meet(saves, 22, stop, tmp_path)
     assert codes == [-signal.SIGKILL], "the run ended before it could be killed"
     resumed = run_forked(*saves, cwd=tmp_path, env=ENVIRONMENT)
     assert "Loaded checkpoint" in resumed and len(losses(resumed)) == 25  # from update 15 on

@@ -7,6 +7,7 @@ import torch
 from fairseq.data.iterators import EpochBatchIterator, GroupedIterator
 
 from fairseq_compat.checkpoints.position import PLAN, PROCESSES, refuse_another_effective_batch
+from fairseq_compat.checkpoints.resuming import end_epoch_of
 from fairseq_compat.errors import Refusal
 
 SAMPLES = 103
@@ -115,3 +116,24 @@ def test_other_processes_have_the_same_effective_batch(then, now, remedy):
     with pytest.raises(ValueError, match=remedy):
         refuse_another_effective_batch(state, configuration(*now))
     refuse_another_effective_batch(state, configuration(*now, reset=True))
+
+
+END = {"version": 2, "epoch": 4, "iterations_in_epoch": 0}
+
+
+@pytest.mark.parametrize(
+    ("place", "loss", "told"),
+    [
+        (END, 2.5, [(3, 2.5)]),
+        (END, None, []),  # without validation
+        (END | {"iterations_in_epoch": 2}, 2.5, []),
+        ({"epoch": 4}, 2.5, []),  # of a stream, which has no place
+        (END | {"version": 1}, 2.5, []),
+    ],
+)
+def test_the_scheduler_is_told_the_loss_of_an_epoch_that_ended(place, loss, told):
+    """fairseq does this after it has saved, so that a run which resumes there has missed it."""
+    calls = []
+    trainer = SimpleNamespace(lr_step=lambda epoch, loss: calls.append((epoch, loss)))
+    end_epoch_of({"train_iterator": place, "val_loss": loss}, trainer)
+    assert calls == told

@@ -141,11 +141,11 @@ def meeting(env: dict, processes: int, port: int | None = None) -> list[dict]:
 
 
 def finish(command, cwd: Path, env: dict, processes: int = 1) -> tuple[int, str]:
-    """Exit status (the largest, of several processes) and output of `fairseq-train ...` or `python -m ...`."""
+    """Exit status (of several processes, one that is not 0) and output of `fairseq-train ...` or `python -m ...`."""
     environments = meeting(env, processes) if processes > 1 else [env]
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
         job = Job([command] * processes, environments, cwd, [Path(log.name)] * processes)
-        return max(job.ends(within=600)), log.read()
+        return max(job.ends(within=600), key=abs), log.read()  # a killed one has a number below 0
 
 
 def run(*command, cwd: Path, env: dict, processes: int = 1) -> str:
