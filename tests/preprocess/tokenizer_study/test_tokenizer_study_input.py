@@ -40,7 +40,7 @@ def test_tokenizers_and_names_that_cannot_be_compared_are_refused(tmp_path):
         load_candidates([tmp_path])
     with pytest.raises(InputError, match="--names: 1 names for 2 tokenizers"):
         load_candidates([tmp_path, tmp_path], ["a"])
-    with pytest.raises(InputError, match="out, out: two tokenizers have the same name"):
+    with pytest.raises(InputError, match=f"{trained().name}, {trained().name}: two tokenizers have the same name"):
         load_candidates([trained(), trained()])
 
 
