@@ -145,12 +145,14 @@ def run_and_meet(arguments: list[str], update: int, meet, cwd: Path, processes: 
     job = Job([arguments] * processes, environments, cwd, [cwd / "log"] * processes)
     said, late = [], threading.Timer(300, stop, [job.pids])
     late.start()  # of a run that hangs, the log has no end
-    with open(cwd / "log") as log:
-        for line in log:
-            said.append(line)
-            if f"num_updates={update}," in line:
-                meet(job.pids)
-    late.cancel()
+    try:
+        with open(cwd / "log") as log:
+            for line in log:
+                said.append(line)
+                if f"num_updates={update}," in line:
+                    meet(job.pids)
+    finally:
+        late.cancel()
     return job.ends(within=60), "".join(said)
 
 
