@@ -22,3 +22,9 @@ def option_of_task(cfg, name: str, default: int) -> int:
     """An option of the task in a training's configuration."""
     value = getattr(cfg.task, name, None)
     return default if value is None else value
+
+
+def refuse_outside(name: str, value, possible: bool, where: str) -> None:
+    """End the run in one sentence where an option has a value that it cannot have."""
+    if not possible:
+        raise SystemExit(f"error: {name} {value} is not {where}; leave it out for the default.")

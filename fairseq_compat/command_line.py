@@ -23,6 +23,8 @@ def bf16_without_tpu(module):
             refuse_fp16()
         if getattr(args, "store_ema", False) and (args.fp16 or args.bf16) and not args.ema_fp32:
             raise Refusal("--store-ema: in half precision an average rounds its updates away; add --ema-fp32.")
+        if getattr(args, "store_ema", False) and not 0 <= args.ema_decay < 1:
+            raise Refusal(f"--ema-decay {args.ema_decay} is not in [0, 1); leave it out for 0.9999.")
         if getattr(args, "bf16", False):
             args.tpu = "--tpu" in (sys.argv[1:] if input_args is None else input_args)
         return parsed

@@ -4,6 +4,10 @@ Another program on the machine then costs updates, but neither the decay of the 
 fairseq's: it counts from the start of the trainer, is the mean of all processes, and resumes with the checkpoint.
 """
 
+import math
+import os
+
+from alibert_fairseq.callbacks.calibration import VARIABLE as CALIBRATION
 from alibert_fairseq.options import option_of_task
 
 SHORTEST = 0.1  # minutes: some updates of a tiny model, of which the learning rate needs several to decay
@@ -16,13 +20,21 @@ class Budget:
         self.trainer, self.minutes = trainer, option_of_task(cfg, "budget_minutes", 0)
         self.end = cfg.optimization.max_update
         if self.minutes:
-            self._check(getattr(cfg.lr_scheduler, "total_num_update", None))
+            self._check(getattr(cfg.lr_scheduler, "total_num_update", None), cfg.optimization)
 
-    def _check(self, end_of_schedule: float | None) -> None:
-        if not self.minutes >= SHORTEST:
+    def _check(self, end_of_schedule: float | None, optimization) -> None:
+        if not SHORTEST <= self.minutes < math.inf:
+            why = "is too short for one decay of the learning rate" if self.minutes < SHORTEST else "is no time"
             raise SystemExit(
-                f"error: --budget-minutes {self.minutes:g} is too short for one decay of the learning rate; give "
-                f"{SHORTEST:g} or more, or leave it out for no limit."
+                f"error: --budget-minutes {self.minutes:g} {why}; give {SHORTEST:g} or more, or leave it out for no "
+                "limit."
+            )
+        earlier = {"--max-epoch": optimization.max_epoch > 0}
+        earlier["--stop-time-hours"] = 0 < optimization.stop_time_hours < self.minutes / 60
+        if named := [name for name, ends in earlier.items() if ends and not os.environ.get(CALIBRATION)]:
+            raise SystemExit(
+                f"error: {named[0]} may end the run before the learning rate has decayed; leave it out, and give its "
+                "time to --budget-minutes."
             )
         if not self.end:
             raise SystemExit("error: --budget-minutes: the schedules need --max-update, the updates it stands for.")
@@ -37,7 +49,7 @@ class Budget:
         if not self.minutes:
             return
         optimization = self.trainer.cfg.optimization
-        optimization.stop_time_hours = min(self.minutes / 60, optimization.stop_time_hours or self.minutes / 60)
+        optimization.stop_time_hours = self.minutes / 60
         optimization.max_update = 0
 
     def position(self) -> float:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from alibert_fairseq.criterions.sums import at_least_float32, totals
 from alibert_fairseq.criterions.word_loss import word_loss
-from alibert_fairseq.options import option
+from alibert_fairseq.options import option, refuse_outside
 
 
 @dataclass
@@ -40,6 +40,9 @@ class ElectraLoss(FairseqCriterion):
 
     def __init__(self, cfg: ElectraCriterionConfig, task):
         super().__init__(task)
+        for name in ("generator_weight", "discriminator_weight", "encoder_weight"):
+            weight = getattr(cfg, name)
+            refuse_outside(f"--{name.replace('_', '-')}", weight, 0 <= weight < math.inf, "a number of 0 or more")
         self.cfg = cfg
 
     def forward(self, model, sample, reduce=True):
@@ -69,6 +72,11 @@ class ElectraLoss(FairseqCriterion):
             "nsentences": sample["nsentences"],
             "sample_size": masked,
         }
+        if output.word_scores is None and self.cfg.encoder_weight != 1:
+            raise SystemExit(
+                f"error: --encoder-weight {self.cfg.encoder_weight:g} is for --arch electra_modern_*, whose encoder "
+                "predicts words; leave it out."
+            )
         if output.word_scores is not None:
             encoder_loss, encoder_correct = word_loss(output.word_scores, target)
             loss = loss + self.cfg.encoder_weight * encoder_loss

@@ -11,7 +11,7 @@ from fairseq.logging import metrics
 
 from alibert_fairseq.criterions.sums import at_least_float32
 from alibert_fairseq.criterions.word_loss import word_loss
-from alibert_fairseq.options import option
+from alibert_fairseq.options import option, refuse_outside
 
 
 @dataclass
@@ -31,6 +31,7 @@ class AliBertMaskedLMLoss(FairseqCriterion):
 
     def __init__(self, cfg: MaskedLMCriterionConfig, task):
         super().__init__(task)
+        refuse_outside("--z-loss", cfg.z_loss, 0 <= cfg.z_loss < math.inf, "a number of 0 or more")
         self.z_loss = cfg.z_loss
 
     def forward(self, model, sample, reduce=True):

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from alibert_common.errors import InputError
 from alibert_common.files import read_json, write_json
-from alibert_fairseq.launch.estimate import calibrate
+from alibert_fairseq.launch.estimate import calibrate, options_of
 from alibert_fairseq.launch.plan import Plan
 from alibert_fairseq.launch.status import save_dir
 
 FILE = "budget.json"  # in the folder of checkpoints: what was chosen
-ARCH = re.compile(r"--arch[ =](\w+)_(?:tiny|small|base|large)\b")
+ARCH = re.compile(r"(?:--arch|-a)[ =](\S+)_(?:tiny|small|base|large)(?!\S)")
 CHOSEN = {"-a", "--arch", "--max-update", "--total-num-update", "--budget-minutes"}  # and not left to the user
 SIZES = ("tiny", "small", "base", "large")
 # A larger model learns more in the same time if it sees about 20 tokens a weight (Hoffmann et al. 2022). Of tokens that
@@ -112,8 +112,12 @@ def kept(file: Path, command: dict) -> list[str]:
 
 
 def largest(plan: Plan, given: float) -> Choice:
-    """The largest model that sees enough text, or else the smallest that there is."""
-    families = ARCH.findall(plan.recipe.read_text(encoding="utf-8", errors="replace"))
+    """The largest model that sees enough text, or else the smallest that there is.
+
+    The family is that of the last --arch which the recipe gives to fairseq-train, or else of the recipe's text.
+    """
+    recipe = " ".join(options_of(plan)) or plan.recipe.read_text(encoding="utf-8", errors="replace")
+    families = ARCH.findall(recipe)
     if not families:
         raise InputError(f"{plan.recipe}: --budget chooses among _tiny, _small, _base and _large; its --arch has none.")
     best: Choice | None = None

@@ -20,6 +20,7 @@ from fairseq_compat.errors import AGAIN
 TFLOP_PER_SECOND = 100
 GIB = 1 << 30
 FP16 = {"--fp16", "--memory-efficient-fp16"}  # refused without a GPU
+RESULT = "found.json"  # of a calibration
 NEEDS_A_GPU = "--fp16 needs a GPU"  # the words of that refusal (fairseq_compat/command_line.py)
 
 
@@ -39,15 +40,8 @@ def calibrate(plan: Plan) -> Calibrated:
     left_out = sorted(FP16 & set(plan.arguments)) if on_cpu_instead else []
     arguments = [*(CPU_ARGUMENTS if on_cpu_instead else []), *(word for word in plan.arguments if word not in left_out)]
     with tempfile.TemporaryDirectory(prefix="calibration.") as folder:
-        result = Path(folder, "found.json")
-        command = ["bash", str(plan.recipe), *arguments, "--save-dir", folder, "--no-save", "--disable-validation"]
-        command += ["--distributed-world-size", "1"]  # else fairseq starts a process a GPU
-        command += ["--stop-time-hours", "0.05"]  # ends one without this plugin, which does not know of calibrations
-        names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
-        own = {name: value for name, value in os.environ.items() if name not in names} | {"SAVE_DIR": folder}
-        own |= {"PATH": f"{Path(sys.executable).parent}:{own['PATH']}", calibration.VARIABLE: str(result)}
-        done = subprocess.run(command, env=own | plan.environment, capture_output=True, text=True)
-        if result.exists():
+        done = _run(plan, arguments, folder)
+        if (result := Path(folder, RESULT)).exists():
             return Calibrated(json.loads(result.read_text()) | {"left_out": left_out})
     if done.returncode == 0:
         return Calibrated({}, "its training does not use this plugin")
@@ -60,6 +54,31 @@ def calibrate(plan: Plan) -> Calibrated:
         return Calibrated({}, "the recipe has --fp16, which needs a GPU; run this on a node with one")
     elsewhere = code == AGAIN or (on_cpu_instead and TOO_LITTLE in errors[-1])  # what the job may not meet
     return Calibrated({}, f"the recipe says: {errors[-1]}", refused=not elsewhere)
+
+
+def options_of(plan: Plan) -> list[str]:
+    """The words that the recipe gives to fairseq-train: a script in its place writes them down.
+
+    [] where the recipe ends before, calls another program, or the folder of temporary files may not hold programs.
+    """
+    with tempfile.TemporaryDirectory(prefix="options.") as folder:
+        stub, said = Path(folder, "fairseq-train"), Path(folder, "said")
+        stub.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "${0%/*}/said"\n')
+        stub.chmod(0o700)
+        _run(plan, plan.arguments, folder, folder)
+        return said.read_text(encoding="utf-8", errors="replace").splitlines() if said.exists() else []
+
+
+def _run(plan: Plan, arguments: list[str], folder: str, *first: str) -> subprocess.CompletedProcess:
+    """Run the recipe as a calibration of one process that writes RESULT in a folder. first: searched before PATH."""
+    command = ["bash", str(plan.recipe), *arguments, "--save-dir", folder, "--no-save", "--disable-validation"]
+    command += ["--distributed-world-size", "1"]  # else fairseq starts a process a GPU
+    command += ["--stop-time-hours", "0.05"]  # ends one without this plugin, which does not know of calibrations
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+    own = {name: value for name, value in os.environ.items() if name not in names} | {"SAVE_DIR": folder}
+    own |= {"PATH": ":".join([*first, str(Path(sys.executable).parent), own["PATH"]])}
+    own |= {calibration.VARIABLE: str(Path(folder, RESULT))}
+    return subprocess.run(command, env=own | plan.environment, capture_output=True, text=True)
 
 
 def describe_run(plan: Plan, run: dict) -> str:

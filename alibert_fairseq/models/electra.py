@@ -74,7 +74,7 @@ def generator_size(discriminator: EncoderSize, cfg: ElectraConfig) -> EncoderSiz
     return replace(
         discriminator,
         width=width,
-        layers=cfg.generator_layers or discriminator.layers,
+        layers=discriminator.layers if cfg.generator_layers is None else cfg.generator_layers,
         ffn_width=cfg.generator_ffn_embed_dim or round(discriminator.ffn_width * cfg.generator_width_fraction),
         heads=cfg.generator_attention_heads or max(1, width // 64),
         embedding_dim=(cfg.generator_embedding_dim or width) if own_embeddings else discriminator.embedding_dim,

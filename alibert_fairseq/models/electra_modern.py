@@ -5,6 +5,7 @@ more, whose samples become likelier along the run (Fast-ELECTRA, Dong et al. 202
 """
 
 import logging
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -53,8 +54,8 @@ class ElectraModernModel(ModernModel):
         _check(cfg)
         super().__init__(cfg, dictionary)
         encoder = self.encoder.sentence_encoder
-        layers = cfg.generator_layers or (cfg.encoder_layers if cfg.freeze_generator else (cfg.encoder_layers + 1) // 2)
-        size = replace(encoder.size, layers=layers)
+        layers = cfg.encoder_layers if cfg.freeze_generator else (cfg.encoder_layers + 1) // 2
+        size = replace(encoder.size, layers=layers if cfg.generator_layers is None else cfg.generator_layers)
         self.generator = EncoderWithHeads(size, share_embeddings_of=encoder if cfg.embedding_sharing == "all" else None)
         self.detector = DiscriminatorHead(size)
         for part in (self.generator.lm_head, self.detector):
@@ -159,8 +160,8 @@ def _check(cfg: ElectraModernConfig) -> None:
         raise ValueError(f"--kept-mask-prob {cfg.kept_mask_prob} is not in [0, 1); leave it out for 0.5.")
     for name in ("generator_temperature", "generator_temperature_end"):
         value = getattr(cfg, name)
-        if value is not None and not value > 0:
-            raise ValueError(f"--{name.replace('_', '-')} {value} is not above 0; leave it out.")
+        if value is not None and not 0 < value < math.inf:
+            raise ValueError(f"--{name.replace('_', '-')} {value} is not a number above 0; leave it out.")
     if cfg.generator_temperature_end is not None and not cfg.max_update:
         raise ValueError("--generator-temperature-end needs --max-update, the end of the run.")
 

@@ -1,5 +1,6 @@
 """What weights start from."""
 
+import logging
 import math
 
 import torch
@@ -7,6 +8,8 @@ import torch.nn as nn
 
 from alibert_fairseq.models.encoder import SentenceEncoder
 from alibert_fairseq.models.heads import MaskedLMHead
+
+logger = logging.getLogger(__name__)
 
 INIT_STD = 0.02  # truncated normal, BERT, ALBERT and ELECTRA (`initializer_range`)
 
@@ -44,7 +47,9 @@ def start_from_unigrams(head: MaskedLMHead, dictionary) -> None:
     counts, such as a published model's, leaves zeros.
     """
     counts = torch.tensor(dictionary.count, dtype=torch.float64)
-    if counts.max() > 1:
+    if counts.max() <= 1:
+        logger.warning("--output-bias unigram: dict.txt has no counts; the biases start at 0")
+    else:
         counts.clamp_(min=1)
         head.bias.copy_((counts / counts.sum()).log())
 

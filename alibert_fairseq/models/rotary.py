@@ -4,6 +4,7 @@ Shapes as in `encoder.py`. Rotary positions: Su et al. 2021, in the form of tran
 of a head turns against the second.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,9 +29,10 @@ class Rotary:
 
     def __post_init__(self):
         for name, least, option in LEAST:
-            if getattr(self, name) < least:
+            if not least <= getattr(self, name) < math.inf:
                 raise ValueError(
-                    f"--{option} {getattr(self, name)} is not {least} or more; leave it out for ModernBERT's"
+                    f"--{option} {getattr(self, name)} is not a number of {least} or more; leave it out for "
+                    "ModernBERT's"
                 )
 
     def is_global(self, layer: int) -> bool:

@@ -6,9 +6,9 @@ import torch
 from fairseq.optim import register_optimizer
 
 from alibert_fairseq.optim.adam_lamb_step import AdamLamb
-from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer, refuse_outside
+from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer
 from alibert_fairseq.optim.sharded import sharded
-from alibert_fairseq.options import option
+from alibert_fairseq.options import option, refuse_outside
 
 
 @dataclass

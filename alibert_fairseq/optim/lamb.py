@@ -10,9 +10,9 @@ from omegaconf import II
 
 from alibert_fairseq.optim.adam import parse_betas
 from alibert_fairseq.optim.adam_lamb_step import AdamLamb
-from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer, refuse_outside
+from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer
 from alibert_fairseq.optim.sharded import sharded
-from alibert_fairseq.options import option
+from alibert_fairseq.options import option, refuse_outside
 
 logger = logging.getLogger(__name__)
 

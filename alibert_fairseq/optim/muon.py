@@ -1,6 +1,7 @@
 """`--optimizer muon`: Muon for the matrices of layers, Adam for embeddings, norms, biases and heads."""
 
 import logging
+import math
 from dataclasses import dataclass
 
 import torch
@@ -10,9 +11,9 @@ from alibert_fairseq.optim.adam import parse_betas
 from alibert_fairseq.optim.adam_lamb_step import decay_groups
 from alibert_fairseq.optim.marks import is_hidden_matrix
 from alibert_fairseq.optim.muon_step import MuonAdam
-from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer, refuse_outside
+from alibert_fairseq.optim.param_groups import LayeredConfig, LayeredOptimizer
 from alibert_fairseq.optim.sharded import sharded
-from alibert_fairseq.options import option
+from alibert_fairseq.options import option, refuse_outside
 
 logger = logging.getLogger(__name__)
 
@@ -37,11 +38,11 @@ class AliBertMuon(LayeredOptimizer):
     """Groups follow the role of a tensor in its model, not its shape: an embedding table is no hidden matrix."""
 
     def __init__(self, cfg: MuonConfig, params):
-        refuse_outside("--lr", cfg.lr[0], cfg.lr[0] > 0, "above 0")
-        refuse_outside("--muon-lr", cfg.muon_lr, cfg.muon_lr > 0, "above 0")
+        for option_name, value in (("--lr", cfg.lr[0]), ("--muon-lr", cfg.muon_lr), ("--muon-eps", cfg.muon_eps)):
+            refuse_outside(option_name, value, 0 < value < math.inf, "a number above 0")
         refuse_outside("--muon-momentum", cfg.muon_momentum, 0 <= cfg.muon_momentum < 1, "in [0, 1)")
-        refuse_outside("--muon-weight-decay", cfg.muon_weight_decay, cfg.muon_weight_decay >= 0, "0 or more")
-        refuse_outside("--muon-eps", cfg.muon_eps, cfg.muon_eps > 0, "above 0")
+        decay = cfg.muon_weight_decay
+        refuse_outside("--muon-weight-decay", decay, 0 <= decay < math.inf, "a number of 0 or more")
         super().__init__(cfg, params)
 
     def groups(self, cfg: MuonConfig, params: list) -> list[dict]:

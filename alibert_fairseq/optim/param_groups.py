@@ -1,6 +1,7 @@
 """What all optimizers share: which tensors decay and adapt, how fast each layer learns, what they refuse."""
 
 import logging
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from omegaconf import II
 
 from alibert_fairseq.optim.adam_lamb_step import decay_groups
 from alibert_fairseq.optim.layer_decay import lr_scales
-from alibert_fairseq.options import option
+from alibert_fairseq.options import option, refuse_outside
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ class LayeredOptimizer(FairseqOptimizer):
 
     def __init__(self, cfg: LayeredConfig, params):
         super().__init__(cfg)
-        refuse_outside("--weight-decay", cfg.weight_decay, cfg.weight_decay >= 0, "0 or more")
+        refuse_outside("--weight-decay", cfg.weight_decay, 0 <= cfg.weight_decay < math.inf, "a number of 0 or more")
         params = list(params)
         refuse_what_has_no_layers(params)
         by_scale = defaultdict(list)
@@ -110,12 +111,6 @@ def refuse_other_tensors(groups: list[dict], state_dict: dict) -> None:
                 f"its optimizer has moments of {tuple(moment.shape)} for a tensor of {tuple(p.shape)} here, as with "
                 "another --max-positions; start in another --save-dir with --finetune-from-model and this checkpoint."
             )
-
-
-def refuse_outside(option: str, value, possible: bool, where: str) -> None:
-    """End the run in one sentence where an option has a value that it cannot have."""
-    if not possible:
-        raise SystemExit(f"error: {option} {value} is not {where}; leave it out for the default.")
 
 
 def refuse_what_has_no_layers(params: list) -> None:

@@ -9,13 +9,14 @@ t: updates done so far, so that the first update runs at t = 0, as TensorFlow co
     wsd       warm-up, constant, decay over the last share s of T: E + (lr - E) min(1, (t + 1) / W, (1 - t / T) / s)^p
 """
 
+import math
 from dataclasses import dataclass
 
 from fairseq.dataclass import FairseqDataclass
 from fairseq.optim.lr_scheduler import FairseqLRScheduler, register_lr_scheduler
 from omegaconf import II
 
-from alibert_fairseq.options import OptionalFloat, option
+from alibert_fairseq.options import OptionalFloat, option, refuse_outside
 
 
 @dataclass
@@ -54,6 +55,9 @@ class BertSchedule(FairseqLRScheduler):
                 f"error: --warmup-updates {cfg.warmup_updates} is not below --total-num-update {self.end:g}; "
                 "lower the one or raise the other."
             )
+        refuse_outside("--power", cfg.power, 0 < cfg.power < math.inf, "a number above 0")
+        lowest = cfg.end_learning_rate
+        refuse_outside("--end-learning-rate", lowest, 0 <= lowest <= cfg.lr[0], f"in [0, {cfg.lr[0]:g}], the --lr")
 
     def rate(self, t: float) -> float:
         """The learning rate of the update that follows t updates."""
@@ -99,8 +103,7 @@ class WsdSchedule(BertSchedule):
 
     def __init__(self, cfg: WsdScheduleConfig, optimizer):
         super().__init__(cfg, optimizer)
-        if not 0 < cfg.decay_share <= 1:
-            raise SystemExit(f"error: --decay-share {cfg.decay_share} is not in (0, 1]; leave it out for the default.")
+        refuse_outside("--decay-share", cfg.decay_share, 0 < cfg.decay_share <= 1, "in (0, 1]")
 
     def rate(self, t: float) -> float:
         """No update has rate 0."""

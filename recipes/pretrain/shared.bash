@@ -12,10 +12,15 @@
 #                        that train in a minute on one core on the data-bin of the shipped sample
 #   any other argument   goes to fairseq-train after the recipe's own; of an option given twice the last one counts
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-toy='' precision=--bf16-autocast
+toy='' own_arch='' precision=--bf16-autocast
 for argument in "$@"; do  # the launcher puts its own arguments first, so --toy can be anywhere
     shift
-    case $argument in --fp16|--bf16) precision='' ;; esac  # for the whole model, as GPUs before the A100 need it
+    case $argument in
+        --fp16|--bf16) precision='' ;;  # for the whole model, as GPUs before the A100 need it
+        --arch=*) own_arch=${argument#--arch=} ;;
+    esac
+    case ${before:-} in --arch|-a) own_arch=$argument ;; esac
+    before=$argument
     if [ "$argument" = --toy ]; then toy=yes; else set -- "$@" "$argument"; fi
 done
 
@@ -49,6 +54,7 @@ complete_options() {  # [UPDATES of --toy]: add the options that do not depend o
         [ "${options[i]}" != --arch ] || arch=${options[i + 1]}
         [ "${options[i]}" != --finetune-from-model ] || rate=5e-4
     done
+    arch=${own_arch:-$arch}  # --budget chooses it
     [ -z "$toy" ] || arch=${arch%_*}_tiny
     options+=(
         --user-dir "$root/alibert_fairseq"

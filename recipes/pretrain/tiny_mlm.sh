@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# AliBERT, tiny: 4 layers of 128, for 2 cores and some megabytes of text. The quickstart runs it.
+# AliBERT, tiny: 4 layers of 128, for 2 cores and some megabytes of text. For use, take tiny_modern.sh.
 # It reads the data-bin $DATA_BIN and writes checkpoints to $SAVE_DIR. Options can be repeated after the recipe's
 # name, and the last one counts (for another --optimizer, copy the recipe: --alibert-adam-betas belongs to this one):
 #   DATA_BIN=data-bin SAVE_DIR=checkpoints bash recipes/pretrain/tiny_mlm.sh --max-update 5000 --total-num-update 5000

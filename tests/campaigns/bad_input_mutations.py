@@ -197,8 +197,43 @@ MUTATIONS = [
     ),
     Mutation(
         "budget too small for one decay", "alibert_fairseq/callbacks/budget.py",
-        "if not self.minutes >= SHORTEST:", "if False:",
+        "if not SHORTEST <= self.minutes < math.inf:", "if False:",
         "tests/end_to_end/test_budget_minutes.py::test_a_budget_that_the_schedules_cannot_use_is_refused",
+    ),
+    Mutation(
+        "a limit that ends a budget before its decay", "alibert_fairseq/callbacks/budget.py",
+        "if named := [", "if named := [] and [",
+        "tests/end_to_end/test_budget_minutes.py::test_a_budget_that_the_schedules_cannot_use_is_refused",
+    ),
+    Mutation(
+        "exponent of a decay that cannot be", "alibert_fairseq/optim/schedules.py",
+        "0 < cfg.power < math.inf", "True",
+        "tests/alibert_fairseq/optim/test_schedules.py::test_options_that_give_no_schedule_are_refused_in_one_sentence",
+    ),
+    Mutation(
+        "end of a schedule above its rate", "alibert_fairseq/optim/schedules.py",
+        "0 <= lowest <= cfg.lr[0]", "True",
+        "tests/alibert_fairseq/optim/test_schedules.py::test_options_that_give_no_schedule_are_refused_in_one_sentence",
+    ),
+    Mutation(
+        "average of the weights that runs away", "fairseq_compat/command_line.py",
+        "not 0 <= args.ema_decay < 1", "False",
+        "tests/fairseq_compat/test_fairseq_compat_runs.py::test_an_average_that_runs_away_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "weight of a loss below 0", "alibert_fairseq/criterions/electra.py",
+        "0 <= weight < math.inf", "True",
+        "tests/alibert_fairseq/criterions/test_reduction.py::test_a_weight_that_cannot_be_is_refused",
+    ),
+    Mutation(
+        "weight of words that a published encoder does not predict", "alibert_fairseq/criterions/electra.py",
+        "if output.word_scores is None and self.cfg.encoder_weight != 1:", "if False:",
+        "tests/alibert_fairseq/criterions/test_reduction.py::test_a_published_encoder_predicts_no_words_that_could_have_a_weight",
+    ),
+    Mutation(
+        "base of rotary positions that cannot be", "alibert_fairseq/models/rotary.py",
+        "if not least <= getattr(self, name) < math.inf:", "if getattr(self, name) < least:",
+        "tests/alibert_fairseq/models/test_models.py::test_what_a_modern_body_cannot_be_is_refused_in_one_sentence",
     ),
 ]  # fmt: skip
 

@@ -1,14 +1,14 @@
 """What each choice of the modern form is worth: each taken away once, at equal minutes.
 
     python tests/campaigns/modern_ablation.py DATA_BIN TOKENIZER DATA --output ablation [--minutes 3] [--seeds 3]
-        [--widths 128 256] [--only WORD ...] [--core 0] [--parts pretraining optimizers fine-tuning]
+        [--widths 128 256] [--only WORD ...] [--core 0] [--parts pretraining optimizers batches fine-tuning]
 
 DATA_BIN, TOKENIZER: of tests/campaigns/speedrun.sh. DATA: a folder with QUAERO below it. Each row of PRETRAINING is
 recipes/pretrain/tiny_modern.sh with other options, for so many minutes on one core. Its figures are updates, and bits a
 masked token of held-out text, which is the same for all rows. OPTIMIZERS has Adam, LAMB and Muon at several learning
-rates. Each row of FINE_TUNING takes something from the tagger
-over the encoders of the first row; its figures are F1 on the dev sets of QUAERO. A second call resumes: what is done is
-not done again. Prints two tables of Markdown: mean and standard deviation.
+rates, BATCHES has batches that grow with the epoch. Each row of FINE_TUNING takes something from the tagger over the
+encoders of the first row; its figures are F1 on the dev sets of QUAERO. A second call resumes: what is done is not done
+again. Prints tables of Markdown: mean and standard deviation.
 """
 
 import argparse
@@ -61,6 +61,15 @@ OPTIMIZERS = {
     )
     for rate in rates
 }  # fmt: skip
+# fairseq's --update-freq changes with the epoch, so an epoch is a tenth of the speedrun's.
+SHORT_EPOCHS = "bdpm_notices=0.02,pamj_cas_cliniques=0.6,tico19_fr=0.4,mesconseilscovid=0.4,hpo_fr=0.3"
+BATCHES = {
+    name: (set(), ["--mix-weights", SHORT_EPOCHS, *options.split()])
+    for name, options in (
+        ("2,048 tokens an update", ""),
+        ("1,024, 2,048 and 4,096 tokens", "--batch-size 8 --update-freq 1,2,4"),
+    )
+}
 WIDTHS = {
     "128": [],
     "256": "--encoder-embed-dim 256 --encoder-ffn-embed-dim 688 --encoder-attention-heads 4".split(),
@@ -81,15 +90,15 @@ chain_crf.ChainCrf.loss, chain_crf.ChainCrf.best = loss, best
 TAGGER = ["--form", "tagger", "--protocol", "tagger"]
 FINE_TUNING = {  # options of downstream.finetune, and what is done to the network before
     "the tagger": (TAGGER, ""),
-    "the protocol cpu's rates": ([*TAGGER, "--set", "learning_rate=5e-4", "--set", "head_learning_rate=1e-2"], ""),
+    "the rates of the protocol cpu": ([*TAGGER, "--set", "learning_rate=5e-4", "--set", "head_learning_rate=1e-2"], ""),
     "learning rates by layer, 0.8": ([*TAGGER, "--set", "layer_decay=0.8"], ""),
     "without characters": (TAGGER, "whole = of._characters\nof._characters = lambda *a: 0 * whole(*a)"),
-    "without features": (TAGGER, "whole_features = of._features\nof._features = lambda *a: 0 * whole_features(*a)"),
+    "without features of words": (TAGGER, "features = of._features\nof._features = lambda *a: 0 * features(*a)"),
     "without the count of a word": (TAGGER, "tagger.how_often = lambda words: [0] * len(words)"),
-    "without transitions": (TAGGER, INDEPENDENT),
+    "without a CRF": (TAGGER, INDEPENDENT),
     "without pooling": (TAGGER, "of._pooled = staticmethod(lambda states, words: (states[words.first],) * 2)"),
     "without hidden subwords": (TAGGER, "network.TOKEN_DROPOUT = 0.0"),
-    "without a dearer O": (TAGGER, "tagger.OUTSIDE = ()"),
+    "without the penalty on O": (TAGGER, "tagger.OUTSIDE = ()"),
     "without the scores of a document": (TAGGER, "tagger.SHARES = (0.0,)"),
     "without replaced words": ([*TAGGER, "--set", "replaced_words=0.0"], ""),
     "the plain head": (["--protocol", "cpu"], ""),
@@ -118,7 +127,7 @@ def pretrain(row: str, width: str, seed: int, options: argparse.Namespace, place
     log = place / "log"
     if not (place / "model").exists():
         place.mkdir(parents=True, exist_ok=True)
-        left_out, more = (PRETRAINING | OPTIMIZERS)[row]
+        left_out, more = (PRETRAINING | OPTIMIZERS | BATCHES)[row]
         words = [word for name, values in recipe_options() if name not in left_out for word in (name, *values)]
         words += [*BATCH, *WIDTHS[width], *(word.format(ffn=4 * int(width)) for word in more)]
         words += ["--seed", str(seed), "--budget-minutes", str(options.minutes), "--save-dir", str(place / "save")]
@@ -141,13 +150,14 @@ def pretrain(row: str, width: str, seed: int, options: argparse.Namespace, place
 def fine_tune(row: str, model: Path, name: str, options: argparse.Namespace, output: Path) -> float:
     """F1 on dev, one seed."""
     form, before = FINE_TUNING[row]
-    if not output.exists():
+    metrics = output / "seed-1" / "metrics.json"
+    if not metrics.exists():
         words = [str(ROOT / "recipes" / "finetune" / f"{name}.yaml"), "--data", options.data, "--model", model, *form]
         words += ["--dev-only", "--seeds", "1", "--output", output]
         code = f"{BEFORE}{before}\nfrom downstream import finetune\nfinetune.main()"
         output.parent.mkdir(parents=True, exist_ok=True)
         run([sys.executable, "-c", code, *words], output.with_suffix(".log"), options.core)
-    return json.loads((output / "seed-1" / "metrics.json").read_text())["dev"]["micro"]["f1"]
+    return json.loads(metrics.read_text())["dev"]["micro"]["f1"]
 
 
 def run(words: list, log: Path, core: int) -> None:
@@ -183,11 +193,11 @@ def main() -> None:
         "--parts",
         nargs="+",
         default=["pretraining", "fine-tuning"],
-        help="tables to make, also optimizers (default: pretraining fine-tuning)",
+        help="tables to make, also optimizers and batches (default: pretraining fine-tuning)",
     )
     options = parser.parse_args()
     os.sched_setaffinity(0, {options.core})
-    for part, rows in (("pretraining", PRETRAINING), ("optimizers", OPTIMIZERS)):
+    for part, rows in (("pretraining", PRETRAINING), ("optimizers", OPTIMIZERS), ("batches", BATCHES)):
         if part in options.parts:
             table_of_pretraining(rows_of(rows, options), options)
     if "fine-tuning" in options.parts:

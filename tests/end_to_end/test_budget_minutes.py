@@ -68,6 +68,15 @@ def test_a_run_that_begins_with_the_weights_of_another_has_its_whole_budget(fini
             "error: --budget-minutes: --total-num-update 8 and --max-update 9 both stand for the end of the run; "
             "give them one value.",
         ),
+        (
+            ["--budget-minutes", "inf", "--max-update", "9"],
+            "error: --budget-minutes inf is no time; give 0.1 or more, or leave it out for no limit.",
+        ),
+        (
+            ["--budget-minutes", "1", "--max-update", "9", "--max-epoch", "1"],
+            "error: --max-epoch may end the run before the learning rate has decayed; leave it out, and give its time "
+            "to --budget-minutes.",
+        ),
     ],
 )
 def test_a_budget_that_the_schedules_cannot_use_is_refused(data_bin, repository, tmp_path, words, sentence):

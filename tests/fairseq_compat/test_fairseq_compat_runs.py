@@ -199,6 +199,14 @@ def test_an_average_in_half_precision_is_refused_in_one_sentence(precision, trai
     assert said == "error: --store-ema: in half precision an average rounds its updates away; add --ema-fp32."
 
 
+@pytest.mark.parametrize("decay", ["1", "1.5", "-0.1", "nan"])
+def test_an_average_that_runs_away_is_refused_in_one_sentence(decay, train, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        train(tmp_path / "save", "--max-update", "1", "--store-ema", f"--ema-decay={decay}")
+    said = capsys.readouterr().err.strip()
+    assert said == f"error: --ema-decay {float(decay)} is not in [0, 1); leave it out for 0.9999."
+
+
 def test_a_foreign_checkpoint_ends_the_run_in_one_sentence(train, tmp_path, capsys):
     torch.save({"model": torch.nn.Linear(1, 1)}, tmp_path / "checkpoint_last.pt")
     with pytest.raises(SystemExit) as exit:

@@ -60,6 +60,15 @@ def test_a_precision_of_ones_own_takes_the_place_of_the_recipes(repository, opti
     assert "--fp16" in own and "--bf16-autocast" not in own
 
 
+@pytest.mark.parametrize("words", [["--arch", "alibert_modern_small"], ["--arch=alibert_modern_small"]])
+def test_another_size_has_the_precision_and_the_saves_of_its_size(words, repository, options_of):
+    """As --budget chooses it."""
+    recipe = repository / "recipes" / "pretrain" / "tiny_modern.sh"
+    small, tiny = options_of(recipe, *words), options_of(recipe, "--arch", "alibert_modern_tiny")
+    assert ("--bf16-autocast" in small, small["--save-interval-updates"]) == (True, "1000")
+    assert ("--bf16-autocast" in tiny, tiny["--save-interval-updates"]) == (False, "250")
+
+
 @pytest.mark.parametrize("missing", ["DATA_BIN", "SAVE_DIR"])
 def test_a_recipe_says_which_variable_it_lacks(missing, repository, tmp_path):
     done = run_recipe(repository / "recipes" / "pretrain" / "alibert_base.sh", tmp_path, **{missing: ""})

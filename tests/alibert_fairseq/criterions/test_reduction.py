@@ -118,3 +118,19 @@ def test_the_loss_that_is_logged_for_pairs_has_no_z_loss(objective):
     (batch,) = batches(objective, FULL, 1)
     assert weighted(model.train(), batch)[2]["loss"] == plain(model, batch)[2]["loss"]
     assert weighted(model, batch)[0] > plain(model, batch)[0]
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_a_weight_that_cannot_be_is_refused(value):
+    for option in ("generator_weight", "discriminator_weight", "encoder_weight"):
+        with pytest.raises(SystemExit, match=f"^error: --{option.replace('_', '-')} {value} is not a number of 0 or"):
+            ElectraLoss(ElectraCriterionConfig(**{option: value}), Task)
+    with pytest.raises(SystemExit, match=f"^error: --z-loss {value} is not a number of 0 or more; leave it out"):
+        AliBertMaskedLMLoss(MaskedLMCriterionConfig(z_loss=value), Task)
+
+
+def test_a_published_encoder_predicts_no_words_that_could_have_a_weight():
+    model, _ = build("replaced token detection")
+    criterion = ElectraLoss(ElectraCriterionConfig(encoder_weight=7.0), Task)
+    with pytest.raises(SystemExit, match="^error: --encoder-weight 7 is for --arch electra_modern_"):
+        criterion(model, next(batches("replaced token detection", FULL, 1)))

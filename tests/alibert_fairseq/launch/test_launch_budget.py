@@ -155,6 +155,24 @@ def test_the_last_architecture_of_the_recipe_counts(tmp_path, monkeypatch):
     assert options(budget.with_budget(plan(tmp_path, words), 60, keep=False))["--arch"] == "alibert_modern_tiny"
 
 
+@pytest.mark.parametrize(("variant", "family"), [("", "alibert_modern"), ("detection", "electra_modern")])
+def test_the_shipped_recipe_has_the_family_of_its_variant(tmp_path, monkeypatch, repository, variant, family):
+    """It names one --arch for each."""
+    for name, value in {"DATA_BIN": "data", "SAVE_DIR": "save", "VARIANT": variant, "FROM": __file__}.items():
+        monkeypatch.setenv(name, str(value))
+    asked = measure(monkeypatch)
+    own = replace(plan(tmp_path), recipe=repository / "recipes" / "pretrain" / "tiny_modern.sh")
+    assert options(budget.with_budget(own, 60, keep=False))["--arch"] == f"{family}_tiny"
+    assert asked == [f"{family}_tiny", f"{family}_small"]
+
+
+def test_a_recipe_that_calls_another_program_has_the_family_of_its_text(tmp_path, monkeypatch):
+    asked = measure(monkeypatch)
+    own = plan(tmp_path)
+    own.recipe.write_text('true train data --arch electra_base "$@"\n')
+    assert options(budget.with_budget(own, 60, keep=False))["--arch"] == "electra_tiny" and len(asked) == 2
+
+
 def test_a_recipe_may_be_in_latin_1(tmp_path, monkeypatch):
     measure(monkeypatch)
     own = plan(tmp_path)

@@ -49,7 +49,7 @@ def test_the_generator_has_the_discriminators_positions():
     assert model.generator.sentence_encoder.embed_positions is shared
 
 
-def test_the_output_bias_is_the_logarithm_of_the_unigram_frequencies():
+def test_the_output_bias_is_the_logarithm_of_the_unigram_frequencies(caplog):
     entries = dictionary()
     entries.count = [5] * len(entries)
     entries.count[10], entries.count[11] = 500, 0
@@ -65,7 +65,9 @@ def test_the_output_bias_is_the_logarithm_of_the_unigram_frequencies():
     assert torch.equal(published.generator.lm_head.bias, bias)
     zero = ModernModel(ModernConfig(**modern), entries).encoder.lm_head.bias
     entries.count = [1] * len(entries)  # a published model's dictionary, which has no counts
-    assert not zero.any() and not ModernModel(unigram, entries).encoder.lm_head.bias.any()
+    assert not zero.any() and not caplog.text
+    assert not ModernModel(unigram, entries).encoder.lm_head.bias.any()
+    assert "--output-bias unigram: dict.txt has no counts; the biases start at 0" in caplog.text
 
 
 def test_a_modern_body_starts_by_fan_in_whatever_its_width():

@@ -1,5 +1,6 @@
 """What a model asks of its task, which sizes it may have, and what it takes from a shorter training."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -59,8 +60,10 @@ MODERN = {
     "--position-init sinusoidal: rotary positions have no table": {"position_init": "sinusoidal"},
     "--segments 2: ModernBERT has neither segments nor shared layers": {"segments": 2},
     "--layer-groups 1: ModernBERT has neither": {"layer_groups": 1},
-    "--local-attention 1 is not 2 or more": {"local_attention": 1},
-    "--global-attention-every 0 is not 1 or more": {"global_attention_every": 0},
+    "--local-attention 1 is not a number of 2 or more": {"local_attention": 1},
+    "--global-attention-every 0 is not a number of 1 or more": {"global_attention_every": 0},
+    "--global-rope-theta nan is not a number of 1 or more": {"global_rope_theta": math.nan},
+    "--local-rope-theta inf is not a number of 1 or more": {"local_rope_theta": math.inf},
 }
 
 
@@ -157,6 +160,11 @@ def test_a_disentangled_table_starts_as_the_generators_and_is_exported_whole():
     weights = model.weights()
     assert torch.allclose(weights[f"discriminator.{words}.weight"], weights[f"generator.{words}.weight"] + 0.5)
     assert f"discriminator.{words}.difference" not in weights
+
+
+def test_a_generator_without_layers_is_refused():
+    with pytest.raises(ValueError, match="number of layers"):
+        electra_model(generator_layers=0)
 
 
 def test_generators_that_differ_in_more_than_a_fraction():

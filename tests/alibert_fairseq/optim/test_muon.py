@@ -151,12 +151,14 @@ def test_bfloat16_models_train_float32_copies_with_the_same_groups():
 @pytest.mark.parametrize(
     "words, sentence",
     [
-        (["--muon-lr", "0"], "--muon-lr 0.0 is not above 0"),
+        (["--muon-lr", "0"], "--muon-lr 0.0 is not a number above 0"),
         (["--muon-momentum", "1"], "--muon-momentum 1.0 is not in"),
-        (["--muon-weight-decay", "-1"], "--muon-weight-decay -1.0 is not 0 or more"),
-        (["--muon-eps", "0"], "--muon-eps 0.0 is not above 0"),
+        (["--muon-weight-decay", "-1"], "--muon-weight-decay -1.0 is not a number of 0 or more"),
+        (["--muon-weight-decay", "nan"], "--muon-weight-decay nan is not a number of 0 or more"),
+        (["--muon-lr", "inf"], "--muon-lr inf is not a number above 0"),
+        (["--muon-eps", "0"], "--muon-eps 0.0 is not a number above 0"),
         (["--muon-betas", "0.9"], "--muon-betas 0.9 is not two numbers"),
-        (["--lr", "0"], "--lr 0.0 is not above 0"),
+        (["--lr", "0"], "--lr 0.0 is not a number above 0"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused(words, sentence):

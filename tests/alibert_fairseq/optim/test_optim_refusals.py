@@ -34,6 +34,7 @@ OUTSIDE = [
     ("lamb", "--lamb-eps", "0"),
     ("lamb", "--lamb-max-grad-norm", "-1"),
     ("lamb", "--weight-decay", "-1"),
+    ("lamb", "--weight-decay", "inf"),
     ("alibert_adam", "--alibert-adam-betas", "1,1"),
     ("alibert_adam", "--alibert-adam-eps", "-1e-6"),
     ("alibert_adam", "--weight-decay", "nan"),

@@ -1,5 +1,6 @@
 """The schedules against their formulas, fairseq's own against its formula, and what their options refuse."""
 
+import math
 from argparse import Namespace
 
 import pytest
@@ -101,6 +102,13 @@ REFUSED = {
     "--warmup-updates 100 is not below --total-num-update 100": {"warmup_updates": 100},
     "--warmup-updates -1 is not below": {"warmup_updates": -1},
     "--lr 0.1,0.2: .* one rate": {"lr": [0.1, 0.2]},
+    "--power 0 is not a number above 0": {"power": 0},
+    "--power -1 is not": {"power": -1},
+    "--power nan is not": {"power": math.nan},
+    "--power inf is not": {"power": math.inf},
+    "--end-learning-rate nan is not in \\[0, 0.4\\], the --lr": {"end_learning_rate": math.nan},
+    "--end-learning-rate 0.5 is not": {"end_learning_rate": 0.5},
+    "--end-learning-rate -0.1 is not": {"end_learning_rate": -0.1},
 }
 
 
