@@ -30,11 +30,12 @@ class Budget:
                 "limit."
             )
         earlier = {"--max-epoch": optimization.max_epoch > 0}
-        earlier["--stop-time-hours"] = 0 < optimization.stop_time_hours < self.minutes / 60
-        if named := [name for name, ends in earlier.items() if ends and not os.environ.get(CALIBRATION)]:
+        if not os.environ.get(CALIBRATION):  # which ends before
+            earlier["--stop-time-hours"] = 0 < optimization.stop_time_hours < self.minutes / 60
+        if named := [name for name, ends in earlier.items() if ends]:
             raise SystemExit(
-                f"error: {named[0]} may end the run before the learning rate has decayed; leave it out, and give its "
-                "time to --budget-minutes."
+                f"error: {named[0]} may end the run before the learning rate has decayed; leave it out, because "
+                "--budget-minutes ends the run."
             )
         if not self.end:
             raise SystemExit("error: --budget-minutes: the schedules need --max-update, the updates it stands for.")

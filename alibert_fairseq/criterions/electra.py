@@ -72,7 +72,7 @@ class ElectraLoss(FairseqCriterion):
             "nsentences": sample["nsentences"],
             "sample_size": masked,
         }
-        if output.word_scores is None and self.cfg.encoder_weight != 1:
+        if self.training and output.word_scores is None and self.cfg.encoder_weight != 1:
             raise SystemExit(
                 f"error: --encoder-weight {self.cfg.encoder_weight:g} is for --arch electra_modern_*, whose encoder "
                 "predicts words; leave it out."

@@ -50,9 +50,9 @@ class Curriculum:
 def parse_lengths(text: str, longest: int) -> tuple[tuple[float, int], ...]:
     """Read 0.5:32,0.85:64. Raises InputError for shares that do not rise and lengths that do not divide the longest."""
     try:
-        lengths = tuple(
-            (float(share), int(length)) for share, length in (p.split(":") for p in text.split(",") if text)
-        )
+        lengths = tuple((float(share), int(length)) for share, length in (p.split(":") for p in text.split(",") if p))
+        if text and not lengths:
+            raise ValueError
     except ValueError:
         raise InputError(f"--length-schedule {text}: give SHARE:LENGTH,SHARE:LENGTH, as 0.5:32,0.85:64.") from None
     shares = [share for share, _ in lengths]

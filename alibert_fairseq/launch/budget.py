@@ -18,7 +18,7 @@ from alibert_fairseq.launch.plan import Plan
 from alibert_fairseq.launch.status import save_dir
 
 FILE = "budget.json"  # in the folder of checkpoints: what was chosen
-ARCH = re.compile(r"(?:--arch|-a)[ =](\S+)_(?:tiny|small|base|large)(?!\S)")
+ARCH = re.compile(r"(?:--arch|-a)[ =](\w+)_(?:tiny|small|base|large)\b")
 CHOSEN = {"-a", "--arch", "--max-update", "--total-num-update", "--budget-minutes"}  # and not left to the user
 SIZES = ("tiny", "small", "base", "large")
 # A larger model learns more in the same time if it sees about 20 tokens a weight (Hoffmann et al. 2022). Of tokens that

@@ -65,7 +65,7 @@ def options_of(plan: Plan) -> list[str]:
         stub, said = Path(folder, "fairseq-train"), Path(folder, "said")
         stub.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "${0%/*}/said"\n')
         stub.chmod(0o700)
-        _run(plan, plan.arguments, folder, folder)
+        _run(plan, [*plan.arguments, "--help"], folder, folder)  # for a real fairseq-train: print it, and end
         return said.read_text(encoding="utf-8", errors="replace").splitlines() if said.exists() else []
 
 

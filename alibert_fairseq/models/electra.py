@@ -60,6 +60,12 @@ class _Discriminator(nn.Module):
         self.head = DiscriminatorHead(size)
 
 
+def check_generator_layers(layers: int | None) -> None:
+    """Raise ValueError for a depth below 1. In a checkpoint of before, 0 is the default: `generator_size` takes it."""
+    if layers is not None and layers < 1:
+        raise ValueError(f"--generator-layers {layers} is not 1 or more; leave it out for the default.")
+
+
 def generator_size(discriminator: EncoderSize, cfg: ElectraConfig) -> EncoderSize:
     """Width, feed-forward width and heads shrink by the fraction, depth does not (`get_generator_config`)."""
     if not 0 < cfg.generator_width_fraction <= 1:
@@ -74,7 +80,7 @@ def generator_size(discriminator: EncoderSize, cfg: ElectraConfig) -> EncoderSiz
     return replace(
         discriminator,
         width=width,
-        layers=discriminator.layers if cfg.generator_layers is None else cfg.generator_layers,
+        layers=cfg.generator_layers or discriminator.layers,
         ffn_width=cfg.generator_ffn_embed_dim or round(discriminator.ffn_width * cfg.generator_width_fraction),
         heads=cfg.generator_attention_heads or max(1, width // 64),
         embedding_dim=(cfg.generator_embedding_dim or width) if own_embeddings else discriminator.embedding_dim,
@@ -117,6 +123,7 @@ class ElectraModel(PretrainingModel):
         """Generator and discriminator, for replaced token detection."""
         if not task.replaces_tokens:
             raise ValueError("--arch electra_* is for --task electra; for this task give alibert_*, segment_bert_*.")
+        check_generator_layers(cfg.generator_layers)
         return cls(cfg, task.source_dictionary)
 
     def forward(

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from alibert_fairseq.models.bert import EncoderWithHeads
 from alibert_fairseq.models.config import fill_size, precision
-from alibert_fairseq.models.electra import ElectraOutput
+from alibert_fairseq.models.electra import ElectraOutput, check_generator_layers
 from alibert_fairseq.models.heads import DiscriminatorHead
 from alibert_fairseq.models.initialisation import initialise, start_by_fan_in, start_from_unigrams
 from alibert_fairseq.models.modern import SIZES, ModernConfig, ModernModel
@@ -54,8 +54,8 @@ class ElectraModernModel(ModernModel):
         _check(cfg)
         super().__init__(cfg, dictionary)
         encoder = self.encoder.sentence_encoder
-        layers = cfg.encoder_layers if cfg.freeze_generator else (cfg.encoder_layers + 1) // 2
-        size = replace(encoder.size, layers=layers if cfg.generator_layers is None else cfg.generator_layers)
+        layers = cfg.generator_layers or (cfg.encoder_layers if cfg.freeze_generator else (cfg.encoder_layers + 1) // 2)
+        size = replace(encoder.size, layers=layers)
         self.generator = EncoderWithHeads(size, share_embeddings_of=encoder if cfg.embedding_sharing == "all" else None)
         self.detector = DiscriminatorHead(size)
         for part in (self.generator.lm_head, self.detector):
@@ -75,6 +75,7 @@ class ElectraModernModel(ModernModel):
         """Generator and encoder, for replaced token detection."""
         if not task.replaces_tokens:
             raise ValueError("--arch electra_modern_* is for --task electra; for this task give alibert_modern_*.")
+        check_generator_layers(cfg.generator_layers)
         return cls(cfg, task.source_dictionary)
 
     def set_num_updates(self, num_updates: float) -> None:

@@ -48,7 +48,7 @@ def start_from_unigrams(head: MaskedLMHead, dictionary) -> None:
     """
     counts = torch.tensor(dictionary.count, dtype=torch.float64)
     if counts.max() <= 1:
-        logger.warning("--output-bias unigram: dict.txt has no counts; the biases start at 0")
+        logger.warning("--output-bias unigram has no effect: dict.txt has no counts")
     else:
         counts.clamp_(min=1)
         head.bias.copy_((counts / counts.sum()).log())

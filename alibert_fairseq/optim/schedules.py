@@ -56,6 +56,7 @@ class BertSchedule(FairseqLRScheduler):
                 "lower the one or raise the other."
             )
         refuse_outside("--power", cfg.power, 0 < cfg.power < math.inf, "a number above 0")
+        refuse_outside("--lr", cfg.lr[0], 0 <= cfg.lr[0] < math.inf, "a number of 0 or more")
         lowest = cfg.end_learning_rate
         refuse_outside("--end-learning-rate", lowest, 0 <= lowest <= cfg.lr[0], f"in [0, {cfg.lr[0]:g}], the --lr")
 

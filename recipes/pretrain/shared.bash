@@ -12,12 +12,13 @@
 #                        that train in a minute on one core on the data-bin of the shipped sample
 #   any other argument   goes to fairseq-train after the recipe's own; of an option given twice the last one counts
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-toy='' own_arch='' precision=--bf16-autocast
+toy='' own_arch='' cpu='' precision=--bf16-autocast
 for argument in "$@"; do  # the launcher puts its own arguments first, so --toy can be anywhere
     shift
     case $argument in
         --fp16|--bf16) precision='' ;;  # for the whole model, as GPUs before the A100 need it
         --arch=*) own_arch=${argument#--arch=} ;;
+        --cpu) cpu=yes ;;
     esac
     case ${before:-} in --arch|-a) own_arch=$argument ;; esac
     before=$argument
@@ -66,6 +67,8 @@ complete_options() {  # [UPDATES of --toy]: add the options that do not depend o
             options+=(--save-interval-updates 250 --keep-interval-updates 1 --validate-interval 10)
             options+=(--num-workers 0 --log-interval 25) ;;
         *)
+            # another size on a CPU: bfloat16 is for processors that have instructions for it, and the user knows
+            [ -z "$own_arch" ] || { [ -z "$cpu" ] && [ -n "$(type -P nvidia-smi rocm-smi)" ]; } || precision=''
             options+=($precision --save-interval-updates 1000 --keep-interval-updates 2 --log-interval 100) ;;
     esac
     [ -z "$toy" ] || options+=(

@@ -74,8 +74,8 @@ def test_a_run_that_begins_with_the_weights_of_another_has_its_whole_budget(fini
         ),
         (
             ["--budget-minutes", "1", "--max-update", "9", "--max-epoch", "1"],
-            "error: --max-epoch may end the run before the learning rate has decayed; leave it out, and give its time "
-            "to --budget-minutes.",
+            "error: --max-epoch may end the run before the learning rate has decayed; leave it out, because "
+            "--budget-minutes ends the run.",
         ),
     ],
 )

@@ -79,7 +79,7 @@ def settings(folder="", rank=0, processes=1, no_save=False, amp=False, **task) -
         processes=processes,
         checkpoint=SimpleNamespace(save_dir=str(folder), no_save=no_save, no_last_checkpoints=False),
         common=SimpleNamespace(seed=7, amp=amp),
-        optimization=SimpleNamespace(max_update=10, stop_time_hours=0),
+        optimization=SimpleNamespace(max_update=10, stop_time_hours=0, max_epoch=0),
         lr_scheduler=SimpleNamespace(),
         task=SimpleNamespace(**task),
     )

@@ -18,7 +18,8 @@ def run_recipe(recipe: Path, place: Path, *arguments: str, **variables: str) -> 
     (place / "bin" / "fairseq-train").write_text(STAND_IN)
     (place / "bin" / "fairseq-train").chmod(0o755)
     own = {"DATA_BIN": "data-bin", "SAVE_DIR": "checkpoints", "FROM": "", "VARIANT": ""} | variables
-    own |= {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}", "ARGUMENTS_FILE": str(place / "arguments")}
+    own |= {"PATH": f"{place / 'bin'}{os.pathsep}{own.get('PATH', os.environ['PATH'])}"}
+    own |= {"ARGUMENTS_FILE": str(place / "arguments")}
     command = ["bash", str(recipe), *arguments]
     return subprocess.run(command, cwd=place, env=os.environ | own, capture_output=True, text=True)
 

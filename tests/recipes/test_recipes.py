@@ -1,6 +1,7 @@
 """The recipes that are shipped say what they do."""
 
 import re
+import shutil
 
 import pytest
 from recipe_helpers import arguments_of, as_options, recipes_of, run_recipe, start_for
@@ -61,11 +62,19 @@ def test_a_precision_of_ones_own_takes_the_place_of_the_recipes(repository, opti
 
 
 @pytest.mark.parametrize("words", [["--arch", "alibert_modern_small"], ["--arch=alibert_modern_small"]])
-def test_another_size_has_the_precision_and_the_saves_of_its_size(words, repository, options_of):
+def test_another_size_has_the_saves_of_its_size_and_bfloat16_on_a_gpu(words, repository, options_of, tmp_path):
     """As --budget chooses it."""
     recipe = repository / "recipes" / "pretrain" / "tiny_modern.sh"
-    small, tiny = options_of(recipe, *words), options_of(recipe, "--arch", "alibert_modern_tiny")
-    assert ("--bf16-autocast" in small, small["--save-interval-updates"]) == (True, "1000")
+    tools = ["bash", "dirname"]  # a PATH on which no nvidia-smi is
+    for tool in tools:
+        (tmp_path / tool).symlink_to(shutil.which(tool))
+    on_cpu = options_of(recipe, *words, PATH=str(tmp_path))
+    assert ("--bf16-autocast" in on_cpu, on_cpu["--save-interval-updates"]) == (False, "1000")
+    (tmp_path / "nvidia-smi").symlink_to(shutil.which("true"))
+    on_gpu = options_of(recipe, *words, PATH=str(tmp_path))
+    assert ("--bf16-autocast" in on_gpu, on_gpu["--save-interval-updates"]) == (True, "1000")
+    assert "--bf16-autocast" not in options_of(recipe, *words, "--cpu", PATH=str(tmp_path))
+    tiny = options_of(recipe, "--arch", "alibert_modern_tiny", PATH=str(tmp_path))
     assert ("--bf16-autocast" in tiny, tiny["--save-interval-updates"]) == (False, "250")
 
 

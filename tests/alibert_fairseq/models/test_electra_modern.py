@@ -116,7 +116,6 @@ def test_a_frozen_generator_without_weights_is_refused():
         ({"kept_mask_prob": 1.0}, "--kept-mask-prob 1.0 is not in"),
         ({"generator_temperature": 0.0}, "--generator-temperature 0.0 is not a number above 0"),
         ({"generator_temperature_end": -1.0}, "--generator-temperature-end -1.0 is not a number above 0"),
-        ({"generator_layers": 0}, "number of layers"),
         ({"generator_temperature_end": 1.0, "max_update": 0}, "needs --max-update"),
     ],
 )

@@ -12,6 +12,7 @@ from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from alibert_fairseq.models.config import EncoderConfig, encoder_size
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 from alibert_fairseq.models.modern import SIZES, ModernConfig, ModernModel
 from alibert_fairseq.optim.marks import depth_of
 from alibert_fairseq.tasks.segment_pairs import SegmentPairsTask
@@ -162,9 +163,15 @@ def test_a_disentangled_table_starts_as_the_generators_and_is_exported_whole():
     assert f"discriminator.{words}.difference" not in weights
 
 
-def test_a_generator_without_layers_is_refused():
-    with pytest.raises(ValueError, match="number of layers"):
-        electra_model(generator_layers=0)
+@pytest.mark.parametrize("kind", [(ElectraModel, ElectraConfig), (ElectraModernModel, ElectraModernConfig)])
+def test_a_generator_without_layers_is_refused_in_a_training(kind):
+    """A checkpoint of before may have 0: it loads with the default depth."""
+    model, config = kind
+    cfg = config(**SHAPE, generator_layers=0)
+    assert model(cfg, dictionary()).generator.sentence_encoder.size.layers > 0
+    task = SimpleNamespace(replaces_tokens=True, source_dictionary=dictionary())
+    with pytest.raises(ValueError, match="^--generator-layers 0 is not 1 or more; leave it out for the default.$"):
+        model.for_task(cfg, task)
 
 
 def test_generators_that_differ_in_more_than_a_fraction():

@@ -102,6 +102,7 @@ REFUSED = {
     "--warmup-updates 100 is not below --total-num-update 100": {"warmup_updates": 100},
     "--warmup-updates -1 is not below": {"warmup_updates": -1},
     "--lr 0.1,0.2: .* one rate": {"lr": [0.1, 0.2]},
+    "--lr nan is not a number of 0 or more": {"lr": [math.nan]},
     "--power 0 is not a number above 0": {"power": 0},
     "--power -1 is not": {"power": -1},
     "--power nan is not": {"power": math.nan},
