@@ -46,7 +46,7 @@ start_from() {  # PATH WHAT: take its weights, and its sizes from a folder of hf
 }
 
 complete_options() {  # [UPDATES of --toy]: add the options that do not depend on the paper, after those of the recipe
-    local i arch='' name rate=5e-3 updates=${1:-30}
+    local i arch='' recipe_size name rate=5e-3 updates=${1:-30}
     for name in DATA_BIN SAVE_DIR; do
         [ -n "${!name:-}" ] || refuse "$name is not set; DATA_BIN is the data-bin to read, SAVE_DIR where to write."
     done
@@ -55,6 +55,7 @@ complete_options() {  # [UPDATES of --toy]: add the options that do not depend o
         [ "${options[i]}" != --arch ] || arch=${options[i + 1]}
         [ "${options[i]}" != --finetune-from-model ] || rate=5e-4
     done
+    recipe_size=${arch##*_}
     arch=${own_arch:-$arch}  # --budget chooses it
     [ -z "$toy" ] || arch=${arch%_*}_tiny
     options+=(
@@ -67,8 +68,8 @@ complete_options() {  # [UPDATES of --toy]: add the options that do not depend o
             options+=(--save-interval-updates 250 --keep-interval-updates 1 --validate-interval 10)
             options+=(--num-workers 0 --log-interval 25) ;;
         *)
-            # another size on a CPU: bfloat16 is for processors that have instructions for it, and the user knows
-            [ -z "$own_arch" ] || { [ -z "$cpu" ] && [ -n "$(type -P nvidia-smi rocm-smi)" ]; } || precision=''
+            # a larger size of a recipe for CPUs: bfloat16 slows down a processor that has no instructions for it
+            [ "$recipe_size" != tiny ] || { [ -z "$cpu" ] && [ -n "$(type -P nvidia-smi rocm-smi)" ]; } || precision=''
             options+=($precision --save-interval-updates 1000 --keep-interval-updates 2 --log-interval 100) ;;
     esac
     [ -z "$toy" ] || options+=(

@@ -74,6 +74,8 @@ def test_another_size_has_the_saves_of_its_size_and_bfloat16_on_a_gpu(words, rep
     on_gpu = options_of(recipe, *words, PATH=str(tmp_path))
     assert ("--bf16-autocast" in on_gpu, on_gpu["--save-interval-updates"]) == (True, "1000")
     assert "--bf16-autocast" not in options_of(recipe, *words, "--cpu", PATH=str(tmp_path))
+    published = repository / "recipes" / "pretrain" / "alibert_base.sh"  # its precision does not depend on the machine
+    assert "--bf16-autocast" in options_of(published, "--arch", "alibert_large", "--cpu", PATH=str(tmp_path))
     tiny = options_of(recipe, "--arch", "alibert_modern_tiny", PATH=str(tmp_path))
     assert ("--bf16-autocast" in tiny, tiny["--save-interval-updates"]) == (False, "250")
 
