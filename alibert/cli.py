@@ -58,13 +58,6 @@ VERBS = {
     "completion": Verb("alibert.completion:main", "print a script that completes verbs and options in a shell"),
     "doctor": Verb("alibert.doctor:main", "check the installation, with a remedy for each problem"),
 }
-# The MODULE:FUNCTION of each parser whose command is slow to import.
-PARSERS = {
-    "launch": "alibert_fairseq.launch.options:parser",
-    "launch status": "alibert_fairseq.launch.status:parser",
-    "export": "alibert_fairseq.hf.options:export_parser",
-    "load": "alibert_fairseq.hf.options:load_parser",
-}
 
 
 def overview() -> str:
@@ -97,9 +90,7 @@ def run(name: str, arguments: list[str]) -> None:
     verb = VERBS[name]
     alibert_common.cli.started_as = f"alibert {name}"
     module, _, function = verb.runs.partition(":")
-    typed = " ".join([name, *arguments[:-1]])
-    if typed in PARSERS and arguments[-1:] in (["-h"], ["--help"]):
-        print_options(PARSERS[typed])
+    if module.startswith("alibert_fairseq.") and printed_help(module, arguments):
         return
     sys.argv = [f"alibert {name}", *arguments]
     try:  # and no handlers of signals: a training has its own
@@ -114,10 +105,11 @@ def run(name: str, arguments: list[str]) -> None:
         sys.exit(2)
 
 
-def print_options(options: str) -> None:
-    """Print the help of a command of `alibert_fairseq` without its `__init__`, which imports torch and fairseq."""
-    module, _, function = options.partition(":")
+def printed_help(module: str, arguments: list[str]) -> bool:
+    """Whether the help of a command of `alibert_fairseq` was asked for and printed, without its `__init__`."""
     package = module.partition(".")[0]
+    if arguments[-1:] not in (["-h"], ["--help"]):
+        return False
     if package not in sys.modules and (spec := PathFinder.find_spec(package)):
         sys.modules[package] = module_from_spec(spec)  # has its path, so that modules of it are found
-    getattr(import_module(module), function)().print_help()
+    return import_module(f"{package}.command_help").print_help([module, *arguments])

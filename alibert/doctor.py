@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from alibert import __version__
+from alibert_common.allocator import can_keep_freed_memory
 from alibert_common.cli import program
 
 NAME = "alibert_fairseq"
@@ -30,6 +31,16 @@ count = torch.cuda.device_count()
 names = [torch.cuda.get_device_name(i) for i in range(count)]
 print(', '.join(f'{name} (compute capability {".".join(map(str, torch.cuda.get_device_capability(i)))})'
                 for i, name in enumerate(names)) or 'none: trainings run on the CPU')"""
+PRODUCTS = """import time, torch
+def seconds(dtype):
+    x = torch.randn(1024, 1024, dtype=dtype, device='cuda' if torch.cuda.is_available() else 'cpu')
+    times = []
+    for _ in range(6):
+        began = time.perf_counter()
+        (x @ x)[0, 0].item()
+        times.append(time.perf_counter() - began)
+    return sorted(times)[2]
+print(f'{seconds(torch.float32) / seconds(torch.bfloat16):.1f}')"""
 TRANSFORMERS = "from transformers import pipeline, Trainer, RobertaForMaskedLM"
 FAIRSEQ = "import fairseq_compat\nfairseq_compat.activate()\nimport fairseq, fairseq_cli.train"
 PLUGIN = "import fairseq_compat\nfairseq_compat.activate()\nimport fairseq, alibert_fairseq"
@@ -100,6 +111,7 @@ def libraries() -> Iterator[Line]:
         if release := installed(name):
             yield Line("info", f"{name} {release}")
     yield tried(GPU, "torch", "GPU: {}", "install torch again")
+    yield tried(PRODUCTS, "torch", "matrix products in bfloat16: {} x the speed of float32 (--measure-precision)")
     torch = installed("torch")
     for name in ("torchaudio", "torchvision"):
         if installed(name) and torch and not python(f"import {name}")[0]:
@@ -141,6 +153,8 @@ def surroundings() -> Iterator[Line]:
     slurm = shutil.which("sbatch") or "no sbatch on PATH; `alibert launch` runs on this machine"
     yield Line("info", f"Slurm: {slurm}")
     yield Line("info", f"{len(os.sched_getaffinity(0))} cores")
+    kept = "keep the memory that they free" if can_keep_freed_memory() else "take memory anew in each update (no glibc)"
+    yield Line("info", f"allocator: trainings on a CPU {kept}")
     given = [f"{name}={os.environ[name]}" for name in OFFLINE if name in os.environ]
     yield Line("info", f"environment: {', '.join(given) or 'none of ' + ', '.join(OFFLINE)}")
     if find_spec("alibert_fairseq") is None:

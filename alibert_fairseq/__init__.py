@@ -4,6 +4,9 @@ fairseq itself imports only the `tasks` and `models` of a plugin, so each regist
 """
 
 try:
+    from alibert_fairseq.command_help import end_if_help_was_asked
+
+    end_if_help_was_asked()
     import fairseq  # noqa: F401
 except ModuleNotFoundError as error:
     if error.name != "fairseq":

@@ -12,11 +12,14 @@ from fairseq import trainer as fairseq_trainer
 from fairseq.logging import metrics
 from fairseq.trainer import Trainer
 
+from alibert_common.allocator import keep_freed_memory
 from alibert_fairseq.callbacks.budget import Budget
 from alibert_fairseq.callbacks.calibration import Calibration
 from alibert_fairseq.callbacks.loss_spikes import LossSpikes
 from alibert_fairseq.callbacks.memory import MemoryCheck
 from alibert_fairseq.callbacks.metrics_log import MetricsLog
+from alibert_fairseq.callbacks.pending_logs import PendingLog, PendingLogs
+from alibert_fairseq.callbacks.precision import Precision
 from alibert_fairseq.callbacks.run_info import RunInfo
 from alibert_fairseq.callbacks.save_dir_owner import SaveDirOwner
 from alibert_fairseq.callbacks.skip_nonfinite import SkipNonfinite
@@ -37,15 +40,20 @@ class AlibertTrainer(Trainer):
         # The callbacks, in the order in which they begin in an update.
         self.calibration = Calibration(self)  # measures a few updates and ends the run, for `launch --dry-run` alone
         self.budget = Budget(self, cfg)  # --budget-minutes: schedules follow the clock, and it ends the run
+        self.precision = Precision(self)  # --measure-precision: float32 or bfloat16, whichever is faster here
         self.watchdog = Watchdog(self, cfg)  # notes where this process is; ends the run when a process is silent
         self.memory = MemoryCheck(self)  # ends the run in one sentence when there is not enough memory
         self.nonfinite = SkipNonfinite(self)  # makes no update of a loss or a gradient that is not finite
         self.owner = SaveDirOwner(self)  # ends the run when another run has taken over its --save-dir
         self.metrics_log = MetricsLog(self)  # writes a line of metrics.jsonl for each update
+        self.pending = PendingLogs(self)  # reads what updates log, at log steps
         self.loss_spikes = LossSpikes(self)  # warns when the loss jumps
         self.stop_signal = StopSignal()  # saves a checkpoint and ends the run after SIGTERM, SIGINT or SIGUSR2
+        self.epoch_iterator = None
         self.run_info = RunInfo(self)  # at the start: tells the launcher where the run writes and how far it is to go
         super().__init__(cfg, *args, **options)
+        if not getattr(self, "cuda", False):
+            keep_freed_memory()  # a CPU clears each page that it takes anew
 
     def load_checkpoint(self, filename, reset_optimizer=False, *args, **options):
         """At the start of a run, with a checkpoint or without."""
@@ -57,6 +65,7 @@ class AlibertTrainer(Trainer):
         self.owner.claim()
         self.metrics_log.open()
         self.nonfinite.begin(None if reset_optimizer else extra_state)  # another run's, or of other moments
+        self.precision.begin(extra_state)
         self.budget.begin()
         self.run_info.write()
         self.calibration.begin()
@@ -65,7 +74,8 @@ class AlibertTrainer(Trainer):
     def get_train_iterator(self, *args, **options):
         """Before the first epoch and after each."""
         with self.watchdog.at(STARTING, then=READING):
-            return super().get_train_iterator(*args, **options)
+            self.epoch_iterator = super().get_train_iterator(*args, **options)
+        return self.epoch_iterator
 
     def begin_epoch(self, epoch):
         """Before the first update of an epoch."""
@@ -83,8 +93,15 @@ class AlibertTrainer(Trainer):
             self.nonfinite.skipped(samples),
             self.owner.checked(),
         ):
+            self.precision.decide(samples)
             return super().train_step(samples, *args, **options)
         return None
+
+    def _prepare_sample(self, sample, is_dummy=False):
+        """A batch on its way to the device: what a model asks of it is found here, where no one waits for an answer."""
+        if isinstance(sample, dict) and sample and hasattr(self.task, "prepared"):
+            sample = self.task.prepared(sample, self.get_num_updates() if self.model.training else None)
+        return super()._prepare_sample(sample, is_dummy)
 
     def lr_step_update(self):
         """At the start and after each update: the learning rate of the next one."""
@@ -107,8 +124,7 @@ class AlibertTrainer(Trainer):
         """In an update, once the gradient is the sum over all processes."""
         with self.nonfinite.ended_in_one_sentence():
             norm = super().clip_grad_norm(clip_norm)
-        self.nonfinite.check(norm)
-        return norm
+        return self.nonfinite.checked(norm)
 
     def _check_grad_norms(self, grad_norm):
         """In an update: do all processes have the same gradient?"""
@@ -117,14 +133,28 @@ class AlibertTrainer(Trainer):
 
     def _reduce_and_log_stats(self, logging_outputs, sample_size, grad_norm=None):
         """After an update, and after a validation, which has no norm of a gradient."""
-        tokens = int(sum(output.get("ntokens", 0) for output in logging_outputs or ()))
-        found = super()._reduce_and_log_stats(logging_outputs, sample_size, grad_norm)
-        if "causal_loss" in found:
-            found.pop("loss", None)  # that of masked tokens has no value in this update
-        if grad_norm is not None:
-            self.metrics_log.write_update(tokens, grad_norm, self.nonfinite.in_a_row, found)
-            self.loss_spikes.look_at(found.get("loss"))
+        if grad_norm is None:
+            return super()._reduce_and_log_stats(logging_outputs, sample_size)
+        facts = self.metrics_log.facts(self.nonfinite.in_a_row)
+        self.pending.add(PendingLog(logging_outputs, sample_size, grad_norm, facts))
+        return self._log_pending() if self.pending.due() else {}
+
+    def _log_pending(self) -> dict:
+        """What updates have logged since the last time; returns the figures of the last one."""
+        found: dict = {}
+        with metrics.aggregate("train"), metrics.aggregate("train_inner"):  # fairseq's, which are left before a save
+            for outputs, sample_size, norm, facts in self.pending.take():
+                found = super()._reduce_and_log_stats(outputs, sample_size, norm)
+                if "causal_loss" in found:
+                    found.pop("loss", None)  # that of masked tokens has no value in this update
+                tokens = int(sum(output.get("ntokens", 0) for output in outputs or ()))
+                self.metrics_log.write_update(facts, tokens, norm, found)
+                self.loss_spikes.look_at(facts["update"], found.get("loss"))
         return found
+
+    def end_of_epoch(self) -> bool:
+        """Whether the last batch of an epoch was read."""
+        return self.epoch_iterator is not None and self.epoch_iterator.end_of_epoch()
 
     def valid_step(self, sample, *args, **options):
         """One batch of a validation."""
@@ -141,6 +171,7 @@ class AlibertTrainer(Trainer):
         if sys.exc_info()[0]:
             return None
         self.stop_signal.saved = True
+        self._log_pending()
         return super().consolidate_optimizer()
 
     def save_checkpoint(self, filename, extra_state):
@@ -150,7 +181,8 @@ class AlibertTrainer(Trainer):
         with self.watchdog.at(SAVING, then=READING):
             self.metrics_log.sync()
             self.owner.check()
-            return super().save_checkpoint(filename, extra_state | self.nonfinite.extra_state())
+            more = self.nonfinite.extra_state() | self.precision.extra_state()
+            return super().save_checkpoint(filename, extra_state | more)
 
 
 def install() -> None:

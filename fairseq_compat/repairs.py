@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 from fairseq_compat import command_line, moving_average
 from fairseq_compat.checkpoints import loading, master_weights, position, recovery, resuming, saving
-from fairseq_compat.imports import configuration_copies, dataclass_defaults, removed_names, torchaudio_library, user_dir
+from fairseq_compat.imports import (
+    configuration_copies,
+    configuration_reads,
+    dataclass_defaults,
+    removed_names,
+    torchaudio_library,
+    user_dir,
+)
 from fairseq_compat.processes import data_workers, distributed, reader_threads
 
 
@@ -81,6 +88,11 @@ REPAIRS = [
         ("omegaconf.omegaconf",),
         ("DictConfig.__deepcopy__", "ListConfig.__deepcopy__", "ValueNode._deepcopy_impl"),
         configuration_copies.without_parents, distribution="omegaconf", release="2.0.6"),
+    Repair(
+        "each update: ten milliseconds for reads of the configuration",
+        "omegaconf 2.0.6 looks for interpolations in each value that is read",
+        ("omegaconf.dictconfig",), ("DictConfig.__getattr__",), configuration_reads.without_interpolations,
+        distribution="omegaconf", release="2.0.6"),
     Repair(
         "import transformers: OSError, Could not load this library: torchaudio/lib/_torchaudio.abi3.so",
         "fairseq asks for torchaudio, whose newest release may be of another torch",

@@ -28,6 +28,8 @@ import torch
 from fairseq import utils
 from torch.utils.flop_counter import FlopCounterMode
 
+from alibert_fairseq.layers import attention
+
 VARIABLE = "ALIBERT_CALIBRATION"
 FLOP_ON_CPU = 1e11  # of an update there: a core does 50 to 200 GFLOP/s; at least one sequence
 # The first of the two that is reached ends it, after two updates that do not count.
@@ -139,14 +141,15 @@ def counted(model: torch.nn.Module) -> Iterator[dict[str, int]]:
 
 @contextmanager
 def _attention_as_on_a_gpu() -> Iterator[None]:
-    """With dropout the CPU's attention keeps matrices of tokens x tokens; without it, as little as a GPU's always."""
-    original = torch.nn.functional.scaled_dot_product_attention
+    """A CPU's attention in pieces keeps matrices of tokens x tokens; PyTorch's keeps as little as a GPU's."""
+    original, in_pieces = torch.nn.functional.scaled_dot_product_attention, attention.draws_bits
 
     def without_dropout(*args, dropout_p=0.0, **options):
         return original(*args, dropout_p=0.0, **options)
 
     torch.nn.functional.scaled_dot_product_attention = without_dropout
+    attention.draws_bits = lambda x: False
     try:
         yield
     finally:
-        torch.nn.functional.scaled_dot_product_attention = original
+        torch.nn.functional.scaled_dot_product_attention, attention.draws_bits = original, in_pieces

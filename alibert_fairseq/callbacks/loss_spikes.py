@@ -52,13 +52,13 @@ class LossSpikes:
     def __init__(self, trainer):
         self.trainer, self.spikes = trainer, Spikes()
 
-    def look_at(self, loss: object) -> None:
+    def look_at(self, update: int, loss: object) -> None:
         """The loss of an update, on all processes."""
         number = plain(loss)
         if self.trainer.data_parallel_rank or number is None:
             return
         if (median := self.spikes.begins(number)) is not None:
             logger.warning(
-                f"update {self.trainer.get_num_updates()}: the loss jumped to {number:.3f} from a median of "
+                f"update {update}: the loss jumped to {number:.3f} from a median of "
                 f"{median:.3f} (spike {self.spikes.count} of this start)"
             )

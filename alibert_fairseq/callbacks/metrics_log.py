@@ -81,18 +81,20 @@ class MetricsLog:
             self.file = MetricsFile(Path(trainer.cfg.checkpoint.save_dir), trainer.get_num_updates())
             hide_in_tensorboard(trainer.get_num_updates())
 
-    def write_update(self, tokens: int, grad_norm: object, skipped: int, logged: dict) -> None:
-        """The line of an update."""
-        if self.file is None:
-            return
+    def facts(self, skipped: int) -> dict:
+        """What the line of an update says, as far as it is known without the device."""
         trainer = self.trainer
-        line = {
+        return {
             "update": trainer.get_num_updates(), "epoch": self.epoch,
-            "seconds": round(float(trainer.cumulative_training_time()), 1), "tokens": tokens,
-            "processes": trainer.data_parallel_world_size, "skipped": skipped, "lr": trainer.get_lr(),
-            "gnorm": plain(grad_norm),
+            "seconds": round(float(trainer.cumulative_training_time()), 1), "tokens": 0,
+            "processes": trainer.data_parallel_world_size, "skipped": skipped, "lr": trainer.get_lr(), "gnorm": 0.0,
         }  # fmt: skip
-        self.file.write(line | {name: plain(value) for name, value in logged.items()})
+
+    def write_update(self, facts: dict, tokens: int, grad_norm: object, logged: dict) -> None:
+        """The line of an update."""
+        if self.file is not None:
+            line = facts | {"tokens": tokens, "gnorm": plain(grad_norm)}
+            self.file.write(line | {name: plain(value) for name, value in logged.items()})
 
     def sync(self) -> None:
         """Before a checkpoint."""

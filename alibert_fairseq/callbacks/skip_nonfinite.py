@@ -82,13 +82,18 @@ class SkipNonfinite:
         """Once the processes have exchanged what they log."""
         self.all = sum(logged.get("loss", 0) for logged in logging_outputs)
 
-    def check(self, norm: torch.Tensor) -> None:
-        """Raise NotFinite, on all processes alike. Not with --amp, whose scaler skips by itself."""
+    def checked(self, norm: torch.Tensor) -> torch.Tensor:
+        """The norm, on the host. Raises NotFinite, on all processes alike. With --amp, the scaler skips by itself.
+
+        This is the one moment in which an update waits for a GPU: an update that is not finite must not be made.
+        """
         if self.trainer.cfg.common.amp:
-            return
+            return norm
         loss = torch.as_tensor(sum(self.own) if self.all is None else self.all)
-        if not torch.isfinite(norm + loss.to(norm.device)).all():  # one wait for a GPU, which fairseq's own check has
-            raise NotFinite(float(loss), float(norm))
+        found, loss = torch.stack([norm.double(), loss.to(norm.device).double()]).cpu()
+        if not torch.isfinite(found + loss):
+            raise NotFinite(float(loss), float(found))
+        return found.to(norm.dtype)
 
     @contextmanager
     def ended_in_one_sentence(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
+import torch
 import torch.nn.functional as F
 from fairseq.criterions import FairseqCriterion, register_criterion
 from fairseq.dataclass import FairseqDataclass
@@ -11,7 +12,7 @@ from fairseq.logging import metrics
 from torch import Tensor
 
 from alibert_fairseq.criterions.sums import at_least_float32, totals
-from alibert_fairseq.criterions.word_loss import word_loss
+from alibert_fairseq.data.layout import laid_out
 from alibert_fairseq.options import option, refuse_outside
 
 
@@ -47,43 +48,37 @@ class ElectraLoss(FairseqCriterion):
 
     def forward(self, model, sample, reduce=True):
         """Loss (nats times masked tokens), sample_size (masked tokens), values to log."""
-        inputs = sample["net_input"]
-        target = sample["target"][inputs["masked"]]  # (M,)
-        output = model(**inputs)
-        judged = output.judged  # (B, T)
-        masked, real = target.numel(), inputs["original"].ne(self.padding_idx).sum()
-
-        generator_loss, generator_correct = word_loss(output.generator_scores, target)
-        detection = at_least_float32(output.discriminator_scores[judged])  # (tokens,)
-        replaced = output.replaced[judged]
-        labels = replaced.to(detection.dtype)
-        discriminator_loss = F.binary_cross_entropy_with_logits(detection, labels, reduction="mean")
-        share = detection.numel() / real  # judged: all, but for --arch electra_modern_*
-        loss = self.cfg.generator_weight * generator_loss
-        loss = loss + self.cfg.discriminator_weight * discriminator_loss * masked * share
+        sample = laid_out(sample, self.padding_idx)
+        target = sample["target"]  # (M,)
+        output = model(**sample["net_input"], target=target)
+        masked, guessed = target.numel(), output.generator
+        detection = at_least_float32(output.discriminator_scores)  # (n,)
+        of_each = F.binary_cross_entropy_with_logits(detection, output.replaced.to(detection.dtype), reduction="none")
+        found = (of_each if output.judged is None else of_each * output.judged).sum()
+        loss = self.cfg.generator_weight * guessed.loss
+        loss = loss + self.cfg.discriminator_weight * found * (masked / len(detection))
 
         logged = {
             "loss": loss.detach(),
-            "generator_loss": generator_loss.detach(),
-            "generator_correct": generator_correct,
-            "discriminator_loss": discriminator_loss.detach() * detection.numel(),
-            **detection_figures(detection.detach(), replaced),
+            "generator_loss": guessed.cross_entropy,
+            "generator_correct": guessed.correct,
+            "discriminator_loss": found.detach(),
+            **detection_figures(detection.detach(), output.replaced, output.judged),
             "ntokens": sample["ntokens"],
             "nsentences": sample["nsentences"],
             "sample_size": masked,
         }
-        if self.training and output.word_scores is None and self.cfg.encoder_weight != 1:
+        if self.training and output.words is None and self.cfg.encoder_weight != 1:
             raise SystemExit(
                 f"error: --encoder-weight {self.cfg.encoder_weight:g} is for --arch electra_modern_*, whose encoder "
                 "predicts words; leave it out."
             )
-        if output.word_scores is not None:
-            encoder_loss, encoder_correct = word_loss(output.word_scores, target)
-            loss = loss + self.cfg.encoder_weight * encoder_loss
+        if output.words is not None:
+            loss = loss + self.cfg.encoder_weight * output.words.loss
             logged |= {
                 "loss": loss.detach(),
-                "encoder_loss": encoder_loss.detach(),
-                "encoder_correct": encoder_correct,
+                "encoder_loss": output.words.cross_entropy,
+                "encoder_correct": output.words.correct,
             }
         return loss, masked, logged
 
@@ -119,21 +114,27 @@ class ElectraLoss(FairseqCriterion):
         return True
 
 
-def detection_figures(scores: Tensor, replaced: Tensor) -> dict:
-    """Sums over the tokens of a batch from which precision, recall and AUC follow.
+def detection_figures(scores: Tensor, replaced: Tensor, judged: Tensor | None = None) -> dict:
+    """Sums over the judged tokens of a batch from which precision, recall and AUC follow, without a look at the device.
 
-    scores, replaced: (tokens,). A token is flagged as replaced when its score is above 0, a probability of one half.
-    AUC is the batch's Mann-Whitney statistic, times the replaced tokens so that batches can be averaged.
+    scores, replaced, judged: (n,); judged None: all. A token is flagged as replaced when its score is above 0, a
+    probability of one half. AUC is the batch's Mann-Whitney statistic, times the replaced tokens so that batches can be
+    averaged.
     """
+    number: int | Tensor = scores.numel()
     flagged = scores > 0
-    positives, negatives = replaced.sum(), (~replaced).sum()
-    _, place, ties = scores.unique(return_inverse=True, return_counts=True)
-    ranks = (ties.cumsum(0).double() - (ties - 1) / 2)[place]  # (tokens,) from 1, the mean rank where scores are equal
-    above = ranks[replaced].sum() - positives * (positives + 1) / 2  # pairs a replaced token wins
+    if judged is not None:
+        scores = scores.masked_fill(~judged, torch.inf)  # above all others, whose ranks they do not change
+        number, flagged = judged.sum(), flagged & judged
+    positives = replaced.sum()
+    in_order = scores.sort().values
+    first, last = (torch.searchsorted(in_order, scores, right=right) for right in (False, True))
+    ranks = (first + last + 1).double() / 2  # (n,) from 1, the mean rank where scores are equal
+    above = (ranks * replaced).sum() - positives * (positives + 1) / 2  # pairs a replaced token wins
     return {
-        "judged": scores.numel(),
+        "judged": number,
         "replaced": positives,
         "flagged": flagged.sum(),
         "found": (flagged & replaced).sum(),
-        "auc_times_replaced": above / negatives.clamp(min=1),
+        "auc_times_replaced": above / (number - positives).clamp(min=1),  # type: ignore[union-attr]
     }

@@ -9,8 +9,7 @@ from fairseq.criterions import FairseqCriterion, register_criterion
 from fairseq.dataclass import FairseqDataclass
 from fairseq.logging import metrics
 
-from alibert_fairseq.criterions.sums import at_least_float32
-from alibert_fairseq.criterions.word_loss import word_loss
+from alibert_fairseq.data.layout import laid_out
 from alibert_fairseq.options import option, refuse_outside
 
 
@@ -44,14 +43,14 @@ class AliBertMaskedLMLoss(FairseqCriterion):
 
         In a causal batch, `target` is the next token of every token.
         """
-        target = sample["target"]  # (B, T), padding where nothing is to be predicted
-        masked = target.ne(self.padding_idx)
-        target = target[masked]  # (M,)
-        output = model(**sample["net_input"], masked=masked)
-        loss, correct = word_loss(output.token_scores, target)
+        sample = laid_out(sample, self.padding_idx)
+        target = sample["target"]  # (M,)
+        z_loss = self.z_loss if model.training else 0.0  # what is logged stays the cross-entropy
+        output = model(**sample["net_input"], target=target, z_loss=z_loss)
+        loss = output.words.cross_entropy
         logged = {
-            "loss": loss.detach(),
-            "correct": correct,
+            "loss": loss,
+            "correct": output.words.correct,
             "ntokens": sample["ntokens"],
             "nsentences": sample["nsentences"],
             "sample_size": target.numel(),
@@ -61,12 +60,10 @@ class AliBertMaskedLMLoss(FairseqCriterion):
                 "loss": 0.0,
                 "correct": 0,
                 "sample_size": 0,
-                "causal_loss": loss.detach(),
+                "causal_loss": loss,
                 "followed": target.numel(),
             }
-        if self.z_loss and model.training:  # what is logged stays the cross-entropy
-            loss = loss + self.z_loss * at_least_float32(output.token_scores).logsumexp(-1).square().sum()
-        return output, loss, logged
+        return output, output.words.loss, logged
 
     @staticmethod
     def reduce_metrics(logging_outputs) -> None:

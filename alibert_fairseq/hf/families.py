@@ -9,8 +9,8 @@ import transformers
 from transformers import PretrainedConfig, PreTrainedModel
 
 from alibert_fairseq.hf import names
+from alibert_fairseq.layers.rotary import Rotary
 from alibert_fairseq.models.encoder import EncoderSize
-from alibert_fairseq.models.rotary import Rotary
 
 # Hugging Face's configuration and EncoderSize.
 FIELDS = (

@@ -15,7 +15,7 @@ from alibert_fairseq.hf import names
 from alibert_fairseq.hf.checkpoint import build_model
 from alibert_fairseq.hf.families import ALBERT, BERT
 from alibert_fairseq.hf.read_hf import Published
-from alibert_fairseq.models.rotary import LEAST
+from alibert_fairseq.layers.rotary import LEAST
 from alibert_fairseq.tasks.pretraining import digests
 
 OBJECTIVES = {BERT: "nsp", ALBERT: "sop"}  # of what has a sentence head

@@ -115,6 +115,6 @@ def _difference(ours, theirs, sequences: list[list[int]], padding_id: int) -> fl
 
 
 def _ours(part, ids: Tensor, real: Tensor, segments: Tensor) -> list[Tensor]:
-    features = part.sentence_encoder(ids, real=real, segments=segments)
+    features = part.sentence_encoder.of_rows(ids, real, segments)
     scores = (part.lm_head if hasattr(part, "lm_head") else part.head)(features)[real]
-    return [scores, part.sentence_head(features)] if hasattr(part, "sentence_head") else [scores]
+    return [scores, part.sentence_head(features[:, 0])] if hasattr(part, "sentence_head") else [scores]

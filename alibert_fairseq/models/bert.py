@@ -8,6 +8,8 @@ import torch.nn as nn
 from fairseq.models import register_model, register_model_architecture
 from torch import Tensor
 
+from alibert_fairseq.data.layout import Layout
+from alibert_fairseq.layers.word_loss import Words
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
 from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
 from alibert_fairseq.models.heads import MaskedLMHead, SentenceHead
@@ -21,8 +23,8 @@ logger = logging.getLogger(__name__)
 class MaskedLMOutput(NamedTuple):
     """What one pass gives."""
 
-    token_scores: Tensor  # (M, V), or (B, T, V) where no positions were given
-    sentence_scores: Tensor | None  # (B, 2) of a model with a sentence head
+    words: Words | None  # of the masked tokens, where their target was given
+    sentence_scores: Tensor | None  # (S, 2) of a model with a sentence head
 
 
 class EncoderWithHeads(nn.Module):
@@ -91,22 +93,28 @@ class MaskedLMModel(PretrainingModel):
                 del state_dict[key]
 
     def forward(
-        self, src_tokens: Tensor, has_padding: bool | None = None, masked: Tensor | None = None,
-        segments: Tensor | None = None, sequences: Tensor | None = None, causal: bool = False,
+        self, src_tokens: Tensor, layout: dict, target: Tensor, segments: Tensor | None = None, causal: bool = False,
+        z_loss: float = 0.0,
     ) -> MaskedLMOutput:  # fmt: skip
-        """Scores over the vocabulary for the positions where `masked` (B, T) is True, or for all, and of the sentences.
+        """The losses of the masked tokens, and the scores of the sentences.
 
-        src_tokens, segments: (B, T) ids. sequences: (B, T) numbers of the sequences that are packed in a row. causal:
-        each token sees those before it, and itself.
+        src_tokens, segments: (B, T) ids. layout: of `laid_out`. target: (M,) ids. causal: each token sees those before
+        it, and itself. z_loss: weight of the squared logarithm of the softmax's normalizer.
         """
+        batch, encoder = Layout.read(layout), self.encoder.sentence_encoder
+        flat_segments = None if segments is None else batch.flat(segments)
+        with_sentences = hasattr(self.encoder, "sentence_head")
         with precision(self.cfg, src_tokens.device):
-            features = self.encoder.sentence_encoder(
-                src_tokens, has_padding, segments=segments, sequences=sequences, causal=causal
-            )
-            token_scores = self.encoder.lm_head(features if masked is None else features[masked])
-            if not hasattr(self.encoder, "sentence_head"):
-                return MaskedLMOutput(token_scores, None)
-            return MaskedLMOutput(token_scores, self.encoder.sentence_head(features))
+            features = encoder(batch.flat(src_tokens), batch, flat_segments, causal, only_masked=not with_sentences)
+            if not with_sentences:
+                return MaskedLMOutput(self.encoder.lm_head.predict(features, target, z_loss), None)
+            words = self.encoder.lm_head.predict(features.index_select(0, batch.masked), target, z_loss)
+            return MaskedLMOutput(words, self.encoder.sentence_head(features.index_select(0, batch.tokens.ends[:-1])))
+
+    def scores(self, tokens: Tensor, segments: Tensor | None = None) -> Tensor:
+        """(B, T) ids to the scores over the vocabulary, (B, T, V)."""
+        with precision(self.cfg, tokens.device):
+            return self.encoder.lm_head(self.encoder.sentence_encoder.of_rows(tokens, segments=segments))
 
 
 @register_model("alibert", dataclass=EncoderConfig)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
+from alibert_fairseq.layers.rotary import Rotary
 from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize
-from alibert_fairseq.models.rotary import Rotary
 from alibert_fairseq.options import OptionalInt, option
 
 SIZES = {
@@ -48,9 +48,13 @@ class EncoderConfig(FairseqDataclass):
     output_bias: ChoiceEnum(["zero", "unigram"]) = option("zero",  # type: ignore[valid-type]
         "initial bias of each subword's score: zero (default; BERT, ELECTRA), or unigram, the "
         "logarithm of its frequency")  # fmt: skip
+    compile: bool = option(False, "forward pass compiled by torch.compile, for GPUs (default: off)")
     bf16_autocast: bool = option(False,
         "matrix products in bfloat16; weights, gradients and optimizer state "
         "stay in float32 (default: off)")  # fmt: skip
+    measure_precision: bool = option(False,
+        "float32 or --bf16-autocast, whichever is faster in a measurement of some seconds at the start "
+        "(default: off)")  # fmt: skip
 
 
 def fill_size(args, size: str, embedding_dim: int | None = None, sizes=SIZES, **others) -> None:

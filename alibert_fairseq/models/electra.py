@@ -9,6 +9,8 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 from torch import Tensor
 
+from alibert_fairseq.data.layout import Layout
+from alibert_fairseq.layers.word_loss import Samples, Words
 from alibert_fairseq.models.bert import EncoderWithHeads
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
 from alibert_fairseq.models.embedding_sharing import SHARING, shift_embeddings
@@ -17,7 +19,6 @@ from alibert_fairseq.models.heads import DiscriminatorHead
 from alibert_fairseq.models.hub import ElectraHubInterface
 from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids, start_from_unigrams
 from alibert_fairseq.models.pretraining import PretrainingModel
-from alibert_fairseq.models.sampling import sample_tokens
 from alibert_fairseq.options import OptionalInt, option
 
 
@@ -46,11 +47,11 @@ class ElectraConfig(EncoderConfig):
 class ElectraOutput(NamedTuple):
     """What one pass gives."""
 
-    generator_scores: Tensor  # (M, V)
-    discriminator_scores: Tensor  # (B, T), larger where the token looks replaced
-    replaced: Tensor  # (B, T) bool, True where the token differs from the original
-    judged: Tensor  # (B, T) bool, the tokens that the discriminator's loss counts
-    word_scores: Tensor | None = None  # (M, V) of the encoder itself, where it predicts words beside
+    generator: Words
+    discriminator_scores: Tensor  # (n,), larger where the token looks replaced
+    replaced: Tensor  # (n,) bool, True where the token differs from the original
+    judged: Tensor | None = None  # (n,) bool, the tokens that the discriminator's loss counts; None: all
+    words: Words | None = None  # of the encoder itself, where it predicts words beside
 
 
 class _Discriminator(nn.Module):
@@ -127,23 +128,25 @@ class ElectraModel(PretrainingModel):
         return cls(cfg, task.source_dictionary)
 
     def forward(
-        self, src_tokens: Tensor, original: Tensor, masked: Tensor, uniforms: Tensor,
-        has_padding: bool | None = None, segments: Tensor | None = None,
+        self, src_tokens: Tensor, original: Tensor, uniforms: Tensor, layout: dict, target: Tensor,
+        segments: Tensor | None = None,
     ) -> ElectraOutput:  # fmt: skip
-        """Fill the masked positions with samples of the generator, then judge every token.
+        """Fill the masked tokens with samples of the generator, then judge every token.
 
-        src_tokens: (B, T) ids with masks, original: (B, T), masked: (B, T) bool, uniforms: (B, T), segments: (B, T).
-        Every masked position is filled, also one whose token was left unchanged. A sample that equals the original
-        does not count as replaced. No gradient flows from the discriminator through the samples.
+        src_tokens: (B, T) ids with masks, original, segments: (B, T), layout: of `laid_out`, target, uniforms: (M,).
+        Every masked token is filled, also one that was left unchanged. A sample that equals the original does not count
+        as replaced. No gradient flows from the discriminator through the samples.
         """
+        batch = Layout.read(layout)
+        original = batch.flat(original)
+        flat_segments = None if segments is None else batch.flat(segments)
         with precision(self.cfg, src_tokens.device):
-            features = self.generator.sentence_encoder(src_tokens, has_padding, segments=segments)
-            scores = self.generator.lm_head(features[masked])
-            fake = original.clone()
-            fake[masked] = sample_tokens(scores, uniforms[masked], self.cfg.generator_temperature)
-            real = original.ne(self.discriminator.sentence_encoder.size.padding_id)
-            judged = self.discriminator.head(self.discriminator.sentence_encoder(fake, has_padding, real, segments))
-        return ElectraOutput(scores, judged, fake.ne(original), real)
+            features = self.generator.sentence_encoder(batch.flat(src_tokens), batch, flat_segments, only_masked=True)
+            samples = Samples(uniforms, self.cfg.generator_temperature)
+            words = self.generator.lm_head.predict(features, target, samples=samples)
+            fake = original.index_copy(0, batch.masked, words.samples)
+            judged = self.discriminator.head(self.discriminator.sentence_encoder(fake, batch, flat_segments))
+        return ElectraOutput(words, judged, fake.ne(original))
 
     def weights(self) -> dict[str, Tensor]:
         """The state with whole tables in the place of differences: what an encoder that stands alone has."""

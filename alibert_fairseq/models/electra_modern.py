@@ -15,13 +15,14 @@ from fairseq.models import register_model, register_model_architecture
 from omegaconf import II
 from torch import Tensor
 
+from alibert_fairseq.data.layout import Layout
+from alibert_fairseq.layers.word_loss import Samples
 from alibert_fairseq.models.bert import EncoderWithHeads
 from alibert_fairseq.models.config import fill_size, precision
 from alibert_fairseq.models.electra import ElectraOutput, check_generator_layers
 from alibert_fairseq.models.heads import DiscriminatorHead
 from alibert_fairseq.models.initialisation import initialise, start_by_fan_in, start_from_unigrams
 from alibert_fairseq.models.modern import SIZES, ModernConfig, ModernModel
-from alibert_fairseq.models.sampling import sample_tokens
 from alibert_fairseq.options import OptionalFloat, OptionalInt, option
 
 logger = logging.getLogger(__name__)
@@ -96,40 +97,33 @@ class ElectraModernModel(ModernModel):
         first, last = self.cfg.generator_temperature, self.cfg.generator_temperature_end
         return first if last is None else first + (self.progress if self.training else 1.0) * (last - first)
 
-    def forward(
-        self, src_tokens: Tensor, has_padding: bool | None = None, masked: Tensor | None = None,
-        segments: Tensor | None = None, sequences: Tensor | None = None, causal: bool = False,
-        original: Tensor | None = None, uniforms: Tensor | None = None,
-    ):  # fmt: skip
+    def forward(  # type: ignore[override]
+        self, src_tokens: Tensor, original: Tensor, uniforms: Tensor, layout: dict, target: Tensor
+    ) -> ElectraOutput:
         """Fill masks with samples of the generator; the encoder then judges every token, and predicts the masked ones.
 
-        src_tokens: (B, T) ids with masks, original: (B, T), masked: (B, T) bool, uniforms: (B, T). A share of the masks
-        stays: the encoder predicts the word there, and does not judge. Without `original` this is the masked language
-        model of the encoder.
+        src_tokens: (B, T) ids with masks, original: (B, T), layout: of `laid_out`, target, uniforms: (M,). A share of
+        the masks stays: the encoder predicts the word there, and does not judge.
         """
-        if original is None or masked is None or uniforms is None:
-            return super().forward(src_tokens, has_padding, masked, segments, sequences, causal)
         if self.training and self.cfg.freeze_generator and not self.has_weights:
             raise SystemExit(
                 "error: --freeze-generator: the generator has no weights; give --finetune-from-model CHECKPOINT of "
                 "--arch alibert_modern_* with the same size."
             )
-        places = masked.nonzero(as_tuple=True)  # (M,), (M,); each use of the mask itself would wait for a GPU
+        batch, share = Layout.read(layout), self.cfg.kept_mask_prob
+        tokens, original = batch.flat(src_tokens), batch.flat(original)
+        samples = Samples(((uniforms - share) / (1 - share)).clamp(min=0), self.temperature)
         with precision(self.cfg, src_tokens.device):
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.cfg.freeze_generator):
-                features = self.generator.sentence_encoder(src_tokens, has_padding)
-                scores = self.generator.lm_head(features[places])
-            draws, share = uniforms[places], self.cfg.kept_mask_prob
-            kept = draws < share
-            samples = sample_tokens(scores, ((draws - share) / (1 - share)).clamp(min=0), self.temperature)
-            read, hidden = original.clone(), masked.clone()
-            read[places], hidden[places] = torch.where(kept, src_tokens[places], samples), kept
-            real = original.ne(self.encoder.sentence_encoder.size.padding_id)
-            features = self.encoder.sentence_encoder(read, has_padding, real)
-            replaced = read.ne(original) & ~hidden
-            return ElectraOutput(
-                scores, self.detector(features), replaced, real & ~hidden, self.encoder.lm_head(features[places])
-            )
+                features = self.generator.sentence_encoder(tokens, batch, only_masked=True)
+                guessed = self.generator.lm_head.predict(features, target, samples=samples)
+            kept = uniforms < share
+            filled = torch.where(kept, tokens.index_select(0, batch.masked), guessed.samples)
+            read = original.index_copy(0, batch.masked, filled)
+            judged = torch.ones_like(tokens, dtype=torch.bool).index_copy(0, batch.masked, ~kept)
+            features = self.encoder.sentence_encoder(read, batch)
+            words = self.encoder.lm_head.predict(features.index_select(0, batch.masked), target)
+            return ElectraOutput(guessed, self.detector(features), read.ne(original) & judged, judged, words)
 
     def upgrade_state_dict_named(self, state_dict, name) -> None:
         """Take the checkpoint of a masked language model: encoder and generator start from it, and say so."""

@@ -3,21 +3,24 @@
 What the papers' models change in BERT's are numbers: segment embeddings, narrower embeddings, layers used several
 times.
 
-Shape legend: B = sequences, T = tokens, C = width, E = embedding size, N = heads, H = C / N, V = vocabulary,
-M = masked positions of the batch.
+Shape legend: B = rows and T = columns of a padded batch, n = its real tokens, M = its masked tokens, S = its sequences
+(`data/layout.py`). C = width, E = embedding size, N = heads, H = C / N, V = vocabulary.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
 
-from alibert_fairseq.models.rotary import Rotary, Sight, global_mask, local_mask, places, rotate, rotation
+from alibert_fairseq.data.layout import Layout, Spans
+from alibert_fairseq.layers.attention import Sight, attend
+from alibert_fairseq.layers.dropout import Dropout
+from alibert_fairseq.layers.rotary import Rotary, rotate, rotation, visible
 
 # BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
@@ -89,7 +92,7 @@ EMBEDDINGS = ("embed_tokens", "embed_positions", "embed_segments", "layernorm_em
 
 
 class SelfAttention(nn.Module):
-    """Multi-head self-attention over `scaled_dot_product_attention`."""
+    """Multi-head self-attention."""
 
     def __init__(self, size: EncoderSize):
         super().__init__()
@@ -98,23 +101,48 @@ class SelfAttention(nn.Module):
         linear = partial(nn.Linear, size.width, size.width, bias=size.rotary is None)
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (linear() for _ in range(4))
 
-    def forward(self, x: Tensor, may_attend: Tensor | None, rotation: tuple[Tensor, Tensor] | None = None) -> Tensor:
-        """x: (B, T, C); may_attend: (B, 1, 1 or T, T) bool, False at padding, or None when nothing is padded."""
-        batch, length, width = x.shape
-        projections = (self.q_proj, self.k_proj, self.v_proj)
-        weight = torch.cat([project.weight for project in projections])  # one large product, which reads x once
-        bias = None if self.q_proj.bias is None else torch.cat([project.bias for project in projections])
-        qkv = F.linear(x, weight, bias)
-        q, k, v = qkv.view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)  # (B, N, T, H)
-        if rotation is not None:
-            q, k, v = rotate(q, rotation), rotate(k, rotation), v.contiguous()  # a view would keep all of qkv
-        dtype = qkv.dtype if x.is_cuda else torch.promote_types(qkv.dtype, torch.float32)
+    def forward(self, x: Tensor, view: "View") -> Tensor:
+        """(n, C) to (n, C), or to (m, C) of the queries."""
+        if view.only is None:
+            parts = [self._projected(x, self.q_proj, self.k_proj, self.v_proj)]
+        else:
+            own = x.index_select(0, view.only)
+            parts = [self._projected(own, self.q_proj), self._projected(x, self.k_proj, self.v_proj)]
+        dtype = parts[0].dtype
+        if view.rotation is not None:
+            q, k, v = (one for part in parts for one in part.split(1, dim=1))
+            v = v.contiguous()  # a view would keep all of them
+            parts = [rotate(q, view.of_queries(view.rotation)), rotate(k, view.rotation), v]
+        wide = dtype if x.is_cuda else torch.promote_types(dtype, torch.float32)
         with torch.autocast(x.device.type, enabled=False):  # on a CPU, attention in bfloat16 takes twice the time
-            attended = F.scaled_dot_product_attention(
-                q.to(dtype), k.to(dtype), v.to(dtype), attn_mask=may_attend,
-                dropout_p=self.dropout if self.training else 0.0,
-            )  # fmt: skip
-        return self.out_proj(attended.to(qkv.dtype).transpose(1, 2).reshape(batch, length, width))
+            parts = [part.to(wide) for part in parts]
+            attended = attend(parts, view.sight, self.dropout if self.training else 0.0)
+        return self.out_proj(attended.to(dtype).flatten(1))
+
+    def _projected(self, x: Tensor, *projections: nn.Linear) -> Tensor:
+        """(n, C) to (n, 1 to 3, N, H), by one product, which reads x once."""
+        weights: list[Tensor] = [one.weight for one in projections]
+        biases: list[Tensor] = [one.bias for one in projections if one.bias is not None]
+        weight = torch.cat(weights) if len(weights) > 1 else weights[0]
+        bias = None if not biases else torch.cat(biases) if len(biases) > 1 else biases[0]
+        return F.linear(x, weight, bias).unflatten(1, (len(projections), self.heads, -1))
+
+
+class View(NamedTuple):
+    """What a layer needs to know of a batch beside its tokens."""
+
+    sight: Sight
+    rotation: tuple[Tensor, Tensor] | None = None  # of a modern body: cosines and sines, (n, 1, 1, H) each
+    only: Tensor | None = None  # (m,) the tokens that it is to compute; None: all
+
+    def of_queries(self, rotation: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """The rotation of those tokens."""
+        cosines, sines = rotation
+        return rotation if self.only is None else (cosines.index_select(0, self.only), sines.index_select(0, self.only))
+
+    def own(self, x: Tensor) -> Tensor:
+        """Those tokens of (n, C)."""
+        return x if self.only is None else x.index_select(0, self.only)
 
 
 class EncoderLayer(nn.Module):
@@ -127,13 +155,13 @@ class EncoderLayer(nn.Module):
         self.fc1 = nn.Linear(size.width, size.ffn_width)
         self.fc2 = nn.Linear(size.ffn_width, size.width)
         self.final_layer_norm = nn.LayerNorm(size.width, eps=size.layer_norm_eps)
-        self.dropout = nn.Dropout(size.dropout)
+        self.dropout = Dropout(size.dropout)
         self.activation = ACTIVATIONS[size.activation]
-        self.activation_dropout = nn.Dropout(size.activation_dropout)
+        self.activation_dropout = Dropout(size.activation_dropout)
 
-    def forward(self, x: Tensor, may_attend: Tensor | None) -> Tensor:
-        """(B, T, C) to (B, T, C)."""
-        x = self.self_attn_layer_norm(x + self.dropout(self.self_attn(x, may_attend)))
+    def forward(self, x: Tensor, view: View) -> Tensor:
+        """(n, C) to (n, C), or to (m, C)."""
+        x = self.self_attn_layer_norm(view.own(x) + self.dropout(self.self_attn(x, view)))
         inner = self.activation_dropout(self.activation(self.fc1(x)))
         return self.final_layer_norm(x + self.dropout(self.fc2(inner)))
 
@@ -149,13 +177,13 @@ class ModernLayer(nn.Module):
         self.fc1 = nn.Linear(size.width, 2 * size.ffn_width, bias=False)
         self.fc2 = nn.Linear(size.ffn_width, size.width, bias=False)
         self.final_layer_norm = layer_norm(size, size.width)
-        self.dropout = nn.Dropout(size.dropout)
+        self.dropout = Dropout(size.dropout)
         self.activation = ACTIVATIONS[size.activation]
-        self.activation_dropout = nn.Dropout(size.activation_dropout)
+        self.activation_dropout = Dropout(size.activation_dropout)
 
-    def forward(self, x: Tensor, sight: Sight) -> Tensor:
-        """(B, T, C) to (B, T, C)."""
-        x = x + self.dropout(self.self_attn(self.self_attn_layer_norm(x), *sight))
+    def forward(self, x: Tensor, view: View) -> Tensor:
+        """(n, C) to (n, C), or to (m, C)."""
+        x = view.own(x) + self.dropout(self.self_attn(self.self_attn_layer_norm(x), view))
         inner, gate = self.fc1(self.final_layer_norm(x)).chunk(2, dim=-1)
         if not x.is_cuda:
             inner = inner.contiguous()  # a CPU's GELU of a view takes four times as long
@@ -184,7 +212,7 @@ class SentenceEncoder(nn.Module):
         layers = (ModernLayer(size, number) if modern else EncoderLayer(size) for number in range(size.groups))
         self.layers = nn.ModuleList(layers)
         self.layer_norm = layer_norm(size, size.width) if modern else nn.Identity()
-        self.dropout = nn.Dropout(size.dropout)
+        self.dropout = Dropout(size.dropout)
 
     def _new_embeddings(self, size: EncoderSize) -> None:
         pad = size.padding_id
@@ -195,52 +223,56 @@ class SentenceEncoder(nn.Module):
             self.embed_segments = nn.Embedding(size.segments, size.embedding_dim)
         self.layernorm_embedding = layer_norm(size, size.embedding_dim)
 
-    def embed(self, tokens: Tensor, real: Tensor, segments: Tensor | None = None) -> Tensor:
-        """(B, T) ids, which of them are not padding, and their segments (None: all 0), to (B, T, C).
+    def embed(self, tokens: Tensor, places: Tensor, segments: Tensor | None = None) -> Tensor:
+        """(n,) ids, their places in their sequences, and their segments (None: all 0), to (n, C).
 
         Positions count from padding_id + 1, as in fairseq.
         """
         x = self.embed_tokens(tokens)
         if self.size.rotary is None:
-            x = x + self.embed_positions(torch.cumsum(real, dim=1) * real + self.size.padding_id)
+            x = x + self.embed_positions(places + self.size.padding_id + 1)
         if self.size.segments:
             x = x + self.embed_segments(torch.zeros_like(tokens) if segments is None else segments)
         x = self.dropout(self.layernorm_embedding(x))
         return self.embed_project(x) if hasattr(self, "embed_project") else x
 
-    def _sights(
-        self, real: Tensor, has_padding: bool, sequences: Tensor | None, causal: bool, dtype: torch.dtype
-    ) -> list:
-        """What each layer sees of a batch."""
-        size, rotary = self.size, self.size.rotary
-        of_all = global_mask(real, has_padding, sequences, causal)
-        if rotary is None:
-            return [of_all] * size.layers
-        positions = places(real[:1] if sequences is None else real, sequences)
-        dtype = torch.promote_types(dtype, torch.float32)
-        near = local_mask(of_all, real.shape[1], rotary.local_attention, real.device)
-        head_width = size.width // size.heads
-        sights = {
-            True: Sight(of_all, rotation(positions, head_width, rotary.global_theta, dtype)),
-            False: Sight(near, rotation(positions, head_width, rotary.local_theta, dtype)),
-        }
-        return [sights[rotary.is_global(layer)] for layer in range(size.layers)]
+    def _views(self, layout: Layout, causal: bool, dtype: torch.dtype, only: bool) -> list[View]:
+        """What each layer knows of a batch. only: the last one computes the masked tokens alone."""
+        rotary = self.size.rotary
+        kinds = [rotary is None or rotary.is_global(layer) for layer in range(self.size.layers)]
+        views = {kind: self._view(layout.tokens, kind, causal, dtype) for kind in set(kinds)}
+        found = [views[kind] for kind in kinds]
+        if only:
+            places = layout.tokens.ranks.index_select(0, layout.masked)
+            sight = found[-1].sight._replace(queries=layout.of_masked, places=places)
+            found[-1] = found[-1]._replace(sight=sight, only=layout.masked)
+        return found
+
+    def _view(self, tokens: Spans, is_global: bool, causal: bool, dtype: torch.dtype) -> View:
+        rotary, turned = self.size.rotary, None
+        mask, window = visible(tokens, None if rotary is None or is_global else rotary.local_attention, causal)
+        if rotary is not None:
+            theta = rotary.global_theta if is_global else rotary.local_theta
+            turned = rotation(tokens.ranks, self.size.width // self.size.heads, theta, dtype)
+        return View(Sight(tokens, tokens, tokens.ranks, mask, window), turned)
 
     def forward(
-        self, tokens: Tensor, has_padding: bool | None = None, real: Tensor | None = None,
-        segments: Tensor | None = None, sequences: Tensor | None = None, causal: bool = False,
+        self, tokens: Tensor, layout: Layout, segments: Tensor | None = None, causal: bool = False,
+        only_masked: bool = False,
     ) -> Tensor:  # fmt: skip
-        """(B, T) ids to (B, T, C). has_padding: what the caller knows of it, to save a look at the device.
+        """(n,) ids of a batch, one sequence behind the other, to (n, C); only_masked: to (M, C), with less work.
 
-        real: (B, T) bool, which tokens are not padding, where the ids do not say it: ELECTRA may sample the padding id.
-        segments: (B, T) ids of segments, where the encoder has segment embeddings; left out: all 0.
-        sequences: (B, T) numbers of the sequences that are packed in a row, which do not see each other; a modern body
-        counts the positions of each from 0. causal: each token sees those before it, and itself.
+        segments: (n,) ids, where the encoder has segment embeddings; left out: all 0. causal: each token sees those
+        before it, and itself.
         """
-        real = tokens.ne(self.size.padding_id) if real is None else real
-        if has_padding is None:
-            has_padding = not bool(real.all())
-        x = self.embed(tokens, real, segments)
-        for layer, sight in enumerate(self._sights(real, has_padding, sequences, causal, x.dtype)):
-            x = self.layers[self.size.group_of(layer)](x, sight)
+        x = self.embed(tokens, layout.tokens.ranks, segments)
+        views = self._views(layout, causal, torch.promote_types(x.dtype, torch.float32), only_masked)
+        for layer, view in enumerate(views):
+            x = self.layers[self.size.group_of(layer)](x, view)
         return self.layer_norm(x)
+
+    def of_rows(self, tokens: Tensor, real: Tensor | None = None, segments: Tensor | None = None) -> Tensor:
+        """(B, T) ids to (B, T, C), with zeros at padding. real: (B, T) bool, where the ids do not say it."""
+        layout = Layout.of(tokens.ne(self.size.padding_id) if real is None else real)
+        segments = None if segments is None else layout.flat(segments)
+        return layout.padded(self(layout.flat(tokens), layout, segments))

@@ -75,7 +75,7 @@ class HubInterface(nn.Module):
         """(T,) or (B, T) ids to (B, T, C) features of the last layer."""
         with torch.no_grad():
             encoder = getattr(self.model, self.part).sentence_encoder
-            return encoder(self._on_device(tokens.reshape(-1, tokens.size(-1))))
+            return encoder.of_rows(self._on_device(tokens.reshape(-1, tokens.size(-1))))
 
     def _on_device(self, tokens: Tensor) -> Tensor:
         if tokens.size(-1) > self.model.max_positions():
@@ -107,7 +107,7 @@ class AliBertHubInterface(HubInterface):
     part = "encoder"
 
     def scores(self, tokens, masked):
-        return self.model(tokens, masked=masked).token_scores
+        return self.model.scores(tokens)[masked]
 
 
 class ElectraHubInterface(HubInterface):
@@ -116,4 +116,4 @@ class ElectraHubInterface(HubInterface):
     part = "discriminator"
 
     def scores(self, tokens, masked):
-        return self.model.generator.lm_head(self.model.generator.sentence_encoder(tokens)[masked])
+        return self.model.generator.lm_head(self.model.generator.sentence_encoder.of_rows(tokens)[masked])

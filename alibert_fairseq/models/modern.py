@@ -5,11 +5,11 @@ from functools import partial
 
 from fairseq.models import register_model, register_model_architecture
 
+from alibert_fairseq.layers.rotary import Rotary
 from alibert_fairseq.models.bert import MaskedLMModel
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size
 from alibert_fairseq.models.encoder import EncoderSize
 from alibert_fairseq.models.initialisation import start_by_fan_in
-from alibert_fairseq.models.rotary import Rotary
 from alibert_fairseq.options import option
 
 SIZES = {
@@ -43,7 +43,6 @@ class ModernModel(MaskedLMModel):
 
     takes_a_sentence_head = False
     holds_one_width = "ModernBertForMaskedLM"
-    counts_positions_anew = True
 
     def __init__(self, cfg: ModernConfig, dictionary):
         super().__init__(cfg, dictionary)

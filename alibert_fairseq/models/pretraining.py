@@ -31,7 +31,6 @@ class PretrainingModel(BaseFairseqModel):
     """A model that is built from its configuration and the task's dictionary. A subclass sets `cfg`."""
 
     hub_interface: type[HubInterface]
-    counts_positions_anew = False  # for each of the sequences that are packed in a row
 
     @classmethod
     def build_model(cls, cfg, task):
@@ -47,15 +46,14 @@ class PretrainingModel(BaseFairseqModel):
                     f"the samples have {task.segment_types} segments and the model no embeddings for them; give "
                     f"--segments {task.segment_types}, or an --arch that has them (segment_bert_base, albert_base)."
                 )
-            for option, name in (("--pack-sequences", "packs"), ("--causal-share", "causal_share")):
-                if getattr(task, name, False) and not cls.counts_positions_anew:
-                    raise ValueError(f"{option} needs a modern body; give --arch alibert_modern_base, or leave it out.")
             model = cls.for_task(cfg, task)
             for module in model.modules():
                 if isinstance(module, SentenceEncoder):
                     mark_depths(module)
         except ValueError as error:
             raise SystemExit(f"error: {error}") from None
+        if getattr(cfg, "compile", False):  # absent in an older checkpoint
+            model.compile()
         return model
 
     @classmethod

@@ -1,5 +1,6 @@
 """Adam and LAMB in one class: LAMB is BERT's Adam whose step each tensor scales by its trust ratio."""
 
+import math
 from inspect import unwrap
 
 import torch
@@ -59,26 +60,39 @@ class AdamLamb(Optimizer):
         return 1 / (total / self.max_grad_norm).clamp(min=1)
 
     def _update(self, group: dict, params: list, grads: list, scale: Tensor | None) -> None:
-        beta1, beta2 = group["betas"]
-        first, second = self._moments(params, "exp_avg"), self._moments(params, "exp_avg_sq")
         if scale is not None:
             grads = list(torch._foreach_mul(grads, scale))
-        torch._foreach_mul_(first, beta1)
-        torch._foreach_add_(first, grads, alpha=1 - beta1)
-        torch._foreach_mul_(second, beta2)
-        torch._foreach_addcmul_(second, grads, grads, value=1 - beta2)
+        if not group["adapt"]:
+            self._adam(group, params, params, grads, group["lr"])
+            return
+        at_a_time = 1 if params[0].device.type == "cpu" else len(params)  # a tensor stays in a CPU's cache
+        for first in range(0, len(params), at_a_time):
+            some = slice(first, first + at_a_time)
+            self._lamb(group, params[some], grads[some])
 
-        correct1 = 1 - beta1 ** group["step"] if self.bias_correction else 1.0
-        correct2 = 1 - beta2 ** group["step"] if self.bias_correction else 1.0
-        denominators = torch._foreach_sqrt(torch._foreach_div(second, correct2))
-        torch._foreach_add_(denominators, group["eps"])
-        steps = torch._foreach_div(torch._foreach_div(first, correct1), denominators)
-        torch._foreach_add_(steps, params, alpha=group["weight_decay"])
-        if group["adapt"]:
-            norms = zip(torch._foreach_norm(params), torch._foreach_norm(steps), strict=True)
-            ratios = [torch.where((p > 0) & (u > 0), p / u, torch.ones_like(p)) for p, u in norms]
-            torch._foreach_mul_(steps, ratios)
-        torch._foreach_add_(params, steps, alpha=-group["lr"])
+    def _adam(self, group: dict, params: list, moved: list, grads: list, lr: float) -> None:
+        """PyTorch's kernel of AdamW, in one pass. It decays before it steps, which is the same.
+
+        moved: what is moved, with the moments of `params`.
+        """
+        first, second = self._moments(params, "exp_avg"), self._moments(params, "exp_avg_sq")
+        beta1, beta2 = group["betas"]
+        count = float(group["step"]) if self.bias_correction else math.inf  # 1 - b^inf = 1
+        counts = [torch.full((), count, device=params[0].device)] * len(params)
+        torch._fused_adamw_(
+            moved, grads, first, second, [], counts, lr=lr, beta1=beta1, beta2=beta2, eps=group["eps"],
+            weight_decay=group["weight_decay"], amsgrad=False, maximize=False,
+        )  # fmt: skip
+
+    def _lamb(self, group: dict, params: list, grads: list) -> None:
+        """Adam's step of rate 1 moves a copy of p by -u."""
+        steps = [p.clone() for p in params]
+        self._adam(group, params, steps, grads, 1.0)
+        torch._foreach_sub_(steps, params)  # -u
+        norms = zip(torch._foreach_norm(params), torch._foreach_norm(steps), strict=True)
+        ratios = [torch.where((p > 0) & (u > 0), p / u, torch.ones_like(p)) for p, u in norms]
+        torch._foreach_mul_(steps, ratios)
+        torch._foreach_add_(params, steps, alpha=group["lr"])
 
     def _moments(self, params: list, name: str) -> list:
         for p in params:

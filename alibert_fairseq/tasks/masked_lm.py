@@ -14,10 +14,8 @@ class AliBertMaskedLMConfig(PretrainingConfig):
     """Options of masked language modelling."""
 
     causal_share: float = option(0.0,
-        "share of the updates that predict the next token, on modern bodies (default: 0; GPT-BERT: 1/16)")  # fmt: skip
+        "share of the updates that predict the next token (default: 0; GPT-BERT: 1/16)")  # fmt: skip
     leave_unmasked_prob: float = option(0.1, "share of the masked tokens left unchanged (default: 0.1, as BERT)")
-    pack_sequences: bool = option(False,
-        "rows of several sequences, with next to no padding, for modern bodies (default: off)")  # fmt: skip
     random_token_prob: float = option(0.1,
         "share of the masked tokens replaced by a random subword (default: 0.1, as BERT)")  # fmt: skip
 
@@ -27,10 +25,6 @@ class AliBertMaskedLMTask(PretrainingTask):
     """Masked language modelling; <s>, </s> and padding are never masked, unlike fairseq's `masked_lm`."""
 
     criterion_name = "alibert_mlm"
-
-    @property
-    def packs(self) -> bool:
-        return self.cfg.pack_sequences
 
     @property
     def causal_share(self) -> float:

@@ -19,6 +19,7 @@ from alibert_common.errors import InputError
 from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
 from alibert_fairseq.data.curriculum import Curriculum, parse_lengths
 from alibert_fairseq.data.dictionary import load_dictionary, mask_id, subword_ids
+from alibert_fairseq.data.layout import laid_out
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MASK_UNITS, WORD_SELECTIONS, MaskingRule
 from alibert_fairseq.data.mixed_lines import Mix
@@ -61,6 +62,8 @@ class PretrainingConfig(FairseqDataclass):
     max_predictions: int = option(0,
         "most masked tokens per row, a sequence or several packed ones (default: 0, no limit; "
         "BERT and BioALBERT: 20)")  # fmt: skip
+    pack_sequences: bool = option(False,
+        "rows of several whole sequences that do not see each other (default: off)")  # fmt: skip
     mix_weights: str = option("",
         "weights of the corpora in an epoch, for example core=10,satellite=1 (default: those of mix.json)")  # fmt: skip
     budget_minutes: float = option(0, "minutes in which the run ends, its schedules included (default: 0, no limit)")
@@ -144,9 +147,18 @@ class PretrainingTask(FairseqTask):
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
         """One batch, as the curriculum has it at this point of the run."""
         position = update_num if self.position is None else self.position
-        progress, pad, begin = position / max(1, self.cfg.max_update), self.dictionary.pad(), self.dictionary.bos()
-        sample = self.curriculum.apply(sample, progress, update_num, pad, begin)
+        sample = self.prepared(sample, update_num)
         return super().train_step(sample, model, criterion, optimizer, position, ignore_grad)
+
+    def prepared(self, batch: dict, update: int | None) -> dict:
+        """A batch of the data as a model takes it in an update. None: in a validation. A second call does nothing."""
+        if "layout" in batch["net_input"]:
+            return batch
+        pad, begin = self.dictionary.pad(), self.dictionary.bos()
+        if update is not None:
+            progress = (update if self.position is None else self.position) / max(1, self.cfg.max_update)
+            batch = self.curriculum.apply(batch, progress, update, pad, begin)
+        return laid_out(batch, pad)
 
     def masking_rule(self) -> MaskingRule:
         """What is masked, and what replaces it."""
@@ -165,7 +177,7 @@ class PretrainingTask(FairseqTask):
     @property
     def packs(self) -> bool:
         """Whether a row holds several sequences that do not see each other."""
-        return False
+        return self.cfg.pack_sequences
 
     @property
     def causal_share(self) -> float:

@@ -42,11 +42,19 @@ def test_help_lists_the_verbs_in_the_order_of_the_data_flow():
     assert not modules & (HEAVY | {"numpy", "tokenizers"})
 
 
-@pytest.mark.parametrize("verb", sorted({*cli.VERBS, *cli.PARSERS} - {"quickstart"}))
+@pytest.mark.parametrize("verb", sorted({*cli.VERBS, "launch status"} - {"quickstart"}))
 def test_help_of_a_verb_names_it_and_imports_nothing_heavy(verb):
     text, modules = shown(*verb.split(), "--help")
     assert text.startswith(f"usage: alibert {verb} ")
     assert modules & HEAVY == set()
+
+
+@pytest.mark.parametrize("words", ["launch", "launch status", "hf.export", "hf.load"])
+def test_help_of_a_module_imports_nothing_heavy(words):
+    command = [sys.executable, "-X", "importtime", "-m", *f"alibert_fairseq.{words}".split(), "--help"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(f"usage: python -m alibert_fairseq.{words} ")
+    assert not {line.split("|")[-1].strip() for line in done.stderr.splitlines()} & HEAVY
 
 
 def test_the_quickstart_has_a_help():

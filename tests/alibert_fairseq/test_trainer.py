@@ -118,12 +118,13 @@ def test_what_happens_around_a_load_and_a_save_in_order(tmp_path, monkeypatch):
     trainer.load_checkpoint("last")
     told = json.loads(note.read_text())
     assert (told["max_update"], told["stop_time_hours"]) == (0, 0.25)  # the clock ends it
-    order = "listen at claim open begin begin write begin".split()
+    order = "listen at claim open begin begin begin write begin".split()
     assert [call.partition(".")[2] for call in calls] == order
     assert trainer.owner.owner.claim["run"] == json.loads((tmp_path / ".owner").read_text())["run"]
     calls.clear()
     trainer.consolidate_optimizer(), trainer.save_checkpoint("checkpoint_last.pt", {})
-    assert calls == ["watchdog.at", "metrics_log.sync", "owner.check", "nonfinite.extra_state"]
+    states = ["nonfinite.extra_state", "precision.extra_state"]
+    assert calls == ["pending.take", "watchdog.at", "metrics_log.sync", "owner.check", *states]
     assert trainer.stop_signal.saved and trainer.done == ["load", "consolidate", "save"]
 
 
@@ -140,7 +141,8 @@ def test_what_happens_around_an_update_in_order(tmp_path):
         "nonfinite.skipped",
         "owner.checked",
     ]
-    inside = ["owner.check", "watchdog.at", "stop_signal.as_number", "stop_signal.learn", "nonfinite.note_sum"]
+    inside = ["owner.check", "precision.decide", "watchdog.at"]
+    inside += ["stop_signal.as_number", "stop_signal.learn", "nonfinite.note_sum"]
     assert calls == around + inside
 
 

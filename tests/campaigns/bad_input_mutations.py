@@ -227,11 +227,11 @@ MUTATIONS = [
     ),
     Mutation(
         "weight of words that a published encoder does not predict", "alibert_fairseq/criterions/electra.py",
-        "if self.training and output.word_scores is None and self.cfg.encoder_weight != 1:", "if False:",
+        "if self.training and output.words is None and self.cfg.encoder_weight != 1:", "if False:",
         "tests/alibert_fairseq/criterions/test_reduction.py::test_a_published_encoder_predicts_no_words_that_could_have_a_weight",
     ),
     Mutation(
-        "base of rotary positions that cannot be", "alibert_fairseq/models/rotary.py",
+        "base of rotary positions that cannot be", "alibert_fairseq/layers/rotary.py",
         "if not least <= getattr(self, name) < math.inf:", "if getattr(self, name) < least:",
         "tests/alibert_fairseq/models/test_models.py::test_what_a_modern_body_cannot_be_is_refused_in_one_sentence",
     ),

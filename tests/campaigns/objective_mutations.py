@@ -13,7 +13,12 @@ PAIRS = f"{PARITY}::test_words_and_sentences_together_are_berts_and_alberts"
 MODERN = "tests/parity/test_modern_transformers.py"
 ELECTRA_MODERN = "tests/alibert_fairseq/models/test_electra_modern.py"
 MUON = "tests/alibert_fairseq/optim/test_muon.py"
-WORD_LOSS = "tests/alibert_fairseq/criterions/test_word_loss.py"
+LAYOUT = "tests/alibert_fairseq/data/test_layout.py"
+ATTENTION = "tests/alibert_fairseq/layers/test_attention.py"
+DROPOUT = "tests/alibert_fairseq/layers/test_dropout.py"
+WORD_LOSS = "tests/alibert_fairseq/layers/test_word_loss.py"
+PENDING = "tests/alibert_fairseq/callbacks/test_pending_logs.py"
+PRECISION = "tests/end_to_end/test_precision.py::test_a_run_keeps_the_precision_that_a_measurement_chose"
 TAGGER = "tests/downstream/learners/test_tagger.py"
 BI_ENCODER = "tests/downstream/learners/test_bi_encoder.py"
 LABELS = "tests/downstream/learners/test_label_attention.py"
@@ -21,51 +26,55 @@ WORDS = f"{PARITY}::test_masked_language_modelling_is_robertas"
 
 MUTATIONS = [
     Mutation(
-        "argmax in the place of a sample", "alibert_fairseq/models/electra.py",
-        "sample_tokens(scores, uniforms[masked], self.cfg.generator_temperature)", "scores.argmax(-1)",
+        "argmax in the place of a sample", "alibert_fairseq/layers/word_loss.py",
+        "draw(part.float(), samples.uniforms[rows])", "part.argmax(-1)",
         "tests/alibert_fairseq/models/test_electra.py::test_the_model_samples_and_does_not_take_the_likeliest",
     ),
     Mutation(
-        "temperature forgotten", "alibert_fairseq/models/sampling.py", "scores.detach().float() / temperature",
-        "scores.detach().float()", "tests/alibert_fairseq/models/test_electra.py::test_samples_follow_the_softmax_at_the_temperature",
+        "temperature forgotten", "alibert_fairseq/layers/word_loss.py", "(part / samples.temperature).exp_()",
+        "part.exp()", f"{WORD_LOSS}::test_samples_are_those_of_the_softmax_and_change_no_loss",
     ),
     Mutation(
-        "labels against the masked input", "alibert_fairseq/models/electra.py", "fake.ne(original), real)",
-        "fake.ne(src_tokens), real)", "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
+        "temperature not handed to the generator's samples", "alibert_fairseq/models/electra.py",
+        "Samples(uniforms, self.cfg.generator_temperature)", "Samples(uniforms, 1.0)", "tests/alibert_fairseq/models/test_electra.py",
+    ),
+    Mutation(
+        "labels against the masked input", "alibert_fairseq/models/electra.py", "fake.ne(original))",
+        "fake.ne(batch.flat(src_tokens)))", "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
         "labels of all drawn positions, right guesses too", "alibert_fairseq/models/electra.py",
-        "fake.ne(original), real)", "masked, real)",
+        "fake.ne(original))", "fake.ne(fake).index_fill(0, batch.masked, True))",
         "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
-        "inverted labels, 1 for original", "alibert_fairseq/models/electra.py", "fake.ne(original), real)",
-        "fake.eq(original), real)", ELECTRA,
+        "inverted labels, 1 for original", "alibert_fairseq/models/electra.py", "fake.ne(original))",
+        "fake.eq(original))", ELECTRA,
     ),
     Mutation(
         "samples scattered nowhere: the discriminator reads masks", "alibert_fairseq/models/electra.py",
-        "self.discriminator.sentence_encoder(fake,", "self.discriminator.sentence_encoder(src_tokens,",
+        "self.discriminator.sentence_encoder(fake,", "self.discriminator.sentence_encoder(batch.flat(src_tokens),",
         "tests/alibert_fairseq/models/test_electra.py::test_only_drawn_positions_change_and_labels_mark_true_replacements",
     ),
     Mutation(
         "only masked positions filled, visible ones not", "alibert_fairseq/models/electra.py",
-        "fake[masked] = sample_tokens(scores, uniforms[masked], self.cfg.generator_temperature)",
-        "fake[masked] = sample_tokens(scores, uniforms[masked], self.cfg.generator_temperature)\n"
-        "            fake = fake.where(src_tokens.ne(original), original)",
+        "fake = original.index_copy(0, batch.masked, words.samples)",
+        "fake = original.index_copy(0, batch.masked, words.samples)\n"
+        "            fake = fake.where(batch.flat(src_tokens).ne(original), original)",
         "tests/alibert_fairseq/models/test_electra.py::test_every_drawn_position_is_filled_also_the_visible_ones",
     ),
     Mutation(
-        "discriminator's loss over padding", "alibert_fairseq/criterions/electra.py",
-        'judged = output.judged', 'judged = inputs["original"].ge(0)', ELECTRA,
+        "padding counts in the mean of the discriminator's loss", "alibert_fairseq/criterions/electra.py",
+        "masked / len(detection)", 'masked / sample["net_input"]["src_tokens"].numel()', ELECTRA,
     ),
     Mutation(
         "discriminator's loss over drawn positions only", "alibert_fairseq/criterions/electra.py",
-        'judged = output.judged', 'judged = inputs["masked"]', ELECTRA,
+        "(of_each if output.judged is None else of_each * output.judged).sum()",
+        'of_each[sample["net_input"]["layout"]["masked"]].mean() * len(of_each)', ELECTRA,
     ),
     Mutation(
         "weight 50 with a sum in the place of a mean", "alibert_fairseq/criterions/electra.py",
-        'binary_cross_entropy_with_logits(detection, labels, reduction="mean")',
-        'binary_cross_entropy_with_logits(detection, labels, reduction="sum")', ELECTRA,
+        "found * (masked / len(detection))", "found * masked", ELECTRA,
     ),
     Mutation(
         "only the word table shared", "alibert_fairseq/models/encoder.py", "for name in EMBEDDINGS:",
@@ -90,18 +99,20 @@ MUTATIONS = [
     ),
     Mutation(
         "generator frozen by no_grad over its pass", "alibert_fairseq/models/electra.py",
-        "scores = self.generator.lm_head(features[masked])",
-        "scores = self.generator.lm_head(features[masked].detach())", ELECTRA,
+        "self.generator.lm_head.predict(features,", "self.generator.lm_head.predict(features.detach(),", ELECTRA,
     ),
     Mutation(
-        "sampling in half precision", "alibert_fairseq/models/sampling.py", "scores.detach().float() / temperature",
-        "scores.detach().half() / temperature",
-        "tests/alibert_fairseq/models/test_electra.py::test_samples_over_many_groups_are_those_of_one_cumulative_sum",
+        "sampling in half precision", "alibert_fairseq/layers/word_loss.py", "draw(part.float(),",
+        "draw(part.bfloat16().float(),", f"{WORD_LOSS}::test_samples_of_many_words_are_those_of_float32",
     ),
     Mutation(
-        "softmax of the samples in bfloat16 under --bf16", "alibert_fairseq/models/sampling.py",
-        "scores.detach().float() / temperature", "scores.detach() / temperature",
-        "tests/alibert_fairseq/models/test_electra.py::test_half_precision_scores_are_sampled_with_float32_probabilities",
+        "probabilities summed in float32 before sampling", "alibert_fairseq/layers/sampling.py",
+        "masses.cumsum(dim=-1, dtype=torch.float64)", "masses.cumsum(dim=-1).double()",
+        "tests/alibert_fairseq/models/test_electra.py::test_unlikely_ids_behind_a_likely_one_are_sampled_as_often_as_they_are_likely",
+    ),
+    Mutation(
+        "softmax and samples in bfloat16 under --bf16", "alibert_fairseq/layers/word_loss.py",
+        "wide = torch.promote_types(scores.dtype, torch.float32)", "wide = scores.dtype", WORD_LOSS,
     ),
     Mutation(
         "the exported epsilon of LayerNorm dropped", "alibert_fairseq/hf/families.py",
@@ -121,8 +132,12 @@ MUTATIONS = [
         '"gelu_tanh": partial(F.gelu, approximate="tanh")', '"gelu_tanh": F.gelu', PAIRS,
     ),
     Mutation(
-        "padding attended to", "alibert_fairseq/models/rotary.py",
-        "found = real[:, None, None, :]", "found = None", WORDS,
+        "padding attended to", "alibert_fairseq/data/layout.py", 'real, masked = inputs["src_tokens"].ne(pad),',
+        'real, masked = inputs["src_tokens"].ge(0),', WORDS,
+    ),
+    Mutation(
+        "padding attended to, where the rows are padded again", "alibert_fairseq/layers/attention.py",
+        "mask = real[:, None, None, :]", "mask = torch.ones_like(real)[:, None, None, :]", ATTENTION,
     ),
     Mutation(
         "segments ignored", "alibert_fairseq/models/encoder.py",
@@ -138,7 +153,7 @@ MUTATIONS = [
     ),
     Mutation(
         "unlabelled pairs in the sentence loss's mean", "alibert_fairseq/criterions/segment_pairs.py",
-        "pairs = labelled.sum()", "pairs = torch.tensor(len(labels))", PAIRS,
+        "pairs = labelled.sum()", "pairs = labels.new_tensor(len(labels))", PAIRS,
     ),
     Mutation(
         "a micro-batch without a labelled pair divided by zero", "alibert_fairseq/criterions/segment_pairs.py",
@@ -146,7 +161,22 @@ MUTATIONS = [
         "tests/alibert_fairseq/criterions/test_reduction.py::test_a_micro_batch_without_a_labelled_pair_has_the_loss_of_its_tokens",
     ),
     Mutation(
-        "sentence head on the second token", "alibert_fairseq/models/heads.py", "features[:, 0]", "features[:, 1]",
+        "sentence head on the second token", "alibert_fairseq/models/bert.py", "batch.tokens.ends[:-1])",
+        "batch.tokens.ends[:-1] + 1)", PAIRS,
+    ),
+    Mutation(
+        "sentence head on the first masked token, the only ones that the last layer computes",
+        "alibert_fairseq/models/bert.py",
+        "only_masked=not with_sentences)\n"
+        "            if not with_sentences:\n"
+        "                return MaskedLMOutput(self.encoder.lm_head.predict(features, target, z_loss), None)\n"
+        "            words = self.encoder.lm_head.predict(features.index_select(0, batch.masked), target, z_loss)\n"
+        "            return MaskedLMOutput(words, self.encoder.sentence_head(features.index_select(0, batch.tokens.ends[:-1])))",
+        "only_masked=True)\n"
+        "            words = self.encoder.lm_head.predict(features, target, z_loss)\n"
+        "            if not with_sentences:\n"
+        "                return MaskedLMOutput(words, None)\n"
+        "            return MaskedLMOutput(words, self.encoder.sentence_head(features[batch.of_masked.ends[:-1].long()]))",
         PAIRS,
     ),
     Mutation(
@@ -163,13 +193,12 @@ MUTATIONS = [
         "tests/alibert_fairseq/tasks/test_tasks.py::test_the_fates_are_those_of_the_papers",
     ),
     Mutation(
-        "padding in the masked language model's loss", "alibert_fairseq/criterions/masked_lm.py",
-        "masked = target.ne(self.padding_idx)", "masked = target.ge(0)", WORDS,
+        "tokens without a mask in the masked language model's loss", "alibert_fairseq/data/layout.py",
+        'batch["target"].ne(pad)', 'inputs["src_tokens"].ne(pad)', WORDS,
     ),
     Mutation(
-        "drawn positions found by the mask's id", "alibert_fairseq/data/masked_dataset.py",
-        'net_input["masked"] = target.ne(self.pad)', 'net_input["masked"] = net_input["src_tokens"].eq(self.mask)',
-        ELECTRA,
+        "drawn positions found where a token was changed", "alibert_fairseq/data/layout.py",
+        'batch["target"].ne(pad)', 'batch["target"].ne(pad) & batch["target"].ne(inputs["src_tokens"])', f"{WORDS} {ELECTRA}",
     ),
     Mutation(
         "the same masks every epoch", "alibert_fairseq/data/masked_dataset.py",
@@ -230,20 +259,20 @@ MUTATIONS = [
     ),
     Mutation(
         "decay left out of the trust ratio", "alibert_fairseq/optim/adam_lamb_step.py",
-        'torch._foreach_add_(steps, params, alpha=group["weight_decay"])', "pass",
+        "self._adam(group, params, steps, grads, 1.0)\n"
+        "        torch._foreach_sub_(steps, params)  # -u\n",
+        'self._adam(group | {"weight_decay": 0.0}, params, steps, grads, 1.0)\n'
+        "        torch._foreach_sub_(steps, params)\n"
+        '        torch._foreach_mul_(params, 1 - group["lr"] * group["weight_decay"])\n',
         "tests/alibert_fairseq/optim/test_optim.py::test_three_steps_equal_the_vectors tests/parity/test_optimizers.py",
     ),
     Mutation(
-        "epsilon inside the root", "alibert_fairseq/optim/adam_lamb_step.py",
-        'torch._foreach_sqrt(torch._foreach_div(second, correct2))\n'
-        '        torch._foreach_add_(denominators, group["eps"])',
-        'torch._foreach_sqrt(torch._foreach_add(torch._foreach_div(second, correct2), group["eps"]))',
-        "tests/parity/test_optimizers.py",
+        "epsilon added before the second moment is corrected", "alibert_fairseq/optim/adam_lamb_step.py",
+        'eps=group["eps"],\n', 'eps=group["eps"] / (1 - beta2**count) ** 0.5,\n', "tests/parity/test_optimizers.py",
     ),
     Mutation(
-        "bias of the first moment not corrected", "alibert_fairseq/optim/adam_lamb_step.py",
-        'correct1 = 1 - beta1 ** group["step"] if self.bias_correction else 1.0', "correct1 = 1.0",
-        "tests/parity/test_optimizers.py",
+        "bias of the moments not corrected", "alibert_fairseq/optim/adam_lamb_step.py",
+        'float(group["step"]) if self.bias_correction else math.inf', "math.inf", "tests/parity/test_optimizers.py",
     ),
     Mutation(
         "trust ratio of a tensor of zeros", "alibert_fairseq/optim/adam_lamb_step.py",
@@ -257,28 +286,38 @@ MUTATIONS = [
         "tests/alibert_fairseq/optim/test_schedules.py::test_every_schedule_is_its_formula",
     ),
     Mutation(
-        "modern: heads turned the other way round", "alibert_fairseq/models/rotary.py",
+        "modern: heads turned the other way round", "alibert_fairseq/layers/rotary.py",
         "sin = sin.chunk(2, -1)[0]", "sin = -sin.chunk(2, -1)[0]", MODERN,
     ),
     Mutation(
-        "modern: the wavelengths of global layers in local ones", "alibert_fairseq/models/rotary.py",
+        "modern: the wavelengths of global layers in local ones", "alibert_fairseq/layers/rotary.py",
         "theta**powers", "700.0**powers", MODERN,
     ),
     Mutation(
-        "modern: a local window of one token less", "alibert_fairseq/models/rotary.py",
-        "near = distance <= window // 2", "near = distance < window // 2", MODERN,
+        "modern: a local window of one token less", "alibert_fairseq/layers/rotary.py",
+        "behind.abs() <= half", "behind.abs() < half", MODERN,
     ),
     Mutation(
-        "modern: every second layer global, not every third", "alibert_fairseq/models/rotary.py",
+        "modern: a window of one token less where PyTorch takes it as two numbers", "alibert_fairseq/layers/rotary.py",
+        "else (mask, (half, half))", "else (mask, (half - 1, half))", ATTENTION,
+    ),
+    Mutation(
+        "modern: the gradient is turned on, not back", "alibert_fairseq/layers/rotary.py",
+        "_turned(grad, cos, -sin)", "_turned(grad, cos, sin)", MODERN,
+    ),
+    Mutation(
+        "modern: every second layer global, not every third", "alibert_fairseq/layers/rotary.py",
         "return layer % self.global_every == 0", "return layer % 2 == 0", MODERN,
     ),
     Mutation(
-        "modern: packed sequences see each other", "alibert_fairseq/models/rotary.py",
-        "(sequences[:, :, None] == sequences[:, None, :])[:, None]", "None", MODERN,
+        "modern: packed sequences see each other", "alibert_fairseq/data/layout.py",
+        "begins[:, 1:] = sequences[:, 1:] != sequences[:, :-1]", "pass", f"{MODERN}::test_packed_sequences",
     ),
     Mutation(
-        "modern: the places of packed sequences counted on", "alibert_fairseq/models/rotary.py",
-        "return index - torch.where(begins, index, 0).cummax(dim=1).values", "return index", MODERN,
+        "the places of packed sequences counted on", "alibert_fairseq/models/encoder.py",
+        "self.embed(tokens, layout.tokens.ranks, segments)",
+        "self.embed(tokens, (torch.arange(len(tokens)) if layout.real is None else layout.real) % layout.shape[1], segments)",
+        "tests/alibert_fairseq/data/test_packed.py",
     ),
     Mutation(
         "modern: the activation on the gate", "alibert_fairseq/models/encoder.py",
@@ -330,12 +369,42 @@ MUTATIONS = [
         '(batch["thinning"] >= share)', '(batch["thinning"] < share)', "tests/alibert_fairseq/data/test_curriculum.py",
     ),
     Mutation(
-        "padding of packed rows belongs to the first sequence", "alibert_fairseq/data/masked_dataset.py",
-        'together("sequences", -1)', 'together("sequences", 0)', "tests/alibert_fairseq/data/test_packed.py",
+        "layout: the last sequence of a row goes on in the next row", "alibert_fairseq/data/layout.py",
+        "begins[:, 0] = True", "begins[0, 0] = True", "tests/alibert_fairseq/data/test_packed.py",
+    ),
+    Mutation(
+        "layout: sequences told apart by numbers that begin anew in each row", "alibert_fairseq/data/layout.py",
+        "numbers = (begins.flatten().cumsum(0) - 1)[slice(None) if places is None else places]",
+        "numbers = (begins.flatten().cumsum(0) - 1 if sequences is None else sequences.flatten())[slice(None) if places is None else places]",
+        LAYOUT,
+    ),
+    Mutation(
+        "layout: ranks are not counted anew in each sequence", "alibert_fairseq/data/layout.py",
+        "torch.arange(int(total), device=lengths.device) - ends[rows]", "torch.arange(int(total), device=lengths.device)",
+        f"{LAYOUT}::test_padded_rows",
+    ),
+    Mutation(
+        "layout: masked tokens by their places in the padded batch", "alibert_fairseq/data/layout.py",
+        "places, chosen, _spans(counts))", "places, masked.flatten().nonzero()[:, 0], _spans(counts))",
+        f"{LAYOUT}::test_masked_tokens",
+    ),
+    Mutation(
+        "layout: masked tokens counted by rows, not by sequences", "alibert_fairseq/data/layout.py",
+        "torch.bincount(tokens.rows[chosen], minlength=len(tokens.lengths))", "masked.sum(1)", f"{LAYOUT}::test_masked_tokens",
+    ),
+    Mutation(
+        "layout: padding takes the place of tokens on the way back", "alibert_fairseq/data/layout.py",
+        ".index_copy(0, self.real, flat)", ".index_copy(0, torch.arange(len(flat)), flat)",
+        f"{LAYOUT}::test_flat_and_padded_are_inverse",
+    ),
+    Mutation(
+        "layout: masked tokens have each other's sampling numbers", "alibert_fairseq/data/layout.py",
+        'inputs["uniforms"][masked]', 'inputs["uniforms"][masked].flip(0)',
+        f"{LAYOUT}::test_a_laid_out_batch_has_the_masked_tokens_alone",
     ),
     Mutation(
         "the z-loss in validation too", "alibert_fairseq/criterions/masked_lm.py",
-        "if self.z_loss and model.training:", "if self.z_loss:",
+        "self.z_loss if model.training else 0.0", "self.z_loss",
         "tests/alibert_fairseq/criterions/test_reduction.py::test_the_z_loss_adds_the_squared_logarithm_of_the_normaliser_in_training_alone",
     ),
     Mutation(
@@ -344,19 +413,24 @@ MUTATIONS = [
     ),
     Mutation(
         "modern detection: masks that stay are judged", "alibert_fairseq/models/electra_modern.py",
-        "replaced, real & ~hidden,", "replaced, real,", f"{MODERN}::test_replaced_token_detection",
+        "& judged, judged, words)", "& judged, None, words)", f"{MODERN}::test_replaced_token_detection",
     ),
     Mutation(
         "modern detection: the mean over the judged tokens alone", "alibert_fairseq/criterions/electra.py",
-        "discriminator_loss * masked * share", "discriminator_loss * masked", f"{MODERN}::test_replaced_token_detection",
+        "masked / len(detection)", "masked / (len(detection) if output.judged is None else output.judged.sum())",
+        f"{MODERN}::test_replaced_token_detection",
     ),
     Mutation(
         "modern detection: the number that keeps a mask also draws its sample", "alibert_fairseq/models/electra_modern.py",
-        "((draws - share) / (1 - share)).clamp(min=0)", "draws", ELECTRA_MODERN,
+        "((uniforms - share) / (1 - share)).clamp(min=0)", "uniforms", ELECTRA_MODERN,
     ),
     Mutation(
         "modern detection: the temperature does not fall", "alibert_fairseq/models/electra_modern.py",
         "(self.progress if self.training else 1.0)", "1.0", ELECTRA_MODERN,
+    ),
+    Mutation(
+        "modern detection: temperature not handed to the samples", "alibert_fairseq/models/electra_modern.py",
+        ".clamp(min=0), self.temperature)", ".clamp(min=0), 1.0)", ELECTRA_MODERN,
     ),
     Mutation(
         "modern detection: a frozen generator with dropout", "alibert_fairseq/models/electra_modern.py",
@@ -372,16 +446,150 @@ MUTATIONS = [
         "tests/end_to_end/test_export.py::test_the_average_of_the_weights_is_exported_where_the_run_kept_one",
     ),
     Mutation(
-        "words: half of the gradient at the target", "alibert_fairseq/criterions/word_loss.py",
+        "words: half of the gradient at the target", "alibert_fairseq/layers/word_loss.py",
         "part.new_full((len(part), 1), -times)", "part.new_full((len(part), 1), -times / 2)", WORD_LOSS,
     ),
     Mutation(
-        "words: each of several highest scores counts as right", "alibert_fairseq/criterions/word_loss.py",
+        "words: each of several highest scores counts as right", "alibert_fairseq/layers/word_loss.py",
         "((own == 0) / (scores.shape[-1] + smaller)).sum()", "(own == 0).to(own).sum()", WORD_LOSS,
     ),
     Mutation(
-        "words: scores that are not relative to the best", "alibert_fairseq/criterions/word_loss.py",
+        "words: scores that are not relative to the best", "alibert_fairseq/layers/word_loss.py",
         "part.sub_(best[rows, None])", "pass", WORD_LOSS,
+    ),
+    Mutation(
+        "words: the gradient of the features is not scaled by the incoming one", "alibert_fairseq/layers/word_loss.py",
+        ".to(grad.dtype).mul_(grad).to(features.dtype)", ".to(grad.dtype).to(features.dtype)", WORD_LOSS,
+    ),
+    Mutation(
+        "words: the gradient of the table is not scaled by the incoming one", "alibert_fairseq/layers/word_loss.py",
+        "(features.to(grad.dtype) * grad)", "features", WORD_LOSS,
+    ),
+    Mutation(
+        "words: a sample of the scores of another token", "alibert_fairseq/layers/word_loss.py",
+        "draw(part.float(), samples.uniforms[rows])", "draw(part.float().roll(1, 0), samples.uniforms[rows])", WORD_LOSS,
+    ),
+    Mutation(
+        "words: every piece samples with the numbers of the first", "alibert_fairseq/layers/word_loss.py",
+        "draw(part.float(), samples.uniforms[rows])", "draw(part.float(), samples.uniforms[: len(part)])", WORD_LOSS,
+    ),
+    Mutation(
+        "words: a z-loss without a gradient", "alibert_fairseq/layers/word_loss.py",
+        "pull = 1 + 2 * z_loss * (total[rows].log() + best[rows]) if z_loss else 1.0", "pull = 1.0", WORD_LOSS,
+    ),
+    Mutation(
+        "words: the normaliser of the z-loss is that of the scores relative to the best",
+        "alibert_fairseq/layers/word_loss.py", "(total.log() + best).square()", "total.log().square()", WORD_LOSS,
+    ),
+    Mutation(
+        "words: small gradients are lost in float16", "alibert_fairseq/layers/word_loss.py",
+        "KEPT_TIMES = {torch.float16: 2.0**12}", "KEPT_TIMES = {}", WORD_LOSS,
+    ),
+    Mutation(
+        "attention: no scale of the scores", "alibert_fairseq/layers/attention.py",
+        "torch.bmm(own_q * q.shape[-1] ** -0.5, own_k.mT)", "torch.bmm(own_q, own_k.mT)", ATTENTION,
+    ),
+    Mutation(
+        "attention: no scale in the gradient of the keys", "alibert_fairseq/layers/attention.py",
+        "torch.bmm(of_scores.mT, own_q * scale)", "torch.bmm(of_scores.mT, own_q)", ATTENTION,
+    ),
+    Mutation(
+        "attention: the keys of another sequence", "alibert_fairseq/layers/attention.py",
+        "query, key, sequence = queries.stop, keys.stop,", "query, key, sequence = queries.stop, queries.stop,", ATTENTION,
+    ),
+    Mutation(
+        "attention: sequences in a piece see the window of its first one", "alibert_fairseq/layers/attention.py",
+        "own_masks = sight.mask is not None and sight.queries is not sight.keys", "own_masks = False", ATTENTION,
+    ),
+    Mutation(
+        "attention: masked tokens have the window of the first places", "alibert_fairseq/layers/attention.py",
+        "[sight.mask[own, :length] for own, length", "[sight.mask[: len(own), :length] for own, length", ATTENTION,
+    ),
+    Mutation(
+        "attention: heads and sequences of a piece mixed up", "alibert_fairseq/layers/attention.py",
+        "place.copy_(values.view(place.shape))",
+        "place.copy_(values.view(place.shape[1], place.shape[0], *place.shape[2:]).transpose(0, 1))", ATTENTION,
+    ),
+    Mutation(
+        "attention: every piece computes the first heads", "alibert_fairseq/layers/attention.py",
+        "slice(head, head + at_a_time)", "slice(0, at_a_time)", ATTENTION,
+    ),
+    Mutation(
+        "attention: dropout not applied to the gradient of the scores", "alibert_fairseq/layers/attention.py",
+        "of_scores.mul_(times)", "pass", ATTENTION,
+    ),
+    Mutation(
+        "attention: dropout not applied to the gradient of the values", "alibert_fairseq/layers/attention.py",
+        "used = probabilities * times", "used = probabilities", ATTENTION,
+    ),
+    Mutation(
+        "attention: dropout in a validation, too", "alibert_fairseq/models/encoder.py",
+        "self.dropout if self.training else 0.0", "self.dropout", "tests/parity/test_encoder.py",
+    ),
+    Mutation(
+        "attention: PyTorch's kernel takes the queries' ends for those of the keys", "alibert_fairseq/layers/attention.py",
+        "queries.ends, keys.ends,", "queries.ends, queries.ends,", ATTENTION,
+    ),
+    Mutation(
+        "attention: PyTorch's kernel for masked tokens with a window, which it counts from the last of them",
+        "alibert_fairseq/layers/attention.py", "if sight.mask is not None and sight.queries is not sight.keys:", "if False:",
+        ATTENTION,
+    ),
+    Mutation(
+        "last layer: queries of tokens that are not masked", "alibert_fairseq/models/encoder.py",
+        "own = x.index_select(0, view.only)", "own = x[: len(view.only)]", WORDS,
+    ),
+    Mutation(
+        "last layer: the residual of tokens that are not masked", "alibert_fairseq/models/encoder.py",
+        "return x if self.only is None else x.index_select(0, self.only)",
+        "return x if self.only is None else x[: len(self.only)]", f"{WORDS} {MODERN}",
+    ),
+    Mutation(
+        "last layer: queries turned by the places of tokens that are not masked", "alibert_fairseq/models/encoder.py",
+        "(cosines.index_select(0, self.only), sines.index_select(0, self.only))", "(cosines[: len(self.only)], sines[: len(self.only)])", MODERN,
+    ),
+    Mutation(
+        "last layer: the window of tokens that are not masked", "alibert_fairseq/models/encoder.py",
+        "places = layout.tokens.ranks.index_select(0, layout.masked)", "places = layout.of_masked.ranks", MODERN,
+    ),
+    Mutation(
+        "dropout: what is kept is not scaled", "alibert_fairseq/layers/dropout.py",
+        "kept.mul_(LEVELS / (LEVELS - dropped))", "kept", DROPOUT,
+    ),
+    Mutation(
+        "dropout: bits read as numbers without a sign", "alibert_fairseq/layers/dropout.py",
+        "dropped - LEVELS // 2", "dropped", DROPOUT,
+    ),
+    Mutation(
+        "logs: the norm of an update is its sample size", "alibert_fairseq/callbacks/pending_logs.py",
+        "size, norm = here(log.sample_size), here(log.norm)", "norm, size = here(log.norm), here(log.sample_size)", PENDING,
+    ),
+    Mutation(
+        "logs: numbers read in another order than they were sent", "alibert_fairseq/callbacks/pending_logs.py",
+        "*(value for output in log.outputs for value in output.values())]",
+        "*(value for output in reversed(log.outputs) for value in output.values())]", PENDING,
+    ),
+    Mutation(
+        "logs: not read at the end of an epoch", "alibert_fairseq/callbacks/pending_logs.py",
+        "bool(last or at_step or trainer.end_of_epoch())", "bool(last or at_step)", PENDING,
+    ),
+    Mutation(
+        "logs: not read before a checkpoint", "alibert_fairseq/trainer.py",
+        "self._log_pending()\n        return super().consolidate_optimizer()", "return super().consolidate_optimizer()",
+        PENDING,
+    ),
+    Mutation(
+        "logs: updates read together have the facts of the last one", "alibert_fairseq/trainer.py",
+        "self.metrics_log.write_update(facts, tokens, norm, found)",
+        "self.metrics_log.write_update(self.metrics_log.facts(0), tokens, norm, found)", PENDING,
+    ),
+    Mutation(
+        "precision: a resumed run measures again", "alibert_fairseq/callbacks/precision.py",
+        "self.chosen = (extra_state or {}).get(PRECISION)", "self.chosen = None", PRECISION,
+    ),
+    Mutation(
+        "precision: the slower one is chosen", "alibert_fairseq/callbacks/precision.py",
+        "seconds[True] < seconds[False]", "seconds[True] > seconds[False]", PRECISION,
     ),
     Mutation(
         "tagger: a word's own score weighs what its document's should", "downstream/learners/tagger_decoding.py",
@@ -422,7 +630,7 @@ MUTATIONS = [
         "(states * real.unsqueeze(-1)).sum(1)", "states.sum(1)", BI_ENCODER,
     ),
     Mutation(
-        "causal: tokens see later ones", "alibert_fairseq/models/rotary.py", ".tril()", ".triu()",
+        "causal: tokens see later ones", "alibert_fairseq/layers/rotary.py", "mask & (behind <= 0)", "mask & (behind >= 0)",
         "tests/alibert_fairseq/models/test_models.py::test_in_a_causal_batch_no_token_sees_a_later_one",
     ),
     Mutation(

@@ -19,6 +19,7 @@ from fairseq import checkpoint_utils, tasks
 from fairseq.data import data_utils
 from forked import finish
 from forked import run as run_forked
+from model_helpers import sample_tokens
 from omegaconf import OmegaConf
 from published_models import FAMILIES, made, sentencepiece_model, write_model, write_tokenizer
 from recipe_helpers import arguments_of
@@ -33,7 +34,6 @@ from alibert_fairseq.hf.export import export
 from alibert_fairseq.hf.load import load, main
 from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
-from alibert_fairseq.models.sampling import sample_tokens
 from preprocess.binarize import binarize
 from preprocess.databin.line_encoder import LineEncoder
 from preprocess.tokenizer.load import load_tokenizer

@@ -18,6 +18,7 @@ from fairseq_cli.train import cli_main
 from test_pretraining import OBJECTIVES, RATES, SHAPE, WIDTHS, assert_same, losses
 
 import alibert_fairseq  # noqa: F401  registers
+from alibert_fairseq.callbacks import precision
 from fairseq_compat import command_line
 
 UPDATES = 10
@@ -94,6 +95,32 @@ def test_half_precision_stays_near_float32(precision, objective, train, in_float
     assert len(distances) == UPDATES and max(distances) < NEAR[objective], (expected, found)
     # else a run that learns nothing would be near; without the first batch, which may hold short sequences
     assert sum(expected[1:4]) - sum(expected[-3:]) > 12 * NEAR[objective]
+
+
+@pytest.mark.parametrize("faster", [False, True])
+def test_a_run_keeps_the_precision_that_a_measurement_chose(faster, train, monkeypatch, tmp_path):
+    def measured(seconds):
+        monkeypatch.setattr(precision.Precision, "_measured", lambda self, samples: seconds)
+
+    measured({faster: 1.0, not faster: 2.0})
+    words = ["--measure-precision", "--save-dir"]
+    whole = train("mlm", *words, str(tmp_path / "whole"))
+    train("mlm", *words, str(tmp_path / "parts"), "--max-update", "4")
+    measured({faster: 2.0, not faster: 1.0})  # as on another machine
+    resumed = train("mlm", *words, str(tmp_path / "parts"))
+    name = precision.NAMES[faster]
+    assert f"precision: {name} (a batch" in whole and f"precision: {name}, as the checkpoint's run" in resumed
+    assert_same(*(tmp_path / place / "checkpoint_last.pt" for place in ("whole", "parts")))
+    fixed = train("mlm", *(["--bf16-autocast"] if faster else []), "--save-dir", str(tmp_path / "fixed"))
+    assert losses(fixed) == losses(whole)
+
+
+def test_a_measurement_leaves_the_run_as_it_was(train):
+    measured, plain = train("mlm", "--no-save", "--measure-precision"), losses(train("mlm", "--no-save"))
+    if "precision: float32" in measured:
+        assert losses(measured) == plain
+    else:
+        assert losses(measured) == losses(train("mlm", "--no-save", "--bf16-autocast"))
 
 
 @pytest.mark.parametrize("objective", ["electra"])

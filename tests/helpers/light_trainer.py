@@ -82,6 +82,7 @@ def settings(folder="", rank=0, processes=1, no_save=False, amp=False, **task) -
         optimization=SimpleNamespace(max_update=10, stop_time_hours=0, max_epoch=0),
         lr_scheduler=SimpleNamespace(),
         task=SimpleNamespace(**task),
+        model=SimpleNamespace(),
     )
 
 

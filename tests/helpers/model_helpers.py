@@ -4,8 +4,10 @@ import numpy as np
 import torch
 from fairseq.data import Dictionary, ListDataset
 
+from alibert_fairseq.data.layout import laid_out
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
+from alibert_fairseq.layers.sampling import draw
 from alibert_fairseq.models.bert import AliBertModel
 from alibert_fairseq.models.config import EncoderConfig
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
@@ -72,6 +74,14 @@ def electra_batch(lengths=(12, 15)) -> dict:
     return data.collater([data[i] for i in range(len(data))])
 
 
+def flat_electra_batch(lengths=(12, 15)) -> tuple[dict, torch.Tensor, torch.Tensor]:
+    """What a model takes of that batch; its real tokens before they were masked, (n,), and which were masked, (n,)."""
+    batch = electra_batch(lengths)
+    original, masked = batch["net_input"]["original"], batch["net_input"]["masked"]
+    real, laid = original.ne(1), laid_out(batch, 1)
+    return laid["net_input"] | {"target": laid["target"]}, original[real], masked[real]
+
+
 def electra_model(seed=0, **options) -> ElectraModel:
     """A random ELECTRA of two layers, embeddings narrower than the encoder."""
     torch.manual_seed(seed)
@@ -82,3 +92,8 @@ def mlm_model(seed=0, **options) -> AliBertModel:
     """A random AliBERT of two layers."""
     torch.manual_seed(seed)
     return AliBertModel(EncoderConfig(**SHAPE, embedding_dim=32, **options), dictionary())
+
+
+def sample_tokens(scores: torch.Tensor, uniforms: torch.Tensor, temperature: float) -> torch.Tensor:
+    """(M, V) scores to (M,) ids, as a model samples them."""
+    return draw(torch.softmax(scores.detach().float() / temperature, dim=-1), uniforms)

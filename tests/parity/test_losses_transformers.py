@@ -153,9 +153,11 @@ def test_replaced_token_detection_is_electras(sharing, segments, monkeypatch):
     loss, drawn, _ = ElectraLoss(ElectraCriterionConfig(), Task)(model, batch)
     (loss / drawn).backward()
 
-    labels = (seen["fake"] != inputs["original"]).long()
+    fake = inputs["original"].clone()
+    fake[fake.ne(1)] = seen["fake"]
+    labels = (fake != inputs["original"]).long()
     assert 0 < labels.sum() <= inputs["masked"].sum()
-    found = discriminator(**theirs_of(batch) | {"input_ids": seen["fake"], "labels": labels}).loss
+    found = discriminator(**theirs_of(batch) | {"input_ids": fake, "labels": labels}).loss
     expected = generator(**theirs_of(batch)).loss + 50 * found
     expected.backward()
     assert abs(float(loss / drawn - expected)) < 1e-12

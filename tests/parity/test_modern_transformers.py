@@ -98,7 +98,7 @@ def test_single_sequences(pair):
     criterion = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)
     for row in range(len(LENGTHS)):
         ids, target = alone(batch, row)
-        one = {"net_input": {"src_tokens": ids[None], "has_padding": False}, "target": target[None]}
+        one = {"net_input": {"src_tokens": ids[None]}, "target": target[None]}
         total = total + criterion(model, one | {"ntokens": 1, "nsentences": 1})[0]
     total.backward()
     expected = theirs_alone(theirs, batch)
@@ -115,7 +115,7 @@ def test_packed_sequences(padding, pair):
     ids, targets = zip(*(alone(batch, row) for row in range(len(LENGTHS))), strict=True)
     end = torch.ones(padding, dtype=torch.long)
     numbers = torch.repeat_interleave(torch.arange(len(LENGTHS) + 1), torch.tensor([*LENGTHS, padding]))
-    packed = {"src_tokens": torch.cat([*ids, end])[None], "sequences": numbers[None], "has_padding": padding > 0}
+    packed = {"src_tokens": torch.cat([*ids, end])[None], "sequences": numbers[None]}
     sample = {"net_input": packed, "target": torch.cat([*targets, end])[None], "ntokens": 1, "nsentences": 1}
     loss = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)(model, sample)[0]
     loss.backward()
@@ -150,7 +150,8 @@ def test_replaced_token_detection(sharing, monkeypatch):
     loss, drawn, _ = ElectraLoss(weights, Task)(model, batch)
     (loss / drawn).backward()
 
-    real, read, labels = inputs["original"].ne(1), seen["read"], batch["target"]
+    real, read, labels = inputs["original"].ne(1), inputs["original"].clone(), batch["target"]
+    read[real] = seen["read"]
     hidden = inputs["masked"] & (inputs["uniforms"] < 0.5)
     assert hidden.any() and torch.equal(read[hidden], inputs["src_tokens"][hidden])
     states = encoder.model(read, attention_mask=real.long()).last_hidden_state
@@ -178,7 +179,7 @@ def test_the_longest_sequence(monkeypatch):
     theirs = as_transformers(model, families.MODERN)
     ids = torch.randint(4, 44, (1, 8192))
     with torch.no_grad():
-        ours = model.encoder.sentence_encoder(ids)
+        ours = model.encoder.sentence_encoder.of_rows(ids)
         assert torch.allclose(ours, theirs.model(ids).last_hidden_state, atol=1e-9)
 
 

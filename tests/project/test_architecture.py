@@ -49,6 +49,7 @@ ROOMS = {
         "options",
         "optim",
         "data",
+        "layers",
         "models",
         "criterions",
         "callbacks",

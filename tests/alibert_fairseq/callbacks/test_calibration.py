@@ -13,7 +13,7 @@ def test_the_joined_weights_of_attention_are_a_copy_and_no_activation():
     found = []
     for rows in (1, 3):
         with counted(encoder) as counts:
-            encoder(torch.full((rows, 16), 7), has_padding=False)
+            encoder.of_rows(torch.full((rows, 16), 7))
         found.append(counts)
     joined = 2 * 3 * 24 * 24 * 4  # layers, float32
     assert [counts["copy_bytes"] for counts in found] == [joined, joined]

@@ -447,7 +447,7 @@ def test_a_trainer_says_where_it_is(timeout, several, watched, monkeypatch):
     monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
     monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
     trainer = with_callbacks(Moving, no_save=True, silence_timeout=timeout)
-    trainer.nonfinite.begin = lambda _: None
+    trainer.nonfinite.begin = trainer.precision.begin = lambda _: None
     found = [(watch.rank, watch.processes, watch.timeout) for watch in started]
     assert found == [(1, 2, 8)] * watched and all(watch.store is store.own for watch in started)
     trainer.train_step([])

@@ -6,10 +6,15 @@ import torch
 from fairseq.data import ListDataset
 from model_helpers import SHAPE, Task, dictionary
 
+from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
 from alibert_fairseq.data.packed import Packed
+from alibert_fairseq.models.bert import AliBertModel
+from alibert_fairseq.models.config import EncoderConfig
+from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
+from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
 
 ROOM = 32
@@ -50,22 +55,40 @@ def test_no_sequences_give_no_rows():
     assert len(Packed(ListDataset([], np.zeros(0, dtype=int)), ROOM, 1)) == 0
 
 
-def test_the_loss_of_packed_rows_is_that_of_their_sequences_alone():
+BODIES = {
+    "bert": lambda: AliBertModel(EncoderConfig(**SHAPE), dictionary()),
+    "modern": lambda: ModernModel(ModernConfig(**SHAPE, local_attention=8), dictionary()),
+    "electra": lambda: ElectraModel(ElectraConfig(**SHAPE), dictionary()),
+    "electra, modern": lambda: ElectraModernModel(ElectraModernConfig(**SHAPE, local_attention=8), dictionary()),
+}
+SUMS = {
+    "masked": ("loss", "correct", "sample_size"),
+    "electra": ("generator_loss", "generator_correct", "discriminator_loss", "replaced", "flagged", "judged"),
+    "electra, modern": ("generator_loss", "encoder_loss", "discriminator_loss", "replaced", "flagged", "judged"),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_the_loss_of_packed_rows_is_that_of_their_sequences_alone(body):
     torch.manual_seed(0)
-    packed = Packed(sequences(40), ROOM, seed=1)
-    data = MaskedDataset(packed, dictionary(), MaskingRule(1.0, 0.0), 1, np.arange(4, 44))
+    packed, electra = Packed(sequences(40), ROOM, seed=1), body.startswith("electra")
+    data = MaskedDataset(packed, dictionary(), MaskingRule(1.0, 0.0), 1, np.arange(4, 44), with_uniforms=electra)
     batch = data.collater([data[index] for index in range(len(data))])
     assert batch["net_input"]["has_padding"] and (batch["net_input"]["sequences"] == -1).any()
-    model = ModernModel(ModernConfig(**SHAPE, local_attention=8), dictionary()).double().eval()
-    criterion = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)
-    together, count, _ = criterion(model, batch)
-    alone = 0.0
+    model, sums = BODIES[body]().double().eval(), SUMS.get(body, SUMS["masked"])
+    mlm, detection = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task), ElectraLoss(ElectraCriterionConfig(), Task)
+    criterion = detection if electra else mlm
+    together, alone = criterion(model, batch)[2], dict.fromkeys(sums, 0.0)
     for index in range(len(data)):
         sample, numbers = data[index], packed.numbers(index)
         for number in range(numbers.max() + 1):
             own = torch.from_numpy(numbers == number)
-            one = {name: torch.from_numpy(sample[key])[own][None] for name, key in (("ids", "source"), ("t", "target"))}
-            if one["t"].ne(1).any():
-                inputs = {"src_tokens": one["ids"], "has_padding": False}
-                alone += criterion(model, {"net_input": inputs, "target": one["t"], "ntokens": 1, "nsentences": 1})[0]
-    assert together.item() == pytest.approx(alone.item(), rel=1e-12) and count > 40
+            one = {name: torch.from_numpy(value)[own][None] for name, value in sample.items() if name != "id"}
+            inputs = {"src_tokens": one["source"]}
+            if electra:
+                inputs |= {name: one[name] for name in ("original", "uniforms")}
+            own_batch = {"net_input": inputs, "target": one["target"], "ntokens": 1, "nsentences": 1}
+            logged = criterion(model, own_batch)[2]
+            alone = {name: alone[name] + float(logged[name]) for name in sums}
+    assert {name: float(together[name]) for name in sums} == pytest.approx(alone, rel=1e-9)
+    assert together["sample_size"] > 40 and alone[sums[0]] > 100

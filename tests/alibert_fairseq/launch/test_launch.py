@@ -334,6 +334,7 @@ def test_on_slurm_nobody_looks_for_every_rank_twice_a_second(tmp_path, monkeypat
 def test_what_slurm_said_of_a_job_that_is_over_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(sbatch, "QUESTION_SECONDS", 0)
     monkeypatch.setattr(sbatch, "state", lambda job_id: "CANCELLED")
+    monkeypatch.setattr(sbatch, "restarts", lambda job_id: 1)
     job = SimpleNamespace(job_id="5", paths=SimpleNamespace(folder=tmp_path, stdout=tmp_path / "log", job_id="5"))
     code, sentence = follow(job, 2, on_slurm=True, requeued=True)
     assert code == 1 and "left no exit code: killed from outside, or never started (Slurm: CANCELLED)" in sentence

@@ -2,12 +2,13 @@
 
 import torch
 import torch.nn.functional as F
-from model_helpers import Task, electra_batch, electra_model
+from model_helpers import Task, electra_batch, electra_model, flat_electra_batch, sample_tokens
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss, detection_figures
-from alibert_fairseq.models import electra
+from alibert_fairseq.data.layout import Layout
+from alibert_fairseq.layers import word_loss
+from alibert_fairseq.layers.sampling import draw
 from alibert_fairseq.models.electra import ElectraConfig, generator_size
-from alibert_fairseq.models.sampling import sample_tokens
 
 
 def loss_of(model, batch, **weights):
@@ -47,37 +48,43 @@ def test_a_token_without_probability_is_never_sampled():
     assert sample_tokens(alone, torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64), 1.0).tolist() == [700, 700]
 
 
+def test_unlikely_ids_behind_a_likely_one_are_sampled_as_often_as_they_are_likely():
+    """Together they are less than float32 can add to 1."""
+    masses, places = torch.zeros(64, 640), torch.arange(64)
+    masses[:, 0], masses[:, 576:] = 1.0, 1e-10
+    uniforms = (1 + 1e-10 * (places.double() + 0.5)) / (1 + 64e-10)
+    assert torch.equal(draw(masses, uniforms), 576 + places)
+
+
 def test_only_drawn_positions_change_and_labels_mark_true_replacements():
-    model, batch = electra_model().eval(), electra_batch()
-    inputs = batch["net_input"]
+    model, (inputs, original, masked) = electra_model().eval(), flat_electra_batch()
     seen = {}
     model.discriminator.sentence_encoder.register_forward_pre_hook(lambda _, args: seen.update(fake=args[0]))
     output = model(**inputs)
-    fake, masked = seen["fake"], inputs["masked"]
-    assert torch.equal(fake[~masked], inputs["original"][~masked])
+    fake = seen["fake"]
+    assert torch.equal(fake[~masked], original[~masked])
     assert not fake.eq(Task.source_dictionary.index("<mask>")).any()
-    assert torch.equal(output.replaced, fake != inputs["original"])
+    assert torch.equal(output.replaced, fake != original)
     assert output.replaced.any() and not output.replaced[~masked].any()
 
 
 def test_a_sampled_padding_id_is_a_token_like_any_other(monkeypatch):
-    model, batch = electra_model().eval(), electra_batch()
-    inputs, positions = batch["net_input"], []
-    monkeypatch.setattr(electra, "sample_tokens", lambda *_: torch.ones(int(inputs["masked"].sum()), dtype=torch.long))
-    encoder = model.discriminator.sentence_encoder
+    model, (inputs, original, masked) = electra_model().eval(), flat_electra_batch((12, 15))
+    monkeypatch.setattr(word_loss, "draw", lambda _, uniforms: torch.ones(len(uniforms), dtype=torch.long))
+    positions, encoder = [], model.discriminator.sentence_encoder
     encoder.embed_positions.register_forward_pre_hook(lambda _, args: positions.append(args[0]))
-    model(**inputs)
-    expected = inputs["original"].ne(1).cumsum(1) * inputs["original"].ne(1) + 1
-    assert torch.equal(positions[-1], expected)
+    output = model(**inputs)
+    assert torch.equal(fake_of(model, inputs), original.masked_fill(masked, 1)) and torch.equal(output.replaced, masked)
+    assert positions[-1].tolist() == [*range(2, 14), *range(2, 17)]
+    assert output.discriminator_scores.shape == (27,)
 
 
 def test_a_generator_that_is_right_leaves_nothing_replaced(monkeypatch):
-    model, batch = electra_model().eval(), electra_batch()
-    inputs = batch["net_input"]
-    monkeypatch.setattr(electra, "sample_tokens", lambda *_: inputs["original"][inputs["masked"]])
-    assert not model(**inputs).replaced.any() and torch.equal(fake_of(model, inputs), inputs["original"])
-    monkeypatch.setattr(electra, "sample_tokens", lambda *_: inputs["original"][inputs["masked"]] % 20 + 5)
-    assert torch.equal(model(**inputs).replaced, inputs["masked"])
+    model, (inputs, original, masked) = electra_model().eval(), flat_electra_batch()
+    monkeypatch.setattr(word_loss, "draw", lambda *_: original[masked])
+    assert not model(**inputs).replaced.any() and torch.equal(fake_of(model, inputs), original)
+    monkeypatch.setattr(word_loss, "draw", lambda *_: original[masked] % 20 + 5)
+    assert torch.equal(model(**inputs).replaced, masked)
 
 
 def fake_of(model, inputs):
@@ -90,20 +97,29 @@ def fake_of(model, inputs):
 
 
 def test_the_model_samples_and_does_not_take_the_likeliest():
-    model, inputs = electra_model().eval(), electra_batch((60, 60))["net_input"]
+    model, (inputs, _, masked) = electra_model().eval(), flat_electra_batch((60, 60))
     first = fake_of(model, inputs)
     assert torch.equal(fake_of(model, inputs), first)  # the numbers it samples with come with the batch
     other = fake_of(model, inputs | {"uniforms": 1 - inputs["uniforms"]})
-    changed = (first != other)[inputs["masked"]]
+    changed = (first != other)[masked]
     assert changed.float().mean() > 0.9  # 47 ids, all about as likely in a random model
 
 
+def test_the_temperature_is_that_of_the_options():
+    model, (inputs, _, masked) = electra_model(generator_temperature=0.01).eval(), flat_electra_batch((60, 60))
+    tokens, layout = inputs["src_tokens"].flatten(), Layout.read(inputs["layout"])
+    scores = model.generator.lm_head(model.generator.sentence_encoder(tokens, layout, only_masked=True))
+    filled = fake_of(model, inputs)[masked]
+    assert torch.equal(filled, sample_tokens(scores, inputs["uniforms"], 0.01))
+    assert not torch.equal(filled, sample_tokens(scores, inputs["uniforms"], 1.0))
+
+
 def test_every_drawn_position_is_filled_also_the_visible_ones(monkeypatch):
-    model, inputs = electra_model().eval(), electra_batch((60, 60))["net_input"]
-    visible = inputs["masked"] & inputs["src_tokens"].eq(inputs["original"])
+    model, (inputs, original, masked) = electra_model().eval(), flat_electra_batch((60, 60))
+    visible = masked & inputs["src_tokens"].flatten().eq(original)
     assert visible.any()
-    monkeypatch.setattr(electra, "sample_tokens", lambda *_: inputs["original"][inputs["masked"]] % 20 + 5)
-    assert torch.equal(fake_of(model, inputs)[inputs["masked"]], inputs["original"][inputs["masked"]] % 20 + 5)
+    monkeypatch.setattr(word_loss, "draw", lambda *_: original[masked] % 20 + 5)
+    assert torch.equal(fake_of(model, inputs)[masked], original[masked] % 20 + 5)
 
 
 def test_the_discriminator_sends_no_gradient_into_the_generator_but_through_the_shared_embeddings():
@@ -127,28 +143,27 @@ def test_the_whole_embedding_layer_is_shared():
 def test_loss_equals_a_plain_loop():
     model, batch = electra_model().eval(), electra_batch()
     loss, sample_size, logged = loss_of(model, batch)
-    output, inputs = model(**batch["net_input"]), batch["net_input"]
-    generator, discriminator, row = [], [], 0
+    inputs, output = batch["net_input"], model(**flat_electra_batch()[0])
+    guesses = model.generator.lm_head(model.generator.sentence_encoder.of_rows(inputs["src_tokens"]))
+    generator, discriminator = [], []
     for b in range(inputs["original"].size(0)):
         for t in range(inputs["original"].size(1)):
             if inputs["original"][b, t] == 1:
                 continue
-            p = torch.sigmoid(output.discriminator_scores[b, t])
-            discriminator.append(-torch.log(p if output.replaced[b, t] else 1 - p))
+            p = torch.sigmoid(output.discriminator_scores[len(discriminator)])
+            discriminator.append(-torch.log(p if output.replaced[len(discriminator)] else 1 - p))
             if inputs["masked"][b, t]:
-                generator.append(F.cross_entropy(output.generator_scores[row], inputs["original"][b, t]))
-                row += 1
+                generator.append(F.cross_entropy(guesses[b, t], inputs["original"][b, t]))
     expected = torch.stack(generator).mean() + 50 * torch.stack(discriminator).mean()
-    assert sample_size == row == logged["sample_size"]
+    assert len(discriminator) == len(output.discriminator_scores) == 27
+    assert sample_size == len(generator) == logged["sample_size"]
     assert torch.allclose(loss / sample_size, expected, rtol=1e-5)
 
 
 def test_padding_changes_nothing():
     model = electra_model().eval()
-    short, padded = electra_batch(lengths=(9,)), electra_batch(lengths=(9, 14))
-    alone = model(**short["net_input"])
-    beside = model(**padded["net_input"])
-    assert torch.allclose(alone.discriminator_scores[0], beside.discriminator_scores[0, :9], atol=1e-5)
+    alone, beside = (model(**flat_electra_batch(lengths)[0]) for lengths in ((9,), (9, 14)))
+    assert torch.allclose(alone.discriminator_scores, beside.discriminator_scores[:9], atol=1e-5)
 
 
 def test_widths_shrink_and_depth_does_not():
@@ -166,7 +181,17 @@ def test_figures_of_a_hand_worked_batch():
     assert (int(figures["flagged"]), int(figures["found"]), int(figures["replaced"])) == (2, 1, 2)
 
 
+def test_tokens_that_are_not_judged_change_no_figure():
+    generator = torch.Generator().manual_seed(3)
+    scores = torch.randn(200, generator=generator).round(decimals=1)  # some are equal
+    judged = torch.rand(200, generator=generator) < 0.7
+    replaced = (torch.rand(200, generator=generator) < 0.3) & judged
+    some, alone = detection_figures(scores, replaced, judged), detection_figures(scores[judged], replaced[judged])
+    assert {name: float(value) for name, value in some.items()} == {name: float(alone[name]) for name in some}
+    assert float(detection_figures(scores, replaced)["auc_times_replaced"]) != float(some["auc_times_replaced"])
+
+
 def test_random_draws_do_not_depend_on_the_batch():
     model = electra_model().eval()
-    together, alone = electra_batch(lengths=(12, 12)), electra_batch(lengths=(12,))
-    assert torch.equal(model(**together["net_input"]).replaced[0], model(**alone["net_input"]).replaced[0])
+    together, alone = (model(**flat_electra_batch(lengths)[0]).replaced for lengths in ((12, 12), (12,)))
+    assert torch.equal(together[:12], alone)

@@ -2,9 +2,11 @@
 
 import pytest
 import torch
-from model_helpers import SHAPE, Task, dictionary, electra_batch
+import torch.nn.functional as F
+from model_helpers import SHAPE, Task, dictionary, electra_batch, flat_electra_batch
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
+from alibert_fairseq.data.layout import Layout, laid_out
 from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
 
@@ -26,42 +28,54 @@ def read_by(model, inputs) -> tuple[torch.Tensor, object]:
 
 
 def test_a_share_of_the_masks_stays_and_is_not_judged():
-    inputs = electra_batch((60, 60, 50))["net_input"]
-    read, output = read_by(model_of(), inputs)
-    real, masked = inputs["original"].ne(1), inputs["masked"]
-    kept = masked & (inputs["uniforms"] < 0.5)
-    assert kept.any() and torch.equal(read[kept], inputs["src_tokens"][kept])
-    assert torch.equal(read[~masked], inputs["original"][~masked])
-    assert torch.equal(output.judged, real & ~kept)
-    assert torch.equal(output.replaced, masked & ~kept & read.ne(inputs["original"])) and output.replaced.any()
-    assert output.word_scores.shape == output.generator_scores.shape
+    model, (inputs, original, masked) = model_of(), flat_electra_batch((60, 60, 50))
+    seen = inputs["src_tokens"][inputs["src_tokens"].ne(1)]
+    read, output = read_by(model, inputs)
+    kept = masked.clone()
+    kept[masked] = inputs["uniforms"] < 0.5
+    assert kept.any() and torch.equal(read[kept], seen[kept])
+    assert torch.equal(read[~masked], original[~masked])
+    assert torch.equal(output.judged, ~kept)
+    assert torch.equal(output.replaced, masked & ~kept & read.ne(original)) and output.replaced.any()
+    features = model.encoder.sentence_encoder(read, Layout.read(inputs["layout"]))
+    words = F.cross_entropy(model.encoder.lm_head(features[masked]), original[masked], reduction="sum")
+    assert torch.allclose(output.words.loss, words)  # at every masked token, also where the mask stayed
     filled, output = read_by(model_of(kept_mask_prob=0.0), inputs)
-    assert torch.equal(output.judged, real)
-    assert filled[masked].eq(inputs["src_tokens"][masked]).float().mean() < 0.1  # a guess may be the mask
+    assert output.judged.all()
+    assert filled[masked].eq(seen[masked]).float().mean() < 0.1  # a guess may be the mask
 
 
-def test_the_masked_positions_are_looked_up_once():
-    """Each look-up by a boolean mask waits for the GPU."""
-    inputs = electra_batch()["net_input"]
+WAITS = {"aten::nonzero", "aten::_local_scalar_dense"}  # of the processor for the GPU
+
+
+def test_the_masked_positions_are_looked_up_before_the_model():
+    """Each look-up by a boolean mask waits for the GPU, and so does each number that Python asks for."""
+    model, criterion, batch = model_of(), ElectraLoss(ElectraCriterionConfig(), Task), electra_batch()
     with torch.autograd.profiler.profile() as profile:
-        model_of()(**inputs)
-    assert [event.name for event in profile.function_events].count("aten::nonzero") == 1
+        batch = laid_out(batch, 1)
+    assert WAITS <= {event.name for event in profile.function_events}
+    with torch.autograd.profiler.profile() as profile:
+        criterion(model, batch)[0].backward()
+    assert not WAITS & {event.name for event in profile.function_events}
 
 
-def test_what_is_filled_follows_the_softmax_whatever_share_stays():
+@pytest.mark.parametrize("temperature", [1.0, 0.1])
+def test_what_is_filled_follows_the_softmax_whatever_share_stays(temperature):
     """The uniform of a position chooses first whether its mask stays; what is left of it is a uniform again."""
-    model, inputs = model_of(kept_mask_prob=0.25).eval(), electra_batch((3,))["net_input"]
-    rows = 20_000
-    inputs = {name: value.expand(rows, 3) if torch.is_tensor(value) else value for name, value in inputs.items()}
-    inputs["uniforms"] = torch.zeros(rows, 3, dtype=torch.float64)
-    inputs["uniforms"][:, 1] = (torch.arange(rows) + 0.5) / rows
-    inputs["masked"] = torch.tensor([False, True, False]).expand(rows, 3)
+    model = model_of(kept_mask_prob=0.25, generator_temperature=temperature).eval()
+    inputs, rows = electra_batch((3,))["net_input"], 20_000
+    original, masked = (inputs[name].expand(rows, 3) for name in ("original", "src_tokens"))
+    uniforms, target = torch.zeros(rows, 3, dtype=torch.float64), torch.ones_like(original)
+    uniforms[:, 1], target[:, 1] = (torch.arange(rows) + 0.5) / rows, original[:, 1]
+    given = {"src_tokens": masked, "original": original, "uniforms": uniforms}
+    batch = laid_out({"net_input": given, "target": target}, 1)
     with torch.no_grad():
-        read, output = read_by(model, inputs)
-    filled = output.judged[:, 1]
+        read, output = read_by(model, batch["net_input"] | {"target": batch["target"]})
+        scores = model.generator.lm_head(model.generator.sentence_encoder.of_rows(masked[:1]))[0, 1]
+    filled = output.judged.view(rows, 3)[:, 1]
     assert filled.sum() == 0.75 * rows
-    seen = torch.bincount(read[filled, 1], minlength=output.generator_scores.shape[1]) / filled.sum()
-    assert torch.allclose(seen, output.generator_scores[0].softmax(-1), atol=2e-4)
+    seen = torch.bincount(read.view(rows, 3)[filled, 1], minlength=len(scores)) / filled.sum()
+    assert torch.allclose(seen, (scores / temperature).softmax(-1), atol=2e-4)
 
 
 def test_the_temperature_falls_along_the_run_and_is_that_of_its_end_in_a_validation():
@@ -83,10 +97,12 @@ def test_a_frozen_generator_is_the_masked_language_model_of_the_checkpoint_and_s
     for name, value in before.items():
         assert torch.equal(model.state_dict()[name], value), name
         assert torch.equal(model.state_dict()[name.replace("encoder.", "generator.", 1)], value), name
-    batch = electra_batch()
-    first, second = (model.train()(**batch["net_input"]).generator_scores for _ in range(2))
-    assert torch.equal(first, second)  # no dropout
-    ElectraLoss(ElectraCriterionConfig(), Task)(model, batch)[0].backward()
+    inputs, _, _ = flat_electra_batch()
+    first, second = (model.train()(**inputs) for _ in range(2))
+    assert torch.equal(first.generator.loss, second.generator.loss)  # no dropout
+    assert torch.equal(first.generator.samples, second.generator.samples)
+    assert not torch.equal(first.words.loss, second.words.loss)
+    ElectraLoss(ElectraCriterionConfig(), Task)(model, electra_batch())[0].backward()
     assert all(parameter.grad is None for parameter in model.generator.parameters())
     assert all(parameter.grad is not None for parameter in model.encoder.parameters())
     again = model_of(**FROZEN)
@@ -105,7 +121,7 @@ def test_a_shallow_generator_does_not_start_from_the_checkpoint():
 
 def test_a_frozen_generator_without_weights_is_refused():
     with pytest.raises(SystemExit, match="^error: --freeze-generator: the generator has no weights; give"):
-        model_of(**FROZEN).train()(**electra_batch()["net_input"])
+        model_of(**FROZEN).train()(**flat_electra_batch()[0])
 
 
 @pytest.mark.parametrize(
@@ -124,8 +140,8 @@ def test_options_that_do_not_fit_are_refused(options, sentence):
         model_of(**options)
 
 
-def test_without_the_original_it_is_the_masked_language_model_of_the_encoder():
-    model, inputs = model_of().eval(), electra_batch()["net_input"]
-    scores = model(inputs["src_tokens"], masked=inputs["masked"]).token_scores
-    features = model.encoder.sentence_encoder(inputs["src_tokens"])
-    assert torch.equal(scores, model.encoder.lm_head(features[inputs["masked"]]))
+def test_its_scores_are_those_of_the_masked_language_model_of_the_encoder():
+    model, tokens = model_of().eval(), electra_batch()["net_input"]["src_tokens"]
+    alone = ModernModel(ModernConfig(**SHAPE), dictionary()).eval()
+    alone.load_state_dict({name: w for name, w in model.state_dict().items() if name.startswith("encoder.")})
+    assert torch.equal(model.scores(tokens), alone.scores(tokens))

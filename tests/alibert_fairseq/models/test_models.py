@@ -8,6 +8,7 @@ import torch
 from model_helpers import SHAPE, dictionary, electra_model
 from transformers import AutoConfig
 
+from alibert_fairseq.data.layout import Layout
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from alibert_fairseq.models.config import EncoderConfig, encoder_size
@@ -197,18 +198,29 @@ def test_every_parameter_says_how_deep_it_lies(groups):
     assert seen == {*depths, None}
 
 
-@pytest.mark.parametrize("sequences, padded", [(None, False), (None, True), ([0] * 5 + [1] * 7, False)])
-def test_in_a_causal_batch_no_token_sees_a_later_one(sequences, padded):
+@pytest.mark.parametrize(
+    "body", [lambda: AliBertModel(EncoderConfig(**SHAPE), dictionary()),
+             lambda: ModernModel(ModernConfig(**SHAPE, local_attention=4), dictionary())]
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "sequences, padded",
+    [(None, False), (None, True), ([0] * 5 + [1] * 7, False), ([0] * 5 + [1] * 7, True), ([0] * 6 + [1] * 6, False)],
+)
+def test_in_a_causal_batch_no_token_sees_a_later_one(sequences, padded, body):
     torch.manual_seed(1)
-    model = ModernModel(ModernConfig(**SHAPE, local_attention=4), dictionary()).eval()
+    model = body().eval()
     tokens = torch.randint(4, 44, (2, 12))
     if padded:
         tokens[1, 9:] = 1
     numbers = None if sequences is None else torch.tensor([sequences, sequences])
+    layout = Layout.of(tokens.ne(1), numbers)
     changed = tokens.clone()
     changed[:, 7] = 4 + (tokens[:, 7] + 1) % 40
     with torch.no_grad():
         for causal in (True, False):
-            one, other = (model(ids, sequences=numbers, causal=causal).token_scores for ids in (tokens, changed))
+            one, other = (
+                layout.padded(model.encoder.sentence_encoder(layout.flat(ids), layout, causal=causal))
+                for ids in (tokens, changed)
+            )
             assert torch.equal(one[:, 5:7], other[:, 5:7]) == causal
             assert not torch.allclose(one[:, 8], other[:, 8])

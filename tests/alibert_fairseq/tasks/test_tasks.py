@@ -10,6 +10,7 @@ from model_helpers import SHAPE, Task, blocks, dictionary, masked_dataset
 
 from alibert_common.errors import InputError
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
+from alibert_fairseq.data.layout import Layout
 from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.models.bert import AliBertModel
 from alibert_fairseq.models.config import EncoderConfig
@@ -71,12 +72,13 @@ def test_electra_s_pairs_have_segments_and_no_label():
     assert pairs.objective == "none" and (segments, objective) == (2, None)
 
 
-def test_an_update_predicts_the_next_token_by_its_number_not_by_the_clock(double_precision):
+@pytest.mark.parametrize("body", [(ModernModel, ModernConfig), (AliBertModel, EncoderConfig)])
+def test_an_update_predicts_the_next_token_by_its_number_not_by_the_clock(double_precision, body):
     """Model, criterion and task together: the causal loss is that of the next tokens, and is logged apart."""
     task = object.__new__(AliBertMaskedLMTask)
     task.cfg = SimpleNamespace(**{**vars(AliBertMaskedLMConfig()), "max_update": 100, "causal_share": 0.5})
     task.dictionary, task.curriculum, task.position = dictionary(), task._curriculum(), 40.0
-    model = ModernModel(ModernConfig(**SHAPE), task.dictionary)
+    model = body[0](body[1](**SHAPE, dropout=0.0, attention_dropout=0.0), task.dictionary)
     criterion = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)
     data = masked_dataset((12, 15))
     batch = data.collater([data[0], data[1]])
@@ -89,13 +91,15 @@ def test_an_update_predicts_the_next_token_by_its_number_not_by_the_clock(double
         assert ("causal_loss" in values, "accuracy_pct" in values) == (causal, not causal)
         if causal:
             tokens = torch.stack([torch.nn.functional.pad(row, (0, 15 - len(row)), value=1) for row in blocks()])
-            scores = model(tokens, causal=True).token_scores[:, :-1].flatten(0, 1)
+            layout = Layout.of(tokens.ne(1))
+            features = layout.padded(model.encoder.sentence_encoder(layout.flat(tokens), layout, causal=True))
+            scores = model.encoder.lm_head(features)[:, :-1].flatten(0, 1)
             mean = torch.nn.functional.cross_entropy(scores, tokens[:, 1:].flatten(), ignore_index=1).item()
             assert size == 11 + 14 and loss.item() / size == pytest.approx(mean)
             assert values["causal_loss"] == pytest.approx(mean / math.log(2), abs=1e-3)
 
 
-def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch):
+def test_packing_is_for_blocks_of_whole_lines_and_for_any_body(monkeypatch):
     monkeypatch.setattr(pretraining, "load_blocks", lambda *_: None)
 
     def task_of(task_class, config, **options):
@@ -109,12 +113,14 @@ def test_packing_is_for_blocks_of_whole_lines_and_for_modern_bodies(monkeypatch)
     for options in (packed, {"causal_share": 0.1}):
         with pytest.raises(SystemExit, match="--pack-sequences and --causal-share .*pairs are samples of their own"):
             task_of(SegmentPairsTask, SegmentPairsConfig, **options)._curriculum()
-    packs = SimpleNamespace(packs=True, segment_types=1, max_positions=lambda: 8)
-    with pytest.raises(SystemExit, match="--pack-sequences needs a modern body"):
-        AliBertModel.build_model(EncoderConfig(), packs)
-    predicts = SimpleNamespace(packs=False, causal_share=0.1, segment_types=1, max_positions=lambda: 8)
-    with pytest.raises(SystemExit, match="--causal-share needs a modern body"):
-        AliBertModel.build_model(EncoderConfig(), predicts)
+    with pytest.raises(SystemExit, match="--pack-sequences and --causal-share .*pairs are samples of their own"):
+        task_of(ElectraTask, ElectraTaskConfig, sentence_pairs=True, **packed)._curriculum()
+    for task_class, config in ((AliBertMaskedLMTask, AliBertMaskedLMConfig), (ElectraTask, ElectraTaskConfig)):
+        assert task_of(task_class, config, **packed).packs and not task_of(task_class, config).packs
+    task = SimpleNamespace(packs=True, causal_share=0.1, segment_types=1, max_positions=lambda: 8)
+    task.replaces_tokens, task.sentence_objective, task.source_dictionary = False, None, dictionary()
+    for model, config in ((AliBertModel, EncoderConfig), (ModernModel, ModernConfig)):
+        assert isinstance(model.build_model(config(**SHAPE), task), model)
 
 
 @pytest.mark.parametrize(

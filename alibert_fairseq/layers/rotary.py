@@ -6,11 +6,12 @@ of a head turns against the second.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from alibert_fairseq.data.layout import Spans
 
 LEAST = (  # of a field, and the option that gives it
     ("local_attention", 2, "local-attention"), ("global_every", 1, "global-attention-every"),
@@ -40,60 +41,32 @@ class Rotary:
         return layer % self.global_every == 0
 
 
-class Sight(NamedTuple):
-    """What a layer of one kind needs to know of a batch."""
+def visible(tokens: Spans, window: int | None, causal: bool) -> tuple[Tensor | None, tuple[int, int]]:
+    """Which places of a sequence see which: (T, T) bool, or None for all; and how far before and behind, or -1.
 
-    may_attend: Tensor | None  # (B or 1, 1, T or 1, T) bool, or None where every token sees every other
-    rotation: tuple[Tensor, Tensor]  # cosines and sines, (B or 1, 1, T, H) each
-
-
-def places(real: Tensor, sequences: Tensor | None) -> Tensor:
-    """(B, T), the place of each token in its sequence, from 0. Padding continues to count.
-
-    sequences: (B, T) numbers of the sequences that are packed in a row, each in one piece; None: one a row.
+    window: tokens that each sees, half of them on each side; None: all. causal: none behind itself.
     """
-    index = torch.arange(real.shape[1], device=real.device).expand(real.shape)
-    if sequences is None:
-        return index
-    begins = torch.ones_like(real)
-    begins[:, 1:] = sequences[:, 1:] != sequences[:, :-1]
-    return index - torch.where(begins, index, 0).cummax(dim=1).values
+    half = tokens.longest if window is None else window // 2
+    if half >= tokens.longest - 1 and not causal:
+        return None, (-1, -1)
+    places = torch.arange(tokens.longest, device=tokens.ranks.device)
+    behind = places - places[:, None]
+    mask = behind.abs() <= half
+    whole = window is None or half >= tokens.longest - 1
+    before = -1 if whole else half
+    return (mask & (behind <= 0), (before, 0)) if causal else (mask, (half, half))
 
 
-def global_mask(real: Tensor, has_padding: bool, sequences: Tensor | None, causal: bool = False) -> Tensor | None:
-    """Which tokens of a row see which: those of one sequence; in a causal batch, none behind themselves. Padding behind
-    packed sequences has a number of its own."""
-    found = None
-    if sequences is not None:
-        found = (sequences[:, :, None] == sequences[:, None, :])[:, None]
-    elif has_padding:
-        found = real[:, None, None, :]
-    if not causal:
-        return found
-    before = torch.ones(real.shape[1], real.shape[1], dtype=torch.bool, device=real.device).tril()[None, None]
-    return before if found is None else before & found
-
-
-def local_mask(of_all: Tensor | None, length: int, window: int, device: torch.device) -> Tensor | None:
-    """The same within half a window on each side. Each token sees itself, so that no row of the mask is empty."""
-    if length - 1 <= window // 2:
-        return of_all
-    index = torch.arange(length, device=device)
-    distance = (index[:, None] - index).abs()  # (T, T)
-    near = distance <= window // 2
-    return near[None, None] if of_all is None else (near & of_all) | (distance == 0)
-
-
-def rotation(positions: Tensor, head_width: int, theta: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """(B, T) places to cosines and sines of (B, 1, T, H), computed in float32 as transformers does."""
-    powers = torch.arange(0, head_width, 2, dtype=torch.float32, device=positions.device) / head_width
-    angles = positions[:, None, :, None].float() * (1.0 / theta**powers)  # (B, 1, T, H / 2)
-    angles = torch.cat([angles, angles], dim=-1)
+def rotation(places: Tensor, head_width: int, theta: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """(n,) places to cosines and sines of (n, 1, 1, H), computed in float32 as transformers does."""
+    powers = torch.arange(0, head_width, 2, dtype=torch.float32, device=places.device) / head_width
+    angles = places[:, None].float() * (1.0 / theta**powers)  # (n, H / 2)
+    angles = torch.cat([angles, angles], dim=-1)[:, None, None]
     return angles.cos().to(dtype), angles.sin().to(dtype)
 
 
 def rotate(x: Tensor, cos_sin: tuple[Tensor, Tensor]) -> Tensor:
-    """(B, N, T, H) queries or keys, turned by their places; the result is float32 or better."""
+    """(n, 1, N, H) queries or keys, turned by their places; the result is float32 or better."""
     return _Rotate.apply(x, *cos_sin)
 
 
