@@ -22,6 +22,11 @@ class PendingLog(NamedTuple):
     facts: dict[str, Any]  # what is known without the device
 
 
+def on_gpu(value: Any) -> bool:
+    """Whether a value is still to be read."""
+    return torch.is_tensor(value) and value.is_cuda
+
+
 class PendingLogs:
     """The callback: the updates whose figures were not read yet."""
 
@@ -50,17 +55,17 @@ class PendingLogs:
         tensors: list[torch.Tensor] = []
         for log in held:
             values = [log.sample_size, log.norm, *(value for output in log.outputs for value in output.values())]
-            tensors += [value for value in values if torch.is_tensor(value)]
-        if not tensors or not tensors[0].is_cuda:
+            tensors += [value for value in values if on_gpu(value)]  # the norm was read by `skip_nonfinite.py`
+        if not tensors:
             return held
-        numbers = iter(torch.stack([tensor.reshape(()).double() for tensor in tensors]).cpu())
+        numbers = iter(torch.stack([tensor.reshape(()).double() for tensor in tensors]).tolist())
 
         def here(value):
-            return next(numbers) if torch.is_tensor(value) else value
+            return next(numbers) if on_gpu(value) else value
 
         read = []
         for log in held:
-            size, norm = here(log.sample_size), here(log.norm)  # in the order of `tensors`
+            size, norm = here(log.sample_size), torch.as_tensor(here(log.norm))  # in the order of `tensors`
             outputs = [{key: here(value) for key, value in output.items()} for output in log.outputs]
             read.append(PendingLog(outputs, size, norm, log.facts))
         return read

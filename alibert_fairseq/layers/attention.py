@@ -45,6 +45,8 @@ def attend(parts: list[Tensor], sight: Sight, dropout: float) -> Tensor:
     if on_cpu and (dropout or not alike and sight.keys.longest <= LONGEST_IN_PIECES):
         return _InPieces.apply(sight, dropout, *parts)
     q, k, v = _views(parts)
+    if not sight.queries.longest:
+        return q + 0 * (k.sum() + v.sum())  # of no query; all have a gradient
     if alike:
         return _rows(q, k, v, sight, dropout)
     if on_cpu and not torch.compiler.is_compiling():
@@ -74,7 +76,7 @@ def _one_by_one(q: Tensor, k: Tensor, v: Tensor, sight: Sight, dropout: float) -
             row_q, row_k, row_v = (x.transpose(0, 1)[None] for x in (own_q, own_k, own_v))
             attended = F.scaled_dot_product_attention(row_q, row_k, row_v, attn_mask=mask, dropout_p=dropout)
             found.append(attended[0].transpose(0, 1))
-    return torch.cat(found) if found else q + 0 * (k.sum() + v.sum())  # of no query; all have a gradient
+    return torch.cat(found)
 
 
 def _masks(sight: Sight) -> list[Tensor | None]:

@@ -150,7 +150,7 @@ def test_where_no_token_is_asked_for_nothing_is_computed(seen):
     for way in ("_InPieces", "_padded"):
         result, *gradients = with_gradients(WAYS[way], sight, parts)
         assert result.shape == (0, HEADS, WIDTH) and not any(one.any() for one in gradients)
-    assert WAYS["_one_by_one"](sight, parts).shape == (0, HEADS, WIDTH)
+    assert module.attend(parts, sight, 0.0).shape == (0, HEADS, WIDTH)
 
 
 @pytest.mark.parametrize("size", AT_A_TIME)
