@@ -144,13 +144,15 @@ def test_pytorchs_attention_of_different_lengths_is_taken_where_it_can(monkeypat
 
 
 @pytest.mark.parametrize("seen", ["all", "window"])
-def test_where_no_token_is_asked_for_nothing_is_computed(seen):
+def test_where_no_token_is_asked_for_nothing_is_computed(seen, monkeypatch):
+    monkeypatch.setattr(module, "LONGEST_IN_PIECES", 0)
     sight = sight_of(LENGTHS["uneven"], (0,) * 6, *VISIBLE[seen])
     parts = parts_of(sight)
     for way in ("_InPieces", "_padded"):
         result, *gradients = with_gradients(WAYS[way], sight, parts)
         assert result.shape == (0, HEADS, WIDTH) and not any(one.any() for one in gradients)
-    assert module.attend(parts, sight, 0.0).shape == (0, HEADS, WIDTH)
+    result, *gradients = with_gradients(lambda sight, parts: module.attend(parts, sight, 0.0), sight, parts)
+    assert result.shape == (0, HEADS, WIDTH) and not any(one.any() for one in gradients)
 
 
 @pytest.mark.parametrize("size", AT_A_TIME)
