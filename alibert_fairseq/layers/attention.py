@@ -22,7 +22,7 @@ from alibert_fairseq.layers.dropout import draws_bits, noise
 
 VARLEN = "torch.nn.attention.varlen"  # since torch 2.10
 SCORES_AT_A_TIME = 2**18  # 1 MB in float32: the cache of a core
-LONGEST_IN_PIECES = 1024  # tokens; without dropout, longer sequences need no memory for their scores otherwise
+LONGEST_IN_PIECES = 1024  # tokens; longer ones without dropout take PyTorch's attention, which keeps no scores
 
 
 class Sight(NamedTuple):
