@@ -14,9 +14,8 @@ import time
 from pathlib import Path
 
 import torch
-from interleaved import machine, write
+from interleaved import ROOT, machine, write
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 BATCHES = (8192, 65536)  # tokens of a process and update
 
