@@ -26,7 +26,13 @@ class Precision:
         self.chosen: str | None = None
 
     def begin(self, extra_state: dict | None) -> None:
-        """Once the checkpoint is loaded."""
+        """Once the checkpoint is loaded. Ends the run in one sentence with a precision that is fairseq's."""
+        others = [name for name in ("fp16", "bf16", "amp") if getattr(self.trainer.cfg.common, name, False)]
+        if others and self._measures():
+            raise SystemExit(
+                f"error: --measure-precision decides on --bf16-autocast, and --{others[0]} is another precision; leave "
+                "one of them out."
+            )
         self.chosen = (extra_state or {}).get(PRECISION)
         if self.chosen and self._measures():
             self._use(self.chosen == "bfloat16")

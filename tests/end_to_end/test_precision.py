@@ -115,6 +115,11 @@ def test_a_run_keeps_the_precision_that_a_measurement_chose(faster, train, monke
     assert losses(fixed) == losses(whole)
 
 
+def test_a_measurement_is_refused_beside_a_precision_of_fairseq(train):
+    with pytest.raises(SystemExit, match="--bf16 is another precision"):
+        train("mlm", "--no-save", "--bf16", "--measure-precision")
+
+
 def test_a_measurement_leaves_the_run_as_it_was(train):
     measured, plain = train("mlm", "--no-save", "--measure-precision"), losses(train("mlm", "--no-save"))
     if "precision: float32" in measured:
