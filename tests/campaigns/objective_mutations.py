@@ -562,7 +562,8 @@ MUTATIONS = [
     ),
     Mutation(
         "logs: the norm of an update is its sample size", "alibert_fairseq/callbacks/pending_logs.py",
-        "size, norm = here(log.sample_size), here(log.norm)", "norm, size = here(log.norm), here(log.sample_size)", PENDING,
+        "size, norm = here(log.sample_size), torch.as_tensor(here(log.norm))",
+        "norm, size = here(log.sample_size), torch.as_tensor(here(log.norm))", PENDING,
     ),
     Mutation(
         "logs: numbers read in another order than they were sent", "alibert_fairseq/callbacks/pending_logs.py",
