@@ -4,8 +4,8 @@
 
 Lines with a sentence of a benchmark are dropped first. A document is dropped when a quarter of its words are in such
 sentences. Then copies are dropped: list the best source first, because the first of several copies is kept.
-Near-duplicates share at least 62 % of their 3-word shingles (case and punctuation ignored; MinHash;
-docs/results/near_duplicates.md). dropped.txt shows examples of what was dropped.
+Near-duplicates share at least 62 % of their 3-word shingles, or with --near-duplicates loose 70 % of their words (case
+and punctuation ignored; MinHash; docs/results/near_duplicates.md). dropped.txt shows examples of what was dropped.
 """
 
 import argparse
@@ -26,20 +26,23 @@ from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
 from preprocess.deduplication.benchmarks import Benchmark, files_to_watch, read_benchmarks
 from preprocess.deduplication.decontamination import EMPTY, Decontaminate, reasons
 from preprocess.deduplication.hashes import Keys, MakeKeys
+from preprocess.deduplication.key_ranges import KeyRange
 from preprocess.deduplication.minhash import Settings as Near
 from preprocess.deduplication.repeated_documents import find_near, find_same
-from preprocess.deduplication.repeated_lines import FindRepeated, Groups, divide_groups, lines_to_drop
+from preprocess.deduplication.repeated_lines import FindRepeated
 from preprocess.documents.document import SHARD_SUFFIX, Document, document_files
 from preprocess.documents.map_shards import map_shards
 from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.shards import shard_name
 from preprocess.documents.stage_report import Report
 
-VERSION = 1  # of its output: see alibert_common.provenance.Stage
+VERSION = 2  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("deduplicate", VERSION, ("ahocorasick_rs", "lxml", "pyarrow", "rensa", "zstandard"))
 KEPT, SAME, NEAR = 0, 1, 2  # what becomes of a document
 DROPPED = {SAME: "documents seen before", NEAR: "near-duplicates of an earlier document"}
 REPEATED = "lines seen {} times before"
+# What counts as a near-duplicate: the default; copies with up to a fifth of the words edited, too; nothing.
+LEVELS = {"strict": Near(), "loose": Near(words=1, threshold=0.7), "none": None}
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Settings:
 
     max_repeats: int = 10
     min_characters: int = 20
-    near: Near | None = Near()  # None: near-duplicates stay
+    near: Near | None = LEVELS["strict"]  # None: near-duplicates stay
     benchmarks: tuple[tuple[str, str], ...] = ()  # (name, path); several paths of one name are one benchmark
     benchmark_characters: int = 40
 
@@ -107,15 +110,16 @@ def _drop_repeated(
     engine.run("keys", make, list(enumerate(shards)), logs)
     corpus, fates = Keys.of(keys, len(shards)), keys / "fates.npy"
     if not fates.exists():
-        same = find_same(corpus)
+        same = find_same(corpus, engine, logs)
         decided = np.where(same, SAME, KEPT).astype(np.uint8)
         if settings.near:
-            decided[find_near(corpus, same, settings.near, engine, logs)[0]] = NEAR
+            decided[find_near(corpus, same, settings.near, engine, logs)] = NEAR
         save(fates, decided)
-    repeated = FindRepeated(settings.max_repeats, fates, corpus.starts)
-    lines = divide_groups(keys, corpus.parts) if settings.max_repeats else []
-    engine.run("lines", repeated, lines, logs)
-    drop = DropFound(corpus, fates, tuple(lines), REPEATED.format(settings.max_repeats), examples, again)
+    parts = tuple(corpus.file(part, "lines") for part in range(len(corpus.parts)))
+    repeated = FindRepeated(parts, keys / "repeated", settings.max_repeats, fates, corpus.starts)
+    ranges = repeated.ranges()
+    engine.run("lines", repeated, ranges, logs)
+    drop = DropFound(corpus, fates, repeated, tuple(ranges), REPEATED.format(settings.max_repeats), examples, again)
     return map_shards(work, "writing", shards, drop, engine), examples.together()
 
 
@@ -125,7 +129,8 @@ class DropFound:
 
     corpus: Keys
     fates: Path  # .npy: what becomes of every document
-    lines: tuple[Groups, ...]
+    lines: FindRepeated
+    ranges: tuple[KeyRange, ...]
     repeated: str  # the name of the rule that drops lines
     examples: ShardSamples
     again: Decontaminate | None  # looks through what is left of a document with repeated lines
@@ -158,9 +163,11 @@ class DropFound:
         """Stream the fate of each document of a shard, and the numbers of its lines to drop."""
         fates = load(self.fates)
         for part in range(*self.corpus.shards[shard : shard + 2]):
-            gone = lines_to_drop(self.lines, part)
-            for number, fate in enumerate(fates[slice(*self.corpus.starts[part : part + 2])].tolist()):
-                yield fate, gone.get(number, set())
+            first, last = self.corpus.starts[part : part + 2]
+            document, line = self.lines.places(self.ranges, part).T
+            ends = np.searchsorted(document, np.arange(last - first + 1)).tolist()
+            for fate, start, end in zip(fates[first:last].tolist(), ends, ends[1:], strict=False):
+                yield fate, set(line[start:end].tolist())
 
 
 def _reasons(settings: Settings, benchmarks: list[Benchmark]) -> list[tuple[str, str]]:
@@ -195,8 +202,11 @@ def command_line() -> OptionParser:
         help="copies kept of a line in the whole corpus (default: %(default)s; 0: all)")
     add("--min-characters", type=at_least(0), default=Settings.min_characters,
         help="smallest length of a line that --max-repeats drops, in characters (default: %(default)s)")
-    add("--keep-near-duplicates", action="store_true",
-        help="drop exact copies only (default: near-duplicates too)")
+    add("--near-duplicates", choices=LEVELS, default="strict",
+        help="copies that are dropped: strict, with up to 5%% of the words edited; loose, up to 20%%; none, exact ones "
+        "only (default: %(default)s)")
+    add("--keep-near-duplicates", dest="near_duplicates", action="store_const", const="none",
+        help="the same as --near-duplicates none")
     add("--benchmark", action="append", default=[], type=named_path, metavar="NAME=PATH",
         help="benchmark whose sentences are removed: an output of ingest, or files it reads without options; "
         "repeatable")
@@ -209,7 +219,7 @@ def command_line() -> OptionParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    near, benchmarks = None if options.keep_near_duplicates else Near(), tuple(options.benchmark)
+    near, benchmarks = LEVELS[options.near_duplicates], tuple(options.benchmark)
     settings = Settings(options.max_repeats, options.min_characters, near, benchmarks, options.benchmark_characters)
     print(deduplicate(options.documents, options.output, settings, engine_of(options)))
     for name, count in read_manifest(options.output / MANIFEST)["benchmarks"].items():

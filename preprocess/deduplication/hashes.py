@@ -1,7 +1,8 @@
 """The keys of a corpus's documents and lines on the disk: made part by part, found again by the number of a document.
 
-A part is some 64 MB of the text of a shard, so that one file of any size takes the memory of a part: 24 bytes a line
-and 0.9 kB a document, half of which is written twice for a moment. 0.9 kB a document lie on the disk meanwhile.
+A part is some 64 MB of the text of a shard, and of short documents no more than PART_DOCUMENTS. So one file of any size
+takes the memory of a part: 24 bytes a line and 1 kB a document, half of which is written twice for a moment. 1 kB a
+document lie on the disk meanwhile.
 """
 
 import math
@@ -14,13 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from alibert_common.arrays import load, save
+from preprocess.deduplication.key_ranges import KeyRange
 from preprocess.deduplication.minhash import Settings, band_keys, signatures
 from preprocess.deduplication.repeated_lines import save_lines
 from preprocess.documents.document import Document, read_documents
 from preprocess.documents.shards import SHARD_BYTES, in_parts, shard_name
-from preprocess.documents.text_keys import KEY_BYTES, key_array, text_key
+from preprocess.documents.text_keys import KEY_BYTES, spaced_key, text_key
 
 PART_CHARACTERS = SHARD_BYTES  # what ingest writes is one part a shard
+PART_DOCUMENTS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,28 @@ class Keys:
         starts = np.cumsum([0, *np.concatenate(counts)])
         return cls(directory, tuple(parts), tuple(starts.tolist()), tuple(np.cumsum([0, *map(len, counts)]).tolist()))
 
+    @property
+    def documents(self) -> int:
+        """How many there are."""
+        return self.starts[-1]
+
     def file(self, part: int, kind: str) -> Path:
         """The keys of one kind of a part."""
         return self.directory / f"{self.parts[part]}.{kind}.npy"
 
-    def keys(self) -> np.ndarray:
-        """(documents, 2) the keys of their texts."""
-        return np.concatenate([np.load(self.file(part, "documents")) for part in range(len(self.parts))])
+    def band(self, band: int, keys: KeyRange) -> tuple[np.ndarray, np.ndarray]:
+        """The keys of one band that lie in a range, (entries) uint64, and their documents, (entries) uint64.
 
-    def band(self, band: int) -> np.ndarray:
-        """(documents,) the keys of one band."""
-        return np.concatenate([np.array(load(self.file(part, "bands"))[band]) for part in range(len(self.parts))])
+        The documents of equal keys are in order.
+        """
+        found = [np.empty(0, np.uint64)]
+        documents = [np.empty(0, np.uint64)]
+        for part, start in zip(range(len(self.parts)), self.starts, strict=False):
+            of_part = load(self.file(part, "bands"))[band]
+            inside = keys.slice_of(of_part)
+            found.append(of_part[inside])
+            documents.append(load(self.file(part, "members"))[band, inside] + np.uint64(start))
+        return np.concatenate(found), np.concatenate(documents)
 
     def signatures(self, documents: np.ndarray) -> np.ndarray:
         """(documents, permutations) of these documents."""
@@ -83,7 +97,8 @@ class MakeKeys:
 
     def __call__(self, item: tuple[int, Path]) -> None:
         shard, path = item
-        parts = enumerate(in_parts(read_documents([path]), PART_CHARACTERS))
+        least = PART_CHARACTERS // PART_DOCUMENTS
+        parts = enumerate(in_parts(read_documents([path]), PART_CHARACTERS, least))
         counts = [self._save_part(self.directory / shard_name(shard, part), documents) for part, documents in parts]
         save(self.done(item), np.array(counts, np.int64))
 
@@ -94,19 +109,29 @@ class MakeKeys:
 
         def texts() -> Iterator[str]:
             for number, document in enumerate(documents):
-                keys.extend(text_key(document.text))
+                lines = document.text
+                text = " ".join(lines.split())
+                keys.extend(spaced_key(text))
+                line_key = spaced_key if text == lines.replace("\n", " ") else text_key  # mostly the former
                 for line_number, line in enumerate(document.lines):
                     if len(line) >= shortest:
-                        line_keys.extend(text_key(line))
+                        line_keys.extend(line_key(line))
                         places.extend((number, line_number))
-                yield document.text
+                yield text
 
         if self.near:
-            signed = signatures(texts(), self.near)
-            save(Path(f"{part}.signatures.npy"), signed)
-            save(Path(f"{part}.bands.npy"), np.ascontiguousarray(band_keys(signed, self.near).T))
+            self._save_signatures(part, signatures(texts(), self.near), self.near)
         else:
             deque(texts(), maxlen=0)
-        save_lines(part, line_keys, places)
-        save(Path(f"{part}.documents.npy"), key_array(bytes(keys)))
-        return len(keys) // KEY_BYTES
+        count = len(keys) // KEY_BYTES
+        save_lines(Path(f"{part}.lines.npy"), line_keys, np.array(places, np.uint32).reshape(-1, 2))
+        save_lines(Path(f"{part}.documents.npy"), keys, np.stack([np.arange(count), np.zeros(count)], 1))
+        return count
+
+    def _save_signatures(self, part: Path, signed: np.ndarray, near: Settings) -> None:
+        """Write the signatures, and of every band the sorted keys, (bands, documents), and their documents."""
+        save(Path(f"{part}.signatures.npy"), signed)
+        keys = band_keys(signed, near).T
+        order = np.argsort(keys, axis=1, kind="stable")
+        save(Path(f"{part}.members.npy"), order.astype(np.uint32))
+        save(Path(f"{part}.bands.npy"), np.take_along_axis(keys, order, axis=1))

@@ -1,4 +1,4 @@
-"""Which documents are nearly the same: MinHash signatures, keys of their bands, pairs to check, groups to thin out.
+"""Which documents are nearly the same: MinHash signatures, keys of their bands, pairs to check.
 
 A document is the set of its shingles, each `words` neighbouring words. The Jaccard similarity J of two documents is the
 share of their shingles that both have. A slot of their signatures agrees with probability J, so the share of slots that
@@ -11,26 +11,27 @@ its words replaced keeps q = (1 - e)^words of its shingles, and J = q / (2 - q).
     J 0.40:                            compared 0.27, estimated at the threshold or above 10^-7
     J 0.20:                            compared 0.01
 
-All are pure functions of arrays, for shards to be worked on apart: `signatures` and `band_keys` of any documents,
-`candidates` of any range of keys, `similar` of any pairs, and at the end `keep_first` of all pairs that were found.
+All are functions of arrays, for parts of a corpus to be worked on apart: `signatures` and `band_keys` of any documents,
+`alike_in_buckets` of any range of keys, and at the end `keep_first` of all pairs that were found. A pair is one number,
+the later document times 2^32 plus the earlier one, so sorted pairs are in the order of the later document.
 """
 
-import hashlib
-import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from rensa import RMinHash
 
+from preprocess.deduplication.words import word_hashes
 from preprocess.documents.shards import divided
 from preprocess.documents.text_keys import is_new
 
 DOCUMENTS_A_CALL = 200  # rensa gives 256 and more to threads of its own, which hang in a process forked after that
-CHARACTERS_A_CALL = 1 << 20  # the arrays of a call stay at some 30 MB
-CACHED_WORDS = 1 << 18  # some 60 MB; 5,605 leaflets have 140,000 different words among 14 million
+CHARACTERS_A_CALL = 1 << 20  # the arrays of a call stay at some 20 MB
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio, odd: every place in a shingle counts differently
+LATER = np.uint64(32)  # bits of a pair before the later document
+EARLIER = np.uint64(2**32 - 1)  # the bits of the earlier one
+SAMPLES = 256  # of the pairs that are in memory at once, by which their edges are chosen
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,10 @@ class Settings:
 
 
 def signatures(texts: Iterable[str], settings: Settings) -> np.ndarray:
-    """The MinHash signature of every text, (documents, permutations) uint32, by rensa's R-MinHash.
+    """The MinHash signature of every text, (texts, permutations) uint32, by rensa's R-MinHash.
 
-    Texts without any word have equal signatures. Only the texts of one call of rensa are in memory.
+    Spaces part the words of a text. Texts without any word have equal signatures. Only the texts of one call of rensa
+    are in memory.
     """
     rows = [np.empty((0, settings.permutations), np.uint32)]
     shortest = CHARACTERS_A_CALL // DOCUMENTS_A_CALL  # so that a call has no more than DOCUMENTS_A_CALL texts
@@ -66,14 +68,12 @@ def signatures(texts: Iterable[str], settings: Settings) -> np.ndarray:
 
 
 def shingles(texts: list[str], words: int) -> tuple[np.ndarray, np.ndarray]:
-    """The hashes of the shingles, text after text, (shingles) uint64, and how many each text has, (documents) int64.
+    """The hashes of the shingles, text after text, (shingles) uint64, and how many each text has, (texts) int64.
 
     A text of fewer words than a shingle is one shingle, a text without words has none.
     """
-    hashes = [np.fromiter(map(word_hash, text.split()), np.uint64) for text in texts]
-    hashes = [part[part != 0] for part in hashes]
-    lengths = np.array([len(part) for part in hashes])
-    flat, length = np.concatenate(hashes), np.repeat(lengths, lengths)
+    flat, lengths = word_hashes(texts)
+    length = np.repeat(lengths, lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(flat))  # words to the end of the text, this one too
     sums = np.zeros(len(flat), np.uint64)
     for place in range(words):
@@ -82,17 +82,6 @@ def shingles(texts: list[str], words: int) -> tuple[np.ndarray, np.ndarray]:
         sums = sums * MULTIPLIER + np.where(left > place, later, 0)
     starts = (left >= words) | (left == length)
     return _mix(sums[starts]), np.maximum(lengths - words + 1, np.minimum(lengths, 1))
-
-
-@lru_cache(CACHED_WORDS)
-def word_hash(chunk: str) -> int:
-    """64 bits of what stands between two spaces: its letters and digits, lower-cased; 0 when it has none.
-
-    Punctuation counts nowhere, for copies differ in it: spaces before a colon, the two apostrophes, bullets. In
-    compatibility form (NFKC) ligatures and accents are spelled one way.
-    """
-    word = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", chunk).lower()))
-    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little") if word else 0
 
 
 def band_keys(signature: np.ndarray, settings: Settings) -> np.ndarray:
@@ -107,74 +96,74 @@ def band_keys(signature: np.ndarray, settings: Settings) -> np.ndarray:
     return keys
 
 
-def candidates(keys: np.ndarray, documents: np.ndarray, settings: Settings) -> np.ndarray:
-    """The pairs to check among the documents of equal keys, (pairs, 2), the lower number first, each pair once.
-
-    `keys` (entries) uint64 and the numbers of their `documents` (entries) come in any order; every entry of a key must
-    be among them. Each document of a bucket is paired with the next `neighbours` of it, never with more. So equal
-    documents give a chain, which `keep_first` follows; others of a `crowded` bucket come nearer to each other when what
-    lay between them is dropped.
-    """
-    order = np.lexsort((documents, keys))
-    keys, documents = keys[order], documents[order]
-    pairs = [np.empty((0, 2), documents.dtype)]
-    for step in range(1, settings.neighbours + 1):
-        same = keys[step:] == keys[:-step]
-        pairs.append(np.column_stack([documents[:-step][same], documents[step:][same]]))
-    return once(np.concatenate(pairs))
-
-
 def similar(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The estimated Jaccard similarity of every row of one array of signatures with that row of the other, (pairs)."""
     return np.count_nonzero(first == second, axis=1) / first.shape[1]
 
 
-def crowded(keys: np.ndarray, settings: Settings) -> np.ndarray:
-    """Whether an entry's bucket is so long that `candidates` does not pair all documents of it, (entries) bool."""
-    ordered, most = np.sort(keys), settings.neighbours + 1
-    return np.isin(keys, ordered[most:][ordered[most:] == ordered[:-most]])
+def alike_in_buckets(
+    keys: np.ndarray, documents: np.ndarray, alike: Callable[[np.ndarray, np.ndarray], np.ndarray], leaders: int
+) -> np.ndarray:
+    """The pairs that are alike among the documents of equal keys, (pairs,) uint64, sorted.
 
-
-def keep_first(pairs: np.ndarray, alike: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The documents to drop, in order, and for each the one kept that it is nearly the same as.
-
-    Greedy in order of reading: a document is dropped when an earlier one that is kept is nearly the same. `pairs`
-    (pairs, 2) are nearly the same, the lower number first; `alike` tells of any pairs whether they are. Each round
-    keeps the first document of every group that the pairs connect, drops what is like it, and goes on with the pairs of
-    the rest: what was dropped connects nothing any more. Memory grows with the pairs.
+    `keys` (entries) uint64 come in any order, the `documents` (entries) uint64 of a key in theirs; every entry of a key
+    must be among them. `alike` tells of (pairs,) earlier and later documents whether they are. The first document of a
+    bucket is compared with all others, and leaves it with those that are like it; then the next first one, `leaders`
+    times at most. So a bucket of equal documents costs one comparison a document, and any other not more than
+    `leaders`.
     """
-    compared_and_gone = [pairs[:0]]
-    while len(pairs):
-        numbers, ends = np.unique(pairs, return_inverse=True)
-        ends = ends.reshape(-1, 2)  # numpy 2 keeps the shape of `pairs`, numpy 1 flattens
-        first = _first_of_group(ends, len(numbers))
-        others = np.flatnonzero(first != np.arange(len(numbers)))
-        compared = np.column_stack([numbers[first[others]], numbers[others]])
-        gone = alike(compared)
-        compared_and_gone.append(compared[gone])
-        rest = np.zeros(len(numbers), bool)
-        rest[others[~gone]] = True
-        pairs = pairs[rest[ends].all(axis=1)]
-    kept, dropped = np.concatenate(compared_and_gone).T
-    order = np.argsort(dropped)
-    return dropped[order], kept[order]
+    order = np.argsort(keys, kind="stable")
+    keys, documents = keys[order], documents[order]
+    found = [documents[:0]]
+    for _ in range(leaders):
+        starts = is_new(keys)
+        others = np.flatnonzero(~starts)
+        if not len(others):
+            break
+        first, later = documents[starts][np.cumsum(starts)[others] - 1], documents[others]
+        same = alike(first, later)
+        found.append(later[same] << LATER | first[same])
+        left = others[~same]
+        keys, documents = keys[left], documents[left]
+    return np.unique(np.concatenate(found))
 
 
-def _first_of_group(ends: np.ndarray, count: int) -> np.ndarray:
-    """For each of `count` documents the lowest that the pairs `ends` (pairs, 2) connect it with, (count)."""
-    from scipy.sparse import coo_matrix  # here, so that `--help` is quick
-    from scipy.sparse.csgraph import connected_components
+def keep_first(pairs: Iterable[np.ndarray], documents: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the documents to drop, (documents) bool, and the numbers of those that stay with an earlier like.
 
-    graph = coo_matrix((np.ones(len(ends), bool), ends.T), (count, count))
-    _, groups = connected_components(graph, directed=False)
-    _, first = np.unique(groups, return_index=True)
-    return first[groups]
+    Greedy in order of reading: a document is dropped when an earlier one that stays is like it. So one that stays with
+    an earlier like, is like a document that is dropped. `pairs` come in order, those of a later document together.
+    """
+    dropped = bytearray(documents)
+    stay = [np.empty(0, np.uint64)]
+    earlier, later = int(EARLIER), int(LATER)
+    for some in pairs:
+        for pair in some.tolist():
+            if not dropped[pair & earlier]:
+                dropped[pair >> later] = 1
+        numbers = np.unique(some >> LATER)
+        stay.append(numbers[~np.frombuffer(dropped, bool)[numbers]])
+    return np.frombuffer(dropped, bool), np.concatenate(stay)
 
 
-def once(pairs: np.ndarray) -> np.ndarray:
-    """The different ones of the pairs (pairs, 2), sorted."""
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    return pairs[is_new(*pairs.T)]
+def kept_for(pairs: np.ndarray, dropped: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the documents that are dropped, in order, and for each the first that stays and is like it."""
+    earlier, later = (pairs & EARLIER).astype(np.int64), (pairs >> LATER).astype(np.int64)
+    stays = ~dropped[earlier]
+    numbers, first = np.unique(later[stays], return_index=True)
+    return numbers, earlier[stays][first]
+
+
+def in_order(parts: list[np.ndarray], at_once: int) -> Iterator[np.ndarray]:
+    """Stream the pairs of sorted arrays in order, some `at_once` at a time, those of a later document together."""
+    step = max(1, at_once // SAMPLES)
+    sample = np.sort(np.concatenate([part[::step] for part in parts]))
+    edges = np.unique(sample[:: at_once // step] >> LATER << LATER)  # where a later document begins
+    cuts = [[0, *np.searchsorted(part, edges[1:]).tolist(), len(part)] for part in parts]
+    for number in range(len(edges)):
+        yield np.unique(
+            np.concatenate([part[slice(*cut[number : number + 2])] for part, cut in zip(parts, cuts, strict=True)])
+        )
 
 
 def _mix(numbers: np.ndarray) -> np.ndarray:

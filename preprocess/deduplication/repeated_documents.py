@@ -1,10 +1,11 @@
 """Which documents of a corpus were there before: the same words, or nearly the same by MinHash as one that is kept.
 
-The band keys of all documents are compared a band at a time, some 50 bytes a document in the memory of each process;
-pairs that share one are compared by their signatures. A bucket of many documents is thinned out in rounds: what is left
-of it is compared again.
+Both are found in ranges of sorted keys. For nearly the same, the documents that share a key of a band are compared by
+their signatures; the pairs that are alike lie sorted on the disk, and are then read in order of the documents. One byte
+a document is in the memory of each process.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,65 +14,67 @@ import numpy as np
 from alibert_common.arrays import load, save
 from alibert_common.executors.base import Engine
 from preprocess.deduplication.hashes import Keys
-from preprocess.deduplication.minhash import Settings, candidates, crowded, keep_first, once, similar
-from preprocess.documents.text_keys import is_new
+from preprocess.deduplication.key_ranges import KeyRange
+from preprocess.deduplication.minhash import Settings, alike_in_buckets, in_order, keep_first, similar
+from preprocess.deduplication.repeated_lines import FindRepeated
 
-PAIRS_AT_ONCE = 100_000  # 100 MB of signatures
-ROUNDS = 8  # of crowded buckets: a round leaves of equal documents one in `neighbours`, and mostly ends the search
+ENTRIES_AT_ONCE = 1 << 18  # of a band: some 15 MB
+COMPARED_AT_ONCE = 10_000  # pairs: 12 MB of signatures
+PAIRS_AT_ONCE = 1 << 18  # some 15 MB
+ROUNDS = 8  # most corpora need two
+OUT, IN, AGAIN = 0, 1, 2  # what a document is in a round of the search
 
 
-def find_same(corpus: Keys) -> np.ndarray:
+def find_same(corpus: Keys, engine: Engine, logs: Path) -> np.ndarray:
     """(documents,) whether one of the same words was there before."""
-    keys = corpus.keys()
-    order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: the first of the same comes first
-    seen = np.empty(len(keys), bool)
-    seen[order] = ~is_new(*keys[order].T)
-    return seen
+    parts = tuple(corpus.file(part, "documents") for part in range(len(corpus.parts)))
+    find = FindRepeated(parts, corpus.directory / "same", most=1)
+    ranges = find.ranges()
+    engine.run("copies", find, ranges, logs)
+    same = np.zeros(corpus.documents, bool)
+    for keys in ranges:
+        part, document, _ = load(find.done(keys)).T
+        same[np.array(corpus.starts)[part] + document] = True
+    return same
 
 
-def find_near(
-    corpus: Keys, same: np.ndarray, settings: Settings, engine: Engine, logs: Path
-) -> tuple[np.ndarray, np.ndarray]:
-    """The documents to drop, in order, and for each the one kept that it is nearly the same as; `same` are left out.
+def find_near(corpus: Keys, same: np.ndarray, settings: Settings, engine: Engine, logs: Path) -> np.ndarray:
+    """(documents,) whether an earlier document that stays is nearly the same; those that are `same` are left out.
 
-    Every pair that was found in some round counts in `keep_first`, which begins anew with each round. Rounds after the
-    first are for crowded buckets. The memory of the pairs, 16 bytes each, is bounded by bands times neighbours a
-    document; of the leaflets it is one a document.
+    A document leaves a bucket with the first one that it is like. When that one is dropped itself, the document may
+    stay, and is then compared again with all that stay: in another round.
     """
-    pairs, gone = np.empty((0, 2), np.int64), same
+    ranges = KeyRange.divide(corpus.documents, ENTRIES_AT_ONCE)
+    items = [(band, keys) for band in range(settings.bands) for keys in ranges]
+    found: list[Path] = []
+    state = np.where(same, OUT, AGAIN).astype(np.uint8)
     for number in range(ROUNDS):
         search = FindNear(corpus, settings, number)
-        save(search.gone, gone)
-        engine.run("documents", search, range(settings.bands), logs)
-        new = pairs[:0]
-        for band in range(settings.bands):  # one of them beside the pairs in memory
-            new = once(np.concatenate([new, load(search.done(band))]))
-        if number and not len(new):
+        save(search.state, state)
+        engine.run("documents", search, items, logs)
+        new = [search.done(item) for item in items]
+        if number and not any(len(load(file)) for file in new):
             break
-        pairs = once(np.concatenate([pairs, new]))
-        dropped, kept = keep_first(pairs, lambda some: _alike(corpus, settings, some))
-        gone = same.copy()
-        gone[dropped] = True
-        if not any(load(search.crowd(band)).size for band in range(settings.bands)):
+        found += new
+        dropped, stay = keep_first(pairs_in(found), len(state))
+        state = np.where(same | dropped, OUT, IN).astype(np.uint8)
+        state[stay] = AGAIN
+        if not len(stay):
             break
         engine = Engine(engine.workers)  # of this machine: what is left is little, and jobs have a queue before them
-    return dropped, kept
+    return dropped
 
 
-def _alike(corpus: Keys, settings: Settings, pairs: np.ndarray) -> np.ndarray:
-    """Whether the documents of each pair are nearly the same, (pairs)."""
-    alike = [np.empty(0, bool)]
-    for start in range(0, len(pairs), PAIRS_AT_ONCE):
-        first, second = pairs[start : start + PAIRS_AT_ONCE].T
-        alike.append(similar(corpus.signatures(first), corpus.signatures(second)) >= settings.threshold)
-    return np.concatenate(alike)
+def pairs_in(files: list[Path]) -> Iterator[np.ndarray]:
+    """Stream the pairs of files in order, those of a document together."""
+    return in_order([load(file) for file in files], PAIRS_AT_ONCE)
 
 
 @dataclass(frozen=True)
 class FindNear:
-    """Find the pairs of one band that are nearly the same, among the documents that are not gone.
+    """Find the pairs of a band and a range of its keys that are nearly the same, among the documents that are not out.
 
-    The first round compares all; each later one those of crowded buckets, for what lay between them may be gone.
+    The first round compares all; each later one the buckets in which a document is to be compared again.
     """
 
     corpus: Keys
@@ -79,29 +82,27 @@ class FindNear:
     round: int
 
     @property
-    def gone(self) -> Path:
-        """(documents,) whether they are left out of this round."""
-        return self.corpus.directory / f"gone-{self.round}.npy"
+    def state(self) -> Path:
+        """(documents,) OUT, IN or AGAIN."""
+        return self.corpus.directory / f"state-{self.round}.npy"
 
-    def done(self, band: int) -> Path:
-        """(pairs, 2) the numbers of the documents; written last."""
-        return self.corpus.directory / f"near-{self.round}-{band:03d}.npy"
+    def done(self, item: tuple[int, KeyRange]) -> Path:
+        """(pairs,) sorted."""
+        band, keys = item
+        return self.corpus.directory / f"near-{self.round}-{band:03d}-{keys}.npy"
 
-    def crowd(self, band: int) -> Path:
-        """(2, entries) the keys of crowded buckets, and the numbers of their documents."""
-        return self.corpus.directory / f"crowd-{band:03d}.npy"
+    def __call__(self, item: tuple[int, KeyRange]) -> None:
+        keys, documents = self.corpus.band(*item)
+        state = load(self.state)[documents]
+        chosen = (state != OUT) & np.isin(keys, keys[state == AGAIN])
+        pairs = alike_in_buckets(keys[chosen], documents[chosen], self._alike, self.settings.neighbours)
+        save(self.done(item), pairs)
 
-    def __call__(self, band: int) -> None:
-        gone = load(self.gone)
-        if self.round:
-            keys, numbers = load(self.crowd(band))
-            numbers = numbers.astype(np.int64)
-            left = ~gone[numbers]
-            keys, numbers = keys[left], numbers[left]
-        else:
-            numbers = np.flatnonzero(~gone)
-            keys = self.corpus.band(band)[numbers]
-            crowd = crowded(keys, self.settings)
-            save(self.crowd(band), np.stack([keys[crowd], numbers[crowd].astype(np.uint64)]))
-        pairs = candidates(keys, numbers, self.settings)
-        save(self.done(band), pairs[_alike(self.corpus, self.settings, pairs)])
+    def _alike(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Whether the documents of each pair are nearly the same, (pairs)."""
+        alike = np.empty(len(first), bool)
+        for start in range(0, len(first), COMPARED_AT_ONCE):
+            some = slice(start, start + COMPARED_AT_ONCE)
+            signatures = (self.corpus.signatures(documents[some]) for documents in (first, second))
+            alike[some] = similar(*signatures) >= self.settings.threshold
+        return alike

@@ -1,107 +1,94 @@
-"""Which lines of a corpus repeat others too often, found with the memory of a part of them at a time.
+"""Which lines or documents of a corpus repeat others too often, found with the memory of a share of them at a time.
 
-The lines of every part of the corpus become keys, sorted; the keys of all parts that begin alike are then counted
-together, in order of reading. 24 bytes a line lie on the disk meanwhile.
+The lines of every part of the corpus become keys, sorted; the keys of all parts that lie in a range are then counted
+together, in order of reading. 24 bytes a line lie on the disk meanwhile, and 12 for each that is repeated.
 """
 
-from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from alibert_common.arrays import load, save
-from preprocess.documents.shards import divided
+from preprocess.deduplication.key_ranges import KeyRange
 from preprocess.documents.text_keys import is_new, key_array
 
-GROUPS = 256  # by the first byte of the key; the keys of one group of 10^9 lines are 100 MB
-LINES_AT_ONCE = 10_000_000  # 240 MB
+LINES_AT_ONCE = 500_000  # 12 MB, some five times in memory
 LINE = np.dtype([("high", "<u8"), ("low", "<u8"), ("document", "<u4"), ("line", "<u4")])
 
 
-def save_lines(part: Path, keys: bytearray, places: array) -> None:
-    """Write the keys of the lines of a part of a corpus, sorted, and where each group begins.
+def save_lines(path: Path, keys: bytearray, places: np.ndarray) -> None:
+    """Write the keys of the lines of a part of a corpus, sorted.
 
-    The names of the files begin as `part`. The keys are in order of reading; `places` holds the numbers of document and
-    line for each.
+    The keys are in order of reading; `places` (lines, 2) are the numbers of document and line.
     """
-    lines = np.empty(len(places) // 2, LINE)
+    lines = np.empty(len(places), LINE)
     lines["high"], lines["low"] = key_array(bytes(keys)).T
-    lines["document"], lines["line"] = np.array(places, np.uint32).reshape(-1, 2).T
-    lines = lines[np.lexsort((lines["low"], lines["high"]))]
-    groups = (lines["high"] >> np.uint64(56)).astype(np.int64)
-    save(Path(f"{part}.groups.npy"), np.searchsorted(groups, np.arange(GROUPS + 1)))
-    save(Path(f"{part}.lines.npy"), lines)
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Groups `first` to `last`, the last not included, of which one process counts the lines of all parts."""
-
-    directory: Path
-    parts: tuple[str, ...]  # the names of their files
-    first: int
-    last: int
-
-    @property
-    def output(self) -> Path:
-        """The file of their repeated lines."""
-        return self.directory / f"repeated-{self.first:03d}.npy"
-
-    def read(self, part: int) -> np.ndarray:
-        """The lines of these groups in a part; only they are read from the disk."""
-        edges = load(self.directory / f"{self.parts[part]}.groups.npy")
-        lines = load(self.directory / f"{self.parts[part]}.lines.npy")
-        return np.array(lines[edges[self.first] : edges[self.last]])
-
-
-def divide_groups(directory: Path, parts: tuple[str, ...]) -> list[Groups]:
-    """Groups that lie together, of some LINES_AT_ONCE lines."""
-    sizes = np.sum([np.diff(load(directory / f"{part}.groups.npy")) for part in parts], axis=0).tolist()
-    shares = divided(range(GROUPS), sizes.__getitem__, LINES_AT_ONCE)
-    return [Groups(directory, parts, share[0], share[-1] + 1) for share in shares]
+    lines["document"], lines["line"] = places.T
+    save(path, lines[np.lexsort((lines["low"], lines["high"]))])
 
 
 @dataclass(frozen=True)
 class FindRepeated:
-    """Find the lines that stand in the corpus `most` times before; those of dropped documents do not count."""
+    """Find the lines of a range of keys that stand in the corpus `most` times before, (lines, 3) part, document, line.
 
+    Lines of dropped documents do not count.
+    """
+
+    parts: tuple[Path, ...]  # files of `save_lines`
+    output: Path  # what its files' names begin as
     most: int
-    dropped: Path  # .npy: for every document of the corpus, 0 unless it is dropped
-    starts: tuple[int, ...]  # where each part's documents begin in it
+    dropped: Path | None = None  # .npy: for every document of the corpus, 0 unless it is dropped
+    starts: tuple[int, ...] = ()  # where each part's documents begin in it
 
-    def done(self, groups: Groups) -> Path:
+    def ranges(self) -> list[KeyRange]:
+        """Ranges of some LINES_AT_ONCE lines."""
+        return KeyRange.divide(sum(len(load(part)) for part in self.parts), LINES_AT_ONCE)
+
+    def done(self, keys: KeyRange) -> Path:
         """The only file that it writes."""
-        return groups.output
+        return Path(f"{self.output}-{keys}.npy")
 
-    def __call__(self, groups: Groups) -> None:
-        gone = load(self.dropped) != 0
-        lines = []
-        for part in range(len(groups.parts)):
-            read = groups.read(part)
-            lines.append(read[~gone[self.starts[part] + read["document"]]])
-        parts = np.repeat(np.arange(len(lines), dtype=np.uint32), [len(part_lines) for part_lines in lines])
-        save(groups.output, _repeated(np.concatenate(lines), parts, self.most))
+    def __call__(self, keys: KeyRange) -> None:
+        over = [np.empty((0, 3), np.uint32)]
+        held, held_parts = np.empty(0, LINE), np.empty(0, np.uint32)
+        for lines, parts in self._read(keys):
+            lines, parts = np.concatenate([held, lines]), np.concatenate([held_parts, parts])
+            repeated = _repeated(lines, self.most)
+            places = np.stack([parts, lines["document"], lines["line"]], 1)[repeated]
+            over.append(places[np.lexsort(places.T[::-1])])
+            held, held_parts = lines[~repeated], parts[~repeated]
+        save(self.done(keys), np.concatenate(over))
+
+    def _read(self, keys: KeyRange) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Stream some LINES_AT_ONCE lines of the range, in order of their parts, and the parts' numbers."""
+        gone = load(self.dropped) if self.dropped else None
+        lines: list[np.ndarray] = []
+        for part, path in enumerate(self.parts):
+            stored = load(path)
+            read = np.array(stored[keys.slice_of(stored["high"])])
+            lines.append(read if gone is None else read[gone[self.starts[part] + read["document"]] == 0])
+            if part + 1 == len(self.parts) or sum(map(len, lines)) >= LINES_AT_ONCE:
+                numbers = np.arange(part + 1 - len(lines), part + 1, dtype=np.uint32)
+                yield np.concatenate(lines), np.repeat(numbers, [*map(len, lines)])
+                lines = []
+
+    def places(self, ranges: Iterable[KeyRange], part: int) -> np.ndarray:
+        """(lines, 2) document and line of those found in one part, in order."""
+        found = [np.empty((0, 2), np.uint32)]
+        for keys in ranges:
+            places = load(self.done(keys))
+            first, last = np.searchsorted(places[:, 0], np.array([part, part + 1], np.uint32))
+            found.append(places[first:last, 1:])
+        places = np.concatenate(found)
+        return places[np.lexsort(places.T[::-1])]
 
 
-def _repeated(lines: np.ndarray, parts: np.ndarray, most: int) -> np.ndarray:
-    """(lines, 3) part, document, line of those that follow `most` equal ones in order of reading; sorted."""
-    order = np.lexsort((lines["line"], lines["document"], parts, lines["low"], lines["high"]))
-    lines, parts = lines[order], parts[order]
-    begins = np.flatnonzero(is_new(lines["high"], lines["low"]))
-    rank = np.arange(len(lines)) - np.repeat(begins, np.diff(begins, append=len(lines)))
-    over = rank >= most
-    places = np.stack([parts[over], lines["document"][over], lines["line"][over]], 1)
-    return places[np.lexsort(places.T[::-1])]
-
-
-def lines_to_drop(shares: Iterable[Groups], part: int) -> dict[int, set[int]]:
-    """The lines to drop in one part: {document: numbers of its lines}."""
-    numbers: dict[int, set[int]] = {}
-    for groups in shares:
-        places = load(groups.output)
-        first, last = np.searchsorted(places[:, 0], [part, part + 1])
-        for _, document, line in places[first:last].tolist():
-            numbers.setdefault(document, set()).add(line)
-    return numbers
+def _repeated(lines: np.ndarray, most: int) -> np.ndarray:
+    """(lines,) whether a line follows `most` equal ones."""
+    order = np.lexsort((lines["low"], lines["high"]))  # stable: equal ones stay in order of reading
+    begins = np.flatnonzero(is_new(lines["high"][order], lines["low"][order]))
+    rank = np.empty(len(lines), np.int64)
+    rank[order] = np.arange(len(lines)) - np.repeat(begins, np.diff(begins, append=len(lines)))
+    return rank >= most

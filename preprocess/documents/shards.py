@@ -60,8 +60,8 @@ def write_shards(directory: Path, number: int, documents: Iterable[Document]) ->
                 shard.write(document)
 
 
-def in_parts(documents: Iterable[Document], characters: int) -> Iterator[Iterator[Document]]:
-    """Stream the documents in parts of some `characters` of text."""
+def in_parts(documents: Iterable[Document], characters: int, least: int = 0) -> Iterator[Iterator[Document]]:
+    """Stream the documents in parts of some `characters` of text; a document counts as `least` or more."""
 
     def numbered() -> Iterator[tuple[int, Document]]:
         number = held = 0
@@ -69,7 +69,7 @@ def in_parts(documents: Iterable[Document], characters: int) -> Iterator[Iterato
             if held >= characters:
                 number, held = number + 1, 0
             yield number, document
-            held += len(document.text)
+            held += max(len(document.text), least)
 
     for _, part in groupby(numbered(), itemgetter(0)):
         yield map(itemgetter(1), part)

@@ -74,7 +74,7 @@ def edited(draw, words, count):
 
 def test_of_near_duplicates_the_first_stays_and_their_lines_do_not_count(tmp_path, monkeypatch):
     """5 % of the words edited leave a Jaccard similarity of 0.75, 15 % one of 0.44; the threshold is 0.62."""
-    monkeypatch.setattr(repeated_documents, "PAIRS_AT_ONCE", 2)
+    monkeypatch.setattr(repeated_documents, "COMPARED_AT_ONCE", 2)
     draw = random.Random(2)
     first = [letter(draw) for _ in range(30)]
     near = [edited(draw, words, 10) for words in first[:20]]
@@ -93,6 +93,26 @@ def test_of_near_duplicates_the_first_stays_and_their_lines_do_not_count(tmp_pat
     }
     all_stay = deduplicate([tmp_path / "in"], tmp_path / "all", Settings(60, 6, near=None), Engine())
     assert all_stay.kept["s"].documents == 80 and all_stay.dropped["lines seen 60 times before"] == 20
+
+
+@pytest.mark.parametrize(
+    "options, kept",
+    [
+        ([], [0, 2, 3]),
+        (["--near-duplicates", "loose"], [0, 3]),
+        (["--near-duplicates", "none"], [0, 1, 2, 3]),
+        (["--keep-near-duplicates"], [0, 1, 2, 3]),
+    ],
+)
+def test_the_option_says_how_far_a_copy_may_be_edited(tmp_path, options, kept):
+    """The second text has 4 % of its words replaced, the third 16 %; the fourth is another."""
+    draw = random.Random(5)
+    words = letter(draw)
+    texts = [words, edited(draw, words, 8), edited(draw, words, 32), letter(draw)]
+    (tmp_path / "in.txt").write_text("\n\n".join(map(" ".join, texts)))
+    command = ["--output", tmp_path / "out", "--workers", "1", *options]
+    assert run("preprocess.deduplicate", tmp_path / "in.txt", *command).returncode == 0
+    assert read(tmp_path / "out") == [[" ".join(texts[number])] for number in kept]
 
 
 def in_order(documents, most, shortest):
@@ -118,6 +138,9 @@ def test_shards_parts_and_processes_give_what_one_memory_gives(tmp_path, monkeyp
     monkeypatch.setattr(repeated_lines, "LINES_AT_ONCE", 50)  # so that groups are many
     draw = random.Random(1)
     documents = [[f"ligne numéro {draw.randrange(80)}" for _ in range(draw.randrange(1, 4))] for _ in range(300)]
+    documents = [
+        lines + ["ligne de chacun"] * (draw.random() < 0.5) for lines in documents
+    ]  # more than are read at once
     documents += [["court"], ["ligne numéro 1"]]
     numbered = [Document(str(number), f"source {number % 2}", lines) for number, lines in enumerate(documents)]
     write_shards(tmp_path / "in", numbered, 61)

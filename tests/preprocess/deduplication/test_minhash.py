@@ -1,26 +1,27 @@
-"""Near-duplicates: shingles by hand, estimates against true similarities, bounded pairs, the first document stays."""
+"""Near-duplicates: shingles by hand, estimates against true similarities, bounded work, the first document stays."""
 
 import hashlib
 import os
 import signal  # noqa: F401  used in the forked process
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 from preprocess.deduplication.minhash import (
+    LATER,
     Settings,
+    alike_in_buckets,
     band_keys,
-    candidates,
-    crowded,
+    in_order,
     keep_first,
+    kept_for,
     shingles,
     signatures,
     similar,
-    word_hash,
 )
+from preprocess.deduplication.words import NO_WORD, REMEMBERED, word_hash, word_hashes
 
 SETTINGS = Settings()
 GOLDEN_TEXTS = ["Le patient tousse depuis trois jours.", "Prendre 2 comprimés le matin, " * 40, "Toux", "..."]
@@ -43,12 +44,24 @@ def pairs_of_similarity(rng, share: float, count: int = 300, size: int = 200) ->
     return firsts, seconds
 
 
+def packed(pairs) -> np.ndarray:
+    """Pairs of (earlier, later) as numbers, sorted."""
+    return np.sort(np.array([later << 32 | earlier for earlier, later in pairs], np.uint64))
+
+
+def unpacked(numbers: np.ndarray) -> list[tuple[int, int]]:
+    return [(number & 0xFFFFFFFF, number >> 32) for number in numbers.tolist()]
+
+
 def pairs_found(texts: list[str], settings: Settings = SETTINGS) -> set[tuple[int, int]]:
     signature = signatures(texts, settings)
-    keys = band_keys(signature, settings)
-    pairs = candidates(keys.ravel(), np.repeat(np.arange(len(texts)), settings.bands), settings)
-    found = pairs[similar(signature[pairs[:, 0]], signature[pairs[:, 1]]) >= settings.threshold]
-    return set(map(tuple, found.tolist()))
+
+    def alike(first, second):
+        return similar(signature[first], signature[second]) >= settings.threshold
+
+    numbers = np.arange(len(texts), dtype=np.uint64)
+    bands = band_keys(signature, settings).T
+    return {pair for keys in bands for pair in unpacked(alike_in_buckets(keys, numbers, alike, settings.neighbours))}
 
 
 @pytest.mark.parametrize(
@@ -62,13 +75,23 @@ def pairs_found(texts: list[str], settings: Settings = SETTINGS) -> set[tuple[in
     ],
 )
 def test_spellings_of_one_word(first, second):
-    assert word_hash(first) == word_hash(second) != 0
+    assert word_hash(first) == word_hash(second) != NO_WORD
 
 
 def test_other_words_are_other_words():
     words = ["mg", "ml", "1", "2", "10", "fièvre", "fievre"]
     assert len(set(map(word_hash, words))) == len(words)
-    assert [word_hash(sign) for sign in ("—", "•", "...", ":")] == [0] * 4
+    assert [word_hash(sign) for sign in ("—", "•", "...", ":", "")] == [NO_WORD] * 5
+
+
+def test_words_are_counted_text_by_text_and_remembered_words_are_the_same(monkeypatch):
+    texts = ["Le patient — dort.", "", "...", "Le  patient", "dort le patient œdème"]
+    hashes, counts = word_hashes(texts)
+    words = [word.strip(".") for text in texts for word in text.split() if word not in ("—", "...")]
+    assert counts.tolist() == [3, 0, 0, 2, 4] and hashes.tobytes() == b"".join(map(word_hash, words))
+    monkeypatch.setattr("preprocess.deduplication.words.REMEMBERED_WORDS", 2)
+    REMEMBERED.clear()
+    assert word_hashes(texts)[0].tolist() == hashes.tolist() and len(REMEMBERED) <= 2
 
 
 def test_shingles_are_neighbouring_words_of_one_text():
@@ -174,60 +197,74 @@ def test_a_key_stands_for_the_slots_of_one_band():
     assert keys[1, 1] != keys[2, 1]
 
 
+def like(pairs, asked=None):
+    """A function that tells which pairs are among these; it adds to `asked` what it was asked."""
+
+    def alike(first, second):
+        some = list(zip(first.tolist(), second.tolist(), strict=True))
+        if asked is not None:
+            asked.extend(some)
+        return np.array([pair in pairs for pair in some], bool)
+
+    return alike
+
+
+def all_alike(first, second):
+    return np.ones(len(first), bool)
+
+
 def test_pairs_come_from_equal_keys_and_only_once():
-    keys, documents = np.array([7, 7, 9, 7, 5, 5], np.uint64), np.array([30, 10, 20, 20, 20, 10], np.uint32)
-    assert candidates(keys, documents, SETTINGS).tolist() == [[10, 20], [10, 30], [20, 30]]
-    assert candidates(keys, documents, Settings(neighbours=1)).tolist() == [[10, 20], [20, 30]]
-    assert candidates(keys[:0], documents[:0], SETTINGS).shape == (0, 2)
-    assert candidates(keys[:3:2], documents[:3:2], SETTINGS).shape == (0, 2)
+    keys, documents = np.array([7, 7, 9, 7, 5, 5], np.uint64), np.array([10, 20, 20, 30, 10, 20], np.uint64)
+    assert unpacked(alike_in_buckets(keys, documents, all_alike, 10)) == [(10, 20), (10, 30)]
+    assert unpacked(alike_in_buckets(keys, documents, like({(20, 30)}), 10)) == [(20, 30)]
+    assert unpacked(alike_in_buckets(keys, documents, like({(20, 30)}), 1)) == []
+    assert len(alike_in_buckets(keys[:0], documents[:0], all_alike, 10)) == 0
+    assert len(alike_in_buckets(keys[1:3], documents[1:3], all_alike, 10)) == 0
 
 
-def test_a_crowded_bucket_is_one_whose_documents_are_not_all_paired():
-    keys = np.array([5] * 3 + [7] * 4, np.uint64)
-    settings = Settings(neighbours=2)
-    assert crowded(keys, settings).tolist() == [False] * 3 + [True] * 4
-    assert len(candidates(keys[:3], np.arange(3), settings)) == 3  # all pairs
-    assert len(candidates(keys[3:], np.arange(4), settings)) == 5  # one is left out
-    assert crowded(keys[:0], settings).tolist() == []
-
-
-def all_alike(pairs):
-    return np.ones(len(pairs), bool)
-
-
-def test_ten_thousand_equal_documents_cost_ten_pairs_each():
-    documents = np.random.default_rng(4).permutation(10_000)
-    start = time.process_time()
-    pairs = candidates(np.full(10_000, 3, np.uint64), documents, SETTINGS)
-    dropped, kept = keep_first(pairs, all_alike)
-    assert time.process_time() - start < 2  # 0.05 s; all pairs, 50 million, would take some 20 s
-    assert len(pairs) == 10 * 10_000 - sum(range(1, 11))
-    assert dropped.tolist() == list(range(1, 10_000)) and not kept.any()
+def test_work_grows_with_documents_not_squared():
+    """A document of a bucket is compared once where all are equal, and `leaders` times at most where none are."""
+    keys, documents = np.full(5_000, 3, np.uint64), np.arange(5_000, dtype=np.uint64)
+    asked: list[tuple[int, int]] = []
+    assert len(alike_in_buckets(keys, documents, lambda *some: like([], asked)(*some) | True, 10)) == 4_999
+    assert asked == [(0, number) for number in range(1, 5_000)]
+    asked.clear()
+    alike_in_buckets(keys, documents, like(set(), asked), 10)
+    assert len(asked) == sum(range(4_990, 5_000)) == len(set(asked))
 
 
 def test_a_document_goes_for_one_that_stays():
     """5 is like 2 and 9 like 5, but 9 is not like 2: 9 stays, and 12 goes for it."""
-    pairs = np.array([[5, 9], [2, 5], [7, 2**40], [9, 12]])
-    like = {(2, 5), (7, 2**40), (9, 12)}
-    dropped, kept = keep_first(pairs, lambda some: np.array([tuple(pair) in like for pair in some.tolist()], bool))
-    assert dropped.tolist() == [5, 12, 2**40] and kept.tolist() == [2, 9, 7]
-    assert [part.tolist() for part in keep_first(np.empty((0, 2), np.int64), all_alike)] == [[], []]
+    pairs = packed([(5, 9), (2, 5), (7, 30), (9, 12), (5, 12)])
+    dropped, stay = keep_first([pairs], 31)
+    assert np.flatnonzero(dropped).tolist() == [5, 12, 30] and stay.tolist() == [9]
+    assert [part.tolist() for part in kept_for(pairs, dropped)] == [[5, 12, 30], [2, 9, 7]]
+    dropped, stay = keep_first([], 3)
+    assert dropped.tolist() == [False] * 3 and not len(stay)
 
 
 @pytest.mark.parametrize("edges", [100, 400, 1200])
-def test_what_is_kept_is_what_one_document_after_the_other_keeps(edges):
-    """Pairs of a random graph, all that are alike: the definition, in one loop."""
+@pytest.mark.parametrize("at_once", [1, 300, 10**6])
+def test_what_is_kept_is_what_one_document_after_the_other_keeps(edges, at_once):
+    """Pairs of a random graph, all that are alike, in three files: the definition, in one loop."""
     pairs = np.random.default_rng(edges).integers(600, size=(edges, 2))
     pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
     alike = set(map(tuple, pairs.tolist()))
-    kept_for = {}
+    kept: dict[int, int] = {}
     for document in range(600):
-        before = [a for a, b in alike if b == document and a not in kept_for]
+        before = [a for a, b in alike if b == document and a not in kept]
         if before:
-            kept_for[document] = min(before)
-    dropped, kept = keep_first(pairs, lambda some: np.array([tuple(pair) in alike for pair in some.tolist()], bool))
-    assert dropped.tolist() == sorted(kept_for) and not set(kept.tolist()) & set(kept_for)
-    assert all((a, b) in alike for a, b in zip(kept.tolist(), dropped.tolist(), strict=True))
+            kept[document] = min(before)
+    files = [packed(pairs[start::2]) for start in (0, 1)] + [packed(pairs[:50])]
+    blocks = list(in_order(files, at_once))
+    assert np.concatenate(blocks).tolist() == packed(pairs).tolist()
+    assert not at_once == 1 or len(blocks) > 20
+    later = [set((block >> LATER).tolist()) for block in blocks]
+    assert sum(map(len, later)) == len(set().union(*later))
+    dropped, stay = keep_first(blocks, 600)
+    assert np.flatnonzero(dropped).tolist() == sorted(kept)
+    assert set(stay.tolist()) == {b for _, b in alike} - kept.keys()
+    assert dict(zip(*(part.tolist() for part in kept_for(packed(pairs), dropped)), strict=True)) == kept
 
 
 @pytest.mark.parametrize("share, low, high", [(0.4, 0, 0), (0.75, 95, 100)])

@@ -1,4 +1,4 @@
-"""Near-duplicates through the files: what goes is like what stays, crowded buckets are looked through again."""
+"""Near-duplicates through the files: what goes is like what stays, and what stays is compared again."""
 
 import os
 import random
@@ -12,35 +12,30 @@ from alibert_common.arrays import save
 from alibert_common.executors.base import ALONE, Engine
 from preprocess.deduplication import hashes, minhash, repeated_documents
 from preprocess.deduplication.hashes import Keys, MakeKeys
-from preprocess.deduplication.minhash import Settings, band_keys, signatures, similar
+from preprocess.deduplication.key_ranges import KeyRange
+from preprocess.deduplication.minhash import Settings, signatures, similar
 from preprocess.deduplication.repeated_documents import find_near, find_same
-from preprocess.deduplication.repeated_lines import divide_groups
+from preprocess.deduplication.repeated_lines import FindRepeated
 from preprocess.documents.document import Document
 from preprocess.documents.shards import written_shard
 
 
-def stored(directory, signature, settings):
-    """A corpus of one part with these signatures, as MakeKeys leaves it."""
-    save(directory / "00000.parts.npy", np.array([len(signature)]))
-    save(directory / "00000-00000.signatures.npy", signature)
-    save(directory / "00000-00000.bands.npy", np.ascontiguousarray(band_keys(signature, settings).T))
-    return Keys.of(directory, 1)
+def stored(directory, signature, settings, part=10**9):
+    """A corpus with these signatures, in parts of so many documents, as MakeKeys leaves it."""
+    make, shards = MakeKeys(directory, None, settings), range(0, len(signature), part)
+    for shard, start in enumerate(shards):
+        some = signature[start : start + part]
+        make._save_signatures(directory / f"{shard:05d}-00000", some, settings)
+        save(directory / f"{shard:05d}.parts.npy", np.array([len(some)]))
+    return Keys.of(directory, len(shards))
 
 
-def check(signature, settings, dropped, kept):
+def check(signature, settings, dropped):
     """What goes is like an earlier one that stays."""
-    assert (kept < dropped).all() and not set(dropped.tolist()) & set(kept.tolist())
-    assert (similar(signature[dropped], signature[kept]) >= settings.threshold).all()
-
-
-def crowd(settings):
-    """400 documents of 8 kinds in random order. One bucket holds all, no other two; of a kind 7 of 8 slots agree, of
-    different kinds 4."""
-    kinds = np.random.default_rng(1).permutation(np.repeat(np.arange(8), 50))
-    signature = np.full((400, settings.permutations), 7, np.uint32)
-    signature[:, 4:7] = kinds[:, None]
-    signature[:, 7] = np.arange(400)
-    return kinds, signature
+    kept = np.flatnonzero(~dropped)
+    for number in np.flatnonzero(dropped):
+        before = kept[kept < number]
+        assert similar(signature[[number]], signature[before]).max() >= settings.threshold
 
 
 def test_there_may_be_more_shards_than_a_process_may_open_files(tmp_path):
@@ -57,27 +52,31 @@ def test_there_may_be_more_shards_than_a_process_may_open_files(tmp_path):
     resource.setrlimit(resource.RLIMIT_NOFILE, (taken + 60, before[1]))
     try:
         corpus = Keys.of(tmp_path, 80)
-        same = find_same(corpus)
+        same = find_same(corpus, ALONE, tmp_path)
         assert same.tolist() == [False] * 40 + [True] * 40
-        assert len(corpus.signatures(np.arange(80))) == len(corpus.band(3)) == 80
+        assert len(corpus.signatures(np.arange(80))) == 80
         find_near(corpus, same, settings, ALONE, tmp_path)
-        (groups,) = divide_groups(tmp_path, corpus.parts)
-        assert len(np.concatenate([groups.read(part) for part in range(80)])) == 80
+        find = FindRepeated(tuple(corpus.file(part, "lines") for part in range(80)), tmp_path / "lines", 1)
+        (keys,) = find.ranges()
+        find(keys)
+        assert sum(len(find.places([keys], part)) for part in range(80)) == 40
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_what_is_left_of_a_crowded_bucket_is_compared_again(tmp_path, monkeypatch):
-    settings = Settings(bands=2, rows=4, threshold=0.8, neighbours=10)
-    kinds, signature = crowd(settings)
-    corpus = stored(tmp_path, signature, settings)
-    dropped, kept = find_near(corpus, np.zeros(400, bool), settings, ALONE, tmp_path)
-    check(signature, settings, dropped, kept)
-    assert len(dropped) == 392 and (kinds[dropped] == kinds[kept]).all()
-    for file in tmp_path.glob("near-*"):
-        file.unlink()
-    monkeypatch.setattr(repeated_documents, "ROUNDS", 1)
-    assert len(find_near(corpus, np.zeros(400, bool), settings, ALONE, tmp_path)[0]) < 392
+@pytest.mark.parametrize("part, entries, pairs", [(10**9, 10**9, 10**9), (37, 50, 1)])
+def test_a_crowded_bucket_is_thinned_out_by_its_first_documents(tmp_path, monkeypatch, part, entries, pairs):
+    """400 documents of 8 kinds in random order. One bucket holds all, no other two; of a kind 7 of 8 slots agree, of
+    different kinds 4. Ten documents are compared with all others: one of each kind."""
+    monkeypatch.setattr(repeated_documents, "ENTRIES_AT_ONCE", entries)
+    monkeypatch.setattr(repeated_documents, "PAIRS_AT_ONCE", pairs)
+    settings = Settings(bands=2, rows=4, threshold=0.8)
+    kinds = np.random.default_rng(1).permutation(np.repeat(np.arange(8), 50))
+    signature = np.full((400, 8), 7, np.uint32)
+    signature[:, 4:7] = kinds[:, None]
+    signature[:, 7] = np.arange(400)
+    dropped = find_near(stored(tmp_path, signature, settings, part), np.zeros(400, bool), settings, ALONE, tmp_path)
+    assert np.flatnonzero(~dropped).tolist() == sorted(np.unique(kinds, return_index=True)[1])
 
 
 class Counting(Engine):
@@ -93,21 +92,50 @@ class Counting(Engine):
             function(piece)
 
 
-def test_only_crowded_buckets_need_another_round_and_it_runs_here(tmp_path):
-    settings = Settings(bands=2, rows=4, threshold=0.8, neighbours=10)
-    kinds, signature = crowd(settings)
-    for name, some in (("few", np.arange(11)), ("many", np.arange(400))):
-        (tmp_path / name).mkdir()
-        corpus, engine = stored(tmp_path / name, signature[some], settings), Counting()
-        dropped, _ = find_near(corpus, np.zeros(len(some), bool), settings, engine, tmp_path)
-        assert engine.runs == [2] and len(dropped) == len(some) - len(set(kinds[some].tolist()))
-        assert (tmp_path / name / "gone-1.npy").exists() == (name == "many")
+def test_what_left_a_bucket_for_one_that_is_dropped_is_compared_again(tmp_path):
+    """0 and 1 share their first band, 1, 2 and 3 their second. 1 is like 0, 2 and 3 like 1 and like each other, but not
+    like 0: 2 and 3 left the bucket for 1, which went. So 2 stays, and 3 goes for it, which only a second round finds.
+    The second round runs here."""
+    settings = Settings(bands=2, rows=4, threshold=0.5)
+    signature = np.array([[1, 1, 1, 1, 5, 5, 5, 5], [1, 1, 1, 1, 2, 2, 2, 2],
+                          [8, 8, 8, 8, 2, 2, 2, 2], [9, 9, 9, 9, 2, 2, 2, 2]], np.uint32)  # fmt: skip
+    engine = Counting()
+    dropped = find_near(stored(tmp_path, signature, settings), np.zeros(4, bool), settings, engine, tmp_path)
+    assert dropped.tolist() == [False, True, False, True]
+    assert engine.runs == [2] and (tmp_path / "state-1.npy").exists()
+    (tmp_path / "few").mkdir()
+    corpus, engine = stored(tmp_path / "few", signature[:2], settings), Counting()
+    assert find_near(corpus, np.zeros(2, bool), settings, engine, tmp_path).tolist() == [False, True]
+    assert engine.runs == [2] and not (tmp_path / "few" / "state-1.npy").exists()
+
+
+def peak_memory(directory, count):
+    """Bytes that the search takes among `count` documents, of which one band brings all together and the other four."""
+    directory.mkdir()
+    settings = Settings(bands=2, rows=4, threshold=0.9)
+    signature = np.full((count, 8), 7, np.uint32)
+    signature[:, 4:] = (np.arange(count) // 4)[:, None]
+    corpus, same = stored(directory, signature, settings, 1_000), np.zeros(count, bool)
+    tracemalloc.start()
+    assert find_near(corpus, same, settings, ALONE, directory).sum() == count * 3 // 4
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_of_a_document_little_is_in_memory(tmp_path, monkeypatch):
+    """16 bytes of a key and its document, a few times, where all share one; 240 at least when all pairs are."""
+    for name in ("ENTRIES_AT_ONCE", "COMPARED_AT_ONCE", "PAIRS_AT_ONCE"):
+        monkeypatch.setattr(repeated_documents, name, 500)
+    few, many = (peak_memory(tmp_path / str(count), count) for count in (4_000, 24_000))
+    assert (many - few) / 20_000 < 160
 
 
 def test_a_chain_of_versions_is_cut_where_they_differ(tmp_path, monkeypatch):
     """Five versions of 20 texts, each with 6 of 150 words replaced in the one before: J 0.80, 0.64 after two steps,
     0.51 after three. The greedy definition, over all pairs, by the estimates."""
-    monkeypatch.setattr(repeated_documents, "PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr(repeated_documents, "COMPARED_AT_ONCE", 7)
+    monkeypatch.setattr(repeated_documents, "ENTRIES_AT_ONCE", 30)
     monkeypatch.setattr(hashes, "PART_CHARACTERS", 5_000)
     draw = random.Random(3)
     chains = []
@@ -126,32 +154,59 @@ def test_a_chain_of_versions_is_cut_where_they_differ(tmp_path, monkeypatch):
     MakeKeys(tmp_path, None, settings)((0, tmp_path / "in.jsonl.zst"))
     corpus = Keys.of(tmp_path, 1)
     assert len(corpus.parts) > 10
-    same = find_same(corpus)
-    dropped, kept = find_near(corpus, same, settings, ALONE, tmp_path)
+    same = find_same(corpus, ALONE, tmp_path)
+    dropped = find_near(corpus, same, settings, ALONE, tmp_path)
     signature = signatures(chains, settings)
-    check(signature, settings, dropped, kept)
+    check(signature, settings, dropped)
     stay = []
     for number in range(100):
         if not stay or similar(signature[[number]], signature[stay]).max() < settings.threshold:
             stay.append(number)
-    assert sorted(set(range(100)) - set(dropped.tolist())) == stay and 20 < len(stay) < 60
+    assert np.flatnonzero(~dropped).tolist() == stay and 20 < len(stay) < 60
     assert not same.any()
 
 
-@pytest.mark.parametrize("characters", [1, 40, 10**9])
-def test_keys_are_the_same_in_parts_of_any_size(tmp_path, monkeypatch, characters):
+@pytest.mark.parametrize("characters, documents, parts", [(1, 1, 9), (40, 40, 5), (10**9, 3, 3), (10**9, 10**9, 1)])
+def test_keys_are_the_same_in_parts_of_any_size(tmp_path, monkeypatch, characters, documents, parts):
     monkeypatch.setattr(hashes, "PART_CHARACTERS", characters)
+    monkeypatch.setattr(hashes, "PART_DOCUMENTS", documents)
     monkeypatch.setattr(minhash, "CHARACTERS_A_CALL", 60)
     monkeypatch.setattr(minhash, "DOCUMENTS_A_CALL", 2)
     texts = [f"Le patient numéro {number} tousse.\nBien." for number in range(9)]
     (tmp_path / "in.txt").write_text("\n\n".join(texts))
     MakeKeys(tmp_path, 1, Settings())((0, tmp_path / "in.txt"))
     corpus = Keys.of(tmp_path, 1)
-    assert len(corpus.parts) == {1: 9, 40: 5, 10**9: 1}[characters]  # of 33 characters a document
-    signature = signatures(texts, Settings())
+    assert len(corpus.parts) == parts  # of 33 characters a document
+    signature = signatures([text.replace("\n", " ") for text in texts], Settings())
     assert (corpus.signatures(np.arange(9)[::-1]) == signature[::-1]).all()
-    assert (corpus.band(3) == band_keys(signature, Settings())[:, 3]).all()
-    assert len({tuple(key) for key in corpus.keys().tolist()}) == 9 == corpus.starts[-1]
+    expected = minhash.band_keys(signature, Settings())[:, 3].tolist()
+    keys, numbers = map(np.concatenate, zip(*(corpus.band(3, KeyRange(some, 4)) for some in range(4)), strict=True))
+    assert dict(zip(numbers.tolist(), keys.tolist(), strict=True)) == dict(enumerate(expected))
+    assert (np.concatenate([corpus.band(3, KeyRange(some, 4))[0] for some in (1, 2)]) >> np.uint64(62)).min() >= 1
+    assert not find_same(corpus, ALONE, tmp_path).any() and corpus.documents == 9
+
+
+@pytest.mark.parametrize("single", [" ", "\u00a0", "  "])
+def test_white_space_makes_no_other_line(tmp_path, single):
+    """The line is found again in a document whose words single spaces part, and in one where they do not."""
+    (tmp_path / "in.txt").write_text(f"Le patient tousse.\nBien{single}sûr.\n\nLe\u202fpatient tousse.\nMal.\n")
+    MakeKeys(tmp_path, 1, None)((0, tmp_path / "in.txt"))
+    find = FindRepeated((tmp_path / "00000-00000.lines.npy",), tmp_path / "lines", 1)
+    (keys,) = find.ranges()
+    find(keys)
+    assert find.places([keys], 0).tolist() == [[1, 0]]
+
+
+def test_a_file_of_short_documents_takes_the_memory_of_some(tmp_path, monkeypatch):
+    """5,000 of them have 5 MB of signatures and keys, which lie twice in memory for a moment."""
+    monkeypatch.setattr(hashes, "PART_DOCUMENTS", 500)
+    (tmp_path / "in.txt").write_text("\n\n".join(f"Toux {number}" for number in range(5_000)))
+    signatures(["Toux"], Settings())
+    tracemalloc.start()
+    MakeKeys(tmp_path, 20, Settings())((0, tmp_path / "in.txt"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4_000_000 and len(Keys.of(tmp_path, 1).parts) == 10
 
 
 @pytest.mark.parametrize(

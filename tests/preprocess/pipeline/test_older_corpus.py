@@ -1,4 +1,4 @@
-"""A corpus that revision 057498c made is recognised: no stage makes it again."""
+"""A corpus that revision 057498c made is recognised: no stage makes it again, whose VERSION was not raised since."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from alibert_common import provenance
-from preprocess import clean, corpus
+from preprocess import clean, corpus, deduplicate
 
 STAGES = {
     "ingest": "documents/cas",
@@ -38,6 +38,7 @@ def older(tmp_path, repository, monkeypatch):
         return recorded[name]
 
     monkeypatch.setattr(provenance, "installed_version", installed_version)
+    monkeypatch.setattr(deduplicate, "STAGE", provenance.Stage("deduplicate", 1, deduplicate.STAGE.libraries))  # now 2
     monkeypatch.setattr(provenance.platform, "python_version_tuple", lambda: (*recorded["python"].split("."), "0"))
     return tmp_path
 
