@@ -70,15 +70,13 @@ class Keys:
             documents.append(load(self.file(part, "members"))[band, inside] + np.uint64(start))
         return np.concatenate(found), np.concatenate(documents)
 
-    def signatures(self, documents: np.ndarray) -> np.ndarray:
+    def signatures(self, documents: np.ndarray, settings: Settings) -> np.ndarray:
         """(documents, permutations) of these documents."""
         parts = np.searchsorted(self.starts, documents, side="right") - 1
-        together = np.concatenate([  # one file open at a time, for there may be more than a process may open
-            load(self.file(part, "signatures"))[documents[parts == part] - self.starts[part]]
-            for part in np.unique(parts).tolist()
-        ])  # fmt: skip
-        rows = np.empty_like(together)
-        rows[np.argsort(parts, kind="stable")] = together
+        rows = np.empty((len(documents), settings.permutations), np.uint32)
+        for part in np.unique(parts).tolist():  # one file open at a time, for there may be more than may be open
+            places = np.flatnonzero(parts == part)
+            rows[places] = load(self.file(part, "signatures"))[documents[places].astype(np.int64) - self.starts[part]]
         return rows
 
 

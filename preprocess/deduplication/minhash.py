@@ -31,6 +31,8 @@ CHARACTERS_A_CALL = 1 << 20  # the arrays of a call stay at some 20 MB
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio, odd: every place in a shingle counts differently
 LATER = np.uint64(32)  # bits of a pair before the later document
 EARLIER = np.uint64(2**32 - 1)  # the bits of the earlier one
+SIGNATURES_AT_ONCE = 1 << 15  # 20 MB
+PAIRS_A_CALL = 1 << 12  # their signatures stay in the processor's cache
 SAMPLES = 256  # of the pairs that are in memory at once, by which their edges are chosen
 
 
@@ -102,30 +104,52 @@ def similar(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def alike_in_buckets(
-    keys: np.ndarray, documents: np.ndarray, alike: Callable[[np.ndarray, np.ndarray], np.ndarray], leaders: int
+    keys: np.ndarray, documents: np.ndarray, signed: Callable[[np.ndarray], np.ndarray], settings: Settings
 ) -> np.ndarray:
     """The pairs that are alike among the documents of equal keys, (pairs,) uint64, sorted.
 
     `keys` (entries) uint64 come in any order, the `documents` (entries) uint64 of a key in theirs; every entry of a key
-    must be among them. `alike` tells of (pairs,) earlier and later documents whether they are. The first document of a
-    bucket is compared with all others, and leaves it with those that are like it; then the next first one, `leaders`
-    times at most. So a bucket of equal documents costs one comparison a document, and any other not more than
-    `leaders`.
+    must be among them. `signed` gives the signatures of documents. The first document of a bucket is compared with all
+    others, and leaves it with those that are like it; then the next first one, `neighbours` times at most. So a bucket
+    of equal documents costs one comparison a document, and any other not more than `neighbours`. The signatures of
+    SIGNATURES_AT_ONCE documents are in memory; the first ones of a bucket that is longer are held for its rest.
     """
     order = np.argsort(keys, kind="stable")
     keys, documents = keys[order], documents[order]
-    found = [documents[:0]]
-    for _ in range(leaders):
-        starts = is_new(keys)
-        others = np.flatnonzero(~starts)
-        if not len(others):
-            break
-        first, later = documents[starts][np.cumsum(starts)[others] - 1], documents[others]
-        same = alike(first, later)
-        found.append(later[same] << LATER | first[same])
-        left = others[~same]
-        keys, documents = keys[left], documents[left]
+    new = is_new(keys)
+    alone = new & np.append(new[1:], True)[: len(new)]
+    keys, documents = keys[~alone], documents[~alone]
+    found, held = [documents[:0]], documents[:0]
+    for start in range(0, len(keys), SIGNATURES_AT_ONCE):
+        some = slice(start, start + SIGNATURES_AT_ONCE)
+        buckets = np.concatenate([np.repeat(keys[start], len(held)), keys[some]])
+        numbers = np.concatenate([held, documents[some]])
+        pairs, firsts = _compare(buckets, signed(numbers), settings)
+        found += [numbers[later] << LATER | numbers[earlier] for earlier, later in pairs]
+        if some.stop < len(keys):
+            held = numbers[firsts[buckets[firsts] == keys[some.stop]]]
     return np.unique(np.concatenate(found))
+
+
+def _compare(
+    keys: np.ndarray, signature: np.ndarray, settings: Settings
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+    """The earlier and later places of sorted keys whose signatures are alike, and the places of the first ones."""
+    pairs, firsts = [], []
+    left = np.arange(len(keys))
+    for _ in range(settings.neighbours):
+        starts = is_new(keys[left])
+        firsts.append(left[starts])
+        first, later = left[starts][np.cumsum(starts) - 1][~starts], left[~starts]
+        alike = np.empty(len(later), bool)
+        for start in range(0, len(later), PAIRS_A_CALL):
+            some = slice(start, start + PAIRS_A_CALL)
+            alike[some] = similar(signature[first[some]], signature[later[some]]) >= settings.threshold
+        pairs.append((first[alike], later[alike]))
+        left = later[~alike]
+        if not len(left):
+            break
+    return pairs, np.sort(np.concatenate(firsts))
 
 
 def keep_first(pairs: Iterable[np.ndarray], documents: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ a document is in the memory of each process.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,10 @@ from alibert_common.arrays import load, save
 from alibert_common.executors.base import Engine
 from preprocess.deduplication.hashes import Keys
 from preprocess.deduplication.key_ranges import KeyRange
-from preprocess.deduplication.minhash import Settings, alike_in_buckets, in_order, keep_first, similar
+from preprocess.deduplication.minhash import Settings, alike_in_buckets, in_order, keep_first
 from preprocess.deduplication.repeated_lines import FindRepeated
 
 ENTRIES_AT_ONCE = 1 << 18  # of a band: some 15 MB
-COMPARED_AT_ONCE = 10_000  # pairs: 12 MB of signatures
 PAIRS_AT_ONCE = 1 << 18  # some 15 MB
 ROUNDS = 8  # most corpora need two
 OUT, IN, AGAIN = 0, 1, 2  # what a document is in a round of the search
@@ -95,14 +95,5 @@ class FindNear:
         keys, documents = self.corpus.band(*item)
         state = load(self.state)[documents]
         chosen = (state != OUT) & np.isin(keys, keys[state == AGAIN])
-        pairs = alike_in_buckets(keys[chosen], documents[chosen], self._alike, self.settings.neighbours)
-        save(self.done(item), pairs)
-
-    def _alike(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Whether the documents of each pair are nearly the same, (pairs)."""
-        alike = np.empty(len(first), bool)
-        for start in range(0, len(first), COMPARED_AT_ONCE):
-            some = slice(start, start + COMPARED_AT_ONCE)
-            signatures = (self.corpus.signatures(documents[some]) for documents in (first, second))
-            alike[some] = similar(*signatures) >= self.settings.threshold
-        return alike
+        signed = partial(self.corpus.signatures, settings=self.settings)
+        save(self.done(item), alike_in_buckets(keys[chosen], documents[chosen], signed, self.settings))

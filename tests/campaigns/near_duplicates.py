@@ -1,16 +1,19 @@
-"""Which copies does deduplicate drop, what else does it take for the same, and what does it take from the leaflets?
+"""Which copies does deduplicate drop, what else does it take for the same, and what does it take from real texts?
 
     python tests/campaigns/near_duplicates.py ../shared/data > near_duplicates.md
+    python tests/campaigns/near_duplicates.py ../shared/data --level loose --pieces 25 > near_duplicates_loose.md
 
 Cuts pieces of several lengths out of leaflets, clinical cases, COVID-19 texts and novels, plants copies of each with a
 share of the words edited (replaced by a word of the corpus, deleted, or one inserted after: drawn evenly), runs the
 stage's own functions on them, files and rounds included, and compares with Jaccard similarities computed from the
 words themselves: once on every second document of each source, by which a threshold can be chosen, once on the others,
-for the figures. Then the whole leaflets, and the command on them. Some 8 minutes on an idle core, 2 GB.
+for the figures. Then whole leaflets, clinical cases and letters from templates, and the command on the leaflets. Some 8
+minutes on an idle core, 2 GB.
 """
 
 import argparse
 import re
+import sys
 import tempfile
 import time
 import unicodedata
@@ -20,23 +23,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from planted_copies import COPIES, LEAFLETS, LENGTHS, jaccard, plant
+from planted_copies import COPIES, LEAFLETS, LENGTHS, PIECES, SOURCES, jaccard, plant
 
 from alibert_common.executors.base import ALONE
+from preprocess.deduplicate import LEVELS, deduplicate
 from preprocess.deduplicate import Settings as All
-from preprocess.deduplicate import deduplicate
 from preprocess.deduplication.hashes import Keys, MakeKeys
-from preprocess.deduplication.minhash import Settings, similar
-from preprocess.deduplication.repeated_documents import find_near, find_same
+from preprocess.deduplication.minhash import Settings, kept_for, similar
+from preprocess.deduplication.repeated_documents import find_near, find_same, pairs_in
 from preprocess.documents.document import Document, read_documents
 from preprocess.documents.shards import written_shard
 from preprocess.documents.stage_report import total
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "helpers"))
+from template_letters import letters  # noqa: E402  where the path says
+
+LETTERS = 5_000  # from templates, a quarter of them follow-ups of another
 RANGES = (0.0, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 1.01)
-THRESHOLDS = (0.55, 0.58, 0.6, 0.62, 0.64, 0.66, 0.7, 0.75, 0.8, 0.9)
+THRESHOLDS = (0.5, 0.55, 0.58, 0.6, 0.62, 0.64, 0.66, 0.68, 0.7, 0.72, 0.75, 0.8, 0.9)
 
 
-class InputFile(NamedTuple):
+class Found(NamedTuple):
     """The pairs found, (pairs, 2), the documents dropped, and for each the one kept."""
 
     pairs: np.ndarray
@@ -55,19 +62,20 @@ class Stage:
         start = time.process_time()
         MakeKeys(directory, None, settings)((0, directory / "in.jsonl.zst"))
         self.corpus = Keys.of(directory, 1)
-        self.same = find_same(self.corpus)
+        self.same = find_same(self.corpus, ALONE, directory)
         self.seconds = {"keys": time.process_time() - start}
 
-    def search(self, threshold: float | None = None) -> InputFile:
+    def search(self, threshold: float | None = None) -> Found:
         """The near-duplicates; copies of the same words are not among them."""
         for file in self.directory.glob("near-*"):
             file.unlink()
         start = time.process_time()
         settings = replace(self.settings, threshold=threshold or self.settings.threshold)
-        dropped, kept = find_near(self.corpus, self.same, settings, ALONE, self.directory)
+        gone = find_near(self.corpus, self.same, settings, ALONE, self.directory)
         self.seconds["search"] = time.process_time() - start
-        pairs = np.concatenate([np.load(file) for file in self.directory.glob("near-*")])
-        return InputFile(np.unique(pairs, axis=0), dropped, kept)
+        pairs = np.concatenate([np.empty(0, np.uint64), *pairs_in(sorted(self.directory.glob("near-*")))])
+        both = np.stack([pairs & np.uint64(2**32 - 1), pairs >> np.uint64(32)], 1).astype(np.int64)
+        return Found(both, *kept_for(pairs, gone))
 
     def true(self, pairs: np.ndarray) -> np.ndarray:
         """The Jaccard similarity of the words themselves, (pairs)."""
@@ -96,7 +104,7 @@ def report_thresholds(stage: Stage, planted: list) -> None:
         row(threshold, *(float(gone[[copy for _, copy, kind, _ in planted if kind == name]].mean()) for name in COPIES))
 
 
-def report_planted(stage: Stage, planted: list, found: InputFile) -> None:
+def report_planted(stage: Stage, planted: list, found: Found) -> None:
     """True similarity and recall of the copies, by edit rate and by length."""
     gone = stage.same.copy()
     gone[found.dropped] = True
@@ -117,7 +125,7 @@ def report_planted(stage: Stage, planted: list, found: InputFile) -> None:
         row(name, *(f"{np.mean(part):.3f} of {len(part)}" if part else "-" for part in parts))
 
 
-def report_found(kinds: dict[str, tuple[Stage, InputFile]]) -> None:
+def report_found(kinds: dict[str, tuple[Stage, Found]]) -> None:
     """The pairs found, and the dropped against the kept, by their true similarity."""
     counts = {}
     for kind, (stage, found) in kinds.items():
@@ -151,12 +159,12 @@ def substances(leaflets: list[str]) -> list[set[str]]:
     return [{word for word in words if len(beside[word]) <= 15} for words in heads]
 
 
-def report_leaflets(stage: Stage, found: InputFile) -> None:
+def report_leaflets(stage: Stage, found: Found) -> None:
     """What is left of the leaflets at several thresholds, and which pairs the bands do not bring together."""
     megabytes = sum(len(text.encode()) for text in stage.texts) / 1e6
     taken = ", ".join(f"{stage} {second:.2f} s" for stage, second in stage.seconds.items())
     print(f"\n{megabytes:.1f} MB of leaflets: {taken} of processor")
-    signature = stage.corpus.signatures(np.arange(len(stage.texts)))
+    signature = stage.corpus.signatures(np.arange(len(stage.texts)), stage.settings)
     above = sum(
         np.count_nonzero(similar(signature[[a]], signature[a + 1 :]) >= stage.settings.threshold)
         for a in range(len(signature))
@@ -180,6 +188,28 @@ def report_leaflets(stage: Stage, found: InputFile) -> None:
         )
 
 
+def report_dropped(data: Path, directory: Path, settings: Settings, leaflets: tuple[Stage, Found]) -> None:
+    """How many whole documents are dropped, and how many of them for one of another substance or patient."""
+    names = substances(leaflets[0].texts)
+    written = list(letters(LETTERS, 7))
+    patients = [number if one.follows is None else one.follows for number, one in enumerate(written)]
+    cases = [document.text for document in read_documents([data / SOURCES[1]])]
+    stages = {"letters": Stage([one.text for one in written], directory / "letters", settings)}
+    stages["clinical cases"] = Stage(cases, directory / "cases", settings)
+    others = {
+        "leaflets": lambda a, b: not names[a] & names[b],
+        "letters": lambda a, b: patients[a] != patients[b],
+        "clinical cases": lambda a, b: jaccard(cases[a], cases[b], 3) < 0.2,
+    }
+    head("", "documents", "dropped", "for one of another substance, patient or case", "share of the dropped")
+    found = {"leaflets": leaflets} | {name: (stage, stage.search()) for name, stage in stages.items()}
+    for name, (stage, one) in found.items():
+        wrong = sum(others[name](a, b) for a, b in zip(one.kept.tolist(), one.dropped.tolist(), strict=True))
+        row(name, f"{len(stage.texts):,}", f"{len(one.dropped):,}", f"{wrong:,}", wrong / max(1, len(one.dropped)))
+        if name != "leaflets":
+            print(f"| {name}: {stage.seconds} |")
+
+
 def report_command(leaflets: Path, directory: Path, near: Settings) -> None:
     """Documents, lines and words of the leaflets, as the command's own reports count them."""
     head("", "documents", "lines", "words")
@@ -198,20 +228,23 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="the folder with fr_raw and fr_general")
+    parser.add_argument("--level", choices=("strict", "loose"), default="strict", help="default: %(default)s")
+    parser.add_argument("--pieces", type=int, default=PIECES, help="of a source and a length (default: %(default)s)")
     for name in ("words", "bands", "rows", "threshold"):
-        default = getattr(Settings, name)
-        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"setting (default {default})")
+        parser.add_argument(f"--{name}", type=type(getattr(Settings, name)), help="setting (default: the level's)")
     options = parser.parse_args()
-    settings = Settings(options.words, options.bands, options.rows, options.threshold)
+    given = {name: value for name, value in vars(options).items() if value is not None and hasattr(Settings, name)}
+    settings = replace(LEVELS[options.level], **given)
     print(settings)
     with tempfile.TemporaryDirectory() as folder:
-        folders = [Path(folder) / name for name in ("first", "second", "leaflets", "command")]
+        names = ("first", "second", "leaflets", "command", "letters", "cases")
+        folders = [Path(folder) / name for name in names]
         for one in folders:
             one.mkdir()
-        texts, planted = plant(options.data, 0, np.random.default_rng(1))
+        texts, planted = plant(options.data, 0, np.random.default_rng(1), options.pieces)
         print("\nOne half, to choose the threshold:")
         report_thresholds(Stage(texts, folders[0], settings), planted)
-        texts, planted = plant(options.data, 1, np.random.default_rng(2))
+        texts, planted = plant(options.data, 1, np.random.default_rng(2), options.pieces)
         print("\nThe other half:")
         copies = Stage(texts, folders[1], settings)
         report_thresholds(copies, planted)
@@ -221,6 +254,7 @@ def main() -> None:
         whole = Stage(leaflets, folders[2], settings)
         near = whole.search()
         report_found({"planted": (copies, found), "leaflets": (whole, near)})
+        report_dropped(options.data, Path(folder), settings, (whole, near))
         report_leaflets(whole, near)
         report_command(options.data / LEAFLETS, folders[3], settings)
 

@@ -16,7 +16,7 @@ PIECES = 100  # of a source and a length
 EDITS = ("replace", "delete", "insert")
 COPIES = {
     "exact": (0.0, EDITS), "2 %": (0.02, EDITS), "5 %": (0.05, EDITS), "5 %, replaced only": (0.05, ("replace",)),
-    "20 %": (0.2, EDITS), "50 %": (0.5, EDITS),
+    "10 %": (0.1, EDITS), "15 %": (0.15, EDITS), "20 %": (0.2, EDITS), "30 %": (0.3, EDITS), "50 %": (0.5, EDITS),
 }  # fmt: skip
 
 
@@ -37,10 +37,10 @@ def words_of(text: str) -> list[str]:
     return [word for word in text.split() if any(map(str.isalnum, word))]
 
 
-def plant(data: Path, half: int, rng) -> tuple[list[str], list[tuple[int, int, str, int]]]:
+def plant(data: Path, half: int, rng, pieces: int = PIECES) -> tuple[list[str], list[tuple[int, int, str, int]]]:
     """The texts, and (number of the original, number of the copy, its name in COPIES, words of the original).
 
-    `half` 0 takes the first, third... document of each source, 1 the others.
+    `half` 0 takes the first, third... document of each source, 1 the others; `pieces` of a source and a length.
     """
     sources = [[words_of(document.text) for document in read_documents([data / name])][half::2] for name in SOURCES]
     corpus = [word for source in sources for words in source[:: max(1, len(source) // 40)] for word in words]
@@ -49,7 +49,7 @@ def plant(data: Path, half: int, rng) -> tuple[list[str], list[tuple[int, int, s
     for length in LENGTHS:
         for source in sources:
             long_enough = [words for words in source if len(words) >= length]
-            for number in rng.permutation(len(long_enough))[:PIECES]:
+            for number in rng.permutation(len(long_enough))[:pieces]:
                 start = rng.integers(len(long_enough[number]) - length + 1)
                 words, original = long_enough[number][start : start + length], len(texts)
                 texts.append(" ".join(words))

@@ -7,7 +7,7 @@ from corpus_helpers import one_sentence, run, write_shards
 
 from alibert_common.executors.base import Engine
 from preprocess.deduplicate import Settings, deduplicate
-from preprocess.deduplication import hashes, repeated_documents, repeated_lines
+from preprocess.deduplication import hashes, minhash, repeated_lines
 from preprocess.deduplication.minhash import Settings as Near
 from preprocess.documents.document import Document, read_documents
 from preprocess.documents.shards import written_shard
@@ -74,7 +74,7 @@ def edited(draw, words, count):
 
 def test_of_near_duplicates_the_first_stays_and_their_lines_do_not_count(tmp_path, monkeypatch):
     """5 % of the words edited leave a Jaccard similarity of 0.75, 15 % one of 0.44; the threshold is 0.62."""
-    monkeypatch.setattr(repeated_documents, "COMPARED_AT_ONCE", 2)
+    monkeypatch.setattr(minhash, "SIGNATURES_AT_ONCE", 2)
     draw = random.Random(2)
     first = [letter(draw) for _ in range(30)]
     near = [edited(draw, words, 10) for words in first[:20]]

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from preprocess.deduplication import minhash
 from preprocess.deduplication.minhash import (
     LATER,
     Settings,
@@ -56,12 +57,11 @@ def unpacked(numbers: np.ndarray) -> list[tuple[int, int]]:
 def pairs_found(texts: list[str], settings: Settings = SETTINGS) -> set[tuple[int, int]]:
     signature = signatures(texts, settings)
 
-    def alike(first, second):
-        return similar(signature[first], signature[second]) >= settings.threshold
-
     numbers = np.arange(len(texts), dtype=np.uint64)
     bands = band_keys(signature, settings).T
-    return {pair for keys in bands for pair in unpacked(alike_in_buckets(keys, numbers, alike, settings.neighbours))}
+    return {
+        pair for keys in bands for pair in unpacked(alike_in_buckets(keys, numbers, signature.__getitem__, settings))
+    }
 
 
 @pytest.mark.parametrize(
@@ -197,40 +197,48 @@ def test_a_key_stands_for_the_slots_of_one_band():
     assert keys[1, 1] != keys[2, 1]
 
 
-def like(pairs, asked=None):
-    """A function that tells which pairs are among these; it adds to `asked` what it was asked."""
-
-    def alike(first, second):
-        some = list(zip(first.tolist(), second.tolist(), strict=True))
-        if asked is not None:
-            asked.extend(some)
-        return np.array([pair in pairs for pair in some], bool)
-
-    return alike
-
-
-def all_alike(first, second):
-    return np.ones(len(first), bool)
+def bucket_pairs(keys, documents, signature, neighbours=10):
+    """The pairs found, by a threshold of 0.5, in order of the later one."""
+    settings = Settings(bands=1, rows=2, threshold=0.5, neighbours=neighbours)
+    signed = np.array(signature, np.uint32)
+    numbers = np.array(documents, np.uint64)
+    return unpacked(alike_in_buckets(np.array(keys, np.uint64), numbers, signed.__getitem__, settings))
 
 
 def test_pairs_come_from_equal_keys_and_only_once():
-    keys, documents = np.array([7, 7, 9, 7, 5, 5], np.uint64), np.array([10, 20, 20, 30, 10, 20], np.uint64)
-    assert unpacked(alike_in_buckets(keys, documents, all_alike, 10)) == [(10, 20), (10, 30)]
-    assert unpacked(alike_in_buckets(keys, documents, like({(20, 30)}), 10)) == [(20, 30)]
-    assert unpacked(alike_in_buckets(keys, documents, like({(20, 30)}), 1)) == []
-    assert len(alike_in_buckets(keys[:0], documents[:0], all_alike, 10)) == 0
-    assert len(alike_in_buckets(keys[1:3], documents[1:3], all_alike, 10)) == 0
+    keys, documents = [7, 7, 9, 7, 5, 5], [0, 1, 1, 2, 0, 1]
+    assert bucket_pairs(keys, documents, [[4, 4]] * 3) == [(0, 1), (0, 2)]
+    assert bucket_pairs(keys, documents, [[4, 5], [6, 7], [6, 8]]) == [(1, 2)]
+    assert bucket_pairs(keys, documents, [[4, 5], [6, 7], [6, 8]], 1) == []
+    assert bucket_pairs([], [], np.empty((0, 2))) == bucket_pairs([7, 9], [0, 1], [[4, 4]] * 2) == []
 
 
-def test_work_grows_with_documents_not_squared():
-    """A document of a bucket is compared once where all are equal, and `leaders` times at most where none are."""
-    keys, documents = np.full(5_000, 3, np.uint64), np.arange(5_000, dtype=np.uint64)
-    asked: list[tuple[int, int]] = []
-    assert len(alike_in_buckets(keys, documents, lambda *some: like([], asked)(*some) | True, 10)) == 4_999
-    assert asked == [(0, number) for number in range(1, 5_000)]
-    asked.clear()
-    alike_in_buckets(keys, documents, like(set(), asked), 10)
-    assert len(asked) == sum(range(4_990, 5_000)) == len(set(asked))
+@pytest.mark.parametrize("kinds, compared", [(1, 4_999), (10_000, sum(range(4_990, 5_000)))])
+def test_work_grows_with_documents_not_squared(monkeypatch, kinds, compared):
+    """A document of a bucket is compared once where all are equal, and `neighbours` times at most where none are."""
+    counts = []
+    monkeypatch.setattr(minhash, "similar", lambda a, b: counts.append(len(a)) or similar(a, b))
+    pairs = bucket_pairs(np.full(5_000, 3), np.arange(5_000), np.arange(5_000)[:, None] % kinds + [[0, 0]])
+    assert sum(counts) == compared and len(pairs) == (4_999 if kinds == 1 else 0)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 7, 100])
+def test_a_bucket_may_be_longer_than_what_is_in_memory(monkeypatch, at_once):
+    """200 documents of 12 kinds in 3 buckets: each is found to be like the first of its kind and bucket, if that kind
+    is among the ten that come first there."""
+    rng = np.random.default_rng(7)
+    kinds, keys = rng.integers(12, size=200), rng.integers(3, size=200)
+    monkeypatch.setattr(minhash, "SIGNATURES_AT_ONCE", at_once)
+    expected = []
+    for bucket in range(3):
+        first: dict[int, int] = {}
+        for number in np.flatnonzero(keys == bucket).tolist():
+            if kinds[number] in first:
+                expected.append((first[kinds[number]], number))
+            elif len(first) < 10:
+                first[kinds[number]] = number
+    found = bucket_pairs(keys, np.arange(200), np.repeat(kinds[:, None], 2, 1))
+    assert found == sorted(expected, key=lambda pair: pair[::-1]) and len(found) > 120
 
 
 def test_a_document_goes_for_one_that_stays():
