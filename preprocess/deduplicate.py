@@ -111,7 +111,7 @@ def _drop_repeated(
     corpus, fates = Keys.of(keys, len(shards)), keys / "fates.npy"
     if not fates.exists():
         same = find_same(corpus, engine, logs)
-        decided = np.where(same, SAME, KEPT).astype(np.uint8)
+        decided = np.where(same, np.uint8(SAME), np.uint8(KEPT))
         if settings.near:
             decided[find_near(corpus, same, settings.near, engine, logs)] = NEAR
         save(fates, decided)

@@ -1,8 +1,8 @@
 """Which documents of a corpus were there before: the same words, or nearly the same by MinHash as one that is kept.
 
 Both are found in ranges of sorted keys. For nearly the same, the documents that share a key of a band are compared by
-their signatures; the pairs that are alike lie sorted on the disk, and are then read in order of the documents. One byte
-a document is in the memory of each process.
+their signatures; the pairs that are alike lie sorted on the disk, and are then read in order of the documents. A few
+bytes a document are in memory, and 60 where all share one key.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from preprocess.deduplication.repeated_lines import FindRepeated
 ENTRIES_AT_ONCE = 1 << 18  # of a band: some 15 MB
 PAIRS_AT_ONCE = 1 << 18  # some 15 MB
 ROUNDS = 8  # most corpora need two
-OUT, IN, AGAIN = 0, 1, 2  # what a document is in a round of the search
+OUT, IN, AGAIN = np.arange(3, dtype=np.uint8)  # what a document is in a round of the search
 
 
 def find_same(corpus: Keys, engine: Engine, logs: Path) -> np.ndarray:
@@ -47,7 +47,7 @@ def find_near(corpus: Keys, same: np.ndarray, settings: Settings, engine: Engine
     ranges = KeyRange.divide(corpus.documents, ENTRIES_AT_ONCE)
     items = [(band, keys) for band in range(settings.bands) for keys in ranges]
     found: list[Path] = []
-    state = np.where(same, OUT, AGAIN).astype(np.uint8)
+    state = np.where(same, OUT, AGAIN)
     for number in range(ROUNDS):
         search = FindNear(corpus, settings, number)
         save(search.state, state)
@@ -57,7 +57,7 @@ def find_near(corpus: Keys, same: np.ndarray, settings: Settings, engine: Engine
             break
         found += new
         dropped, stay = keep_first(pairs_in(found), len(state))
-        state = np.where(same | dropped, OUT, IN).astype(np.uint8)
+        state = np.where(same | dropped, OUT, IN)
         state[stay] = AGAIN
         if not len(stay):
             break

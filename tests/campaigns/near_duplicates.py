@@ -197,7 +197,7 @@ def report_dropped(data: Path, directory: Path, settings: Settings, leaflets: tu
     stages = {"letters": Stage([one.text for one in written], directory / "letters", settings)}
     stages["clinical cases"] = Stage(cases, directory / "cases", settings)
     others = {
-        "leaflets": lambda a, b: not names[a] & names[b],
+        "leaflets": lambda a, b: bool(names[a] and names[b]) and not names[a] & names[b],
         "letters": lambda a, b: patients[a] != patients[b],
         "clinical cases": lambda a, b: jaccard(cases[a], cases[b], 3) < 0.2,
     }
@@ -206,8 +206,6 @@ def report_dropped(data: Path, directory: Path, settings: Settings, leaflets: tu
     for name, (stage, one) in found.items():
         wrong = sum(others[name](a, b) for a, b in zip(one.kept.tolist(), one.dropped.tolist(), strict=True))
         row(name, f"{len(stage.texts):,}", f"{len(one.dropped):,}", f"{wrong:,}", wrong / max(1, len(one.dropped)))
-        if name != "leaflets":
-            print(f"| {name}: {stage.seconds} |")
 
 
 def report_command(leaflets: Path, directory: Path, near: Settings) -> None:
@@ -253,8 +251,8 @@ def main() -> None:
         leaflets = [document.text for document in read_documents([options.data / LEAFLETS])]
         whole = Stage(leaflets, folders[2], settings)
         near = whole.search()
-        report_found({"planted": (copies, found), "leaflets": (whole, near)})
         report_dropped(options.data, Path(folder), settings, (whole, near))
+        report_found({"planted": (copies, found), "leaflets": (whole, near)})
         report_leaflets(whole, near)
         report_command(options.data / LEAFLETS, folders[3], settings)
 

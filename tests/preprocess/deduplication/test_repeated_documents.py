@@ -10,12 +10,12 @@ import pytest
 
 from alibert_common.arrays import save
 from alibert_common.executors.base import ALONE, Engine
-from preprocess.deduplication import hashes, minhash, repeated_documents
+from preprocess.deduplication import hashes, minhash, repeated_documents, repeated_lines
 from preprocess.deduplication.hashes import Keys, MakeKeys
 from preprocess.deduplication.key_ranges import KeyRange
 from preprocess.deduplication.minhash import Settings, signatures, similar
 from preprocess.deduplication.repeated_documents import find_near, find_same
-from preprocess.deduplication.repeated_lines import FindRepeated
+from preprocess.deduplication.repeated_lines import FindRepeated, save_lines
 from preprocess.documents.document import Document
 from preprocess.documents.shards import written_shard
 
@@ -195,6 +195,21 @@ def test_white_space_makes_no_other_line(tmp_path, single):
     (keys,) = find.ranges()
     find(keys)
     assert find.places([keys], 0).tolist() == [[1, 0]]
+
+
+def test_a_line_of_every_document_takes_little_memory(tmp_path, monkeypatch):
+    """12 bytes of a place, a few times in memory; the line itself has 24, a few times when all are read at once."""
+    monkeypatch.setattr(repeated_lines, "LINES_AT_ONCE", 500)
+    parts = tuple(tmp_path / f"{part}.lines.npy" for part in range(60))
+    for part in parts:
+        save_lines(part, bytearray(16 * 500), np.stack([np.arange(500), np.zeros(500)], 1))
+    find = FindRepeated(parts, tmp_path / "lines", 10)
+    tracemalloc.start()
+    find(KeyRange(0, 60))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [len(find.places([KeyRange(0, 60)], part)) for part in range(60)] == [490] + [500] * 59
+    assert peak / 30_000 < 50
 
 
 def test_a_file_of_short_documents_takes_the_memory_of_some(tmp_path, monkeypatch):
