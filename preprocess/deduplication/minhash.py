@@ -16,7 +16,7 @@ All are functions of arrays, for parts of a corpus to be worked on apart: `signa
 the later document times 2^32 plus the earlier one, so sorted pairs are in the order of the later document.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,6 @@ LATER = np.uint64(32)  # bits of a pair before the later document
 EARLIER = np.uint64(2**32 - 1)  # the bits of the earlier one
 SIGNATURES_AT_ONCE = 1 << 15  # 20 MB
 PAIRS_A_CALL = 1 << 12  # their signatures stay in the processor's cache
-SAMPLES = 256  # of the pairs that are in memory at once, by which their edges are chosen
 
 
 @dataclass(frozen=True)
@@ -176,18 +175,6 @@ def kept_for(pairs: np.ndarray, dropped: np.ndarray) -> tuple[np.ndarray, np.nda
     stays = ~dropped[earlier]
     numbers, first = np.unique(later[stays], return_index=True)
     return numbers, earlier[stays][first]
-
-
-def in_order(parts: list[np.ndarray], at_once: int) -> Iterator[np.ndarray]:
-    """Stream the pairs of sorted arrays in order, some `at_once` at a time, those of a later document together."""
-    step = max(1, at_once // SAMPLES)
-    sample = np.sort(np.concatenate([part[::step] for part in parts]))
-    edges = np.unique(sample[:: at_once // step] >> LATER << LATER)  # where a later document begins
-    cuts = [[0, *np.searchsorted(part, edges[1:]).tolist(), len(part)] for part in parts]
-    for number in range(len(edges)):
-        yield np.unique(
-            np.concatenate([part[slice(*cut[number : number + 2])] for part, cut in zip(parts, cuts, strict=True)])
-        )
 
 
 def _mix(numbers: np.ndarray) -> np.ndarray:

@@ -16,11 +16,13 @@ from alibert_common.arrays import load, save
 from alibert_common.executors.base import Engine
 from preprocess.deduplication.hashes import Keys
 from preprocess.deduplication.key_ranges import KeyRange
-from preprocess.deduplication.minhash import Settings, alike_in_buckets, in_order, keep_first
+from preprocess.deduplication.minhash import LATER, Settings, alike_in_buckets, keep_first
 from preprocess.deduplication.repeated_lines import FindRepeated
 
 ENTRIES_AT_ONCE = 1 << 18  # of a band: some 15 MB
-PAIRS_AT_ONCE = 1 << 18  # some 15 MB
+PAIRS_AT_ONCE = 1 << 19  # some 15 MB
+SAMPLES = 256  # of the pairs that are in memory at once, by which their edges are chosen
+END = np.uint64(2**64 - 1)  # after all pairs
 ROUNDS = 8  # most corpora need two
 OUT, IN, AGAIN = np.arange(3, dtype=np.uint8)  # what a document is in a round of the search
 
@@ -66,8 +68,19 @@ def find_near(corpus: Keys, same: np.ndarray, settings: Settings, engine: Engine
 
 
 def pairs_in(files: list[Path]) -> Iterator[np.ndarray]:
-    """Stream the pairs of files in order, those of a document together."""
-    return in_order([load(file) for file in files], PAIRS_AT_ONCE)
+    """Stream the pairs of sorted files in order, some PAIRS_AT_ONCE at a time, those of a later document together.
+
+    One file is open at a time, for there may be more than a process may open.
+    """
+    step = max(1, PAIRS_AT_ONCE // SAMPLES)
+    sample = np.sort(np.concatenate([np.array(load(file)[::step]) for file in files]))
+    edges = np.unique(sample[:: PAIRS_AT_ONCE // step] >> LATER << LATER)  # where a later document begins
+    cuts = [np.searchsorted(load(file), np.append(edges[1:], END)) for file in files]
+    starts = np.zeros(len(files), np.int64)
+    for ends in np.transpose(cuts)[: len(edges)]:
+        parts = zip(files, starts.tolist(), ends.tolist(), strict=True)
+        yield np.unique(np.concatenate([np.array(load(file)[start:end]) for file, start, end in parts if start < end]))
+        starts = ends
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,7 @@ def test_stopped_after_the_benchmarks_the_same_command_goes_on_there(tmp_path, m
     settings, calls, clean = corpus_of(tmp_path), [], Decontaminator.clean
     monkeypatch.setattr(Decontaminator, "clean", lambda *given: calls.append(1) or clean(*given))
     with monkeypatch.context() as patch:
-        patch.setattr(command, "find_same", lambda corpus: 1 / 0)
+        patch.setattr(command, "find_same", lambda *given: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             deduplicate([tmp_path / "in"], tmp_path / "out", settings, ALONE)
     assert len(calls) == 6

@@ -9,13 +9,13 @@ import sys
 import numpy as np
 import pytest
 
-from preprocess.deduplication import minhash
+from alibert_common.arrays import save
+from preprocess.deduplication import minhash, repeated_documents
 from preprocess.deduplication.minhash import (
     LATER,
     Settings,
     alike_in_buckets,
     band_keys,
-    in_order,
     keep_first,
     kept_for,
     shingles,
@@ -253,7 +253,7 @@ def test_a_document_goes_for_one_that_stays():
 
 @pytest.mark.parametrize("edges", [100, 400, 1200])
 @pytest.mark.parametrize("at_once", [1, 300, 10**6])
-def test_what_is_kept_is_what_one_document_after_the_other_keeps(edges, at_once):
+def test_what_is_kept_is_what_one_document_after_the_other_keeps(tmp_path, monkeypatch, edges, at_once):
     """Pairs of a random graph, all that are alike, in three files: the definition, in one loop."""
     pairs = np.random.default_rng(edges).integers(600, size=(edges, 2))
     pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
@@ -263,8 +263,12 @@ def test_what_is_kept_is_what_one_document_after_the_other_keeps(edges, at_once)
         before = [a for a, b in alike if b == document and a not in kept]
         if before:
             kept[document] = min(before)
-    files = [packed(pairs[start::2]) for start in (0, 1)] + [packed(pairs[:50])]
-    blocks = list(in_order(files, at_once))
+    monkeypatch.setattr(repeated_documents, "PAIRS_AT_ONCE", at_once)
+    parts = [pairs[::2], pairs[:0], pairs[1::2], pairs[:50]]
+    files = [tmp_path / f"{number}.npy" for number in range(len(parts))]
+    for file, part in zip(files, parts, strict=True):
+        save(file, packed(part) if len(part) else np.empty(0, np.uint64))
+    blocks = list(repeated_documents.pairs_in(files))
     assert np.concatenate(blocks).tolist() == packed(pairs).tolist()
     assert not at_once == 1 or len(blocks) > 20
     later = [set((block >> LATER).tolist()) for block in blocks]

@@ -38,7 +38,7 @@ def check(signature, settings, dropped):
         assert similar(signature[[number]], signature[before]).max() >= settings.threshold
 
 
-def test_there_may_be_more_shards_than_a_process_may_open_files(tmp_path):
+def test_there_may_be_more_shards_than_a_process_may_open_files(tmp_path, monkeypatch):
     settings = Settings()
     make = MakeKeys(tmp_path, 1, settings)
     for number in range(80):
@@ -50,6 +50,7 @@ def test_there_may_be_more_shards_than_a_process_may_open_files(tmp_path):
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = max(map(int, os.listdir("/proc/self/fd")))  # of this process, by the tests that it ran before
     resource.setrlimit(resource.RLIMIT_NOFILE, (taken + 60, before[1]))
+    monkeypatch.setattr(repeated_documents, "ENTRIES_AT_ONCE", 20)
     try:
         corpus = Keys.of(tmp_path, 80)
         same = find_same(corpus, ALONE, tmp_path)
