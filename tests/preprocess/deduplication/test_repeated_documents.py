@@ -39,7 +39,7 @@ def check(signature, settings, dropped):
 
 
 def test_there_may_be_more_shards_than_a_process_may_open_files(tmp_path, monkeypatch):
-    settings = Settings(bands=50, rows=1, threshold=0.3)  # so that most files of pairs have some
+    settings = Settings(bands=80, rows=1, threshold=0.3)  # so that most files of pairs have some
     make = MakeKeys(tmp_path, 1, settings)
     for number in range(80):
         with written_shard(tmp_path / "shard.jsonl.zst") as shard:
