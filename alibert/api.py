@@ -97,6 +97,7 @@ def mix(
 def train_tokenizer(
     text: AnyPaths, output: AnyPath, *,
     vocab_size: int = 40_000, model: str = "unigram", options: TextOptions | None = None, seed: int = 1,
+    workers: int = 1,
 ) -> dict[str, Any]:  # fmt: skip
     """Train a tokenizer on documents or on the output of `mix`.
 
@@ -104,8 +105,9 @@ def train_tokenizer(
     """
     options = options or TextOptions()
     return tokenizer_stage.train_tokenizer(
-        _paths(text), Path(output), vocab_size=vocab_size, model=model, options=options, seed=seed
-    )
+        _paths(text), Path(output), vocab_size=vocab_size, model=model, options=options, seed=seed,
+        engine=Engine(workers),
+    )  # fmt: skip
 
 
 def normalize(text: str, tokenizer: AnyPath | None = None, options: TextOptions | None = None) -> list[Word]:

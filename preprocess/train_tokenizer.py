@@ -12,25 +12,26 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tokenizers import Tokenizer
-from tqdm import tqdm
 
 from alibert_common.cli import OptionParser, at_least, program
 from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import read_json, write_json, write_text
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity
 from preprocess.mixing.reader import is_mix, read_corpora, with_weights
 from preprocess.mixing.weights import DEFAULT_WEIGHTS, MixWeights, add_weight_options, mix_weights_of
 from preprocess.tokenizer.load import load_tokenizer
-from preprocess.tokenizer.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions, rules_only
+from preprocess.tokenizer.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions
 from preprocess.tokenizer.piece_text import Convention, spelled_texts, twice
 from preprocess.tokenizer.quality import Pieces, count_pieces
+from preprocess.tokenizer.split_lines import split_sample
 from preprocess.tokenizer.trainers import TRAINERS, Words, train, train_plain
-from preprocess.tokenizer.training_sample import Sample, draw_lines, split_words
+from preprocess.tokenizer.training_sample import Sample, draw_lines
 from preprocess.tokenizer.vocabulary import MASK, SPECIALS, build_tokenizer
 
-VERSION = 1  # of its output: see alibert_common.provenance.Stage
-STAGE = Stage("train_tokenizer", VERSION, ("sacremoses", "sentencepiece", "tokenizers"))
+VERSION = 2  # of its output: see alibert_common.provenance.Stage; 2 draws other lines where not all are taken
+STAGE = Stage("train_tokenizer", VERSION, ("numpy", "sacremoses", "sentencepiece", "tokenizers"))
 # What AutoTokenizer reads. Only this class keeps the rules of tokenizer.json on transformers 4 and 5 alike.
 TRANSFORMERS_CONFIG = {
     "tokenizer_class": "PreTrainedTokenizerFast",
@@ -51,9 +52,11 @@ SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs s
 def train_tokenizer(
     paths: list[Path], output: Path, *, mix_weights: MixWeights = DEFAULT_WEIGHTS, model: str = "unigram",
     vocab_size: int = 40_000, options: TextOptions = ALIBERT, sample: int = SAMPLE_LINES, seed: int = 1,
-    count_duplicates: bool = True,
+    count_duplicates: bool = True, engine: Engine = ALONE,
 ) -> dict:  # fmt: skip
     """Write the tokenizer directory `output`, unless it is there, made of the same; return its manifest.
+
+    `engine` draws the lines and splits them into words; this process trains.
 
     Raises InputError for unreadable input, for a vocabulary the text cannot fill, and for an `output` that holds
     foreign files; then nothing is written.
@@ -79,28 +82,30 @@ def train_tokenizer(
     }
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
-            drawn = draw_lines(corpora, sample, seed)
+            drawn = draw_lines(corpora, sample, seed, engine, work.scratch / "drawn")
             work.manifest = settings | {
-                "inputs": drawn.files.manifest(),
+                "inputs": drawn.inputs,
                 "read": asdict(drawn.read),
                 "cuts_of_long_lines": asdict(drawn.cuts),
-                "sample": {"lines": len(drawn.lines)} | drawing,
+                "sample": {"lines": drawn.size} | drawing,
             }
-            work.manifest |= _train(work.directory, drawn, model, vocab_size, options, count_duplicates)
+            lines = split_sample(drawn, options, engine, work.scratch / "jobs")
+            words = Words(lines, marks_start_words=options.punctuation == "both")
+            work.manifest |= _train(work.directory, drawn, words, model, vocab_size, options, count_duplicates)
     return read_json(output / MANIFEST)
 
 
-def _train(directory: Path, drawn: Sample, model: str, size: int, options: TextOptions, count_duplicates: bool) -> dict:
+def _train(
+    directory: Path, drawn: Sample, words: Words, model: str, size: int, options: TextOptions, count_duplicates: bool
+) -> dict:
     """Train, write all files but the manifest, and return what it says of how good the tokenizer is."""
-    lines = list(split_words(tqdm(drawn.lines, unit="line", desc="splitting", mininterval=1), rules_only(options)))
-    print(f"training {model} on {len(lines):,} lines", file=sys.stderr)
-    words = Words(lines, marks_start_words=options.punctuation == "both")
+    print(f"training {model} on {drawn.size:,} lines", file=sys.stderr)
     subwords = train(model, words, size)
     duplicates = {}
     if count_duplicates and model != "wordpiece":
-        duplicates = {"duplicates": _count_duplicates(model, subwords.pieces, drawn.lines, options.cased)}
+        duplicates = {"duplicates": _count_duplicates(model, subwords.pieces, drawn, options.cased)}
     pieces = _write_tokenizer(directory, build_tokenizer(options, subwords), words)
-    return duplicates | {"quality": pieces.describe(sum(len(line.split()) for line in drawn.lines))}
+    return duplicates | {"quality": pieces.describe(sum(len(line.split()) for line in drawn.lines()))}
 
 
 def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pieces:
@@ -115,11 +120,11 @@ def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pie
     return pieces
 
 
-def _count_duplicates(model: str, pieces: list[str], lines: list[str], cased: bool) -> dict:
+def _count_duplicates(model: str, pieces: list[str], drawn: Sample, cased: bool) -> dict:
     """AliBERT's argument for its rules (section 3.3): words in the vocabulary twice, against the same text without."""
     done = "training a tokenizer without text rules to count its duplicates (--no-duplicates leaves this out)"
     print(done, file=sys.stderr)
-    plain = train_plain(model, lines, len(pieces), cased)
+    plain = train_plain(model, drawn.lines(), len(pieces), cased)
     ours, theirs = (twice(spelled_texts(some, Convention()), "boundary") for some in (pieces, plain))
     return {"in_vocabulary": ours, "in_vocabulary_without_rules": theirs, "pieces_without_rules": len(plain)}
 
@@ -139,10 +144,11 @@ def command_line() -> OptionParser:
     add("--cased", action="store_true", help="keep capitals (default: lower case)")
     lines = f"largest number of lines, drawn at random, to train on (default: {SAMPLE_LINES:,}, which needs 3.5 GB)"
     add("--sample-lines", type=at_least(1), default=SAMPLE_LINES, help=lines)
-    add("--seed", type=int, default=1, help="random seed of the lines (default: 1)")
+    add("--seed", type=at_least(0), default=1, help="random seed of the lines (default: 1)")
     add_weight_options(parser, default="those of the mix")
     twice = "no count of words that are in the vocabulary twice, which takes half of the time"
     add("--no-duplicates", action="store_true", help=twice)
+    add_engine_options(parser)
     return parser
 
 
@@ -152,7 +158,7 @@ def run(arguments: argparse.Namespace) -> None:
     manifest = train_tokenizer(
         arguments.text, arguments.output, model=arguments.model, vocab_size=arguments.vocab_size, options=options,
         mix_weights=mix_weights_of(arguments), sample=arguments.sample_lines, seed=arguments.seed,
-        count_duplicates=not arguments.no_duplicates,
+        count_duplicates=not arguments.no_duplicates, engine=engine_of(arguments),
     )  # fmt: skip
     for part in ("read", "quality", "duplicates"):
         if part in manifest:

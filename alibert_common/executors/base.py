@@ -49,11 +49,16 @@ class Engine:
 ALONE = Engine()  # one process, here
 
 
-def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that `engine_of` reads."""
+def add_workers_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option of a command that runs here only."""
     cores = len(os.sched_getaffinity(0))
     help_workers = f"number of processes (default {cores}: the free cores)"
     parser.add_argument("--workers", type=at_least(1), default=cores, help=help_workers)
+
+
+def add_engine_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `engine_of` reads."""
+    add_workers_option(parser)
     slurm = parser.add_argument_group("Slurm; needs --output on a file system that all nodes see")
     help_slurm = "number of Slurm jobs, with --workers cores each (default: run here)"
     slurm.add_argument("--slurm", type=at_least(1), metavar="JOBS", help=help_slurm)

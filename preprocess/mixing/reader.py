@@ -16,12 +16,13 @@ MARKER = Marker.of_command("mix")  # a data-bin has a mix.json too
 
 @dataclass
 class Corpus:
-    """The training documents of one corpus. `bytes` are those of its text, 0 where they are not known."""
+    """The training documents of one corpus. `bytes` and `lines` are those of its text, 0 where they are not known."""
 
     name: str
     paths: list[Path]
     weight: float = 1.0
     bytes: int = 0
+    lines: int = 0
 
 
 def read_corpora(paths: list[Path]) -> list[Corpus]:
@@ -34,13 +35,16 @@ def read_corpora(paths: list[Path]) -> list[Corpus]:
         raise InputError(f"{directory}: its mix.json is missing; make it again with `python -m preprocess.mix`.")
     manifest = read_json(directory / "manifest.json")
     try:
-        sizes = {name: Size(**manifest["corpora"][name]["train"]).bytes for name in weights}
+        sizes = {name: Size(**manifest["corpora"][name]["train"]) for name in weights}
     except (KeyError, TypeError):
         raise InputError(
             f"{directory}: its mix.json and its manifest.json do not fit; make it again with "
             "`python -m preprocess.mix`."
         ) from None
-    return [Corpus(name, [directory / TRAIN / name], weight, sizes[name]) for name, weight in weights.items()]
+    return [
+        Corpus(name, [directory / TRAIN / name], weight, sizes[name].bytes, sizes[name].lines)
+        for name, weight in weights.items()
+    ]
 
 
 def is_mix(paths: list[Path]) -> bool:

@@ -11,7 +11,7 @@ import math
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 
@@ -58,7 +58,7 @@ class Words:
     `marks` the punctuation marks with their counts.
     """
 
-    lines: Sequence[str]
+    lines: Iterable[str]  # which can be read several times
     marks_start_words: bool = True
 
     def __post_init__(self):
@@ -161,10 +161,10 @@ def train_unigram(words: Words, size: int) -> Subwords:
     return Subwords("unigram", pieces, scores=[known[piece] for piece in pieces])
 
 
-def train_plain(kind: str, lines: Sequence[str], size: int, cased: bool) -> list[str]:
+def train_plain(kind: str, lines: Iterator[str], size: int, cased: bool) -> list[str]:
     """The pieces of the tokenizer one has without any rules: raw lines, sentencepiece's own settings (Unigram, BPE)."""
     rule = "nmt_nfkc" if cased else "nmt_nfkc_cf"
-    return list(_sentencepiece(iter(lines), size, model_type=kind, normalization_rule_name=rule))
+    return list(_sentencepiece(lines, size, model_type=kind, normalization_rule_name=rule))
 
 
 def _sentencepiece(sentences: Iterator[str], size: int, **settings) -> dict[str, float]:

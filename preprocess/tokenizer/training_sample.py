@@ -1,62 +1,171 @@
-"""A sample of lines from document files of any size, and the words the text rules make of it."""
+"""A sample of lines from document files of any size, drawn file by file on all cores or nodes.
 
-import random
+Each copy of a line gets a key in [0, 1), and the copies with the smallest keys are the sample. A key depends on the
+seed, the number of the file and the place in the file alone, so the sample is the same for any number of processes.
+"""
+
+import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import asdict, astuple, dataclass, field
+from itertools import chain, compress, islice
+from pathlib import Path
+from typing import NamedTuple
 
-from tokenizers import Tokenizer
-from tqdm import tqdm
+import numpy as np
 
+from alibert_common.arrays import load, save
+from alibert_common.executors.base import Engine
+from alibert_common.files import read_json, write_json, written_whole
 from alibert_common.input_log import InputLog
-from preprocess.documents.document import Size, document_files, read_documents, size_of
+from preprocess.documents.document import Document, Size, document_files, read_documents, size_of
 from preprocess.documents.long_lines import Cuts, cut_line
+from preprocess.documents.shards import shard_name
 from preprocess.mixing.reader import Corpus
-from preprocess.tokenizer.normalizer import TextNormalizer
-from preprocess.tokenizer.word_independence import is_word_independent
+
+KEYS_AT_ONCE = 1 << 16  # some 10 MB of lines
+LINE_BYTES = 100  # of a stored line, where no manifest counts lines: leaflets have 120, compressed leaflets 20
+DEVIATIONS = 10  # of the number of lines below a bound, which is too small once in 10^23
+LINES, KEYS = ".lines", ".npy"  # the files of the lines that were drawn from a file of documents
+
+
+class WeightedFile(NamedTuple):
+    """A file of documents, with the weight of its corpus; `number` counts all files."""
+
+    number: int
+    path: Path
+    weight: float
+
+
+class DrawnLines(NamedTuple):
+    """The lines in `path` that belong to the sample: their keys, beside it, are `cut` or less."""
+
+    path: Path
+    cut: float
+
+    def read(self) -> Iterator[str]:
+        """The lines in their order."""
+        with open(self.path, encoding="utf-8", newline="\n") as handle:
+            for line in compress(handle, load(self.path.with_suffix(KEYS)) <= self.cut):
+                yield line.removesuffix("\n")
 
 
 @dataclass
 class Sample:
-    """Lines drawn from `files`; `read` is the size of all their text, `cuts` what became of its longest lines."""
+    """Lines of documents, by files; `read` is the size of all their text, `cuts` what became of its longest lines."""
 
-    lines: list[str] = field(default_factory=list)
+    files: list[DrawnLines]
+    size: int  # lines
     read: Size = field(default_factory=Size)
     cuts: Cuts = field(default_factory=Cuts)
-    files: InputLog = field(default_factory=InputLog)
+    inputs: list[dict] = field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """All lines, in their order in the text."""
+        return chain.from_iterable(file.read() for file in self.files)
 
 
-def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int) -> Sample:
-    """At most `limit` lines, in one pass and in the memory of the sample.
+def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int, engine: Engine, folder: Path) -> Sample:
+    """At most `limit` lines, which lie in `folder`; `folder` also holds the logs of Slurm jobs.
 
     Every line of a corpus of weight 1 is as likely as any other; one of weight 2.5 counts as two lines or, as often, as
     three (ouBioBERT's amplified vocabulary, Wada et al. 2020, section 2.2).
     """
-    sample, seen, draw = Sample(), 0, random.Random(seed)
+    files: list[WeightedFile] = []
+    copies = 0.0  # of all lines
     for corpus in corpora:
-        files = document_files(corpus.paths)
-        with tqdm(total=size_of(files), unit="B", unit_scale=True, desc=f"reading {corpus.name}", mininterval=1) as bar:
-            before = sample.files.bytes_read
-            for document in read_documents(files, sample.files):
-                sample.read.add(document)
-                for part in (part for line in document.lines for part in cut_line(line, sample.cuts)):
-                    # A whole number that is the weight on average.
-                    times = int(corpus.weight) + (corpus.weight % 1 > 0 and draw.random() < corpus.weight % 1)
-                    for _ in range(times):
-                        seen += 1
-                        place = seen - 1 if seen <= limit else draw.randrange(seen)
-                        if place < limit:
-                            sample.lines[place : place + 1] = [part]
-                bar.update(sample.files.bytes_read - before - bar.n)
+        paths = document_files(corpus.paths)
+        files += (WeightedFile(number, path, corpus.weight) for number, path in enumerate(paths, len(files)))
+        copies += corpus.weight * (corpus.lines or size_of(paths) / LINE_BYTES)
+    while True:
+        draw = DrawLines(folder, limit, seed, bound=min(1.0, enough(limit) / copies) if copies else 1.0)
+        engine.run("drawing", draw, files, folder / "jobs")
+        keys = np.concatenate([load(draw.file(file, KEYS)) for file in files])
+        if len(keys) >= limit or draw.bound == 1:
+            break
+        copies = len(keys) / draw.bound  # fewer than a manifest says, or than the bytes of files without one let expect
+    cut = float(np.partition(keys, limit - 1)[limit - 1]) if len(keys) > limit else 1.0
+    sample = Sample([DrawnLines(draw.file(file, LINES), cut) for file in files], int(np.count_nonzero(keys <= cut)))
+    for report in (read_json(draw.done(file)) for file in files):
+        sample.read += Size(**report["read"])
+        sample.cuts = Cuts(*map(sum, zip(astuple(sample.cuts), report["cuts"].values(), strict=True)))
+        sample.inputs += report["inputs"]
     return sample
 
 
-def split_words(lines: Iterable[str], tokenizer: Tokenizer) -> Iterator[str]:
-    """Each line as its words between single spaces; a line without words is left out."""
-    words_of = TextNormalizer(tokenizer).bare_words
-    if is_word_independent(tokenizer):
-        of_part = cache(lambda part: " ".join(words_of(part)))
-        split = (" ".join(filter(None, map(of_part, line.split(" ")))) for line in lines)
-    else:
-        split = (" ".join(words_of(line)) for line in lines)
-    return filter(None, split)
+def enough(limit: int) -> float:
+    """How many lines to expect below a bound, so that there are `limit` in practice."""
+    return limit + DEVIATIONS * math.sqrt(limit) + DEVIATIONS**2
+
+
+def keys_of(lines: int, weight: float, generator: np.random.Generator) -> np.ndarray:
+    """(lines, copies) random keys in [0, 1) of the copies of each line; a copy with a key of 1 or more is none.
+
+    The weight 2.5 gives three keys. Half of the third are 1 or more, and the other half are uniform in [0, 1) too.
+    """
+    copies = math.ceil(weight)
+    keys = generator.random((lines, copies))
+    keys[:, -1] /= weight - (copies - 1)
+    return keys
+
+
+class SmallestKeys:
+    """Lines with the `limit` smallest keys of those below `bound`, in the order in which they were added."""
+
+    def __init__(self, limit: int, bound: float):
+        self.limit, self.bound = limit, bound
+        self.keys = np.empty(0)
+        self.lines: list[str] = []
+
+    def add(self, lines: list[str], keys: np.ndarray) -> None:
+        """Add the copies of lines; `keys` is (lines, copies)."""
+        rows, columns = np.nonzero(keys < self.bound)
+        self.keys = np.concatenate([self.keys, keys[rows, columns]])
+        self.lines += [lines[row] for row in rows]
+        if len(self.keys) > 2 * self.limit:
+            self.leave_out()
+
+    def leave_out(self) -> None:
+        """Leave out all lines but those with the smallest keys."""
+        if len(self.keys) > self.limit:
+            kept = self.keys <= np.partition(self.keys, self.limit - 1)[self.limit - 1]
+            self.keys, self.lines = self.keys[kept], list(compress(self.lines, kept))
+            self.bound = self.keys.max()
+
+
+@dataclass(frozen=True)
+class DrawLines:
+    """Write the lines of a file that have the smallest keys: at most `limit`, below `bound`."""
+
+    folder: Path
+    limit: int
+    seed: int
+    bound: float
+
+    def file(self, file: WeightedFile, suffix: str) -> Path:
+        """Where the lines of a file, or their keys, are written."""
+        return self.folder / f"below-{self.bound}" / f"{shard_name(file.number)}{suffix}"
+
+    def done(self, file: WeightedFile) -> Path:
+        """What was read; written last."""
+        return self.file(file, ".json")
+
+    def __call__(self, file: WeightedFile) -> None:
+        log, read, cuts = InputLog(), Size(), Cuts()
+        generator = np.random.default_rng((self.seed, file.number))
+        smallest = SmallestKeys(self.limit, self.bound)
+        lines = _parts(read_documents([file.path], log), read, cuts)
+        while some := list(islice(lines, max(1, KEYS_AT_ONCE // math.ceil(file.weight)))):
+            smallest.add(some, keys_of(len(some), file.weight, generator))
+        smallest.leave_out()
+        save(self.file(file, KEYS), smallest.keys)
+        with written_whole(self.file(file, LINES)) as handle:
+            handle.writelines(f"{line}\n" for line in smallest.lines)
+        write_json(self.done(file), {"read": asdict(read), "cuts": asdict(cuts), "inputs": log.manifest()})
+
+
+def _parts(documents: Iterable[Document], read: Size, cuts: Cuts) -> Iterator[str]:
+    """The lines of documents, which are counted; lines too long are cut."""
+    for document in documents:
+        read.add(document)
+        for line in document.lines:
+            yield from cut_line(line, cuts)

@@ -9,7 +9,7 @@ from sentencepiece import sentencepiece_model_pb2
 from text_helpers import AFTER, CLINICAL, PAPER, real_lines, sample_lines, trained, trained_on_real_text
 
 from preprocess.tokenizer.load import load_tokenizer
-from preprocess.tokenizer.training_sample import split_words
+from preprocess.tokenizer.split_lines import split_words
 
 NORMAL, UNKNOWN = 1, 2  # kinds of pieces in sentencepiece's file format
 

@@ -11,7 +11,7 @@ STAGES = ("ingest", "clean", "deduplicate", "mix", "train_tokenizer", "binarize"
 # They read settings, show progress, draw, lock or run jobs. The integers of numpy and the connected components
 # of scipy are those of all versions.
 NEUTRAL = {"yaml", "tqdm", "matplotlib", "filelock", "submitit", "numpy", "scipy"}
-DRAWS_WITH_NUMPY = {"binarize"}
+DRAWS_WITH_NUMPY = {"train_tokenizer", "binarize"}
 ONLY_READS_SHARDS = {"train_tokenizer", "binarize"}
 
 

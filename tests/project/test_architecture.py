@@ -63,9 +63,10 @@ ROOMS = {
     "preprocess/tokenizer_study": (
         "candidates",
         "held_out",
+        "text_sample",
+        "speed",
         "measure",
         "samples",
-        "speed",
         "tables",
         "pictures",
         "report",

@@ -14,15 +14,12 @@ from text_helpers import AFTER, CLINICAL, MOSES, PAPER, SIZE, same_text, sample_
 
 from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from preprocess.documents.document import read_documents
-from preprocess.mix import mix
-from preprocess.mixing.reader import Corpus, read_corpora, with_weights
 from preprocess.mixing.weights import MixWeights
 from preprocess.tokenizer import trainers
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
+from preprocess.tokenizer.split_lines import split_words
 from preprocess.tokenizer.trainers import TRAINERS, TooLargeError, Words, train
-from preprocess.tokenizer.training_sample import draw_lines, split_words
 from preprocess.tokenizer.vocabulary import lay_out
 from preprocess.train_tokenizer import train_tokenizer
 
@@ -243,73 +240,6 @@ def test_characters_seen_once_and_endless_words_are_not_learned():
     assert "â" in pieces and "ñ" not in pieces and "g" not in pieces
 
 
-def corpora():
-    return [Corpus("text", sample_files())]
-
-
-def corpus(path, lines, weight=1.0):
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return Corpus(path.stem, [path], weight)
-
-
-def test_the_sample_of_lines_is_the_seeds_and_no_larger_than_asked():
-    everything = draw_lines(corpora(), 10**6, seed=1)
-    assert everything.lines == sample_lines() and everything.read.lines == len(sample_lines())
-    some = draw_lines(corpora(), 50, seed=1)
-    assert len(some.lines) == 50 and set(some.lines) <= set(everything.lines)
-    assert some.read == everything.read
-    assert some.lines == draw_lines(corpora(), 50, seed=1).lines != draw_lines(corpora(), 50, seed=2).lines
-
-
-def test_every_line_is_as_likely_to_be_drawn_as_any_other(tmp_path):
-    text = corpus(tmp_path / "text.txt", range(10))
-    drawn = Counter(line for seed in range(2000) for line in draw_lines([text], 3, seed).lines)
-    assert len(drawn) == 10 and all(500 < count < 700 for count in drawn.values())  # 600 expected, deviation 20
-
-
-def test_lines_are_drawn_in_proportion_to_the_weight_of_their_corpus(tmp_path):
-    core, satellite = corpus(tmp_path / "a.txt", range(4), 2.5), corpus(tmp_path / "b.txt", range(4, 10))
-    drawn = Counter(line for seed in range(2000) for line in draw_lines([core, satellite], 1, seed).lines)
-    assert abs(sum(drawn[str(number)] for number in range(4)) - 1250) < 110  # 10 of 16; five deviations
-    assert all(abs(drawn[str(number)] - 312) < 90 for number in range(4))
-    everything = [line for seed in range(100) for line in draw_lines([core, satellite], 100, seed).lines]
-    counts = Counter(everything)
-    assert all(counts[str(number)] == 100 for number in range(4, 10))
-    assert all(200 < counts[str(number)] < 300 for number in range(4))
-
-
-def test_a_mix_amplifies_its_core_and_another_weighing_takes_its_place(tmp_path):
-    for name, words in (("core", "hépatite virale"), ("satellite", "chapitre suivant")):
-        lines = [f"{words} {name} numéro {n}" for n in range(40 if name == "core" else 400)]
-        (tmp_path / f"{name}.txt").write_text("\n\n".join(lines))
-    mix(
-        [tmp_path / "core.txt", tmp_path / "satellite.txt"], tmp_path / "mix", MixWeights(core="core"), 0.1, 1, Engine()
-    )
-    [core, satellite] = read_corpora([tmp_path / "mix"])
-    assert satellite.weight == 1 and core.weight * core.bytes == pytest.approx(satellite.bytes)
-    lines = draw_lines([core, satellite], 10**6, 1).lines
-    assert abs(sum("core" in line for line in lines) / len(lines) - 0.5) < 0.1
-    assert not {line for line in lines} & {d.text for d in read_documents([tmp_path / "mix" / "valid"])}
-    plain = with_weights([core, satellite], MixWeights(alpha=1.0))
-    assert plain[0].weight == 1
-    assert with_weights([core, satellite], MixWeights()) == [core, satellite]
-
-
-def test_a_whole_export_in_one_line_is_cut_and_counted(tmp_path):
-    export = "Le patient va bien." + " Il tousse." * 30_000  # 330,019 characters
-    (tmp_path / "text.txt").write_text(export)
-    drawn = draw_lines([Corpus("text", [tmp_path / "text.txt"])], 10, seed=1)
-    assert len(drawn.lines) == 4 and drawn.read.lines == 1 and drawn.cuts.at_sentence_ends == 3
-    assert "".join(drawn.lines) == export
-
-
-def test_words_split_with_a_cache_are_those_of_the_whole_line():
-    lines = sample_lines()[:150]
-    for options in (PAPER, AFTER, CLINICAL, MOSES):
-        whole = TextNormalizer(rules_only(options))
-        assert list(split_words(lines, rules_only(options))) == [" ".join(whole.bare_words(line)) for line in lines]
-
-
 def test_the_files_and_the_manifest(tmp_path):
     manifest = train_tokenizer(sample_files(), tmp_path / "out", vocab_size=SIZE, seed=7)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
@@ -363,17 +293,34 @@ def test_another_setting_or_text_begins_anew(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text.txt"]
 
 
-def test_a_kill_leaves_nothing_in_the_way_of_the_next_run(tmp_path):
-    text, output, work = small_text(tmp_path), tmp_path / "out", tmp_path / ".out.work"
-    command = [sys.executable, "-m", "preprocess.train_tokenizer", text, "--output", output, "--vocab-size", "200"]
+def test_a_killed_command_resumes_without_drawing_again(tmp_path):
+    text, output = small_text(tmp_path), tmp_path / "out"
+    words = ["preprocess.train_tokenizer", str(text), "--output", str(output), "--vocab-size", "200"]
+    command = [sys.executable, "-m", *words]
     killed = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert next(line for line in killed.stderr if "training" in line)
     killed.kill()
     killed.communicate()
     assert sorted(path.name for path in tmp_path.iterdir()) == [".out.lock", ".out.work", "text.txt"]
-    assert sorted(path.name for path in work.rglob("*") if path.parent != work) == [".scratch", "key.json"]
-    train_tokenizer([text], output, vocab_size=200)
+    again = run(*words)
+    assert "training unigram on 100 lines" in again.stderr
+    assert "drawing" not in again.stderr and "splitting" not in again.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text.txt"]
+    train_tokenizer([text], tmp_path / "other", vocab_size=200)
+    for name in ("tokenizer.json", "dict.txt", "manifest.json"):
+        assert (output / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+@pytest.mark.parametrize("sample", [100, 30])
+def test_the_tokenizer_is_the_same_for_every_number_of_processes(tmp_path, sample):
+    files = [tmp_path / f"{number}.txt" for number in range(3)]
+    for number, file in enumerate(files):
+        file.write_text("\n".join(sample_lines()[30 * number : 30 * (number + 1)]) + "\n", encoding="utf-8")
+    for workers in (1, 2):
+        place = tmp_path / str(workers)
+        train_tokenizer(files, place, vocab_size=170, sample=sample, engine=Engine(workers), count_duplicates=False)
+    for file in (tmp_path / "1").iterdir():
+        assert file.read_bytes() == (tmp_path / "2" / file.name).read_bytes()
 
 
 def test_the_counts_of_dict_txt_are_those_of_the_text(tmp_path):
@@ -403,10 +350,21 @@ def test_the_command_refuses_in_one_sentence_and_writes_nothing(tmp_path, argume
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path):
     full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))}
-    arguments = [*sample_files(), "--output", tmp_path / "out", "--vocab-size", SIZE, "--no-duplicates"]
-    result = run("preprocess.train_tokenizer", *arguments, **full)
+    (tmp_path / "text.txt").write_text("\n".join(sample_lines()) + "\n", encoding="utf-8")  # their keys have 48 kB
+    result = run("preprocess.train_tokenizer", tmp_path / "text.txt", "--output", tmp_path / "out", **full)
     assert result.returncode == 2 and "File too large" in result.stderr and "Traceback" not in result.stderr
-    assert "no output was left half-written" in result.stderr and list(tmp_path.iterdir()) == []
+    assert "no output was left half-written" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_a_disk_that_is_full_later_is_one_sentence_and_the_command_resumes(tmp_path):
+    full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))}
+    arguments = [small_text(tmp_path), "--output", tmp_path / "out", "--vocab-size", 400, "--no-duplicates"]
+    result = run("preprocess.train_tokenizer", *arguments, **full)
+    sentence = result.stderr.splitlines()[-1]
+    assert result.returncode == 2 and "File too large" in sentence and "it resumes from" in sentence
+    assert not (tmp_path / "out").exists()
+    assert "drawing" not in run("preprocess.train_tokenizer", *arguments).stderr and (tmp_path / "out").exists()
 
 
 def test_a_text_without_a_word_is_refused(tmp_path):

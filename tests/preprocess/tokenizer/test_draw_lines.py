@@ -1,0 +1,213 @@
+"""The lines that `preprocess.train_tokenizer` trains on: uniform, by the weights, the same for every executor."""
+
+import json
+import math
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from corpus_helpers import write_shards
+from text_helpers import AFTER, CLINICAL, MOSES, PAPER, sample_files, sample_lines
+
+from alibert_common.errors import InputError
+from alibert_common.executors.base import ALONE, Engine
+from preprocess.documents.document import Document, read_documents
+from preprocess.mix import mix
+from preprocess.mixing.reader import Corpus, read_corpora, with_weights
+from preprocess.mixing.weights import MixWeights
+from preprocess.tokenizer import training_sample
+from preprocess.tokenizer.normalizer import TextNormalizer, rules_only
+from preprocess.tokenizer.split_lines import split_sample, split_words
+from preprocess.tokenizer.training_sample import DrawLines, SmallestKeys, draw_lines, keys_of
+
+
+@pytest.fixture
+def draw(tmp_path):
+    """A function that draws and returns (sample, its lines)."""
+    places = (tmp_path / "drawn" / str(number) for number in range(10_000))
+
+    def drawn(corpora, limit, seed=1, engine=ALONE):
+        sample = draw_lines(corpora, limit, seed, engine, next(places))
+        return sample, list(sample.lines())
+
+    return drawn
+
+
+def corpus(path, lines, weight=1.0):
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return Corpus(path.stem, [path], weight)
+
+
+def numbered(tmp_path, counts, weights, known=True):
+    """Corpora of numbered lines in shards of 100 documents of 5 lines; every line is another text."""
+    corpora = []
+    for name, count, weight in zip("abc", counts, weights, strict=False):
+        lines = [f"{name}{number}" for number in range(count)]
+        documents = [Document(f"{first}", name, lines[first : first + 5]) for first in range(0, count, 5)]
+        write_shards(tmp_path / name, documents, 100)
+        corpora.append(Corpus(name, [tmp_path / name], weight, lines=count if known else 0))
+    return corpora
+
+
+def test_the_sample_of_lines_is_the_seeds_and_no_larger_than_asked(draw):
+    corpora = [Corpus("text", sample_files())]
+    everything, lines = draw(corpora, 10**6)
+    assert lines == sample_lines() and everything.read.lines == everything.size == len(sample_lines())
+    some, drawn = draw(corpora, 50)
+    places = [lines.index(line) for line in drawn]
+    assert some.size == len(drawn) == 50 and places == sorted(places)
+    assert (some.read, some.inputs) == (everything.read, everything.inputs)
+    assert drawn == draw(corpora, 50)[1] != draw(corpora, 50, seed=2)[1]
+
+
+def test_every_line_is_as_likely_to_be_drawn_as_any_other(tmp_path, draw):
+    """30 samples of 3,000 of 6,000 lines in three corpora: 15 times a line, with a variance of 7.5."""
+    corpora = numbered(tmp_path, [3000, 2000, 1000], [1, 1, 1])
+    drawn = Counter(line for seed in range(30) for line in draw(corpora, 3000, seed)[1])
+    assert max(drawn.values()) <= 30 and len(drawn) == 6000
+    sizes = {"a": 3000, "b": 2000, "c": 1000}
+    counts = [drawn[f"{name}{number}"] for name, size in sizes.items() for number in range(size)]
+    for parts in (20, 60):
+        sums = np.reshape(counts, (parts, -1)).sum(1)
+        assert abs(sums - 15 * 6000 / parts).max() < 4 * math.sqrt(7.5 * 6000 / parts)
+    assert 6.5 < np.var(counts) < 8.5
+
+
+def test_neighbours_are_drawn_independently(tmp_path, draw):
+    """Of half of the lines, a quarter of the pairs of neighbours are both there, in every block of keys."""
+    [a] = numbered(tmp_path, [8000], [1])
+    places = sorted(int(line[1:]) for line in draw([a], 4000)[1])
+    assert abs(sum(after - before == 1 for before, after in pairwise(places)) - 2000) < 150  # four deviations
+
+
+def test_lines_are_drawn_in_proportion_to_the_weight_of_their_corpus(tmp_path, draw):
+    corpora = numbered(tmp_path, [1000, 1000, 1000], [2.5, 1, 0.5])
+    drawn = Counter(line for seed in range(20) for line in draw(corpora, 400, seed)[1])
+    sums = {name: sum(count for line, count in drawn.items() if line[0] == name) for name in "abc"}
+    for name, share in zip("abc", (2.5 / 4, 1 / 4, 0.5 / 4), strict=True):
+        assert abs(sums[name] - 8000 * share) < 4 * math.sqrt(8000 * share * (1 - share))
+
+
+def test_all_lines_are_there_as_often_as_their_weight_says(tmp_path, draw):
+    corpora = numbered(tmp_path, [1000, 1000, 1000], [2.5, 3, 0.5])
+    sample, lines = draw(corpora, 10**6)
+    counts = Counter(lines)
+    assert {counts[f"b{number}"] for number in range(1000)} == {3}
+    for name, few in (("a", 2), ("c", 0)):
+        more = [counts[f"{name}{number}"] - few for number in range(1000)]
+        assert set(more) == {0, 1} and abs(sum(more) - 500) < 64  # four deviations
+    assert sample.size == len(lines) and lines == sorted(lines, key=lambda line: (line[0], int(line[1:])))
+
+
+def test_the_keys_of_copies_are_uniform_where_there_is_a_copy():
+    keys = keys_of(40_000, 2.25, np.random.default_rng(1))
+    assert keys.shape == (40_000, 3)
+    for column, copies in zip(keys.T, (40_000, 40_000, 10_000), strict=True):
+        there = column[column < 1]
+        assert abs(len(there) - copies) < 400
+        assert abs(np.histogram(there, 10, (0, 1))[0] - len(there) / 10).max() < 4 * math.sqrt(len(there) / 10)
+    assert abs(np.corrcoef(keys[:, 0], keys[:, 1])[0, 1]) < 0.02
+
+
+def test_the_sample_is_the_same_for_every_bound_block_and_number_of_processes(tmp_path, draw, monkeypatch):
+    """What a manifest says of the number of lines only saves work, also if it is wrong."""
+    corpora = numbered(tmp_path, [3000, 2000], [1.5, 1], known=False)
+    sample, lines = draw(corpora, 700)
+    for workers, counts in ((1, (3000, 2000)), (2, (0, 0)), (2, (10**6, 10**6)), (1, (1, 1)), (1, (10**9, 1))):
+        known = [Corpus(c.name, c.paths, c.weight, lines=count) for c, count in zip(corpora, counts, strict=True)]
+        other, found = draw(known, 700, engine=Engine(workers))
+        assert found == lines and other.size == 700
+        assert (other.read, other.cuts, other.inputs) == (sample.read, sample.cuts, sample.inputs)
+    monkeypatch.setattr(training_sample, "KEYS_AT_ONCE", 10)
+    assert draw(corpora, 700)[1] == lines
+
+
+def test_a_file_keeps_little_more_than_its_part_of_the_sample(tmp_path, draw, monkeypatch):
+    """Where the number of lines is known; otherwise as many as the sample has. Blocks of keys change nothing."""
+    whole = draw(numbered(tmp_path, [3000], [1]), 200)[1]
+    monkeypatch.setattr(training_sample, "KEYS_AT_ONCE", 100)
+    for known, most in ((True, 450), (False, 6 * 200)):
+        sample, lines = draw(numbered(tmp_path, [3000], [1], known), 200)
+        stored = [len(file.path.read_text().splitlines()) for file in sample.files]
+        assert lines == whole and len(stored) == 6 and max(stored) <= 200 and sum(stored) <= most
+
+
+def test_a_file_holds_twice_the_sample_at_most():
+    smallest, generator, keys = SmallestKeys(50, 1.0), np.random.default_rng(1), []
+    for start in range(0, 5000, 40):
+        keys.append(generator.random((40, 1)))
+        smallest.add([str(number) for number in range(start, start + 40)], keys[-1])
+        assert len(smallest.lines) == len(smallest.keys) <= 100
+    smallest.leave_out()
+    assert smallest.lines == [str(number) for number in sorted(np.argsort(np.concatenate(keys)[:, 0])[:50])]
+
+
+def test_lines_that_are_drawn_are_not_drawn_again(tmp_path, monkeypatch):
+    [a] = numbered(tmp_path, [1000], [1])
+    first = draw_lines([a], 300, 1, ALONE, tmp_path / "drawn")
+    lines = list(first.lines())
+    first.files[1].path.with_suffix(".json").unlink()  # as if it had been killed there
+    again, draw_file = [], DrawLines.__call__
+    monkeypatch.setattr(DrawLines, "__call__", lambda self, file: again.append(file.number) or draw_file(self, file))
+    assert list(draw_lines([a], 300, 1, ALONE, tmp_path / "drawn").lines()) == lines and again == [1]
+
+
+def test_a_mix_amplifies_its_core_and_another_weighing_takes_its_place(tmp_path, draw):
+    for name, words in (("core", "hépatite virale"), ("satellite", "chapitre suivant")):
+        lines = [f"{words} {name} numéro {n}" for n in range(40 if name == "core" else 400)]
+        (tmp_path / f"{name}.txt").write_text("\n\n".join(lines))
+    mix(
+        [tmp_path / "core.txt", tmp_path / "satellite.txt"], tmp_path / "mix", MixWeights(core="core"), 0.1, 1, Engine()
+    )
+    [core, satellite] = read_corpora([tmp_path / "mix"])
+    assert satellite.weight == 1 and core.weight * core.bytes == pytest.approx(satellite.bytes)
+    assert core.lines + satellite.lines == sum(1 for part in (core, satellite) for _ in read_documents(part.paths))
+    lines = draw([core, satellite], 10**6)[1]
+    assert abs(sum("core" in line for line in lines) / len(lines) - 0.5) < 0.1
+    assert not {line for line in lines} & {d.text for d in read_documents([tmp_path / "mix" / "valid"])}
+    plain = with_weights([core, satellite], MixWeights(alpha=1.0))
+    assert plain[0].weight == 1
+    assert with_weights([core, satellite], MixWeights()) == [core, satellite]
+
+
+def test_a_whole_export_in_one_line_is_cut_and_counted(tmp_path, draw):
+    export = "Le patient va bien." + " Il tousse." * 30_000  # 330,019 characters
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.txt").write_text(export)
+    sample, lines = draw([Corpus("text", [tmp_path / "one.txt", tmp_path / "two.txt"])], 10)
+    assert len(lines) == 8 and sample.read.lines == 2
+    assert (sample.cuts.lines, sample.cuts.at_sentence_ends, sample.cuts.at_word_ends) == (2, 6, 0)
+    assert "".join(lines) == 2 * export
+
+
+def test_signs_that_other_programs_take_for_line_ends_stay_in_their_line(tmp_path, draw):
+    line = "un\u2028deux\x0btrois\x85quatre\rcinq"
+    (tmp_path / "text.jsonl").write_text(json.dumps({"id": "1", "source": "s", "text": f"{line}\nsix"}))
+    sample, lines = draw([Corpus("text", [tmp_path / "text.jsonl"])], 10)
+    assert lines == [line, "six"]
+    assert list(split_sample(sample, PAPER, ALONE, tmp_path)) == ["un deux trois quatre cinq", "six"]
+
+
+def test_words_split_with_a_cache_are_those_of_the_whole_line():
+    lines = sample_lines()[:150]
+    for options in (PAPER, AFTER, CLINICAL, MOSES):
+        whole = TextNormalizer(rules_only(options))
+        assert list(split_words(lines, rules_only(options))) == [" ".join(whole.bare_words(line)) for line in lines]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_words_split_in_processes_are_those_of_the_sample(tmp_path, draw, workers):
+    text = corpus(tmp_path / "text.txt", [*sample_lines()[:100], "\u200b", "Fin."])  # a line without a word
+    other = corpus(tmp_path / "other.txt", sample_lines()[100:150])
+    for limit in (60, 1000):
+        sample, lines = draw([text, other], limit)
+        words = split_sample(sample, PAPER, Engine(workers), tmp_path / "logs")
+        expected = list(split_words(lines, rules_only(PAPER)))
+        assert list(words) == list(words) == expected and len(expected) == min(limit, len(lines) - (limit == 1000))
+
+
+def test_a_file_without_a_document_is_refused(tmp_path):
+    (tmp_path / "empty.txt").write_text("\n \n")
+    with pytest.raises(InputError, match="empty.txt: no document in this file"):
+        draw_lines([Corpus("text", [tmp_path / "empty.txt"])], 10, 1, ALONE, tmp_path / "drawn")
