@@ -2,21 +2,25 @@
 
     python -m preprocess.compare_tokenizers TOKENIZER... --text mixed/valid --output study
 
-A TOKENIZER is any folder with a tokenizer.json, such as a published model. The output holds study.json, study.md with
-its pictures, and study.html, one page with everything. They contain no text except the terms and sentences.
+A TOKENIZER is any folder with a tokenizer.json, such as a published model. A large text is measured on documents that
+are drawn at random. The output holds study.json, study.md with its pictures, and study.html, one page with everything.
+They contain no text except the terms and sentences.
 """
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from alibert_common.cli import program
+from alibert_common.cli import at_least, program
 from alibert_common.directories import Marker, directory_written_whole, refuse_foreign
 from alibert_common.errors import exit_with_sentence
+from alibert_common.executors.base import ALONE, Engine, add_workers_option
 from alibert_common.input_log import InputLog
 from alibert_common.report import markdown
+from preprocess.documents.document import read_documents
 from preprocess.tokenizer.piece_text import spelled_texts, text_pieces
 from preprocess.tokenizer_study import tables
 from preprocess.tokenizer_study.candidates import Candidate, load_candidates
@@ -25,8 +29,10 @@ from preprocess.tokenizer_study.measure import figures, measure
 from preprocess.tokenizer_study.report import report, warnings, write_pages
 from preprocess.tokenizer_study.samples import Term, read_sentences, read_terms, segment, segment_term
 from preprocess.tokenizer_study.speed import speeds
+from preprocess.tokenizer_study.text_sample import draw_documents
 
 MARKER = Marker("study.json", '"command": "compare_tokenizers"', sometimes=("terms.png",))
+MEGABYTES = 20  # half a minute of one core for each tokenizer; the fertility of half of it differs by less than 1 %
 
 
 def study_of(
@@ -36,17 +42,26 @@ def study_of(
     sentences: list[str],
     seed: int,
     trained_on: Sequence[Path] = (),
+    megabytes: int = MEGABYTES,
+    engine: Engine = ALONE,
 ) -> dict:
     """The content of study.json without its settings. Lists have one entry per tokenizer, in their order.
 
-    Raises InputError for text that cannot be read.
+    Measures on documents of `megabytes` that are drawn from the text. Raises InputError for text that cannot be read.
     """
-    text, meters = measure(candidates, path)
-    described = text.describe() | ({"seen_in_training": seen_in_training(path, trained_on)} if trained_on else {})
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        text = draw_documents(path, megabytes * 10**6, seed, engine, folder / "text")
+        meters = measure(candidates, text, engine, folder / "measured")
+        timed = speeds(candidates, text.blocks, seed, folder / "timed")
+        described = text.describe()
+        if trained_on:
+            held_out = read_documents(text.blocks)
+            described["seen_in_training"] = seen_in_training(held_out, trained_on, engine, folder / "seen")
     files = {file["sha256"] for file in described["inputs"]}
     compared = {file["sha256"] for file in described.get("seen_in_training", {}).get("inputs", ())}
     tokenizers = {}
-    for candidate, meter, speed in zip(candidates, meters, speeds(candidates, path, seed), strict=True):
+    for candidate, meter, speed in zip(candidates, meters, timed, strict=True):
         own = candidate.trained_on
         tokenizers[candidate.name] = {
             "path": str(candidate.path),
@@ -130,7 +145,15 @@ def _arguments() -> argparse.Namespace:
     add("--names", type=lambda names: names.split(","), default=[], help=names)
     add("--terms", type=Path, help="lines of a term, a tab and its category (default: none)")
     add("--sentences", type=Path, help="lines to show in pieces (default: none)")
-    add("--seed", type=int, default=1, help="seed of the sample of lines for the speed (default: 1)")
+    megabytes = f"held-out text to measure on, of documents drawn at random, in MB (default: {MEGABYTES})"
+    add("--text-megabytes", type=at_least(1), default=MEGABYTES, help=megabytes)
+    add(
+        "--seed",
+        type=at_least(0),
+        default=1,
+        help="random seed of the documents, and of the lines for the speed (default: 1)",
+    )
+    add_workers_option(parser)
     return parser.parse_args()
 
 
@@ -144,9 +167,22 @@ def main() -> None:
     sentences = read_sentences(arguments.sentences, log) if arguments.sentences else []
     study = {
         "command": "compare_tokenizers",
-        "settings": {"seed": arguments.seed, "inputs": log.manifest()},
+        "settings": {
+            "seed": arguments.seed,
+            "text_megabytes": arguments.text_megabytes,
+            "inputs": log.manifest(),
+        },
         "versions": {"python": sys.version.split()[0], "tokenizers": version("tokenizers")},
-        **study_of(candidates, arguments.text, terms, sentences, arguments.seed, arguments.trained_on),
+        **study_of(
+            candidates,
+            arguments.text,
+            terms,
+            sentences,
+            arguments.seed,
+            arguments.trained_on,
+            arguments.text_megabytes,
+            Engine(arguments.workers),
+        ),
     }
     for warning in warnings(study):
         print(f"warning: {warning}", file=sys.stderr)

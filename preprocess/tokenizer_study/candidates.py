@@ -47,6 +47,10 @@ class Candidate:
         self.unknown = model["unk_id"] if "unk_id" in model else self.tokenizer.token_to_id(unknown or "")
         self.lone = self.tokenizer.token_to_id(self.convention.lone or "")
 
+    def __reduce__(self):
+        """A copy for another process is made anew: a pickled tokenizer forgets that its special tokens are text."""
+        return Candidate, (self.name, self.path, self.tokenizer, self.sha256, self.trained_on)
+
 
 def load_candidates(paths: Sequence[Path], names: Sequence[str] = ()) -> list[Candidate]:
     """The tokenizers with their names, by default those of their folders.

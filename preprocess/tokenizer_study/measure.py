@@ -1,20 +1,23 @@
-"""The metrics of each tokenizer on a text, in one pass and in memory that does not grow with the text."""
+"""The metrics of each tokenizer on a text, in memory that does not grow with the text."""
 
 import re
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from tokenizers import Encoding
-from tqdm import tqdm
 
-from alibert_common.input_log import InputLog
-from preprocess.documents.document import Document, Size, read_documents
+from alibert_common.executors.base import Engine
+from alibert_common.files import read_json, write_json
+from preprocess.documents.document import read_documents
 from preprocess.documents.long_lines import Cuts, cut_line
 from preprocess.tokenizer.piece_text import DIFFERENCES, spelled_texts, text_pieces, twice
 from preprocess.tokenizer.word_independence import is_word_independent
 from preprocess.tokenizer_study.candidates import Candidate
+from preprocess.tokenizer_study.speed import one_thread
+from preprocess.tokenizer_study.text_sample import TextSample
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")  # a word of two or more letters, without the signs around it
 CACHE_PARTS = 100_000  # about 25 MB per tokenizer hold the most frequent words
@@ -76,6 +79,13 @@ class Meter:
         self.too_long += int(counts[0]) > ROOM
         self.by_source[source] = self.by_source.get(source, 0) + counts
 
+    def merge(self, counted: dict) -> None:
+        """Add the counts of a block."""
+        for source, counts in counted["by_source"].items():
+            self.by_source[source] = self.by_source.get(source, 0) + np.array(counts)
+        self.too_long += counted["too_long"]
+        self.used[counted["used"]] = True
+
     def _learn(self, parts: set[str]) -> None:
         new = list(parts.difference(self.rows))
         if len(self.rows) + len(new) > CACHE_PARTS:
@@ -87,44 +97,46 @@ class Meter:
             self.used[encoding.ids] = True
 
 
-@dataclass
-class Text:
-    """The text of a study; words are separated by white space."""
+@dataclass(frozen=True)
+class MeasureBlock:
+    """Measure a tokenizer on a block of documents; both are given by their numbers."""
 
-    path: Path
-    size: Size = field(default_factory=Size)
-    characters: int = 0
-    sources: dict[str, int] = field(default_factory=dict)
-    log: InputLog = field(default_factory=InputLog)
+    candidates: Sequence[Candidate]
+    blocks: Sequence[Path]
+    folder: Path
+    latest: dict[int, Meter] = field(default_factory=dict)  # of this process: what it has learnt helps with more blocks
 
-    def add(self, document: Document) -> None:
-        """Count one document."""
-        words = self.size.words
-        self.size.add(document)
-        self.characters += sum(map(len, document.lines))
-        self.sources[document.source] = self.sources.get(document.source, 0) + self.size.words - words
+    def done(self, item: tuple[int, int]) -> Path:
+        """The counts."""
+        return self.folder / "{}-{}.json".format(*item)
 
-    def describe(self) -> dict:
-        """For study.json."""
-        counts = asdict(self.size) | {"characters": self.characters, "words_of_sources": self.sources}
-        return {"path": str(self.path), "inputs": self.log.manifest()} | counts
-
-
-def measure(candidates: list[Candidate], path: Path) -> tuple[Text, list[Meter]]:
-    """Read the documents once. Raises InputError for unreadable text."""
-    text, meters, cuts = Text(path), [Meter(candidate) for candidate in candidates], Cuts()
-    total = path.stat().st_size if path.is_file() else None
-    with tqdm(total=total, unit="B", unit_scale=True, desc="measuring", mininterval=1) as bar:
-        for document in read_documents([path], text.log):
-            text.add(document)
-            lines = [part for line in document.lines for part in cut_line(line, cuts)]
-            for meter in meters:
-                meter.add(document.source, lines)
-            bar.update(text.log.bytes_read - bar.n)
-    return text, meters
+    def __call__(self, item: tuple[int, int]) -> None:
+        number, block = item
+        if number not in self.latest:
+            self.latest.clear()
+            self.latest[number] = Meter(self.candidates[number])
+        meter, cuts = self.latest[number], Cuts()
+        meter.by_source, meter.too_long = {}, 0
+        with one_thread():  # the cores are shared out by --workers
+            for document in read_documents([self.blocks[block]]):
+                meter.add(document.source, [part for line in document.lines for part in cut_line(line, cuts)])
+        by_source = {source: counts.tolist() for source, counts in meter.by_source.items()}
+        used = np.flatnonzero(meter.used).tolist()
+        write_json(self.done(item), {"by_source": by_source, "too_long": meter.too_long, "used": used})
 
 
-def figures(meter: Meter, text: Text) -> dict:
+def measure(candidates: Sequence[Candidate], sample: TextSample, engine: Engine, folder: Path) -> list[Meter]:
+    """The counts of each tokenizer on the whole sample; `folder` is for those of its blocks."""
+    task, blocks = MeasureBlock(candidates, sample.blocks, folder), range(len(sample.blocks))
+    items = [(number, block) for number in range(len(candidates)) for block in blocks]
+    engine.run("measuring", task, items, folder)
+    meters = [Meter(candidate) for candidate in candidates]
+    for item in items:
+        meters[item[0]].merge(read_json(task.done(item)))
+    return meters
+
+
+def figures(meter: Meter, text: TextSample) -> dict:
     """The counts and their shares, for study.json."""
     counts = Counts(*map(int, np.sum(list(meter.by_source.values()), axis=0)))
     pieces = text_pieces(meter.candidate.tokenizer)

@@ -54,6 +54,9 @@ def _text(study: dict) -> list[Block]:
     text = study["text"]
     size = ", ".join(f"{text[name]:,} {name}" for name in ("documents", "lines", "words", "characters"))
     blocks: list[Block] = [f"{text['path']}: {size}."]
+    if (whole := text["whole"])["documents"] > text["documents"]:
+        of = f"{whole['documents']:,} documents of {whole['bytes'] / 1e6:,.0f} MB"
+        blocks.append(f"These documents are drawn at random from {of}, and all values of this section are theirs.")
     if seen := text.get("seen_in_training"):  # held-out documents share phrases with others
         parts = [f"{seen[name]:,} of the {text[name]:,} {name}" for name in ("documents", "lines")]
         where = ", ".join(seen["paths"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from alibert_common.executors.base import ALONE
 from preprocess.mixing.reader import Corpus
 from preprocess.tokenizer.training_sample import draw_lines
 from preprocess.tokenizer_study.candidates import Candidate
@@ -17,9 +18,12 @@ ROUNDS = 3  # the fastest one counts; disturbances only slow
 SWITCH = "TOKENIZERS_PARALLELISM"  # the variable that sets one thread
 
 
-def speeds(candidates: list[Candidate], text: Path, seed: int) -> list[dict[str, float]]:
-    """Tokens and megabytes of raw text per second for each tokenizer, and the ratio of the latter to the first's."""
-    lines = draw_lines([Corpus("text", [text])], SPEED_LINES, seed).lines
+def speeds(candidates: list[Candidate], text: list[Path], seed: int, folder: Path) -> list[dict[str, float]]:
+    """Tokens and megabytes of raw text per second for each tokenizer, and the ratio of the latter to the first's.
+
+    `text` are files of documents, of which some lines are drawn; `folder` is for these.
+    """
+    lines = list(draw_lines([Corpus("text", text)], SPEED_LINES, seed, ALONE, folder).lines())
     seconds, tokens = [float("inf")] * len(candidates), [0] * len(candidates)
     with one_thread(), tqdm(total=ROUNDS * len(candidates), desc="timing", mininterval=1) as bar:
         for _ in range(ROUNDS):

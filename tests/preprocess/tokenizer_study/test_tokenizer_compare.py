@@ -1,24 +1,29 @@
 """The figures of the tokenizer study: worked out by hand on a few words, and the same however the text is read."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
+from corpus_helpers import write_shards
 from published_models import TOKENIZERS, made
 from text_helpers import CASED, MOSES, NONE, PAPER, sample_lines, trained
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from alibert_common.executors.base import ALONE, Engine
 from preprocess.compare_tokenizers import by_category, overlap
+from preprocess.documents.document import Document, read_documents
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import TextOptions
 from preprocess.tokenizer.quality import count_pieces
 from preprocess.tokenizer.vocabulary import Subwords, build_tokenizer
 from preprocess.tokenizer_study import measure as measuring
-from preprocess.tokenizer_study import speed
+from preprocess.tokenizer_study import speed, text_sample
 from preprocess.tokenizer_study.candidates import Candidate
 from preprocess.tokenizer_study.measure import Counts, Meter, count, figures, measure
 from preprocess.tokenizer_study.samples import Term, segment, segment_term
+from preprocess.tokenizer_study.text_sample import draw_documents
 
 PIECES = {"▁le": -1.0, "▁patient": -2.0, "▁,": -2.0, "▁": -5.0, "t": -5.0, "oux": -3.0, "▁t": -4.0, "patient": -9.0}
 CASED_PIECES = {"▁Le": -1.0, "▁le": -1.0, "▁": -2.0, "patient": -2.0, "▁,": -3.0}
@@ -52,8 +57,15 @@ def byte_level(*merges):
 
 def measured(tokenizer, text, tmp_path):
     (tmp_path / "text.txt").write_text(text, encoding="utf-8")
-    read, (meter,) = measure([candidate(tokenizer)], tmp_path / "text.txt")
+    read, (meter,) = measure_all([candidate(tokenizer)], tmp_path / "text.txt", tmp_path)
     return figures(meter, read)
+
+
+def measure_all(candidates, path, folder, megabytes=1, workers=1, seed=1):
+    """The drawn text and the meters."""
+    engine = Engine(workers)
+    text = draw_documents(path, int(megabytes * 10**6), seed, engine, folder / "text")
+    return text, measure(candidates, text, engine, folder / "measured")
 
 
 def counted(tokenizer, text):
@@ -149,7 +161,7 @@ def test_documents_too_long_for_512_positions_and_fertility_by_source(tmp_path):
     documents = [("a", "le " * 510), ("b", "le " * 511), ("b", "t toux"), ("a", "le")]
     lines = [json.dumps({"id": str(n), "source": source, "text": text}) for n, (source, text) in enumerate(documents)]
     (tmp_path / "text.jsonl").write_text("\n".join(lines))
-    text, (meter,) = measure([candidate(unigram())], tmp_path / "text.jsonl")
+    text, (meter,) = measure_all([candidate(unigram())], tmp_path / "text.jsonl", tmp_path)
     one = figures(meter, text)
     assert one["too_long_document_share"] == 1 / 4
     assert one["tokens_per_word_of_sources"] == {"a": 1.0, "b": 514 / 513}
@@ -196,7 +208,7 @@ def test_speed_is_that_of_the_fastest_round_on_one_thread(tmp_path, monkeypatch)
     monkeypatch.setattr(speed.time, "perf_counter", lambda: clock.pop(0))
     monkeypatch.setenv(speed.SWITCH, "true")
     two = [candidate(unigram()), candidate(wordpiece("le", "patient", ",", "toux"))]
-    first, second = speed.speeds(two, tmp_path / "text.txt", seed=1)
+    first, second = speed.speeds(two, [tmp_path / "text.txt"], 1, tmp_path)
     assert first == {"tokens_per_second": 5 / 2, "megabytes_per_second": 16e-6 / 2, "speed_ratio": 1.0}
     assert second == {"tokens_per_second": 4.0, "megabytes_per_second": 16e-6, "speed_ratio": 2.0}
     with speed.one_thread():
@@ -212,3 +224,52 @@ def test_counts_of_words_are_counts_of_their_pieces():
     }  # fmt: skip
     assert (pieces.words, pieces.whole_words) == (5, 3)
     assert pieces.describe(raw_words=5)["tokens_per_white_space_word"] == 2.2
+
+
+def shards(tmp_path, count=600):
+    """Documents of one line of 1,000 bytes, every third of three such lines, in shards of 100."""
+    lines = [" ".join([f"patient{number:03d}"] * 91)[:999] for number in range(count)]
+    documents = [Document(str(n), "ab"[n % 2], [line] * (3 if n % 3 == 0 else 1)) for n, line in enumerate(lines)]
+    return write_shards(tmp_path / "in", documents, 100), documents
+
+
+def test_documents_are_drawn_until_they_are_as_large_as_asked_wherever_they_lie(tmp_path):
+    place, documents = shards(tmp_path)
+    met = np.zeros(len(documents))
+    for seed in range(40):
+        text = draw_documents(place, 500_000, seed, ALONE, tmp_path / str(seed))
+        drawn = list(read_documents(text.blocks))
+        assert 500_000 <= text.size.bytes < 503_000 and text.size.documents == len(drawn)
+        assert text.whole.documents == 600 and text.whole.bytes == 1_000_000
+        assert len(text.inputs) == 6
+        numbers = [int(document.id) for document in drawn]
+        assert numbers == sorted(numbers) and [documents[number] for number in numbers] == drawn
+        met[numbers] += 1
+    assert abs(met.reshape(6, 100).sum(1) - 2000).max() < 160  # deviation 32, more as sizes differ
+    assert abs(met[::3].sum() - 4000) < 200  # large documents are as likely as others
+
+
+def test_a_small_text_is_measured_whole_and_the_order_of_documents_stays(tmp_path):
+    place, documents = shards(tmp_path, 50)
+    text = draw_documents(place, 10**9, 1, ALONE, tmp_path / "drawn")
+    assert list(read_documents(text.blocks)) == documents and text.size == text.whole
+
+
+def test_the_figures_are_those_of_one_process_for_every_number_of_processes(tmp_path, monkeypatch):
+    place, _ = shards(tmp_path)
+    some = [candidate(unigram(), "a"), candidate(byte_level(("l", "e")), "b")]
+    special = candidate(build_tokenizer(PAPER, Subwords("unigram", list(PIECES), list(PIECES.values()))), "c")
+    found = []
+    for workers in (1, 2):
+        monkeypatch.setattr(text_sample, "BLOCK_CHARACTERS", 250_000)
+        text, meters = measure_all([*some, special], place, tmp_path / str(workers), 0.6, workers)
+        found.append(([figures(meter, text) for meter in meters], text.describe()))
+    assert found[0] == found[1]
+    assert len(text.blocks) == 3
+
+
+def test_a_tokenizer_in_another_process_takes_special_tokens_for_text(tmp_path):
+    one = candidate(unigram({"▁<": -1.0, "▁le": -1.0, "s": -1.0, ">": -1.0, "▁>": -1.0, "▁s": -1.0}))
+    copy = pickle.loads(pickle.dumps(one))
+    assert "<s>" not in copy.tokenizer.encode("le <s>", add_special_tokens=False).tokens
+    assert (copy.name, copy.kind, copy.unknown, copy.trained_on) == (one.name, one.kind, one.unknown, one.trained_on)

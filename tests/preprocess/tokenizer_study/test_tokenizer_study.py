@@ -215,8 +215,9 @@ def test_documents_and_lines_of_the_training_text_are_counted(tmp_path):
     documents = [Document(str(number), "s", lines) for number, lines in enumerate(training)]
     mix([write_shards(tmp_path / "in", documents, 2)], tmp_path / "mixed", MixWeights(), 0.0, 1, Engine())
     (tmp_path / "text.txt").write_text("\n\n".join("\n".join(lines) for lines in held_out) + "\n", encoding="utf-8")
-    for paths in ([tmp_path / "mixed"], [tmp_path / "in"], sorted((tmp_path / "in").iterdir())):
-        seen = seen_in_training(tmp_path / "text.txt", paths)
+    for number, paths in enumerate(([tmp_path / "mixed"], [tmp_path / "in"], sorted((tmp_path / "in").iterdir()))):
+        text = read_documents([tmp_path / "text.txt"])
+        seen = seen_in_training(text, paths, Engine(1 + number % 2), tmp_path / str(number))
         assert (seen["documents"], seen["lines"]) == (2, 6) and len(seen["inputs"]) == 2
     one = study(tmp_path) | {"text": study(tmp_path)["text"] | {"seen_in_training": seen}}
     (warning,) = warnings(one)
