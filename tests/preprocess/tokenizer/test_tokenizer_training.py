@@ -1,6 +1,7 @@
 """What `preprocess.train_tokenizer` writes: ids, pieces, files, and what it refuses."""
 
 import json
+import random
 import resource
 import subprocess
 import sys
@@ -54,9 +55,20 @@ def largest(model: str, words: Words) -> int:
     return int(str(refused.value).split("fits is ")[1].split(";")[0])
 
 
+def codes() -> list[str]:
+    """Words of which pieces are rare: two of three BPE pieces that other texts have are not there."""
+    draw = random.Random(1)
+    return ["".join(draw.choices("abcdefghij0123456789", k=draw.randint(6, 14))) for _ in range(8000)]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_size_that_is_much_too_large_is_refused_before_the_training(kind, monkeypatch):
+@pytest.mark.parametrize("text", ["sample", "codes"])
+def test_a_size_that_is_too_large_is_refused_before_the_training(kind, text, monkeypatch):
     """A trial on the different words tells, and names a size that fits."""
+    lines = list(split_words(sample_lines()[: None if text == "sample" else 500], rules_only(PAPER)))
+    words = Words(lines if text == "sample" else [*lines, *codes()])
+    with pytest.raises(TooLargeError) as exact:
+        train(kind, words, 60_000)
     sentences, lengths = Words.sentences, []
 
     def counted(words):
@@ -65,11 +77,28 @@ def test_a_size_that_is_much_too_large_is_refused_before_the_training(kind, monk
 
     monkeypatch.setattr(Words, "sentences", counted)
     monkeypatch.setattr(trainers, "MANY_WORDS", 1000)
-    words = Words(list(split_words(sample_lines(), rules_only(PAPER))) * 2)
-    with pytest.raises(TooLargeError, match="the largest vocabulary that fits is about") as refused:
-        train(kind, words, 40_000)
-    assert lengths == [len(words.trainable) + sum(words.counts[word] > 1 for word in words.trainable)]
-    assert len(train(kind, words, refused.value.largest).pieces) == refused.value.largest
+    for size in (exact.value.largest + 1, 40_000):
+        with pytest.raises(TooLargeError, match="the largest vocabulary that fits is about") as refused:
+            train(kind, words, size)
+        assert 0.88 * exact.value.largest < refused.value.largest <= exact.value.largest
+    often = sum(words.counts[word] > 1 for word in words.trainable)
+    assert lengths == 2 * [len(words.trainable) + often]
+    for size in (refused.value.largest, often):
+        lengths.clear()
+        assert len(train(kind, words, size).pieces) == size
+        assert len(lengths) == 1 + (size > often)  # without a trial: as many as there are repeated words always fit
+
+
+@pytest.mark.parametrize("model", ["unigram", "bpe"])
+def test_the_count_of_duplicates_never_fails_the_command(tmp_path, model):
+    """A tokenizer without rules needs a piece for each of these signs, ours leaves out what is there once."""
+    text = tmp_path / "text.txt"
+    signs = "".join(map(chr, range(0x4E00, 0x4F90)))
+    text.write_text("\n".join([*sample_lines()[:60], signs]) + "\n", encoding="utf-8")
+    for count in (True, False):
+        result = train_tokenizer([text], tmp_path / str(count), model=model, vocab_size=170, count_duplicates=count)
+        assert set(result.get("duplicates", ())) == ({"in_vocabulary"} if count else set())
+    assert (tmp_path / "True/tokenizer.json").read_bytes() == (tmp_path / "False/tokenizer.json").read_bytes()
 
 
 @pytest.mark.parametrize("model", KINDS)
