@@ -46,7 +46,7 @@ TRANSFORMERS_CONFIG = {
     "unk_token": "<unk>",
     "mask_token": MASK,
 }
-SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 3.5 GB of memory
+SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 3 GB of memory
 
 
 def train_tokenizer(
@@ -147,7 +147,7 @@ def command_line() -> OptionParser:
     both_or_after = "spaces around punctuation (default: both sides, AliBERT's section 3.3; after: its Figure 1)"
     add("--punctuation", choices=PUNCTUATIONS, default=ALIBERT.punctuation, help=both_or_after)
     add("--cased", action="store_true", help="keep capitals (default: lower case)")
-    lines = f"largest number of lines, drawn at random, to train on (default: {SAMPLE_LINES:,}, which needs 3.5 GB)"
+    lines = f"largest number of lines, drawn at random, to train on (default: {SAMPLE_LINES:,}, which needs 3 GB)"
     add("--sample-lines", type=at_least(1), default=SAMPLE_LINES, help=lines)
     add("--seed", type=at_least(0), default=1, help="random seed of the lines (default: 1)")
     add_weight_options(parser, default="those of the mix")

@@ -210,7 +210,7 @@ def test_held_out_is_said_only_of_what_was_compared(tmp_path, trained_on_file, c
 
 def test_documents_and_lines_of_the_training_text_are_counted(tmp_path):
     """Of five documents one is in training text as it is and one with other spaces; one has a line of it twice."""
-    training = [["Une toux.", "Deux  jours."], ["Le foie."], ["La rate.", "Fin."], ["Un.", "Fin."]]
+    training = [["Une toux.", "Deux  jours.", "Fin."], ["Le foie."], ["La rate.", "Fin."], ["Un.", "Fin."]]
     held_out = [["Le  foie."], ["Un.", "Fin."], ["Fin.", "Fin.", "Toux."], ["Une toux."], ["Le foie"]]
     documents = [Document(str(number), "s", lines) for number, lines in enumerate(training)]
     mix([write_shards(tmp_path / "in", documents, 2)], tmp_path / "mixed", MixWeights(), 0.0, 1, Engine())
@@ -234,6 +234,14 @@ def test_every_file_of_the_text_tells_whether_it_was_trained_on(tmp_path):
     made = study_of([has, other], tmp_path / "in", [], [], seed=1)
     assert [one["trained_on_text"] for one in made["tokenizers"].values()] == [True, False]
     assert made["text"]["path"] == str(tmp_path / "in") and len(made["text"]["inputs"]) == 2
+
+
+def test_the_report_says_of_how_many_documents_some_were_drawn(tmp_path):
+    one = study(tmp_path)
+    blocks = report(one).blocks[0].blocks
+    assert not any("drawn" in str(block) for block in blocks)
+    one["text"]["whole"] |= {"documents": 1234, "bytes": 45_600_000}
+    assert "drawn at random from 1,234 documents of 46 MB" in report(one).blocks[0].blocks[1]
 
 
 def test_without_warning_nothing_is_warned_of(tmp_path):
