@@ -8,8 +8,9 @@ before you train.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from alibert_common.cli import OptionParser, at_least, command_parser
@@ -72,42 +73,51 @@ class Cleaner:
 
     def clean(self, document: Document) -> Document | None:
         """The document with the lines that pass all rules, None when too little is left of it."""
-        text = document.text
-        rules = [rule for rule in CHARACTER_RULES if rule.pattern.search(text)]  # one or none for most documents
-        lines = [self._repair(line, document.id, rules) for line in document.lines]
+        lines = self._repaired(document)
         for rule in self.first:
             lines = self._without(rule, lines, document.id)
-        lines = [line for line in lines if not self._dropped(line, document.id)]
+        lines = self._passing(lines, document.id)
         for rule in self.last:
             lines = self._without(rule, lines, document.id)
         if not lines:
-            self._count(EMPTY, document.id, document.id, "(no line is left)")
+            self._count(EMPTY, document.id, document.id, lambda: "(no line is left)")
             return None
         cleaned = replace(document, lines=lines)
-        if len(cleaned.text.split()) < self.settings.min_words:
-            self._count(self.too_short, document.id, cleaned.text, " / ".join(lines))
+        least = self.settings.min_words
+        if sum(len(line.split()) for line in lines[:least]) < least:  # for every line has a word
+            self._count(self.too_short, document.id, cleaned.text, lambda: " / ".join(lines))
             return None
         return cleaned
 
-    def _repair(self, line: str, document: str, rules: list[Rule]) -> str:
-        """Apply the character rules until none changes anything: '&amp;eacute;' takes two rounds. Only lines that one
-        of `rules` finds need it."""
-        before = None if any(rule.pattern.search(line) for rule in rules) else line
+    def _repaired(self, document: Document) -> list[str]:
+        """The lines after the character rules, of which one or none finds something in most documents."""
+        text, lines = document.text, list(document.lines)
+        for number in {number for rule in CHARACTER_RULES for number in rule.finds(lines, text)}:
+            lines[number] = self._repair(lines[number], document.id)
+        return lines
+
+    def _repair(self, line: str, document: str) -> str:
+        """Apply the character rules until none changes anything: '&amp;eacute;' takes two rounds."""
+        before = None
         while line != before:
             before = line
             for rule in CHARACTER_RULES:
                 changed, count = rule.change(line)
                 if changed != line:
-                    self._count(rule.name, document, line, difference(line, changed), count)
+                    self._count(rule.name, document, line, partial(difference, line, changed), count)
                     line = changed
         return line
 
-    def _dropped(self, line: str, document: str) -> bool:
+    def _passing(self, lines: list[str], document: str) -> list[str]:
+        """The lines that no line rule drops. A line counts for the first rule that strikes."""
+        text = "\n".join(lines)
         for rule in self.line_rules:
-            if rule.pattern.search(line):
-                self._count(rule.name, document, line)
-                return True
-        return False
+            if found := set(rule.finds(lines, text)):
+                for number in found:
+                    self._count(rule.name, document, lines[number])
+                lines = [line for number, line in enumerate(lines) if number not in found]
+                text = "\n".join(lines)
+        return lines
 
     def _without(self, rule: DocumentRule, lines: list[str], document: str) -> list[str]:
         numbers = rule.finds(lines)
@@ -115,7 +125,9 @@ class Cleaner:
             self._count(rule.name, document, lines[number])
         return [line for number, line in enumerate(lines) if number not in numbers]
 
-    def _count(self, rule: str, document: str, text: str, excerpt: str | None = None, count: int = 1) -> None:
+    def _count(
+        self, rule: str, document: str, text: str, excerpt: Callable[[], str] | None = None, count: int = 1
+    ) -> None:
         self.counts[rule] += count
         self.samples.add(rule, document, text, excerpt)
 

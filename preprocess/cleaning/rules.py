@@ -5,13 +5,16 @@ one kind of source is in optional_rules.py. docs/reference/cleaning.md says how 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import unescape
 from html.entities import name2codepoint
 from typing import NamedTuple
 
 from ftfy import fix_encoding
+
+from preprocess.documents.words import longer_words
 
 
 class LineTest(NamedTuple):
@@ -22,7 +25,10 @@ class LineTest(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """What `pattern` finds is replaced, or the line with it rewritten; with neither, lines with it are dropped."""
+    """What `pattern` finds is replaced, or the line with it rewritten; with neither, lines with it are dropped.
+
+    `possible` is a quicker test of a text: where it is False, the pattern finds nothing.
+    """
 
     name: str
     pattern: re.Pattern | LineTest
@@ -31,6 +37,21 @@ class Rule:
     reason: str
     replacement: str | Callable[[re.Match], str] | None = None
     rewrite: Callable[[str], str] | None = None
+    possible: Callable[[str], object] | None = None
+
+    def finds(self, lines: Sequence[str], text: str) -> list[int]:
+        """The numbers, from 0, of the lines in which the pattern is found; `text` is the lines, one below the other.
+
+        It is looked for in the whole text first, unless it asks for the ends of a line. What it finds in a line, it
+        finds there too, or something that begins before and goes on into the line.
+        """
+        if self.possible and not self.possible(text):
+            return []
+        numbers: Iterable[int] = range(len(lines))
+        if isinstance(self.pattern, re.Pattern) and r"\A" not in self.pattern.pattern:
+            numbers = _lines_of_matches(self.pattern, text)
+        search = self.pattern.search
+        return [number for number in numbers if search(lines[number])]
 
     def change(self, line: str) -> tuple[str, int]:
         """The line after a rule that changes lines, and at how many places it changed."""
@@ -41,13 +62,36 @@ class Rule:
         return (self.rewrite(line), 1) if self.pattern.search(line) else (line, 0)
 
 
+def _lines_of_matches(pattern: re.Pattern, text: str) -> list[int]:
+    """The numbers of the lines into which matches reach."""
+    numbers: list[int] = []
+    number = place = 0
+    for match in pattern.finditer(text):
+        number += text.count("\n", place, match.start())
+        place = match.start()
+        numbers += range(max(number, numbers[-1] + 1 if numbers else 0), number + match[0].count("\n") + 1)
+    return numbers
+
+
 def _decoded(entity: re.Match) -> str:
     return re.sub(r"[\r\n]", " ", unescape(entity[0]))  # &#10; must not make two lines of one
+
+
+@lru_cache(1)  # four rules ask for the same text
+def _has_signs(text: str) -> bool:
+    return SIGNS.search(text) is not None
+
+
+def _no_address(word: str) -> bool:
+    return "://" not in word and "www." not in word
 
 
 # A byte from 80 to BF as Latin-1 and Windows-1252 show it.
 SECOND_BYTE = "\x80-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
 WEB_ADDRESS = r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+"
+
+
+SIGNS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad]")  # what four rules on single characters find
 
 CHARACTER_RULES = (
     Rule(
@@ -73,6 +117,7 @@ CHARACTER_RULES = (
         unchanged="Poids :\t72 kg",
         reason="left by PDF and printer exports between two words, which must not grow together",
         replacement=" ",
+        possible=_has_signs,
     ),
     Rule(
         "control characters removed",
@@ -81,6 +126,7 @@ CHARACTER_RULES = (
         unchanged="Poids :\t72 kg",
         reason="left by terminal and database exports inside words",
         replacement="",
+        possible=_has_signs,
     ),
     Rule(
         "Windows-1252 signs read as Latin-1 restored",
@@ -89,6 +135,7 @@ CHARACTER_RULES = (
         unchanged="l’œdème",
         reason="Latin-1 has control characters where Windows-1252 has ’ and œ; no text uses them",
         replacement=lambda match: match[0].encode("latin-1").decode("windows-1252", "replace"),
+        possible=_has_signs,
     ),
     Rule(
         "soft hyphens removed",
@@ -97,6 +144,7 @@ CHARACTER_RULES = (
         unchanged="post-opératoire",
         reason="where a page may break a word; the normalizer of our tokenizers removes them too, others do not",
         replacement="",
+        possible=_has_signs,
     ),
     Rule(
         "rows of dots and dashes shortened to three",
@@ -137,11 +185,12 @@ LINE_RULES = (
         example="L’œdème du cÅ“ur",
         unchanged="SÃO PAULO, Âge : 54 ans",
         reason="what the repair above left: a second, wrong spelling of every accented word would fill the vocabulary",
+        possible=lambda text: any(sign in text for sign in ("Ã", "Å", "Â", "â€")),
     ),
     Rule(
         "lines of words torn apart",
         # three lone letters that are neither a word, a unit nor an elision, each at most 20 characters after the last
-        re.compile(r" (?<!\d )[beéèêfikpqruvwzîôûïç](?= )(?:.{0,20}? (?<!\d )[beéèêfikpqruvwzîôûïç](?= )){2}"),
+        re.compile(r" [beéèêfikpqruvwzîôûïç](?<!\d .)(?= )(?:.{0,20}? [beéèêfikpqruvwzîôûïç](?<!\d .)(?= )){2}"),
         example="· p r en n ent ég a l e m ent des m éd i c a m ents",
         unchanged="Na 140, K 4,2 ; 2 x 2 x 2 cm ; vitamines A, D, E et K ; du 2 e au 5 e et au 7 e jour ; l ' un",
         reason="left by PDF exports: nobody can tell where a word ends, and the pieces would fill the vocabulary",
@@ -152,6 +201,7 @@ LINE_RULES = (
         example="Image : " + "iVBORw0KGgo" * 10,
         unchanged="Voir https://exemple.fr/" + "surveillance-des-medicaments/" * 4,
         reason="files pasted as text, sequences, words glued together; web addresses stay in their sentence",
+        possible=lambda text: any(map(_no_address, longer_words(text, 100))),
     ),
     Rule(
         "lines that are only an address",

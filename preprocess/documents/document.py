@@ -9,7 +9,7 @@ directory that a stage wrote is read shard by shard.
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
-from itertools import groupby
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -26,7 +26,9 @@ from preprocess.documents.first_bytes import (
     peek,
     wide_encoding,
 )
+from preprocess.documents.words import count_words
 
+BLOCK = 1 << 18  # bytes of lines that are decoded at once
 SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
 # What only `preprocess.ingest` reads: taken for plain text, tags and the quotation marks of a table would be words.
 OTHER_FORMS = frozenset({".csv", ".tsv", ".json", ".ndjson", ".parquet", ".xml", ".nxml", ".html", ".htm"})
@@ -61,10 +63,11 @@ class Size:
 
     def add(self, document: Document) -> None:
         """Count one more document."""
+        text = document.text
         self.documents += 1
         self.lines += len(document.lines)
-        self.words += len(document.text.split())
-        self.bytes += len(document.text.encode()) + 1
+        self.words += count_words(text)
+        self.bytes += len(text.encode()) + 1
 
     def __add__(self, other: "Size") -> "Size":
         return Size(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
@@ -156,23 +159,37 @@ def read_lines(path: Path, log: InputLog | None = None) -> Iterator[tuple[int, s
                 "read it with `python -m preprocess.ingest --encoding auto`."
             )
         lines = LinesEndedByCR(handle) if ends_lines_with_cr(start) else handle
-        for number, raw in enumerate(lines, 1):
-            try:
-                line = raw.decode()
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{path}, line {number}, byte {error.start + 1}: not UTF-8 (byte 0x{raw[error.start]:02x}); "
-                    "convert it first, for example with `iconv -f WINDOWS-1252 -t UTF-8`, or read it with "
-                    "`python -m preprocess.ingest --encoding windows-1252`."
-                ) from None
-            yield number, (line.removeprefix("\ufeff") if number == 1 else line).rstrip("\r\n")
+        number = 1
+        while block := lines.readlines(BLOCK):
+            text = _decoded(path, number, block)
+            without_ends = (text.removeprefix("\ufeff") if number == 1 else text).removesuffix("\n").split("\n")
+            yield from enumerate([line.rstrip("\r") for line in without_ends] if "\r" in text else without_ends, number)
+            number += len(block)
+
+
+def _decoded(path: Path, number: int, lines: list[bytes]) -> str:
+    """The text of neighbouring lines, the first of which has this number."""
+    try:
+        return b"".join(lines).decode()
+    except UnicodeDecodeError as error:
+        if len(lines) > 1:  # say which
+            return "".join(_decoded(path, number + place, [line]) for place, line in enumerate(lines))
+        raise InputError(
+            f"{path}, line {number}, byte {error.start + 1}: not UTF-8 (byte 0x{lines[0][error.start]:02x}); "
+            "convert it first, for example with `iconv -f WINDOWS-1252 -t UTF-8`, or read it with "
+            "`python -m preprocess.ingest --encoding windows-1252`."
+        ) from None
 
 
 def _read_plain_text(path: Path, log: InputLog | None) -> Iterator[Document]:
-    stem, lines = readable(bare(path).stem), (line for _, line in read_lines(path, log))
-    texts = (list(part) for is_text, part in groupby(lines, lambda line: bool(line.strip())) if is_text)
-    for count, text in enumerate(texts, 1):
-        yield Document(f"{stem}-{count}", stem, text)
+    stem, count, text = readable(bare(path).stem), 0, list[str]()
+    for _, line in chain(read_lines(path, log), [(0, "")]):
+        if line and not line.isspace():
+            text.append(line)
+        elif text:
+            count += 1
+            yield Document(f"{stem}-{count}", stem, text)
+            text = []
 
 
 def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:

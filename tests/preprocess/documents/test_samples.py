@@ -42,6 +42,15 @@ def test_none_are_kept_when_none_are_asked_for():
     assert of(LINES, most=0).kept == {}
 
 
+def test_an_excerpt_is_made_only_of_what_is_kept():
+    """Of 150 texts in order, 20 are kept, and some 60 were for a while."""
+    samples, made = Samples(20), []
+    for rule, document, text in LINES[:300]:
+        samples.add(rule, document, text, lambda text=text: made.append(text) or f"[{text}]")
+    kept = [[document, f"[{text}]"] for document, text in of(LINES[:300]).kept["a rule"].values()]
+    assert sorted(samples.kept["a rule"].values()) == sorted(kept) and len(made) < 200
+
+
 def test_the_page_says_the_rule_its_count_its_reason_and_the_lines():
     samples = of([("a rule", "letter-3", "Page 3"), ("a rule", "letter-1", "Page  3 \t of 4")])
     page = samples.page([("unused", "no reason"), ("a rule", "page numbers")], {"a rule": 1200, "unused": 0})
