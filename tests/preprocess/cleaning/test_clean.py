@@ -179,7 +179,7 @@ def test_cleaning_twice_is_cleaning_once_and_no_document_is_empty(lines, options
 EVERY_RULE = [*CHARACTER_RULES, *LINE_RULES, *(rule for rules in OPTIONAL.values() for rule in rules), BIOALBERT]
 PIECES = [
     *FRAGMENTS, *(text for rule in EVERY_RULE for text in (rule.example, rule.unchanged)), " b e é", "é x i ", "-- --",
-    " Plan du site | x", "x" * 60, "://", "www.", "Â", "Ã", "œ", "…", "\x85", "\u00a0", "\u2028", "PAGE 3", "ſ", "ı",
+    " Plan du site | x", "x" * 60, "://", "www.", "Â", "Ã", "œ", "â€", "\x85", "\u00a0", "\u2028", "PAGE 3", "ſ", "ı",
 ]  # fmt: skip
 HOSTILE = st.lists(
     st.lists(st.sampled_from(PIECES), max_size=6).flatmap(
@@ -196,6 +196,18 @@ def test_a_rule_finds_in_a_text_what_it_finds_in_its_lines(lines):
     for rule in EVERY_RULE:
         found = [number for number, line in enumerate(lines) if rule.pattern.search(line)]
         assert rule.finds(lines, "\n".join(lines)) == found, rule.name
+
+
+def test_a_line_is_found_where_a_match_that_begins_above_covers_it():
+    lines = ["Retour en haut de la page", "Plan du site Retour en haut de la page", "fin"]
+    feet = next(rule for rule in CHARACTER_RULES if rule.name.startswith("feet"))
+    assert feet.finds(lines, "\n".join(lines)) == [0, 1]
+
+
+@pytest.mark.parametrize("line", ["l’œdÃ¨me", "cÅ“ur", "38 Â°C", "lâ€™ictère"])
+def test_each_form_of_utf8_read_as_latin1_is_found_alone(line):
+    rule = next(rule for rule in LINE_RULES if rule.name == "lines of UTF-8 read as Latin-1")
+    assert rule.finds(["fièvre", line], f"fièvre\n{line}") == [1]
 
 
 def line_by_line(rule, lines, text):
