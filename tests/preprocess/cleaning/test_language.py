@@ -103,6 +103,12 @@ def test_quick_tests_of_a_line_give_what_the_slow_ones_do(text):
     assert _has_enough_letters(text) == (sum(map(str.isalpha, text)) >= ENOUGH_LETTERS)
 
 
+@pytest.mark.parametrize("letter", ["a", "é", "œ", "ж"])
+@pytest.mark.parametrize("letters", [ENOUGH_LETTERS - 1, ENOUGH_LETTERS])
+def test_letters_of_any_alphabet_are_enough(letter, letters):
+    assert _has_enough_letters(f"12 «½» {letter * letters} 34") == (letters == ENOUGH_LETTERS)
+
+
 def test_the_beginning_of_a_long_line_is_cut_after_a_word():
     """'dans' of 'dansant' is not one of the five words; the line has 60 words, so four are too few."""
     line = "au aux avec des " + "x" * (BEGINNING - 21) + " dansant" + " x" * 400

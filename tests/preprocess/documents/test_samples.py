@@ -42,6 +42,11 @@ def test_none_are_kept_when_none_are_asked_for():
     assert of(LINES, most=0).kept == {}
 
 
+def test_the_same_text_of_two_documents_is_shown_with_the_smaller_id():
+    lines = [("a rule", document, "line") for document in ("b", "a", "c")]
+    assert [document for document, _ in of(lines, most=1).kept["a rule"].values()] == ["a"]
+
+
 def test_an_excerpt_is_made_only_of_what_is_kept():
     """Of 150 texts in order, 20 are kept, and some 60 were for a while."""
     samples, made = Samples(20), []

@@ -10,7 +10,9 @@ from preprocess.documents import words
 from preprocess.documents.words import SHORT, count_words, longer_words
 
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
-TEXTS = st.lists(st.sampled_from([*SPACES, "a", "é", "œ", "\U0001f489", "\u200b", "mot", "x" * 30]), max_size=40)
+TEXTS = st.lists(
+    st.sampled_from([*SPACES, "a", "é", "œ", "\U0001f489", "\U00010021", "\u200b", "mot", "x" * 30]), max_size=40
+)
 
 
 @pytest.mark.parametrize("short", [0, SHORT])
