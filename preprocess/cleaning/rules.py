@@ -12,8 +12,6 @@ from html import unescape
 from html.entities import name2codepoint
 from typing import NamedTuple
 
-from ftfy import fix_encoding
-
 from preprocess.documents.words import longer_words
 
 
@@ -82,6 +80,12 @@ def _has_signs(text: str) -> bool:
     return SIGNS.search(text) is not None
 
 
+def _fixed(line: str) -> str:
+    from ftfy import fix_encoding  # here, for most corpora never need it
+
+    return fix_encoding(line)
+
+
 def _no_address(word: str) -> bool:
     return "://" not in word and "www." not in word
 
@@ -108,7 +112,7 @@ CHARACTER_RULES = (
         example="Ã‰volution d'un Å“dÃ¨me, Ã¢ge : 54 ans, 38 Â°C, Î±-bloquant",
         unchanged="SÃO PAULO, Âge : 54 ans, « LÂ » ou « LÀ »",
         reason="ftfy undoes the conversion, twice if need be, where the line reads better then; it changes no more",
-        rewrite=fix_encoding,
+        rewrite=_fixed,
     ),
     Rule(
         "page and column breaks turned into spaces",
