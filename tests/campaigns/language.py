@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from preprocess.cleaning.language import ENOUGH_LETTERS, LONGEST, _model, foreign_lines, is_french
+from preprocess.cleaning.language import ENOUGH_LETTERS, _detector, foreign_lines, is_french
 
 SHORTEST = 40  # characters: what many corpora have as their shortest line
 LENGTHS = ((40, 60), (60, 80), (80, 120), (120, 10_000))  # characters
@@ -62,7 +62,7 @@ def lingua() -> Callable[[str], bool]:
 
 def lid176() -> Callable[[str], bool]:
     """The model that preprocess.cleaning.language asks, alone: its likeliest language."""
-    return lambda line: _model().predict(line.lower()[:LONGEST])[0] == ("__label__fr",)
+    return lambda line: _detector().detect(line.lower())[0]["lang"] == "fr"
 
 
 def report(name: str, french: Callable[[str], bool], lines: dict[str, list[str]]) -> None:
