@@ -22,7 +22,7 @@ from alibert_common.arrays import load, save
 from alibert_common.cli import OptionParser, command_parser
 from alibert_common.errors import InputError, exit_with_sentence, readable
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
-from alibert_common.files import read_json, write_json, written_whole
+from alibert_common.files import read_json, read_text, write_json, write_text, written_whole
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
 from preprocess.documents.document import Document
@@ -34,9 +34,10 @@ from preprocess.readers import InputFile, ReadLog, ReadOptions, check_settings, 
 from preprocess.readers.arguments import add_arguments, read_options_of
 from preprocess.readers.formats import FORMATS, also_reads
 from preprocess.readers.ids import UniqueIds, earlier_ids
-from preprocess.readers.read_log import WITHOUT_TEXT, Skipped, without_field
+from preprocess.readers.parts import in_parts
+from preprocess.readers.read_log import WITHOUT_DOCUMENT, WITHOUT_TEXT, Skipped, without_field
 
-VERSION = 1  # of its output: see alibert_common.provenance.Stage
+VERSION = 2  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("ingest", VERSION, ("lxml", "pyarrow", "zstandard"))
 SKIPPED = "skipped.tsv"
 OF_LANGUAGES = [name for name, kind in FORMATS.items() if "language" in kind.settings.split()]
@@ -50,6 +51,7 @@ class Group:
     number: int
     path: int  # the number of the user's path that holds them
     files: tuple[InputFile, ...]
+    checksum: bool = False  # nothing but that of a file, of which other groups read the parts
 
 
 def ingest(
@@ -85,7 +87,8 @@ def ingest(
     key = {"settings": settings | {"mesh_descriptors": ""}, "inputs": [sources, named, skipped]}  # the file is an input
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
-            groups = _groups(files)
+            parts = in_parts(every, SHARD_BYTES, engine, work.scratch)
+            groups = _groups(files, parts)
             records = _read_groups(work, groups, tuple(where), engine)
             _check(records, groups, paths, read_options)
             _write_skipped(work.directory / SKIPPED, skipped + [row for record in records for row in record["skipped"]])
@@ -93,6 +96,8 @@ def ingest(
             for record in records:
                 whole.add(Report.from_json(record["report"]))
             formats = sum((Counter(record["formats"]) for record in records), Counter())
+            for _ in _files_without_document(records, groups):
+                whole.drop(WITHOUT_DOCUMENT)
             _check_whole(whole, formats, read_options, where)
             work.manifest = {"settings": settings, "formats": dict(formats)} | asdict(whole)
     return read_manifest(output / MANIFEST)
@@ -107,14 +112,22 @@ def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
             )
 
 
-def _groups(files: list[list[InputFile]]) -> list[Group]:
-    """Neighbouring files of one path, of some SHARD_BYTES together."""
-    parts = [
-        (path, part)
-        for path, own in enumerate(files)
-        for part in divided(own, lambda file: file.file.stat().st_size, SHARD_BYTES)
-    ]
-    return [Group(number, path, tuple(part)) for number, (path, part) in enumerate(parts)]
+def _groups(files: list[list[InputFile]], parts: list[list[InputFile]]) -> list[Group]:
+    """Neighbouring files of one path, of some SHARD_BYTES together; of a large one, its parts and its checksum."""
+    groups, following = list[Group](), iter(parts)
+    for path, own in enumerate(files):
+        with_parts = [(file, next(following)) for file in own]
+        for some in divided(with_parts, lambda pair: _size(*pair), SHARD_BYTES):
+            together = tuple(file for file, _ in some)
+            alone = some[0][1] if len(some[0][1]) > 1 else []
+            groups += [Group(len(groups) + number, path, (part,)) for number, part in enumerate(alone)]
+            groups.append(Group(len(groups), path, together, checksum=bool(alone)))
+    return groups
+
+
+def _size(file: InputFile, parts: list[InputFile]) -> int:
+    """The bytes of a file; so many for one in parts that it is with no other."""
+    return file.file.stat().st_size if len(parts) == 1 else sys.maxsize
 
 
 def _read_groups(work: Work, groups: list[Group], where: tuple[MetadataFilter, ...], engine: Engine) -> list[dict]:
@@ -125,9 +138,29 @@ def _read_groups(work: Work, groups: list[Group], where: tuple[MetadataFilter, .
     read = ReadGroup(work.directory, work.scratch / "reports", where)
     shared = True
     while shared:
-        engine.run("reading", read, groups, work.scratch / "jobs")
+        # A checksum takes longer than a part.
+        _run(read, sorted(groups, key=lambda group: not group.checksum), engine, work.scratch / "jobs")
         shared = _note_earlier_ids(read, groups)
     return [read_json(read.done(group)) for group in groups]
+
+
+def _run(read: "ReadGroup", groups: list[Group], engine: Engine, logs: Path) -> None:
+    """Read the groups. Of several that cannot be read, the first one tells its InputError, whichever was met first."""
+    sentence = ""
+    for group in groups:
+        read.fault(group).unlink(missing_ok=True)  # of an earlier run
+    while groups:
+        try:
+            engine.run("reading", read, groups, logs)
+            break
+        except InputError:
+            failed = next((group for group in groups if read.fault(group).exists()), None)
+            if not failed:
+                raise
+            sentence = read_text(read.fault(failed))
+            groups = [group for group in groups if group.number < failed.number and not read.done(group).exists()]
+    if sentence:
+        raise InputError(sentence)
 
 
 def _note_earlier_ids(read: "ReadGroup", groups: list[Group]) -> bool:
@@ -158,14 +191,28 @@ class ReadGroup:
         """Its ids; with "before", those that earlier groups have as well, none where there is no file."""
         return self.reports / f"{shard_name(group.number)}.{kind}.npy"
 
+    def fault(self, group: Group) -> Path:
+        """The sentence of what cannot be read in it."""
+        return self.reports / f"{shard_name(group.number)}.fault"
+
     def __call__(self, group: Group) -> None:
+        try:
+            self._read(group)
+        except InputError as error:
+            write_text(self.fault(group), str(error))
+            raise
+
+    def _read(self, group: Group) -> None:
         skipped: list[Skipped] = []
         log, report = ReadLog(skipped.append), Report()
         for older in self.directory.glob(f"{shard_name(group.number)}-*"):
             older.unlink()  # of a reading that did not know of earlier ids, and may have chosen more
         before = self.ids(group, "before")
         ids = UniqueIds(load(before)) if before.exists() else UniqueIds()
-        write_shards(self.directory, group.number, self._chosen(group, log, report, ids))
+        if group.checksum:
+            log.read_through(group.files[0].file)
+        else:
+            write_shards(self.directory, group.number, self._chosen(group, log, report, ids))
         report.add(Report(dropped=dict(log.counts), noted=dict(log.notes), inputs=log.manifest()))
         ids.save(self.ids(group))
         record = {"report": asdict(report), "formats": dict(log.documents), "skipped": skipped}
@@ -181,6 +228,16 @@ class ReadGroup:
             else:
                 report.count_kept(document)
                 yield document
+
+
+def _files_without_document(records: list[dict], groups: list[Group]) -> Iterator[Path]:
+    """Of the files in parts, those of which no part gave a document."""
+    documents = Counter[tuple[int, Path]]()
+    for record, group in zip(records, groups, strict=True):
+        file = group.path, group.files[0].file
+        documents[file] += sum(record["formats"].values())
+        if group.checksum and not documents[file]:
+            yield file[1]
 
 
 def _check(records: list[dict], groups: list[Group], paths: Sequence[Path], read_options: ReadOptions) -> None:

@@ -14,7 +14,7 @@ from preprocess.readers.folders import InputFile, files_of
 from preprocess.readers.formats import FORMATS, check, check_settings
 from preprocess.readers.ids import UniqueIds
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import WITHOUT_TEXT, CommandError, Fault, ReadLog, Skipped
+from preprocess.readers.read_log import WITHOUT_DOCUMENT, WITHOUT_TEXT, CommandError, Fault, ReadLog, Skipped
 
 __all__ = [
     "FORMATS", "InputFile", "ReadLog", "ReadOptions", "Skipped", "UniqueIds", "check", "check_settings", "files_of",
@@ -25,12 +25,13 @@ __all__ = [
 def read_file(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """Stream the documents of one file, as `files_of` gives it. `source` and `licence` of `options` are those of all.
 
-    A record without text is counted. With on_error "skip", a file that cannot be read, or not to its end, is listed;
-    without it, what was streamed before InputError is raised is not to be kept.
+    A record without text is counted, and a file, not a part, without a document. With on_error "skip", a file that
+    cannot be read, or not to its end, is listed; without it, what was streamed before InputError is raised is not to be
+    kept.
     """
     count = number = 0
     try:
-        if options.on_error == "skip" and file.suffix in FORMS:
+        if options.on_error == "skip" and file.suffix in FORMS and not options.part:
             _check_whole(file)
         for document in FORMATS[options.format].reader(file, options, log):
             number += 1
@@ -50,8 +51,8 @@ def read_file(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
         place, reason = (f"after record {number}", "the rest of a file") if number else ("the file", "a whole file")
         log.skip(file, place, Fault(reason, "", sentence))
     log.documents[options.format] += count
-    if not count:
-        log.count("files without a document")
+    if not count and not options.part:
+        log.count(WITHOUT_DOCUMENT)
 
 
 def _check_whole(file: Path) -> None:

@@ -10,14 +10,15 @@ from preprocess.documents.document import Document
 from preprocess.readers.bdpm import DRUGS, read_bdpm, table_name
 from preprocess.readers.html_pages import read_html
 from preprocess.readers.jats import read_jats
-from preprocess.readers.json_lines import read_json, read_json_lines
+from preprocess.readers.json_lines import json_cuts, read_json, read_json_lines
 from preprocess.readers.leaflets import read_leaflets
+from preprocess.readers.lines import Cut
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.parquet import read_parquet
 from preprocess.readers.pubmed import read_pubmed
 from preprocess.readers.read_log import ReadLog
-from preprocess.readers.table import read_table
-from preprocess.readers.text import read_text
+from preprocess.readers.table import read_table, table_cuts
+from preprocess.readers.text import read_text, text_cuts
 from preprocess.readers.theses import read_theses
 from preprocess.readers.xml_records import read_xml
 
@@ -32,14 +33,15 @@ class Format(NamedTuple):
     reader: Callable[[Path, ReadOptions, ReadLog], Iterator[Document]]
     suffixes: tuple[str, ...]
     settings: str
+    cuts: Callable[[Path, ReadOptions, int], Iterator[Cut]] | None = None  # see preprocess.readers.parts
 
 
 FORMATS = {
-    "text": Format(read_text, (".txt",), "encoding one_document_per_file join_wrapped_lines"),
-    "jsonl": Format(read_json_lines, (".jsonl", ".ndjson"), "encoding text id date metadata"),
+    "text": Format(read_text, (".txt",), "encoding one_document_per_file join_wrapped_lines", text_cuts),
+    "jsonl": Format(read_json_lines, (".jsonl", ".ndjson"), "encoding text id date metadata", json_cuts),
     "json": Format(read_json, (".json",), "encoding text id date metadata"),
-    "csv": Format(read_table, (".csv",), "encoding delimiter text id date metadata"),
-    "tsv": Format(read_table, (".tsv",), "encoding delimiter text id date metadata"),
+    "csv": Format(read_table, (".csv",), "encoding delimiter text id date metadata", table_cuts),
+    "tsv": Format(read_table, (".tsv",), "encoding delimiter text id date metadata", table_cuts),
     "parquet": Format(read_parquet, (".parquet",), "text id date metadata"),
     "xml": Format(read_xml, (".xml",), "encoding record text id date metadata"),
     "jats": Format(read_jats, (".nxml", ".xml"), "encoding language metadata"),

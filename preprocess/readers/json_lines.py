@@ -6,7 +6,7 @@ from pathlib import Path
 from alibert_common.errors import InputError
 from alibert_common.json_value import TooDeepError, parse_json
 from preprocess.documents.document import Document
-from preprocess.readers.lines import LONGEST, read_lines
+from preprocess.readers.lines import LONGEST, Cut, read_lines
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, readable
 from preprocess.readers.record import document_of
@@ -22,6 +22,13 @@ def read_json_lines(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[
                 if line.fault:
                     raise line.fault
                 yield document_of(_value(line.text), options, line.number, log, keep_rest=True)
+
+
+def json_cuts(file: Path, options: ReadOptions, past: int) -> Iterator[Cut]:
+    """JSON lines can be divided at any line. Their ids have the number of the line, so no records are counted."""
+    assert options.part
+    yield Cut(options.part.first, 0)
+    yield Cut(past, 0)
 
 
 def read_json(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:

@@ -6,14 +6,16 @@ Only "\\n" and "\\r\\n" end a line, or "\\r" in a file where it ends more lines 
 
 import codecs
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
+from itertools import count, islice, repeat
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from alibert_common.errors import InputError
-from preprocess.documents.compression import open_bytes
+from preprocess.documents.compression import open_bytes, open_part
 from preprocess.documents.first_bytes import LinesEndedByCR, check_text, ends_lines_with_cr, peek, wide_encoding
-from preprocess.readers.options import ReadOptions
+from preprocess.readers.options import Part, ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, readable
 
 LONGEST = 256_000_000  # bytes of a line, characters of a document, bytes of an XML record: a bound on memory
@@ -31,12 +33,31 @@ class Line(NamedTuple):
     fault: Fault | None = None
 
 
-def read_lines(file: Path, options: ReadOptions, log: ReadLog, default: str = "utf-8") -> Iterator[Line]:
-    """Stream the lines of a file, decompressed, decoded as `options` says; a byte order mark is dropped.
+class Cut(NamedTuple):
+    """A place at which a file can be divided. `likely` says that reading from a line in the middle of a record would
+    hardly have found it, which is for formats that tell no record's start by itself."""
+
+    line: int | None  # with which the second part begins, None for the end of the file
+    records: int  # before it, of those that are counted
+    likely: bool = True
+
+
+LINE: Callable[[tuple], Line] = partial(tuple.__new__, Line)  # without the Python code of a named tuple
+
+
+def read_lines(
+    file: Path, options: ReadOptions, log: ReadLog, default: str = "utf-8", *, beyond: bool = False
+) -> Generator[Line, None, None]:
+    """Stream the lines of a file, decompressed, decoded as `options` says; a byte order mark is dropped. Of a part of
+    it, its lines, and with `beyond` those that follow.
 
     Raises InputError for a binary or damaged file, and for UTF-16 or UTF-32 that is named otherwise or is broken: after
     that no line can be found.
     """
+    if part := options.part:
+        size = None if beyond or part.last is None else part.last - part.first + 1
+        yield from islice(_lines_from(file, part, options.decoded_as(default)), size)
+        return
     encoding = encoding_of(file, options, log, default)
     with open_bytes(file, log) as handle:
         start = peek(handle)
@@ -51,10 +72,27 @@ def read_lines(file: Path, options: ReadOptions, log: ReadLog, default: str = "u
             raise InputError(f"{readable(file)}: not {wrong} but {right}; give --encoding auto.")
         else:
             by_cr = ends_lines_with_cr(start)
-            lines = _byte_lines(LinesEndedByCR(handle) if by_cr else handle, encoding)
+            lines = _line_by_line(LinesEndedByCR(handle), encoding) if by_cr else _byte_lines(handle, encoding)
         if by_cr:
             log.note("files whose lines end with CR alone")
         yield from lines
+
+
+def _lines_from(file: Path, part: Part, encoding: str) -> Iterator[Line]:
+    with open_part(file, part.start) as handle:
+        for _ in range(part.skip):
+            skip_line(handle)
+        yield from _byte_lines(handle, encoding, part.first - 1)
+
+
+def can_be_divided(file: Path, options: ReadOptions) -> bool:
+    """Whether a line of the file can be found from any place in it: not by CR alone, in UTF-16 or UTF-32, nor where the
+    whole file tells the encoding. Raises InputError for a binary file."""
+    with open_bytes(file) as handle:
+        start = peek(handle)
+    check_text(file, start)
+    encoding = options.decoded_as("utf-8")
+    return not (encoding == "auto" or is_wide(encoding) or wide_encoding(start) or ends_lines_with_cr(start))
 
 
 def is_wide(encoding: str) -> bool:
@@ -90,13 +128,38 @@ def _utf_8_or_cp1252(handle: IO[bytes]) -> str:
     return "utf-8"
 
 
-def _byte_lines(handle: IO[bytes] | LinesEndedByCR, encoding: str) -> Iterator[Line]:
-    number = 0
+def _byte_lines(handle: IO[bytes], encoding: str, number: int = 0) -> Iterator[Line]:
+    """The lines of what a file holds; `number` lines were before. Whole lines are decoded many at a time."""
+    while block := handle.read1(CHUNK):  # type: ignore[attr-defined]
+        end = block.rfind(b"\n") + 1
+        try:
+            texts = block[:end].decode(encoding).split("\n") if end else [""]
+        except UnicodeDecodeError:
+            for line in _line_by_line(io.BytesIO(block[:end]), encoding, number):
+                number = line.number
+                yield line
+        else:
+            if number == 0:
+                texts[0] = texts[0].removeprefix("\ufeff")
+            if b"\r" in block:
+                texts = [text.rstrip("\r") for text in texts]
+            texts.pop()  # what is behind the last end
+            yield from map(LINE, zip(count(number + 1), texts, repeat(None)))
+            number += len(texts)
+        if end < len(block):
+            rest = io.BytesIO(block[end:] + handle.readline(LONGEST))
+            for line in _line_by_line(rest, encoding, number):
+                number = line.number
+                yield line
+            if not rest.getvalue().endswith(b"\n"):
+                skip_line(handle)
+
+
+def _line_by_line(handle: IO[bytes] | LinesEndedByCR, encoding: str, number: int = 0) -> Iterator[Line]:
     while raw := handle.readline(LONGEST):
         number += 1
         if len(raw) == LONGEST and not raw.endswith(b"\n"):
-            while (raw := handle.readline(LONGEST)) and not raw.endswith(b"\n"):
-                pass
+            skip_line(handle)
             yield Line(number, "", Fault(*TOO_LONG))
             continue
         try:
@@ -105,6 +168,12 @@ def _byte_lines(handle: IO[bytes] | LinesEndedByCR, encoding: str) -> Iterator[L
             place = f"byte {error.start + 1} is 0x{raw[error.start]:02x}"
             text, fault = raw.decode(encoding, "surrogateescape"), Fault(f"not {NAMES[encoding]}", ENCODE, place)
         yield Line(number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n"), fault)
+
+
+def skip_line(handle: IO[bytes] | LinesEndedByCR) -> None:
+    """Leave out what is left of a line, however long it is."""
+    while (raw := handle.readline(CHUNK)) and not raw.endswith(b"\n"):
+        pass
 
 
 def _wide_lines(handle: IO[bytes], file: Path, encoding: str, newline: str | None) -> Iterator[Line]:

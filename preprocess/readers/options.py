@@ -13,6 +13,21 @@ RESERVED = frozenset({"id", "source", "licence", "date", "text"})  # what a docu
 
 
 @dataclass(frozen=True)
+class Part:
+    """Some whole records of a file, which are read by themselves (preprocess.readers.parts).
+
+    `first` and `last` are lines, from 1, or row groups of Parquet, from 0; without `last` it goes to the end. The file
+    has `records` before it. From `start`, a stored byte, `skip` line ends are before the first line.
+    """
+
+    first: int
+    last: int | None = None
+    records: int = 0
+    start: int = 0
+    skip: int = 0
+
+
+@dataclass(frozen=True)
 class ReadOptions:
     """What a reader has to know besides the file. Empty: what the format, or the name of the file, says.
 
@@ -37,6 +52,7 @@ class ReadOptions:
     licence: str = ""
     on_error: str = "stop"  # or "skip": list what cannot be read, and continue
     default_source: str = ""  # the source of documents that name none; files_of says it, the name of the file or folder
+    part: Part | None = None  # of the file; preprocess.readers.parts says it
     name: str = ""  # what the ids of records without one begin with; files_of says it, from the name of the file
 
     def __post_init__(self):

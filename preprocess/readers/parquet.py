@@ -5,8 +5,7 @@ from pathlib import Path
 
 from alibert_common.errors import InputError
 from preprocess.documents.document import Document
-from preprocess.readers.lines import CHUNK
-from preprocess.readers.options import ReadOptions
+from preprocess.readers.options import Part, ReadOptions
 from preprocess.readers.read_log import CommandError, Fault, ReadLog, readable
 from preprocess.readers.record import document_of, own_paths, text_paths
 from preprocess.readers.table import check_columns
@@ -22,9 +21,8 @@ def read_parquet(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Doc
     except ImportError:
         raise CommandError("Parquet files are read with pyarrow; install it with `pip install pyarrow`.") from None
     damage: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, UnicodeDecodeError)
-    with log.open(file) as handle:  # for its checksum: Parquet is not read from start to end
-        while handle.read(CHUNK):
-            pass
+    if not options.part:
+        log.read_through(file)  # for its checksum: Parquet is not read from start to end
     # An open file: of a name, pyarrow takes some for addresses on other machines, and others it cannot read.
     with open(file, "rb") as stored:
         try:
@@ -43,8 +41,9 @@ def _documents(
     wanted = {*text_paths(options), *own_paths(options).values(), *options.metadata.values()}
     wanted |= {name.partition(".")[0] for name in wanted}
     columns = [name for name in table.schema_arrow.names if name in wanted]
-    number = 0
-    for group in range(table.num_row_groups):
+    part = options.part or Part(0)
+    number = part.records
+    for group in range(table.num_row_groups)[part.first : None if part.last is None else part.last + 1]:
         start, end, detail = number, number + table.metadata.row_group(group).num_rows, None
         try:
             for batch in table.iter_batches(ROWS, row_groups=[group], columns=columns):
@@ -60,6 +59,20 @@ def _documents(
             fault = Fault("a damaged row group", "get the file again", detail)
             log.refuse(options, file, f"records {number + 1} to {end}", fault, records=max(1, end - number))
         number = end
+
+
+def row_groups(file: Path) -> list[tuple[int, int]]:
+    """The rows of each row group, and their bytes; none without pyarrow, and of a damaged file."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+
+        with open(file, "rb") as stored:
+            metadata = pyarrow.parquet.read_metadata(stored)
+    except (ImportError, pyarrow.ArrowException, OSError):
+        return []
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return [(group.num_rows, group.total_byte_size) for group in groups]
 
 
 def _first_line(error: Exception) -> str:

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from alibert_common.errors import InputError, readable
 from alibert_common.input_log import InputLog
+from preprocess.documents.compression import CHUNK
 from preprocess.readers.options import ReadOptions
 
+WITHOUT_DOCUMENT = "files without a document"
 WITHOUT_TEXT = "records without text"  # what such counts begin with
 
 
@@ -55,6 +57,12 @@ class ReadLog(InputLog):
         self.notes: Counter[str] = Counter()
         self.documents: Counter[str] = Counter()
         self.on_skip = on_skip
+
+    def read_through(self, file: Path) -> None:
+        """Read a file for nothing but its checksum."""
+        with self.open(file) as handle:
+            while handle.read(CHUNK):
+                pass
 
     def count(self, kind: str) -> None:
         """Count something that holds no record that could be read."""

@@ -5,12 +5,14 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from alibert_common.errors import InputError
 from preprocess.documents.document import Document
-from preprocess.readers.lines import LONGEST, Line, read_lines
+from preprocess.readers.lines import LONGEST, Cut, Line, read_lines
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, place_of, readable
 from preprocess.readers.record import document_of, text_paths
@@ -63,16 +65,18 @@ def rows_of(lines: Iterator[Line], delimiter: str) -> Iterator[tuple[int, int, l
 
 def read_table(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A document a row, its text and the rest from the columns that `options` names."""
-    lines = read_lines(file, options, log)
-    first, delimiter = _next_filled(lines), ""
-    if first and (excel := SEPARATOR.fullmatch(first.text)):
-        first, delimiter = _next_filled(lines), excel[1]
-    if first is None:
+    part = options.part
+    if part:
+        top, lines = top_of(file, options), read_lines(file, options, log, beyond=True)
+    else:
+        lines = read_lines(file, options, log)
+        top = _top(file, options, lines)
+    if top is None:
         return
-    rows = rows_of(chain([first], lines), options.delimiter or delimiter or delimiter_of(file, options, first.text))
-    start, _, row, fault = next(rows)
-    header = _header(f"{readable(file)}, line {start}", options, row, fault)
-    for number, (start, end, row, fault) in enumerate(rows, 1):
+    header = top.names
+    for number, (start, end, row, fault) in enumerate(rows_of(lines, top.delimiter), 1 + (part.records if part else 0)):
+        if part and part.last and start > part.last:
+            return
         with log.refusing(options, file, place_of(start, end)):
             if fault:
                 raise fault
@@ -80,6 +84,44 @@ def read_table(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docum
                 counts = f"{len(row)}, not {len(header)}"
                 raise Fault("another number of values than the header", "quote values that hold the delimiter", counts)
             yield document_of(dict(zip(header, row, strict=True)), options, number, log)
+
+
+def table_cuts(file: Path, options: ReadOptions, past: int) -> Iterator[Cut]:
+    """A table can be divided before any row. From the middle of a row, a row is likely one if it has a value for each
+    name of the header, and no single quotation mark."""
+    top, lines = top_of(file, options), read_lines(file, options, ReadLog(), beyond=True)
+    assert top
+    records = 0
+    for start, _, row, fault in rows_of(lines, top.delimiter):
+        likely = not fault and len(row) == len(top.names) and sum(value.count('"') for value in row) % 2 == 0
+        yield Cut(start, records, likely)
+        records += 1
+    yield Cut(None, records)
+
+
+class Top(NamedTuple):
+    """What stands above the rows of a table."""
+
+    names: list[str]
+    delimiter: str
+    below: int  # the line below it
+
+
+def top_of(file: Path, options: ReadOptions) -> Top | None:
+    """The header of a table, none of an empty file. Raises InputError for one that does not fit the options."""
+    with closing(read_lines(file, options.with_changes(part=None), ReadLog())) as lines:
+        return _top(file, options, lines)
+
+
+def _top(file: Path, options: ReadOptions, lines: Iterator[Line]) -> Top | None:
+    first, delimiter = _next_filled(lines), ""
+    if first and (excel := SEPARATOR.fullmatch(first.text)):
+        first, delimiter = _next_filled(lines), excel[1]
+    if first is None:
+        return None
+    delimiter = options.delimiter or delimiter or delimiter_of(file, options, first.text)
+    start, end, row, fault = next(rows_of(chain([first], lines), delimiter))
+    return Top(_header(f"{readable(file)}, line {start}", options, row, fault), delimiter, end + 1)
 
 
 def _next_filled(lines: Iterator[Line]) -> Line | None:

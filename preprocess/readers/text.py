@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from preprocess.documents.document import Document
-from preprocess.readers.lines import LONGEST, Line, read_lines
+from preprocess.readers.lines import LONGEST, Cut, Line, read_lines
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog
 
@@ -55,12 +55,9 @@ class PendingDocument:
 
 def read_text(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """The documents of a text file, numbered; with one document a file, its id is the file's name."""
-    count = 0
+    count = options.part.records if options.part else 0
 
-    def is_text(line: Line) -> bool:
-        return options.one_document_per_file or bool(line.fault or line.text.strip())
-
-    for filled, lines in groupby(read_lines(file, options, log), is_text):
+    for filled, lines in groupby(read_lines(file, options, log), _whole if options.one_document_per_file else _is_text):
         document = PendingDocument()
         for line in lines if filled else ():
             document.add(line)
@@ -74,6 +71,23 @@ def read_text(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
             count += 1
             name = options.name if options.one_document_per_file else f"{options.name}-{count}"
             yield Document(name, options.default_source, document.lines(options, log))
+
+
+def text_cuts(file: Path, options: ReadOptions, past: int) -> Iterator[Cut]:
+    """A text can be divided at any blank line."""
+    records = 0
+    for filled, lines in groupby(read_lines(file, options, ReadLog(), beyond=True), _is_text):
+        records += filled
+        yield from () if filled else (Cut(line.number, records) for line in lines)
+    yield Cut(None, records)
+
+
+def _is_text(line: Line) -> bool:
+    return bool(line.fault or line.text.strip())
+
+
+def _whole(line: Line) -> bool:
+    return True
 
 
 def margin_of(paragraphs: Sequence[Sequence[str]]) -> int:

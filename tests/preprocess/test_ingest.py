@@ -1,9 +1,14 @@
 """Every source becomes documents that say where they come from; nothing disappears unseen; a core can be chosen."""
 
+import hashlib
 import json
 import shutil
+from contextlib import suppress
 
+import pyarrow
+import pyarrow.parquet
 import pytest
+import zstandard
 from corpus_helpers import one_sentence, run
 from reader_helpers import FIXTURES
 
@@ -115,7 +120,7 @@ def test_small_files_are_read_together_and_a_large_one_becomes_several_shards(tm
     (tmp_path / "tout.txt").write_text("\n\n".join(f"Cas {number}, vu ce jour." for number in range(90)))
     ingest([folder, tmp_path / "tout.txt"], tmp_path / "out", engine=engine)
     names = list(shards(tmp_path / "out"))
-    assert names == [f"{number:05d}-00000.jsonl.zst" for number in range(8)]
+    assert names == [f"{number:05d}-00000.jsonl.zst" for number in range(12)]  # 7 of letters, 5 parts of the other
     lines = [document.lines[0] for document in read_documents([tmp_path / "out"])]
     assert [line.split(".")[0] for line in lines[:20]] == [f"Lettre {number}" for number in range(20)]
     assert lines[20:] == [f"Cas {number}, vu ce jour." for number in range(90)]
@@ -129,6 +134,83 @@ def test_a_shard_that_is_full_is_followed_by_another(tmp_path, monkeypatch):
     assert [d.id for d in read_documents([tmp_path / "out"])] == [f"tout-{number}" for number in range(1, 91)]
 
 
+LINES = {
+    "txt": "".join(f"Cas {number}.\n{chr(10) * (number % 3)}" for number in range(60)),
+    "csv": "id,text\n" + "".join(f'{n % 7},"Cas ""{n}"".\n\n{"Vu." * (n % 3)}"\n' for n in range(60)),
+    "jsonl": "".join(f'{{"text": "Cas {number}."}}\n' if number % 9 else "non\n" for number in range(60)),
+}  # fmt: skip
+
+
+def large_file(folder, name):
+    """A file of 60 cases, some of which cannot be read or lack an id of their own."""
+    path = folder / f"cas.{name}"
+    if name == "parquet":
+        texts = [f"Cas {number}.".encode() if number % 9 else b"\xff" for number in range(60)]
+        pyarrow.parquet.write_table(pyarrow.table({"text": texts, "id": [7] * 60}), path, row_group_size=4)
+        return path
+    content = LINES[name.removesuffix(".zst")].encode() + b"\xe9,\n" + b"Fin,fin\n"
+    frames = (content[start : start + 100] for start in range(0, len(content), 100))
+    path.write_bytes(b"".join(map(zstandard.compress, frames)) if name.endswith(".zst") else content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["txt", "csv", "jsonl", "parquet", "txt.zst", "csv.zst"])
+def test_a_large_file_in_parts_gives_what_one_reading_gives(tmp_path, monkeypatch, name):
+    path, found = large_file(tmp_path, name), []
+    for size, engine in ((1 << 20, Engine(1)), (200, Engine(1)), (200, Engine(2))):
+        monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", size)
+        output = tmp_path / f"{size}-{engine.workers}"
+        manifest = ingest([path, path], output, ReadOptions(on_error="skip"), engine=engine)
+        counts = [manifest[key] for key in ("read", "kept", "dropped", "noted", "formats", "inputs", "settings")]
+        found.append([list(read_documents([output])), (output / "skipped.tsv").read_text(), counts])
+        assert len(shards(output)) > 4 or size > 200
+    assert found[0] == found[1] == found[2]
+    assert shards(tmp_path / "200-1") == shards(tmp_path / "200-2")
+    assert found[0][2][5][0]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class Backwards(Engine):
+    """Starts with the last item, and can stop after some."""
+
+    items: int = 1000
+
+    def run(self, name, task, items, logs):
+        for item in [item for item in reversed(items) if not task.done(item).exists()]:
+            if not self.items:
+                raise KeyboardInterrupt
+            self.items -= 1
+            task(item)
+
+
+def test_of_several_faults_the_first_is_told_whichever_was_met_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 200)
+    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n' * 30 + "non\n" + '{"text": "a"}\n' * 30 + "non\n" * 30)
+    for engine in (Backwards(), Engine(2), Engine(1)):
+        with pytest.raises(InputError, match="in.jsonl, line 31: not JSON"):
+            ingest([tmp_path / "in.jsonl"], tmp_path / "out", engine=engine)
+
+
+def test_parts_that_are_read_are_not_read_again_after_a_kill(tmp_path, monkeypatch):
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 200)
+    path, runs = large_file(tmp_path, "csv.zst"), 0
+    ingest([path], tmp_path / "whole", ReadOptions(on_error="skip"))
+    while not (tmp_path / "out").exists():
+        engine, runs = Backwards(), runs + 1
+        engine.items = 5
+        with suppress(KeyboardInterrupt):
+            ingest([path], tmp_path / "out", ReadOptions(on_error="skip"), engine=engine)
+    assert shards(tmp_path / "out") == shards(tmp_path / "whole")
+    assert 3 < runs < 20
+
+
+def test_a_large_file_without_a_document_is_counted_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 50)
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
+    (tmp_path / "b.jsonl").write_text('{"text": ""}\n' * 20)
+    report = ingest([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out", ReadOptions(on_error="skip"))
+    assert report["dropped"] == {"records without text (jsonl)": 20, "files without a document": 1}
+
+
 def files_with_the_same_ids(folder):
     folder.mkdir()
     for name, ids in {"a": "718", "b": "9", "c": "787", "d": ["7", "7-2"]}.items():
@@ -140,7 +222,7 @@ def files_with_the_same_ids(folder):
 def test_ids_are_unique_through_all_files_whoever_reads_them(tmp_path, monkeypatch, engine):
     folder = files_with_the_same_ids(tmp_path / "lettres")
     whole = ingest([folder], tmp_path / "whole")
-    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 1)  # each file by itself
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 100)  # each file by itself
     report = ingest([folder], tmp_path / "out", engine=engine)
     assert len(shards(tmp_path / "out")) == 4
     documents = list(read_documents([tmp_path / "out"]))

@@ -1,0 +1,146 @@
+"""A file read in parts gives what one reading gives: documents, ids, errors, counts, whatever is in it."""
+
+import io
+import tempfile
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alibert_common.errors import InputError
+from alibert_common.executors.base import ALONE
+from preprocess.documents import compression
+from preprocess.readers import ReadLog, ReadOptions, Skipped, files_of, lines, read_file, table, text
+from preprocess.readers.lines import LONGEST
+from preprocess.readers.parts import in_parts
+
+PIECES = {
+    "text": [b"a", "é".encode(), b"Un mot. ", b"\x85", b"\xa0", b" ", b"\xc2\xa0\n", b"\x1c"],
+    "jsonl": [
+        b'{"text": "a"}', b'{"text": "b", "id": "7"}\n', b'{"text": ""}\n', b'{"text": "c\\nd", "n": [1]}\n', b"{}",
+        b"[", b'"', b" ",
+    ],
+    "csv": [
+        b'"', b'""', b",", b"a", b'"x\ny"', b'"x\r\n\r\ny",z\n', b"1,a\n", b'2,"b ""c"" d"\n', b'"e\n",3\n', b'q"r',
+        b"'", b"\\", b",,", b" ",
+    ],
+}  # fmt: skip
+PIECES["tsv"] = [piece.replace(b",", b"\t") for piece in PIECES["csv"]]
+EVERYWHERE = [b"\n", b"\n", b"\n\n", b"\r\n", b"\r", b"\xff", b"\xef\xbb\xbf", b"\0", b"mot"]
+HEADS = {"csv": [b"id,text\n", b'sep=,\n\n"id\n2",text\r\n', b"text,id\n", b""], "tsv": [b"id\ttext\n"]}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Files are not flushed to the disk: these tests write thousands."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+    monkeypatch.setattr("alibert_common.executors.base.Engine.run", run_in_order)
+
+
+def run_in_order(engine, name, task, items, logs):
+    for item in items:
+        if not task.done(item).exists():
+            task(item)
+
+
+def read(files):
+    """The documents of files or parts, and what else one reading tells; the files without a document do not count."""
+    skipped: list[Skipped] = []
+    log, documents = ReadLog(skipped.append), []
+    try:
+        for file in files:
+            documents += read_file(file.file, file.options, log)
+    except InputError as stopped:
+        return documents, str(stopped)
+    counts = {name: count for name, count in log.counts.items() if name != "files without a document"}
+    return {
+        "documents": documents, "skipped": skipped, "counts": counts, "notes": log.notes,
+        "formats": {name: count for name, count in log.documents.items() if count},
+    }  # fmt: skip
+
+
+def assert_the_same_in_parts(path, read_options, size):
+    """Returns the number of parts."""
+    (whole,) = files_of(path, read_options, ReadLog())
+    with tempfile.TemporaryDirectory() as scratch:
+        (found,) = in_parts([whole], size, ALONE, Path(scratch))
+        assert read([whole]) == read(found)
+    return len(found)
+
+
+def contents(format):
+    body = st.lists(st.sampled_from(PIECES[format] + EVERYWHERE), max_size=40).map(b"".join)
+    return st.tuples(st.sampled_from(HEADS.get(format, [b""])), body).map(b"".join)
+
+
+OPTIONS = {
+    "encoding": st.sampled_from(["", "windows-1252", "latin-1", "auto"]),
+    "on_error": st.sampled_from(["skip", "stop"]),
+}
+# Bytes of a block, and of the longest line: so small that they are met.
+LIMITS = st.tuples(st.sampled_from([2, 7, 1 << 20]), st.sampled_from([9, 40, LONGEST, LONGEST]))
+
+
+def limited(patch, limits):
+    for module in (lines, compression):
+        patch.setattr(module, "CHUNK", limits[0])
+    for module in (lines, text, table):
+        patch.setattr(module, "LONGEST", limits[1])
+
+
+@pytest.mark.parametrize("format", PIECES)
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_lines_in_parts_are_read_as_in_one(format, data):
+    content, size, name = (
+        data.draw(contents(format)),
+        data.draw(st.integers(1, 60)),
+        f"a.{format.replace('text', 'txt')}",
+    )
+    options = {name: data.draw(values) for name, values in OPTIONS.items()}
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        limited(patch, data.draw(LIMITS))
+        path = Path(folder) / name
+        path.write_bytes(content)
+        assert_the_same_in_parts(path, ReadOptions(delimiter="," if format == "csv" else "", **options), size)
+        packed = Path(folder) / f"{name}.zst"
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(content)), max_size=5)))
+        packed.write_bytes(in_frames(content, cuts, data))
+        assert_the_same_in_parts(packed, ReadOptions(delimiter="," if format == "csv" else "", **options), size)
+
+
+@settings(max_examples=60, deadline=None)
+@given(contents("text"), st.sampled_from(["utf-8", "cp1252"]), LIMITS)
+def test_many_lines_at_a_time_are_those_that_are_read_one_by_one(content, encoding, limits):
+    with pytest.MonkeyPatch.context() as patch:
+        limited(patch, limits)
+        found = lines._byte_lines(io.BufferedReader(io.BytesIO(content), 5), encoding)
+        one_by_one = lines._line_by_line(io.BytesIO(content), encoding)
+        assert [(*line[:2], str(line.fault)) for line in found] == [(*line[:2], str(line.fault)) for line in one_by_one]
+
+
+def in_frames(content, cuts, data):
+    found = b""
+    for start, end in zip([0, *cuts], [*cuts, len(content)], strict=True):
+        checked, sized = data.draw(st.booleans()), data.draw(st.booleans())
+        found += zstandard.ZstdCompressor(write_checksum=checked, write_content_size=sized).compress(content[start:end])
+        if data.draw(st.booleans()):
+            found += b"\x5a\x2a\x4d\x18\x03\0\0\0abc"
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([b"a", b"", b"b\nc", b"\xff", None]), max_size=12), st.integers(1, 5), st.integers(1, 200),
+    OPTIONS["on_error"],
+)  # fmt: skip
+def test_row_groups_in_parts_are_read_as_in_one(texts, rows, size, on_error):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.parquet"
+        table = pyarrow.table({"text": pyarrow.array(texts, pyarrow.binary()), "n": range(len(texts))})
+        pyarrow.parquet.write_table(table, path, row_group_size=rows, write_page_checksum=True)
+        assert_the_same_in_parts(path, ReadOptions(on_error=on_error), size)
