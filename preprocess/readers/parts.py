@@ -8,6 +8,7 @@ chunks, a part knows the numbers of its lines and records: documents, ids and er
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 
@@ -129,9 +130,10 @@ def _chunks(number: int, file: InputFile, size: int) -> list[Chunk]:
             starts = [stored * part // count for part in range(count)]
     except (InputError, OSError):
         return []
-    ends = [*starts[1:], stored]
-    chunks = [Chunk(file, (number, part), *places) for part, places in enumerate(zip(starts, ends, strict=True))]
-    return [replace(chunks[0], first=first), *chunks[1:]] if len(chunks) > 1 and first else []
+    if len(starts) < 2 or not first:
+        return []
+    chunks = [Chunk(file, (number, part), *places) for part, places in enumerate(pairwise([*starts, stored]))]
+    return [replace(chunks[0], first=first), *chunks[1:]]
 
 
 def _corrected(chunks: list[Chunk], scan: ScanChunk) -> Iterator[tuple[Chunk, Scan]]:

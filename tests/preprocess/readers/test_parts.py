@@ -1,5 +1,6 @@
 """A file read in parts gives what one reading gives: documents, ids, errors, counts, whatever is in it."""
 
+import gzip
 import io
 import tempfile
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from alibert_common.errors import InputError
 from alibert_common.executors.base import ALONE
 from preprocess.documents import compression
-from preprocess.readers import ReadLog, ReadOptions, Skipped, files_of, lines, read_file, table, text
+from preprocess.readers import ReadLog, ReadOptions, Skipped, files_of, lines, parts, read_file, table, text
 from preprocess.readers.lines import LONGEST
 from preprocess.readers.parts import in_parts
 
@@ -147,3 +148,40 @@ def test_row_groups_in_parts_are_read_as_in_one(texts, rows, size, on_error):
         table = pyarrow.table({"text": pyarrow.array(texts, pyarrow.binary()), "n": range(len(texts))})
         pyarrow.parquet.write_table(table, path, row_group_size=rows, write_page_checksum=True)
         assert_the_same_in_parts(path, ReadOptions(on_error=on_error), size)
+
+
+@pytest.mark.parametrize("on_error", ["skip", "stop"])
+@pytest.mark.parametrize("damage", ["bits", "cut"])
+def test_a_damaged_file_stays_whole(tmp_path, on_error, damage):
+    path = tmp_path / "a.jsonl.zst"
+    packer = zstandard.ZstdCompressor(write_checksum=True)
+    packed = b"".join(packer.compress(b'{"text": "Cas %d."}\n' % number * 9) for number in range(9))
+    middle = len(packed) // 2
+    path.write_bytes(
+        packed[:-5] if damage == "cut" else packed[:middle] + bytes([packed[middle] ^ 1]) + packed[middle + 1 :]
+    )
+    assert assert_the_same_in_parts(path, ReadOptions(on_error=on_error), 30) == 1
+    path.write_bytes(packed)
+    assert assert_the_same_in_parts(path, ReadOptions(on_error=on_error), 30) == 9
+
+
+def test_what_has_no_parts_stays_whole(tmp_path):
+    content = b'{"text": "Cas."}\n' * 200
+    for name, stored in {
+        "a.jsonl.gz": gzip.compress(content), "b.jsonl.zst": zstandard.compress(content), "c.csv": b"\n" * 3000,
+        "d.jsonl": b"text " * 600, "e.txt": "Cas.\n\n".encode("utf-16") * 200, "f.txt": b"Cas.\r\r" * 500,
+        "g.xml": b"<a/>" * 900, "h.csv": b"no,such,column\n" * 200, "i.txt": b"Cas.\n" * 600,
+        "j.parquet": b"PAR1" * 600,
+    }.items():  # fmt: skip
+        (tmp_path / name).write_bytes(stored)
+        read_options = ReadOptions(format="xml", record="a") if name == "g.xml" else ReadOptions()
+        assert assert_the_same_in_parts(tmp_path / name, read_options, 30) == 1, name
+
+
+def test_a_table_in_order_is_scanned_once(tmp_path, monkeypatch):
+    """Lines in its values look like rows, as they have the delimiter."""
+    path, found = tmp_path / "a.csv", []
+    rows = (f'{number},"Toux, fièvre.\nRien, sinon.\n\nIl a ""froid"", dit-il.\nVu."\n' for number in range(200))
+    path.write_text("id,text\n" + "".join(rows))
+    monkeypatch.setattr(parts, "scan", lambda chunk, scan=parts.scan: found.append(chunk) or scan(chunk))
+    assert assert_the_same_in_parts(path, ReadOptions(), 1000) == len(found) == 13
