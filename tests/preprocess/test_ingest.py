@@ -203,6 +203,19 @@ def test_parts_that_are_read_are_not_read_again_after_a_kill(tmp_path, monkeypat
     assert 3 < runs < 20
 
 
+def test_a_large_file_shares_no_group_with_its_neighbours(tmp_path, monkeypatch):
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 100)
+    folder, count = tmp_path / "in", {"a": 20, "b": 1, "c": 0, "d": 1, "e": 20, "f": 1}
+    folder.mkdir()
+    for name, records in count.items():
+        (folder / f"{name}.jsonl").write_text(f'{{"text": "{name}"}}\n' * records)
+    report = ingest([folder], tmp_path / "out")
+    texts = "".join(document.text for document in read_documents([tmp_path / "out"]))
+    assert texts == "".join(name * records for name, records in count.items())
+    assert len(shards(tmp_path / "out")) == 3 + 1 + 3 + 1
+    assert [file["path"] for file in report["inputs"]] == [str(folder / f"{name}.jsonl") for name in count]
+
+
 def test_a_large_file_without_a_document_is_counted_once(tmp_path, monkeypatch):
     monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 50)
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')

@@ -119,7 +119,7 @@ def test_lines_in_parts_are_read_as_in_one(format, data):
 
 @settings(max_examples=60, deadline=None)
 @given(contents("text"), st.sampled_from(["utf-8", "cp1252"]), LIMITS)
-@example(b"abcd\n\xef\xbb\xbf\nb\n", "utf-8", (7, LONGEST))  # a byte order mark at the start of a block
+@example(b"abcdef\n\xef\xbb\xbf\nb\nc", "utf-8", (7, LONGEST))  # a byte order mark at the start of a block
 def test_many_lines_at_a_time_are_those_that_are_read_one_by_one(content, encoding, limits):
     with pytest.MonkeyPatch.context() as patch:
         limited(patch, limits)
