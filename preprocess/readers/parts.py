@@ -98,10 +98,12 @@ def scan(chunk: Chunk) -> Scan:
 def in_parts(files: Sequence[InputFile], size: int, engine: Engine, scratch: Path) -> list[list[InputFile]]:
     """The parts of each file, some `size` bytes of text each; the file itself where it is smaller or stays whole."""
     scan = ScanChunk(scratch / "parts")
-    chunks = [_chunks(number, file, size) for number, file in enumerate(files)]
-    while waiting := [chunk for own in chunks for chunk in own if not scan.done(chunk).exists()]:
-        engine.run("dividing", scan, waiting, scratch / "jobs")
-        chunks = [[chunk for chunk, _ in _corrected(own, scan)] for own in chunks]
+    chunks: list[list[Chunk]] = []
+    corrected = [_chunks(number, file, size) for number, file in enumerate(files)]
+    while chunks != corrected:
+        chunks = corrected
+        engine.run("dividing", scan, [chunk for own in chunks for chunk in own], scratch / "jobs")
+        corrected = [[chunk for chunk, _ in _corrected(own, scan)] for own in chunks]
     found = [list(_parts(_corrected(own, scan))) for own in chunks]
     parts = [own or list(_of_row_groups(file, size)) for file, own in zip(files, found, strict=True)]
     return [own if len(own) > 1 else [file] for file, own in zip(files, parts, strict=True)]
