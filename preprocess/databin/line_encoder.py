@@ -1,26 +1,28 @@
-"""Lines to ids, exactly as `Tokenizer.encode` gives them, only faster: what occurs again is not encoded again."""
+"""Lines to ids, exactly as `Tokenizer.encode` gives them, only faster: what occurs again is not encoded again.
 
-from collections.abc import Iterable
-from itertools import chain, filterfalse
+A line is cut where its ids are those of its parts (`word_independence.py`): at spaces and marks, or nowhere. A block
+of lines is cut, and its short parts are found in a table, by numpy. New parts go through the tokenizer.
+"""
+
+from itertools import compress
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from alibert_common.errors import InputError
 from preprocess.databin.fairseq_writer import id_type
+from preprocess.databin.part_table import IDS, KEY_BYTES, Keys, PartTable, keys_of
 from preprocess.tokenizer.special_tokens import Layout, never_from_text, our_layout
-from preprocess.tokenizer.word_independence import is_word_independent
+from preprocess.tokenizer.word_independence import is_word_independent, isolated_marks
 
-# A cached part costs some 200 bytes beside its characters. 16 MB a worker hold 70,000 words: of 50 MB of leaflets,
-# cases and novels in two workers, 17 % more are encoded than without a limit, and 10 MB of text fill half of it.
-CACHE_BYTES = 16_000_000
-ENTRY_BYTES = 200
-KEPT = 3 / 4  # of it, when it is full
+CACHE_BYTES = 8_000_000  # of parts that are too long for the table, with their ids
+ENTRY_BYTES = 200  # what a cached part costs beside its bytes and ids
 LEARNT_AT_ONCE = 1000  # an Encoding takes a kilobyte
+INSIDE, APART, BETWEEN = range(3)  # a byte inside a part, one that is a part, one between parts
 
 
 class LineEncoder:
-    """Encodes lines with a cache of their parts: words where spaces are walls for the tokenizer, else whole lines."""
+    """Encodes lines with a memory of their parts; the end of a line is a part too."""
 
     def __init__(self, tokenizer: Tokenizer, layout: Layout | None = None):
         """`layout` is that of the tokenizer's directory; left out: our own."""
@@ -31,8 +33,13 @@ class LineEncoder:
         self.dtype = id_type(self.layout.listed)
         self.never = never_from_text(tokenizer, self.layout)
         self.by_word = is_word_independent(tokenizer)
-        self.cache: dict[str, bytes] = {}
-        self._forget([])
+        self.kind = np.full(256, INSIDE, np.uint8)  # of each byte
+        self.kind[[ord(sign) for sign in "\n" + isolated_marks(tokenizer)]] = APART
+        if self.by_word:
+            self.kind[ord(" ")] = BETWEEN
+        self.table = PartTable(self.dtype)
+        self.cache: dict[bytes, bytes] = {}
+        self.cached_bytes = 0
 
     def encode(self, lines: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """(ids of all lines end to end, each with its end of line; sizes in ids, that end included, so 1 or more).
@@ -40,26 +47,51 @@ class LineEncoder:
         `lines` hold no line break. Where the text spells a special token that a published Unigram model has among its
         pieces, the id is that of the unknown; our own tokenizers have no such piece, and InputError is raised.
         """
-        # What is encoded by itself: the stretches between spaces or whole lines, and a line break after each line.
-        if self.by_word:
-            parts = " \n ".join(lines).split(" ") + ["\n"]
-        else:
-            parts = [part for line in lines for part in (line, "\n")]
-        self._learn(list(dict.fromkeys(filterfalse(self.cache.__contains__, parts))))
-        ids = np.frombuffer(b"".join(map(self.cache.__getitem__, parts)), dtype=self.dtype)
+        text = "\n".join([*lines, ""]).encode()
+        starts, ends = self._cut(text)
+        keys = keys_of(text, starts, ends - starts)
+        places = np.where(ends - starts > KEY_BYTES, -1, self.table.find(keys))
+        ids, counts = self.table.ids_at(places)
+        absent = np.flatnonzero(places < 0)
+        parts = [text[start:end] for start, end in zip(starts[absent].tolist(), ends[absent].tolist(), strict=True)]
+        new = {part: place for part, place in zip(parts, absent.tolist(), strict=True) if part not in self.cache}
+        learnt = self._learn([*new])
+        self.cache |= learnt
+        found = [self.cache[part] for part in parts]
+        further = np.array([len(one) // self.dtype.itemsize for one in found], np.int64)
+        ids = np.insert(
+            ids,
+            np.repeat(np.cumsum(counts, dtype=np.int64)[absent], further),
+            np.frombuffer(b"".join(found), self.dtype),
+        )
+        self._remember(learnt, keys.at(np.array([*new.values()], np.int64)))
         if self.cached_bytes > CACHE_BYTES:
             self._forget(parts)
         return ids, np.diff(np.flatnonzero(ids == self.layout.end), prepend=-1).astype(np.int32)
 
-    def _learn(self, parts: list[str]) -> None:
+    def _cut(self, text: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """(where the parts begin, where they end), in bytes."""
+        kind = self.kind[np.frombuffer(text, np.uint8)]
+        inside, apart = kind == INSIDE, kind == APART
+        begins, ends = inside.copy(), inside.copy()
+        begins[1:] &= ~inside[:-1]
+        ends[:-1] &= ~inside[1:]
+        return np.flatnonzero(begins | apart), np.flatnonzero(ends | apart) + 1
+
+    def _learn(self, parts: list[bytes]) -> dict[bytes, bytes]:
+        """The ids of new parts."""
+        ids: dict[bytes, bytes] = {}
         for start in range(0, len(parts), LEARNT_AT_ONCE):
-            some = parts[start : start + LEARNT_AT_ONCE]
+            some = [part.decode() for part in parts[start : start + LEARNT_AT_ONCE]]
             encodings = self.tokenizer.encode_batch_fast(some, add_special_tokens=False)
-            for part, encoding in zip(some, encodings, strict=True):
-                self._remember(part, np.array(self._as_text(part, encoding.ids), self.dtype).tobytes())
+            for part, text, encoding in zip(parts[start:], some, encodings, strict=False):
+                ids[part] = np.array(self._as_text(text, encoding.ids), self.dtype).tobytes()
+        return ids
 
     def _as_text(self, part: str, ids: list[int]) -> list[int]:
         """The ids of a part of a text; special tokens that it spells become unknowns."""
+        if part == "\n":
+            return [self.layout.end]
         if self.never.isdisjoint(ids):
             return ids
         if self.layout.published:
@@ -69,16 +101,20 @@ class LineEncoder:
             f"train it again with `python -m preprocess.train_tokenizer`."
         )
 
-    def _remember(self, part: str, ids: bytes) -> None:
-        self.cache[part] = ids
-        self.cached_bytes += ENTRY_BYTES + len(part) + len(ids)
+    def _remember(self, learnt: dict[bytes, bytes], keys: Keys) -> None:
+        """Move the short ones of the parts, whose keys are given, from the cache to the table."""
+        row = IDS * self.dtype.itemsize
+        short = [len(part) <= KEY_BYTES and len(ids) <= row for part, ids in learnt.items()]
+        rows = b"".join(ids.ljust(row, b"\0") for ids in compress(learnt.values(), short))
+        counts = np.array([len(ids) // self.dtype.itemsize for ids in compress(learnt.values(), short)], np.uint8)
+        self.table.add(keys.at(np.array(short, bool)), np.frombuffer(rows, self.dtype).reshape(-1, IDS), counts)
+        for part, is_short in zip(learnt, short, strict=True):
+            if is_short:
+                del self.cache[part]
+            else:
+                self.cached_bytes += ENTRY_BYTES + len(part) + len(learnt[part])
 
-    def _forget(self, parts: Iterable[str]) -> None:
-        """Keep what the last block used, and then what was learnt first: the common words come early."""
-        old, self.cache, self.cached_bytes = self.cache, {}, 0
-        self._remember("\n", np.array([self.layout.end], self.dtype).tobytes())
-        for part in chain(parts, old):
-            if self.cached_bytes > KEPT * CACHE_BYTES:
-                break
-            if part not in self.cache:
-                self._remember(part, old[part])
+    def _forget(self, parts: list[bytes]) -> None:
+        """Keep of the cache what the last block used."""
+        self.cache = {part: self.cache[part] for part in parts if part in self.cache}
+        self.cached_bytes = sum(ENTRY_BYTES + len(part) + len(ids) for part, ids in self.cache.items())

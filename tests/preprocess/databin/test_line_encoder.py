@@ -1,6 +1,8 @@
 """The fast encoder gives the ids of the plain one: proven rule by rule, searched for exceptions, seen on real lines."""
 
 import itertools
+import unicodedata
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,10 +16,11 @@ from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
 from alibert_common.errors import InputError
 from preprocess.databin import line_encoder
 from preprocess.databin.line_encoder import LineEncoder
+from preprocess.databin.part_table import PartTable
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import MODES, TextOptions
 from preprocess.tokenizer.special_tokens import our_layout, read_layout, symbols_of, write_symbols
-from preprocess.tokenizer.word_independence import is_word_independent
+from preprocess.tokenizer.word_independence import MARKS, is_word_independent, isolated_marks
 
 ALL_OPTIONS = [TextOptions(mode, cased=cased) for mode in MODES for cased in (False, True)]
 ALL_OPTIONS += [TextOptions("paper", punctuation="after")]
@@ -54,6 +57,7 @@ def test_our_tokenizers_are_encoded_word_by_word(name):
 @settings(max_examples=60)
 @given(lines_of_text)
 @example(["1\u202f000 UI 1 000", " ", "", "a \u0301b", "  deux  "])
+@example(["a=\u0338b '\u0301e (\u00adx) \x00 a\x00 /\x00,", "anticonstitutionnel(", "xx yy" * 9])
 def test_the_ids_are_those_of_the_tokenizer(name, lines):
     assert fast(ENCODERS[name], lines) == plain(TOKENIZERS[name], lines)
 
@@ -80,6 +84,13 @@ def split_first(step):
 
 
 WORDS = pre_tokenizers.WhitespaceSplit()
+
+
+def after_words(step):
+    always = pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
+    return lambda tokenizer: setattr(tokenizer, "pre_tokenizer", pre_tokenizers.Sequence([WORDS, step, always]))
+
+
 FIRST = pre_tokenizers.Metaspace(prepend_scheme="first")
 
 # Rules that look over a space: each with a line on which encoding word by word would be wrong.
@@ -137,27 +148,76 @@ def test_a_length_limit_of_the_tokenizer_cuts_nothing():
     assert len(whole[0]) > 2 and fast(LineEncoder(tokenizer), ["le patient hyperthyroïdien"]) == whole
 
 
-def test_the_cache_is_bounded_and_forgetting_changes_nothing(monkeypatch):
-    monkeypatch.setattr(line_encoder, "CACHE_BYTES", 20_000)
+@pytest.mark.parametrize("bits", [1, 6, 18])
+def test_a_table_of_any_size_gives_the_same_ids(monkeypatch, bits):
+    """With two places nearly every part drives out another; then most are in a place of another part."""
+    monkeypatch.setattr(line_encoder, "PartTable", partial(PartTable, bits=bits))
     tokenizer = tiny_tokenizer()
     encoder = LineEncoder(tokenizer)
-    largest = 0
-    for start in range(0, 1000, 20):
-        lines = [f"le patient numéro {number} a pris {number}mg" for number in range(start, start + 20)]
-        assert fast(encoder, lines) == plain(tokenizer, lines)
-        largest = max(largest, encoder.cached_bytes)
-    assert 15_000 < largest < 20_000 and {"patient", "numéro", "999"} <= encoder.cache.keys()
+    for start in range(0, 400, 20):
+        lines = [f"le patient n°{number}, (l'hôpital) a pris {number * 977}mg." for number in range(start, start + 20)]
+        assert fast(encoder, lines + lines[:2]) == plain(tokenizer, lines + lines[:2])
+    assert len(encoder.table.counts) == 2**bits
 
 
-def test_what_the_last_block_used_and_what_was_learnt_first_is_kept(monkeypatch):
+def test_the_cache_of_long_parts_is_bounded_and_forgetting_changes_nothing(monkeypatch):
     monkeypatch.setattr(line_encoder, "CACHE_BYTES", 20_000)
-    encoder = LineEncoder(tiny_tokenizer())
-    number, cached = 0, 0
-    while encoder.cached_bytes > cached:
-        number, cached = number + 1, encoder.cached_bytes
-        encoder.encode([f"{number}mg"])
-    assert {"1mg", "2mg", f"{number}mg"} <= encoder.cache.keys()
-    assert f"{number - 1}mg" not in encoder.cache and 14_500 < encoder.cached_bytes < 15_500
+    tokenizer = tiny_tokenizer()
+    encoder, kept = LineEncoder(tokenizer), []
+    for start in range(0, 1000, 20):
+        lines = [f"le patient {'très' * 4}malade{number} {number}" for number in range(start, start + 20)]
+        assert fast(encoder, lines) == plain(tokenizer, lines)
+        kept.append(len(encoder.cache))
+    assert max(kept) < 20_000 / line_encoder.ENTRY_BYTES and min(kept[5:]) == 20  # those of the last block
+
+
+def test_what_is_known_is_not_encoded_again(monkeypatch):
+    tokenizer = tiny_tokenizer()
+    encoder, again = LineEncoder(tokenizer), "42 le,,,patient (hyperparathyroïdiens"
+    expected = plain(tokenizer, [again])
+    fast(encoder, ["le patient", "l'hyperthyroïdie, (42)", "hyperparathyroïdiens tertiaires"])
+    monkeypatch.setattr(encoder, "tokenizer", None)
+    assert fast(encoder, [again]) == expected
+
+
+def test_marks_are_walls_where_the_tokenizer_isolates_them():
+    paper, clinical = (isolated_marks(TOKENIZERS[str(TextOptions(mode))]) for mode in ("paper", "clinical"))
+    assert set("'(),-./:;%") <= set(paper) and set("();?!") <= set(clinical) and not set("',-./:%+^") & set(clinical)
+    for mode in ("moses", "none"):
+        assert not isolated_marks(TOKENIZERS[str(TextOptions(mode))])
+
+
+def test_no_character_joins_a_mark_that_is_a_wall():
+    """Through the library's own NFC, which knows a Unicode version of its own."""
+    characters = [chr(code) for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]
+    for mark in MARKS:
+        text = "".join(mark + character for character in characters if unicodedata.combining(character))
+        assert normalizers.NFC().normalize_str(text).count(mark) == text.count(mark)
+    assert "≠" in normalizers.NFC().normalize_str("=\u0338")
+
+
+# Rules that look over a mark: each with a line on which cutting there would be wrong, and the mark.
+OVER_MARKS = {
+    "a decimal": (replaced(Regex(r"(?<=\d),(?=\d)")), "1,5", ","),
+    "a string with marks": (replaced("et/ou"), "et/ou", "/"),
+    "what is not a letter": (replaced(Regex(r"(?<=[^a-z ])d")), "l'd", "'"),
+    "a number of one word": (after_words(pre_tokenizers.Split(Regex(r"\d+(?:[.,]\d+)+|[\p{P}]"), "isolated")), "1,5", ","),
+    "a mark with its word": (after_words(pre_tokenizers.Split(Regex(r"[\p{P}\p{S}]"), "merged_with_next")), "l'de", "'"),
+    "marks together": (after_words(pre_tokenizers.Split(Regex(r"[\p{P}\p{S}]"), "contiguous")), "a,,a", ","),
+    "all but marks": (after_words(pre_tokenizers.Split(Regex(r"[\p{P}\p{S}]"), "isolated", invert=True)), "a,,a", ","),
+    "marks in a group": (after_words(pre_tokenizers.Split(Regex(r"(?:a|[\p{P}])a|[x]"), "isolated")), "de,a", ","),
+    "nothing at all": (replaced(Regex("x*"), "e"), "l'de", "'"),
+    "no split at marks": (after_words(pre_tokenizers.Digits()), "l'de", "'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OVER_MARKS)
+def test_rules_that_look_over_a_mark_are_seen_and_stay_exact(name):
+    change, line, mark = OVER_MARKS[name]
+    tokenizer = tiny_tokenizer()
+    change(tokenizer)
+    assert mark not in isolated_marks(tokenizer)
+    assert fast(LineEncoder(tokenizer), [line, line]) == plain(tokenizer, [line, line])
 
 
 def test_a_special_token_from_text_is_refused():
