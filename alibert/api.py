@@ -88,10 +88,15 @@ def deduplicate(
 
 def mix(
     documents: AnyPaths, output: AnyPath, *,
-    mix_weights: MixWeights | None = None, valid: float = 0.02, seed: int = 1, workers: int = 1,
+    mix_weights: MixWeights | None = None, valid: float = 0.02, valid_words: int = mix_stage.VALID_WORDS,
+    seed: int = 1, workers: int = 1,
 ) -> dict[str, Any]:  # fmt: skip
-    """Weight the sources and split training from validation. `valid` is the share of each source for validation."""
-    return mix_stage.mix(_paths(documents), Path(output), mix_weights or MixWeights(), valid, seed, Engine(workers))
+    """Weight the sources and split training from validation.
+
+    `valid` is the share of each source for validation, lowered where it gives more than some `valid_words`.
+    """
+    weights, engine = mix_weights or MixWeights(), Engine(workers)
+    return mix_stage.mix(_paths(documents), Path(output), weights, valid, seed, engine, valid_words)
 
 
 def train_tokenizer(

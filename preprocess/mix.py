@@ -4,13 +4,14 @@
 
 Each source is a corpus. Its training documents are written once. With a weight of 3, training uses each document three
 times per epoch; with 2.5, twice and a random half of them a third time. Validation documents are never repeated and
-never in training. mix.png shows the size of each corpus before and after.
+never in training. A large corpus gives a smaller share to validation (--valid-words). mix.png shows the size of each
+corpus before and after.
 """
 
 import argparse
 import hashlib
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from alibert_common.cli import OptionParser, at_least, command_parser, share
@@ -30,6 +31,7 @@ from preprocess.mixing.weights import MixWeights, add_weight_options, mix_weight
 
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("mix", VERSION, ("zstandard",))
+VALID_WORDS = 1_500_000  # some 2 million tokens: docs/reference/mixing.md says what they can tell
 PICTURE = "mix.png"  # how much each corpus has, before and after
 
 
@@ -49,8 +51,23 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Cap:
+    """How much is for validation: a share of the documents, or what holds some `words` where that is less."""
+
+    share: float
+    words: int
+
+    def share_of(self, words: int) -> float:
+        """The share of a text of so many words; where they are not known, 0, it is the whole share."""
+        return min(self.share, self.words / max(1, words))
+
+
+@dataclass(frozen=True)
 class Split(ShardTask):
-    """Write a shard's documents to the side that the draws of their texts say: `share` of them for validation."""
+    """Write a shard's documents to the side that the draws of their texts say: `share` of them for validation.
+
+    The corpora have one share, so a text of two of them is on one side.
+    """
 
     seed: int
     share: float
@@ -63,25 +80,24 @@ class Split(ShardTask):
         for older in [*self.directory.glob(f"{TRAIN}/*/{name}"), *self.directory.glob(f"{VALID}/{name}")]:
             older.unlink()  # of a division without the chosen texts
         with ExitStack() as stack:
-            files: dict[Path, ShardFile] = {}
+            files: dict[str, ShardFile] = {}
             for document in read_documents([source], log):
-                part = parts.setdefault(document.source, Part())
-                place = self._place(document, part) / name
-                if place not in files:
-                    files[place] = stack.enter_context(written_shard(self.directory / place))
-                files[place].write(document)
+                side = self._side(document, parts.setdefault(document.source, Part()))
+                if side not in files:
+                    files[side] = stack.enter_context(written_shard(self.directory / side / name))
+                files[side].write(document)
         records = {source: asdict(part) for source, part in parts.items()}
         write_json(self.done(shard), {"parts": records, "inputs": log.manifest()})
 
-    def _place(self, document: Document, part: Part) -> Path:
+    def _side(self, document: Document, part: Part) -> str:
         """The directory of the document, which is counted."""
         drawn = draw(self.seed, document)
         part.lowest, part.highest = min(part.lowest, drawn), max(part.highest, drawn)
         if drawn < self.share or drawn in self.chosen:
             part.valid.add(document)
-            return Path(VALID)
+            return VALID
         part.train.add(document)
-        return Path(TRAIN, check_source_name(document.source))
+        return f"{TRAIN}/{check_source_name(document.source)}"
 
 
 def draw(seed: int, document: Document) -> float:
@@ -91,18 +107,23 @@ def draw(seed: int, document: Document) -> float:
     return (int.from_bytes(drawn, "big") >> 11) / 2**53  # 53 bits: what a float holds exactly
 
 
-def mix(inputs: list[Path], output: Path, mix_weights: MixWeights, share: float, seed: int, engine: Engine) -> dict:
+def mix(
+    inputs: list[Path], output: Path, mix_weights: MixWeights, share: float, seed: int, engine: Engine,
+    valid_words: int = VALID_WORDS,
+) -> dict:  # fmt: skip
     """Write train/SOURCE/, valid/, mix.json, mix.png and manifest.json under `output`; returns the manifest.
 
+    `share` of the documents are for validation, or as many as hold some `valid_words` where that is less.
     Raises InputError for documents that cannot be read, and when nothing is left for training or for validation.
     """
     shards = list(enumerate(document_files(inputs)))
-    if sources := _sources(inputs):
-        mix_weights.check(sources)  # else when all is read
-    settings = {"weighing": asdict(mix_weights), "valid": share, "seed": seed}
+    words = _words(inputs)
+    if words:
+        mix_weights.check(words)  # else when all is read
+    settings = {"weighing": asdict(mix_weights), "valid": share, "valid_words": valid_words, "seed": seed}
     with resumable_directory(output, STAGE, {"settings": settings, "inputs": identity(inputs)}) as work:
         if work is not None:
-            parts, read = _split(work, shards, share, seed, engine)
+            parts, read, drawn = _split(work, shards, Cap(share, valid_words), sum(words.values()), seed, engine)
             _check_parts(parts, share, inputs)
             weights = mix_weights.of({name: part.train.bytes for name, part in parts.items() if part.train.documents})
             write_mix(work.directory, weights)
@@ -112,27 +133,34 @@ def mix(inputs: list[Path], output: Path, mix_weights: MixWeights, share: float,
                 uses = [(name, parts[name].train.bytes, weight) for name, weight in weights.items()]
                 draw_mix(uses, seed, work.directory / PICTURE)
             corpora = {name: asdict(part) | {"weight": weights.get(name, 0.0)} for name, part in parts.items()}
-            work.manifest = settings | {"corpora": corpora, "inputs": read}
+            work.manifest = settings | {"share_for_validation": drawn, "corpora": corpora, "inputs": read}
     return read_manifest(output / MANIFEST)
 
 
-def _sources(inputs: list[Path]) -> list[str]:
-    """The sources of the documents, where all inputs are outputs, whose manifests tell them; else none."""
-    if not all(map(is_output, inputs)):
-        return []
-    return list(dict.fromkeys(source for path in inputs for source in read_manifest(path / MANIFEST)["kept"]))
+def _words(inputs: list[Path]) -> dict[str, int]:
+    """The words of each source, where all inputs are outputs, whose manifests tell them; else none."""
+    words: dict[str, int] = {}
+    for path in inputs if all(map(is_output, inputs)) else []:
+        for source, size in read_manifest(path / MANIFEST)["kept"].items():
+            words[source] = words.get(source, 0) + size["words"]
+    return words
 
 
-def _split(work: Work, shards: list, share: float, seed: int, engine: Engine) -> tuple[dict[str, Part], list]:
-    """Divide all shards; again those of a corpus that is so small that no text of it was drawn for validation."""
-    split = Split(work.directory, work.scratch / "reports", seed, share)
+def _split(
+    work: Work, shards: list, cap: Cap, words: int, seed: int, engine: Engine
+) -> tuple[dict[str, Part], list, float]:
+    """Divide all shards, and again when what is read shows another share than the `words` that are told.
+
+    Again also where a corpus is so small that no text of it was drawn for validation. Returns the share as well.
+    """
+    split = Split(work.directory, work.scratch / "reports", seed, cap.share_of(words))
     parts, read = _divide(work, split, shards, engine)
-    none = {name: part for name, part in parts.items() if not part.valid.documents and part.lowest < part.highest}
-    if share and none:
-        chosen = frozenset(part.lowest for part in none.values())
-        split = Split(work.directory, work.scratch / "again", seed, share, chosen)
+    share = cap.share_of(sum(part.train.words + part.valid.words for part in parts.values()))
+    chosen = {part.lowest for part in parts.values() if share <= part.lowest < part.highest} if share else set()
+    if share != split.share or chosen:
+        split = replace(split, reports=work.scratch / "again", share=share, chosen=frozenset(chosen))
         parts, read = _divide(work, split, shards, engine)
-    return parts, read
+    return parts, read, share
 
 
 def _divide(work: Work, split: Split, shards: list, engine: Engine) -> tuple[dict[str, Part], list]:
@@ -161,7 +189,7 @@ def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> No
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     weights, engine = mix_weights_of(options), engine_of(options)
-    manifest = mix(options.documents, options.output, weights, options.valid, options.seed, engine)
+    manifest = mix(options.documents, options.output, weights, options.valid, options.seed, engine, options.valid_words)
     uses = []
     for name, corpus in manifest["corpora"].items():
         train, valid = Size(**corpus["train"]), Size(**corpus["valid"])
@@ -170,6 +198,8 @@ def run(options: argparse.Namespace) -> None:
             uses.append(Use(name, train.documents, corpus["weight"], train.bytes, train.bytes * corpus["weight"]))
     for line in describe(uses, "bytes"):
         print(f"{'mix':>8}  {line}")
+    if (drawn := manifest["share_for_validation"]) < options.valid:
+        print(f"{'valid':>8}  {drawn:.2%} of the documents, for some {options.valid_words:,} words (--valid-words)")
     print(f"{'output':>8}  {options.output} (seed {manifest['seed']})")
 
 
@@ -179,8 +209,10 @@ def command_line() -> OptionParser:
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of deduplicate, or files")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
     add_weight_options(parser)
-    help_of_valid = "share of each corpus for validation (default: 0.02); the split depends on the text alone"
+    help_of_valid = "share of each corpus for validation (default: 0.02)"
     parser.add_argument("--valid", type=share, default=0.02, help=help_of_valid)
+    help_of_words = f"most words for validation, about, which lower the share (default: {VALID_WORDS:,})"
+    parser.add_argument("--valid-words", type=at_least(1), default=VALID_WORDS, metavar="N", help=help_of_words)
     parser.add_argument("--seed", type=at_least(0), default=1, help="random seed (default: 1)")
     add_engine_options(parser)
     return parser

@@ -196,16 +196,23 @@ def test_no_character_joins_a_mark_that_is_a_wall():
     assert "≠" in normalizers.NFC().normalize_str("=\u0338")
 
 
+MARK = r"[\p{P}\p{S}]"
+
+
+def split(pattern, behavior="isolated", invert=False):
+    return pre_tokenizers.Split(Regex(pattern), behavior, invert)
+
+
 # Rules that look over a mark: each with a line on which cutting there would be wrong, and the mark.
 OVER_MARKS = {
     "a decimal": (replaced(Regex(r"(?<=\d),(?=\d)")), "1,5", ","),
     "a string with marks": (replaced("et/ou"), "et/ou", "/"),
     "what is not a letter": (replaced(Regex(r"(?<=[^a-z ])d")), "l'd", "'"),
-    "a number of one word": (after_words(pre_tokenizers.Split(Regex(r"\d+(?:[.,]\d+)+|[\p{P}]"), "isolated")), "1,5", ","),
-    "a mark with its word": (after_words(pre_tokenizers.Split(Regex(r"[\p{P}\p{S}]"), "merged_with_next")), "l'de", "'"),
-    "marks together": (after_words(pre_tokenizers.Split(Regex(r"[\p{P}\p{S}]"), "contiguous")), "a,,a", ","),
-    "all but marks": (after_words(pre_tokenizers.Split(Regex(r"[\p{P}\p{S}]"), "isolated", invert=True)), "a,,a", ","),
-    "marks in a group": (after_words(pre_tokenizers.Split(Regex(r"(?:a|[\p{P}])a|[x]"), "isolated")), "de,a", ","),
+    "a number of one word": (after_words(split(r"\d+(?:[.,]\d+)+|[\p{P}]")), "1,5", ","),
+    "a mark with its word": (after_words(split(MARK, "merged_with_next")), "l'de", "'"),
+    "marks together": (after_words(split(MARK, "contiguous")), "a,,a", ","),
+    "all but marks": (after_words(split(MARK, invert=True)), "a,,a", ","),
+    "marks in a group": (after_words(split(r"(?:a|[\p{P}])a|[x]")), "de,a", ","),
     "nothing at all": (replaced(Regex("x*"), "e"), "l'de", "'"),
     "no split at marks": (after_words(pre_tokenizers.Digits()), "l'de", "'"),
 }  # fmt: skip

@@ -5,11 +5,12 @@ import json
 import pytest
 from corpus_helpers import one_sentence, run, write_shards
 
+import preprocess.mix as mix_stage
 from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from preprocess.clean import Cleaning, clean
 from preprocess.documents.document import Document, read_documents, write_document
-from preprocess.mix import MixWeights, command_line, mix
+from preprocess.mix import MixWeights, command_line, draw, mix
 from preprocess.mixing.mix_file import read_mix
 from preprocess.mixing.plot import draw_mix
 from preprocess.mixing.reader import read_corpora
@@ -100,10 +101,64 @@ def test_no_text_is_on_both_sides_even_under_another_source(tmp_path):
             for text in names[: 300 if name == "a" else 3]:  # b alone would have chosen its own document for validation
                 write_document(handle, Document(name + text, name, [text]))
     for seed in range(5):
-        mix([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out", PLAIN, 0.05, seed, Engine())
+        inputs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+        mix(inputs, tmp_path / "out", PLAIN, 0.05, seed, Engine(), valid_words=[30, 10**6][seed % 2])
         train = {text for path in (tmp_path / "out" / "train").iterdir() for text in texts(path)}
         valid = set(texts(tmp_path / "out" / "valid"))
         assert not train & valid and len(train | valid) == 300 and 1 < len(valid) < 40
+
+
+def words_of(document):
+    return len(document.text.split())
+
+
+def test_many_words_lower_the_share_for_validation(tmp_path):
+    """600 documents of 5 words: 60 words are 2 % of them."""
+    files = [write(tmp_path / f"{source}.jsonl", 300, source) for source in ("noyau", "reste")]
+    documents = [document for file in files for document in read_documents([file])]
+    assert sum(map(words_of, documents)) == 3000
+    manifest = mix(files, tmp_path / "out", PLAIN, 0.1, 1, Engine(), valid_words=60)
+    held_out = texts(tmp_path / "out" / "valid")
+    assert held_out == [document.text for document in documents if draw(1, document) < 0.02]
+    assert 3 < len(held_out) < 25 and manifest["share_for_validation"] == 0.02
+    assert len(held_out) + sum(len(texts(path)) for path in (tmp_path / "out" / "train").iterdir()) == 600
+
+
+def test_few_words_change_nothing(tmp_path):
+    outputs = []
+    for words in (300, 301, 10**9):
+        files = [write(tmp_path / f"{source}.jsonl", 300, source) for source in ("noyau", "reste")]
+        manifest = mix(files, tmp_path / f"out{words}", PLAIN, 0.1, 1, Engine(), valid_words=words)
+        assert manifest["share_for_validation"] == 0.1
+        outputs.append([(file.name, file.read_bytes()) for file in sorted((tmp_path / f"out{words}").rglob("*.zst"))])
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+@pytest.mark.parametrize(("known", "passes"), [(False, 2), (True, 1)])
+def test_the_share_is_the_same_whether_the_manifests_tell_the_words_or_not(tmp_path, monkeypatch, known, passes):
+    file = write(tmp_path / "noyau.jsonl", 600, "noyau")
+    if known:
+        clean([file], tmp_path / "clean", Cleaning(min_words=0))
+        file = tmp_path / "clean"
+    divide, seen = mix_stage._divide, []
+    monkeypatch.setattr(mix_stage, "_divide", lambda *given: seen.append(given[1].share) or divide(*given))
+    mix([file], tmp_path / "out", PLAIN, 0.1, 1, Engine(), valid_words=60)
+    assert len(seen) == passes and seen[-1] == 0.02
+    assert texts(tmp_path / "out" / "valid") == [d.text for d in read_documents([file]) if draw(1, d) < 0.02]
+
+
+def test_words_that_a_manifest_tells_wrong_change_nothing(tmp_path, monkeypatch):
+    file = write(tmp_path / "noyau.jsonl", 600, "noyau")
+    mix([file], tmp_path / "right", PLAIN, 0.1, 1, Engine(), valid_words=60)
+    monkeypatch.setattr(mix_stage, "_words", lambda inputs: {"noyau": 10_000})
+    mix([file], tmp_path / "wrong", PLAIN, 0.1, 1, Engine(), valid_words=60)
+    assert texts(tmp_path / "wrong" / "valid") == texts(tmp_path / "right" / "valid")
+
+
+def test_a_small_corpus_beside_a_large_one_still_gives_validation_a_document(tmp_path):
+    files = [write(tmp_path / f"{source}.jsonl", count, source) for source, count in (("grand", 600), ("petit", 5))]
+    manifest = mix(files, tmp_path / "out", PLAIN, 0.1, 1, Engine(), valid_words=60)
+    assert manifest["corpora"]["petit"]["valid"]["documents"] == 1 and manifest["share_for_validation"] < 0.02
 
 
 def test_the_seed_decides(tmp_path):
