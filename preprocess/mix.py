@@ -29,7 +29,7 @@ from preprocess.mixing.mix_file import TRAIN, Use, describe, write_mix
 from preprocess.mixing.reader import VALID
 from preprocess.mixing.weights import MixWeights, add_weight_options, mix_weights_of
 
-VERSION = 1  # of its output: see alibert_common.provenance.Stage
+VERSION = 2  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("mix", VERSION, ("zstandard",))
 VALID_WORDS = 1_500_000  # some 2 million tokens: docs/reference/mixing.md says what they can tell
 PICTURE = "mix.png"  # how much each corpus has, before and after
