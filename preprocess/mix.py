@@ -29,7 +29,7 @@ from preprocess.mixing.mix_file import TRAIN, Use, describe, write_mix
 from preprocess.mixing.reader import VALID
 from preprocess.mixing.weights import MixWeights, add_weight_options, mix_weights_of
 
-VERSION = 2  # of its output: see alibert_common.provenance.Stage
+VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("mix", VERSION, ("zstandard",))
 VALID_WORDS = 1_500_000  # some 2 million tokens: docs/reference/mixing.md says what they can tell
 PICTURE = "mix.png"  # how much each corpus has, before and after
@@ -120,10 +120,13 @@ def mix(
     words = _words(inputs)
     if words:
         mix_weights.check(words)  # else when all is read
-    settings = {"weighing": asdict(mix_weights), "valid": share, "valid_words": valid_words, "seed": seed}
-    with resumable_directory(output, STAGE, {"settings": settings, "inputs": identity(inputs)}) as work:
+    settings = {"weighing": asdict(mix_weights), "valid": share, "seed": seed}
+    cap = Cap(share, valid_words)
+    may_lower = not words or cap.share_of(sum(words.values())) < share  # else the output is that of versions without
+    asked = settings | ({"valid_words": valid_words} if may_lower else {})
+    with resumable_directory(output, STAGE, {"settings": asked, "inputs": identity(inputs)}) as work:
         if work is not None:
-            parts, read, drawn = _split(work, shards, Cap(share, valid_words), sum(words.values()), seed, engine)
+            parts, read, drawn = _split(work, shards, cap, sum(words.values()), seed, engine)
             _check_parts(parts, share, inputs)
             weights = mix_weights.of({name: part.train.bytes for name, part in parts.items() if part.train.documents})
             write_mix(work.directory, weights)
@@ -133,7 +136,8 @@ def mix(
                 uses = [(name, parts[name].train.bytes, weight) for name, weight in weights.items()]
                 draw_mix(uses, seed, work.directory / PICTURE)
             corpora = {name: asdict(part) | {"weight": weights.get(name, 0.0)} for name, part in parts.items()}
-            work.manifest = settings | {"share_for_validation": drawn, "corpora": corpora, "inputs": read}
+            lowered = {"valid_words": valid_words, "share_for_validation": drawn} if drawn < share else {}
+            work.manifest = settings | lowered | {"corpora": corpora, "inputs": read}
     return read_manifest(output / MANIFEST)
 
 
@@ -198,7 +202,7 @@ def run(options: argparse.Namespace) -> None:
             uses.append(Use(name, train.documents, corpus["weight"], train.bytes, train.bytes * corpus["weight"]))
     for line in describe(uses, "bytes"):
         print(f"{'mix':>8}  {line}")
-    if (drawn := manifest["share_for_validation"]) < options.valid:
+    if drawn := manifest.get("share_for_validation"):
         print(f"{'valid':>8}  {drawn:.2%} of the documents, for some {options.valid_words:,} words (--valid-words)")
     print(f"{'output':>8}  {options.output} (seed {manifest['seed']})")
 
