@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -77,9 +78,16 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def two_node_slurm() -> Iterator[Cluster]:
-    """Start the cluster, set SLURM_CONF for the tests; at the end stop all that was started.
+    """The cluster of all tests; those that ask for it are skipped, with the reason, where it cannot be had."""
+    with two_nodes() as cluster:
+        yield cluster
 
-    The tests that ask for it are skipped, with the reason, where Slurm cannot be installed or started.
+
+@contextmanager
+def two_nodes() -> Iterator[Cluster]:
+    """Start the cluster and set SLURM_CONF; at the end stop all that was started.
+
+    Calls pytest.skip where Slurm cannot be installed or started.
     """
     _need_programs()
     directory = Path(tempfile.mkdtemp(prefix="two_node_slurm."))
