@@ -2,7 +2,7 @@
 
     python tests/benchmarks/mixed_text.py DATA --megabytes 200 --output text/200
 
-The documents are composed: a real document of the source gives the number of lines, and the lines come in runs from
+The documents are composed. A real document of the source gives the number of lines, and runs of lines come from
 documents drawn at random. Each time that a source has given as many bytes as it holds, a new round begins. A round
 spells a third of the rarer words with one other letter, and every number with other digits. So new words keep coming,
 and most lines are new. One document in 50 comes a second time later, one in 25 with 5 % of its words edited.

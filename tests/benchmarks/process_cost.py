@@ -130,8 +130,8 @@ def ticks(number: int) -> tuple[int, ...]:
 
 
 def bytes_below(folder: Path) -> int:
-    """What the files of a folder take."""
-    total = 0
+    """What a file takes, or all files of a folder; 0 if it is not there."""
+    total = folder.stat().st_size if folder.is_file() else 0
     for place, _, names in os.walk(folder):
         for name in names:
             try:

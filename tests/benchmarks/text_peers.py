@@ -1,14 +1,14 @@
 """Reading, filtering and near-duplicates beside datatrove and text-dedup: time, memory, and which copies are found.
 
-    python -m venv datatrove && datatrove/bin/pip install "datatrove[io,processing]==0.10.1" spacy==3.8.14
+    python -m venv datatrove && datatrove/bin/pip install "datatrove[io,processing]==0.10.1" spacy==3.8.18
     python -m venv text-dedup && text-dedup/bin/pip install text-dedup==0.4.1    # Python 3.12
     python tests/benchmarks/text_peers.py DATA --scratch DIR --output peers.json \\
         --datatrove datatrove/bin/python --text-dedup text-dedup/bin/python
 
 All read the same JSON lines, in two files, with two processes. The documents are composed as in mixed_text.py. Copies
 of some are planted, with a share of the words replaced, deleted or followed by another. A pair is found when not both
-of it are left. Precision is the share of the dropped documents that share at least half of their shingles of 3 words
-with another document. Each peer runs with its defaults, and with the shingles, bands and rows of ours. datatrove's
+of it are left. Precision is the share of the dropped documents that are like another: half of the 3-word shingles
+of both are common. Each peer runs with its defaults, and with the shingles, bands and rows of ours. datatrove's
 language filter is left out: it loads a model from the network. NeMo Curator is left out: its near-duplicates need a
 GPU.
 """
@@ -17,6 +17,7 @@ import argparse
 import itertools
 import json
 import shutil
+import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -27,11 +28,12 @@ import numpy as np
 from interleaved import ROOT, write
 from mixed_text import composed, corpora, edited_lines, interleaved
 from planted_copies import shingle_set
-from process_cost import MB, measured
+from process_cost import MB, bytes_below, measured
 from text_tables import table
 
 from preprocess.documents.document import read_documents
 
+VERSIONS = {"datatrove": "0.10.1", "text-dedup": "0.4.1"}
 RATES = {"exact": 0.0, "2 %": 0.02, "5 %": 0.05, "10 %": 0.1, "15 %": 0.15, "20 %": 0.2}
 SHARES = {"leaflets": 0.5, "oncology": 0.2, "abstracts": 0.12, "cases": 0.12, "covid": 0.06}
 PLANTED = 0.15  # share of the documents that have a copy
@@ -170,6 +172,22 @@ def markdown(results: dict) -> str:
     return table(head, costs) + "\n\n" + table(["found", *RATES, "dropped", "precision"], shares)
 
 
+def check_version(python: Path, name: str) -> None:
+    """Raise SystemExit unless that Python has the pinned version."""
+    program = f"import importlib.metadata as metadata; print(metadata.version({name!r}))"
+    found = subprocess.run([python, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    if found != VERSIONS[name]:
+        raise SystemExit(f"{python} has {name} {found}; the figures are of {VERSIONS[name]}.")
+
+
+def run(name: str, command: list, output: Path, checkout: Path) -> dict:
+    """What a system costs; its earlier output is removed."""
+    for old in (output, output.with_name(f".{name}.work")):
+        shutil.rmtree(old, ignore_errors=True)
+    path = str(checkout.resolve()) if ", ours" in name else ""
+    return asdict(measured(command, output.with_name(f"{name}.log"), output.parent, PYTHONPATH=path))
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -182,32 +200,25 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="steps to measure (default: all)")
     parser.add_argument("--output", type=Path, required=True, help="file of the results")
     options = parser.parse_args()
-    for name in ("datatrove", "text_dedup"):  # a link to Python would lose its environment if it were resolved
-        if getattr(options, name):
-            setattr(options, name, getattr(options, name).absolute())
+    for name in VERSIONS:
+        if python := getattr(options, name.replace("-", "_")):
+            setattr(options, name.replace("-", "_"), python.absolute())  # not resolved: a link has an environment
+            check_version(python.absolute(), name)
     scratch = options.scratch.resolve() / f"{options.megabytes:g}"
     write_documents(options.data, scratch / "documents", options.megabytes)
     source = scratch / "documents" / "in"
-    texts = {
-        one["id"]: one["text"] for file in source.iterdir() for one in map(json.loads, file.open(encoding="utf-8"))
-    }
+    records = (json.loads(line) for file in source.iterdir() for line in file.open(encoding="utf-8"))
+    texts = {record["id"]: record["text"] for record in records}
     pairs = json.loads((scratch / "documents" / "pairs.json").read_text())
-    megabytes = sum(file.stat().st_size for file in source.iterdir()) / MB
-    results: dict = {"megabytes": megabytes, "documents": len(texts), "pairs": Counter(kind for *_, kind in pairs)}
-    results["systems"] = {}
+    results: dict = {"megabytes": bytes_below(source) / MB, "documents": len(texts), "versions": VERSIONS}
+    results |= {"pairs": Counter(kind for *_, kind in pairs), "systems": {}}
     for name, command in systems(options, source, scratch).items():
         if options.only and name not in options.only:
             continue
-        output = scratch / name
-        for old in (output, output.with_name(f".{name}.work")):
-            shutil.rmtree(old, ignore_errors=True)
-        ours = {"PYTHONPATH": str(options.checkout.resolve())} if ", ours" in name else {"PYTHONPATH": ""}
-        cost = asdict(measured(command(output), scratch / f"{name}.log", scratch, **ours))
-        cost.pop("phases")
-        kept = kept_ids(output)
-        results["systems"][name] = cost | {"kept": len(kept)}
-        if name.startswith("deduplicate"):
-            results["systems"][name] |= {"recall": recall(pairs, kept)} | precision(texts, kept)
+        cost = run(name, command(scratch / name), scratch / name, options.checkout)
+        kept = kept_ids(scratch / name)
+        found = {"recall": recall(pairs, kept)} | precision(texts, kept) if name.startswith("deduplicate") else {}
+        results["systems"][name] = cost | found | {"kept": len(kept), "phases": None}
         write(results, options.output)
         print(f"{name}: {cost['processor']:.1f} CPU seconds", file=sys.stderr, flush=True)
     print(markdown(results))

@@ -5,12 +5,14 @@
     python tests/benchmarks/text_stages.py shards DATA --before CHECKOUT --scratch DIR --output shards.json [--slurm]
     python tests/benchmarks/text_stages.py table stages.json
 
-`stages` runs ingest, clean, deduplicate, mix, train_tokenizer and binarize on mixed text (mixed_text.py) of each size,
-stage by stage, the two checkouts in turn, with their defaults. train_tokenizer leaves its count of duplicates out in
+`stages` runs ingest, clean, deduplicate, mix, train_tokenizer and binarize on mixed text of each size (mixed_text.py).
+The checkouts take turns, stage by stage, with their defaults. train_tokenizer leaves its count of duplicates out in
 both (--no-duplicates): it is a second training. Every stage reads what the stage before of the same checkout wrote.
-Files of both are compared byte by byte, manifest.json and pictures aside. `letters` runs deduplicate alone on letters
-made from templates. `shards` runs the stages on 1,000 files of 4 kB and on the same text in two files: the difference
-is what a shard costs. With --slurm it does so in jobs of a Slurm of two nodes, which it starts on this machine.
+Files of both are compared byte by byte, manifest.json and pictures aside.
+
+`letters` runs deduplicate alone on letters made from templates. `shards` runs all but ingest and
+train_tokenizer on 1,000 shards of 4 kB, and on two shards of the same text. The difference is what a shard costs. With --slurm it does so
+in jobs of a Slurm of two nodes, which it starts on this machine.
 
 The text is made once and stays in DIR/text; an idle machine is needed. Results are written after every stage.
 """
@@ -21,7 +23,6 @@ import hashlib
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ from pathlib import Path
 
 from interleaved import ROOT, write
 from process_cost import MB, bytes_below, measured
-from text_tables import markdown
+from text_tables import markdown, summed
 
 STAGES = ("ingest", "clean", "deduplicate", "mix", "train_tokenizer", "binarize")
 SIZES = (20, 200, 1000)  # MB of text
@@ -83,19 +84,20 @@ class Checkout:
         return asdict(cost) | {"output_mb": bytes_below(output) / MB}
 
 
-def inputs_of(stage: str, files: list[Path], folder: Path) -> list[Path]:
-    """What a stage reads: the raw files, the output of the stage before, or the mix."""
-    before = dict(zip(STAGES[1:], STAGES, strict=False)) | {"binarize": "mix"}
+def inputs_of(stage: str, stages: tuple, files: list[Path], folder: Path) -> list[Path]:
+    """What a stage reads: the files for the first one, else the output of the stage before, or the mix."""
+    before = dict(zip(stages[1:], stages, strict=False)) | {"binarize": "mix"}
     return [folder / before[stage]] if stage in before else files
 
 
 def read_mb(stage: str, files: list[Path], folder: Path) -> float:
-    """Megabytes of text that a stage reads, as the manifest of the stage before counts them."""
+    """Megabytes of text that a stage read, without their form: as manifests count them. Of ingest, the files."""
     if stage == "ingest":
-        return sum(file.stat().st_size for file in files) / MB
-    source = "deduplicate" if stage in ("train_tokenizer", "binarize") else STAGES[STAGES.index(stage) - 1]
-    kept = json.loads((folder / source / "manifest.json").read_text(encoding="utf-8"))["kept"]
-    return sum(size["bytes"] for size in kept.values()) / MB
+        return sum(map(bytes_below, files)) / MB
+    source, name = ("deduplicate", "kept") if stage in ("mix", "binarize") else (stage, "read")
+    counted = json.loads((folder / source / "manifest.json").read_text(encoding="utf-8"))[name]
+    sizes = [counted] if "bytes" in counted else counted.values()
+    return sum(size["bytes"] for size in sizes) / MB
 
 
 def digests(output: Path) -> dict[str, str]:
@@ -118,25 +120,12 @@ def pipeline(
         for stage in stages:
             for one in checkouts[:: -1 if run % 2 else 1]:
                 folder = scratch / one.name
-                cost = one.run(stage, inputs_of(stage, files, folder), folder, more)
+                cost = one.run(stage, inputs_of(stage, stages, files, folder), folder, more)
                 found[one.name][stage].append(cost | {"read_mb": read_mb(stage, files, folder)})
                 print(f"{one.name} {stage}: {cost['seconds']:.1f} s", file=sys.stderr, flush=True)
             outputs = [digests(scratch / one.name / stage) for one in checkouts]
             found["same"][stage] = all(output == outputs[0] for output in outputs)
             yield found
-
-
-def middle(costs: list[dict]) -> dict:
-    """The median of every figure; the phases are those of the last run."""
-    figures = {name: statistics.median(cost[name] for cost in costs) for name in costs[0] if name != "phases"}
-    return figures | {"phases": costs[-1]["phases"]}
-
-
-def summed(found: dict) -> dict:
-    """The medians of what `pipeline` found so far."""
-    costs = {name: {stage: middle(runs) for stage, runs in stages.items() if runs} for name, stages in found.items()
-             if name != "same"}  # fmt: skip
-    return costs | {"same": found["same"]}
 
 
 def make_text(options: argparse.Namespace, folder: Path, megabytes: float, *more: str) -> list[Path]:
@@ -156,37 +145,39 @@ def measure_stages(options: argparse.Namespace, checkouts: list[Checkout], keep:
 
 
 def measure_letters(options: argparse.Namespace, checkouts: list[Checkout], keep: Callable[[str, dict], None]) -> None:
-    """deduplicate on letters; ingest cuts them into shards before, which is measured too."""
+    """deduplicate on letters, in shards that ingest of this checkout has cut."""
     for size in options.sizes:
         files = make_text(options, options.scratch / "letters" / f"{size:g}", size, "--letters")
         scratch = options.scratch / "deduplicated" / f"{size:g}"
-        for one in checkouts:  # deduplicate reads the output of clean, whose place ingest's takes here
-            one.run("ingest", files, scratch / one.name)
-            shutil.rmtree(scratch / one.name / "clean", ignore_errors=True)
-            (scratch / one.name / "ingest").rename(scratch / one.name / "clean")
-        for found in pipeline(checkouts, files, scratch, ("deduplicate",), options.runs):
+        checkouts[-1].run("ingest", files, scratch)
+        shards = sorted((scratch / "ingest").glob("*.jsonl.zst"))
+        for found in pipeline(checkouts, shards, scratch, ("deduplicate",), options.runs):
             keep(f"{size:g} MB", summed(found))
 
 
 def measure_shards(options: argparse.Namespace, checkouts: list[Checkout], keep: Callable[[str, dict], None]) -> None:
-    """All stages that read shards, on many files and on two, here or in Slurm jobs."""
-    files = make_text(options, options.scratch / "text" / "20", 20)
-    folders = cut(next(file for file in files if file.suffix == ".jsonl"), options.scratch / "cut")
-    stages = tuple(stage for stage in STAGES if stage != "train_tokenizer")
+    """The stages that read shards, on many and on two, here or in Slurm jobs. A shard is a file of documents."""
+    text = make_text(options, options.scratch / "text" / "20", 20)
+    folders = cut(next(file for file in text if file.suffix == ".jsonl"), options.scratch / "cut")
+    stages = ("clean", "deduplicate", "mix", "binarize")
     with slurm() if options.slurm else contextlib.nullcontext():
         more = ("--slurm", "2") if options.slurm else ()
         for one in checkouts:
             one.workers = 1 if options.slurm else one.workers
         for count, folder in folders.items():
-            scratch = options.scratch / ("slurm" if options.slurm else "shards") / str(count)
-            for one in checkouts:  # the tokenizer is not what is measured
-                tokenizer = scratch / one.name / "train_tokenizer"
-                if not tokenizer.exists():
-                    command = one.command("train_tokenizer", [folder], scratch / one.name)
-                    scratch.mkdir(parents=True, exist_ok=True)
-                    measured([*command, "--vocab-size", 2000], scratch / "tokenizer.log", scratch, **one.path)
-            for found in pipeline(checkouts, [folder], scratch, stages, options.runs, more):
+            files, scratch = sorted(folder.iterdir()), options.scratch / ("slurm" if options.slurm else "shards")
+            for one in checkouts:
+                make_tokenizer(one, files, scratch / str(count) / one.name)
+            for found in pipeline(checkouts, files, scratch / str(count), stages, options.runs, more):
                 keep(f"{count} shards", summed(found))
+
+
+def make_tokenizer(one: Checkout, files: list[Path], folder: Path) -> None:
+    """A small one for binarize, unless it is there; it is not measured."""
+    if not (folder / "train_tokenizer").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        command = one.command("train_tokenizer", files, folder)
+        measured([*command, "--vocab-size", 2000], folder / "tokenizer.log", folder, **one.path)
 
 
 def cut(file: Path, output: Path) -> dict[int, Path]:
@@ -195,7 +186,7 @@ def cut(file: Path, output: Path) -> dict[int, Path]:
     for line in file.read_bytes().splitlines(keepends=True):
         if left < 0:
             break
-        lines.append(line)
+        lines.append(b'{"source": "articles", ' + line.removeprefix(b"{"))
         left -= len(line)
     places = {}
     for count in (2, min(SHARDS, len(lines))):

@@ -1,6 +1,21 @@
 """The results of text_stages.py as tables in Markdown."""
 
-PER_SHARD = ("seconds", "processor")
+import statistics
+
+FIGURES = ("seconds", "processor")
+
+
+def middle(costs: list[dict]) -> dict:
+    """The median of every figure; the phases are those of the last run."""
+    figures = {name: statistics.median(cost[name] for cost in costs) for name in costs[0] if name != "phases"}
+    return figures | {"phases": costs[-1]["phases"]}
+
+
+def summed(found: dict) -> dict:
+    """The medians of what `pipeline` found so far."""
+    costs = {name: {stage: middle(runs) for stage, runs in stages.items() if runs} for name, stages in found.items()
+             if name != "same"}  # fmt: skip
+    return costs | {"same": found["same"]}
 
 
 def markdown(results: dict) -> str:
@@ -59,7 +74,7 @@ def speed_row(stage: str, before: dict | None, now: dict) -> list:
 def whole_row(found: dict) -> list:
     """All stages together; the text is what the first one reads."""
     sums = {
-        name: {figure: sum(cost[figure] for cost in stages.values()) for figure in PER_SHARD}
+        name: {figure: sum(cost[figure] for cost in stages.values()) for figure in FIGURES}
         for name, stages in found.items()
         if name != "same"
     }
@@ -118,6 +133,6 @@ def shards(measured: dict) -> str:
     for name in (one for one in more if one != "same"):
         for stage, cost in more[name].items():
             base = less[name][stage]
-            extra = [1000 * (cost[figure] - base[figure]) / count for figure in PER_SHARD]
+            extra = [1000 * (cost[figure] - base[figure]) / count for figure in FIGURES]
             rows.append([name, stage, base["seconds"], cost["seconds"], *extra])
     return table(["", "stage", f"s, {few}", f"s, {many}", "ms a shard", "CPU ms a shard"], rows)
