@@ -143,7 +143,12 @@ def systems(options: argparse.Namespace, source: Path, scratch: Path) -> dict[st
             "deduplicate, datatrove, our bands": peer("peer_datatrove.py", options.datatrove, "deduplicate", same),
         }
     if options.text_dedup:
-        plain = {"num_perm": 240, "threshold": 0.7, "ngram_size": 5}  # it has no defaults of these; as its example
+        plain = {
+            "num_perm": 240,
+            "threshold": 0.7,
+            "ngram_size": 5,
+            "check_false_positive": True,
+        }  # as its minhash.toml
         same = {
             "num_perm": OURS["bands"] * OURS["rows"], "bands": OURS["bands"], "rows": OURS["rows"],
             "ngram_size": OURS["words"], "threshold": OURS["threshold"], "check_false_positive": True,

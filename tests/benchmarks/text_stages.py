@@ -10,8 +10,8 @@ The checkouts take turns, stage by stage, with their defaults. train_tokenizer l
 both (--no-duplicates): it is a second training. Every stage reads what the stage before of the same checkout wrote.
 Files of both are compared byte by byte, manifest.json and pictures aside.
 
-`letters` runs deduplicate alone on letters made from templates. `shards` runs all but ingest and
-train_tokenizer on 1,000 shards of 4 kB, and on two shards of the same text. The difference is what a shard costs. With --slurm it does so
+`letters` runs deduplicate alone on letters made from templates. `shards` runs all but ingest and train_tokenizer on
+1,000 shards of 4 kB, and on two shards of the same text. The difference is what a shard costs. With --slurm it does so
 in jobs of a Slurm of two nodes, which it starts on this machine.
 
 The text is made once and stays in DIR/text; an idle machine is needed. Results are written after every stage.
