@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 LOOK_SECONDS = 0.2  # between two looks at memory and disk
 MB = 1e6
@@ -39,11 +40,9 @@ def measured(command: list, log: Path, folder: Path, watched: Path | None = None
     """
     cost = Cost()
     began = time.perf_counter()
-    with open(log, "w", encoding="utf-8") as said:
-        process = subprocess.Popen(
-            list(map(str, command)), cwd=folder, env=environment(variables), stdout=said, stderr=subprocess.PIPE,
-            text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
+    with open(log, "wb") as said:
+        streams: dict = {"stdout": said, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(list(map(str, command)), cwd=folder, env=environment(variables), **streams)
         ended = threading.Event()
         threads = [
             threading.Thread(target=_watch, args=(cost, process.pid, watched, ended)),
@@ -88,17 +87,23 @@ def _watch(cost: Cost, number: int, watched: Path | None, ended: threading.Event
             cost.disk_mb = max(cost.disk_mb, sum(map(bytes_below, folders)) / MB)
 
 
-def _listen(cost: Cost, process: subprocess.Popen, said, began: float) -> None:
-    """Copy what the command says; note when a progress bar of another name, or another message, appears."""
-    for line in process.stderr:
-        for part in line.split("\r"):
-            bar = BAR.match(part)
-            name = bar[1] if bar else " ".join(re.findall(r"\w+", part)[:2])
+def _listen(cost: Cost, process: subprocess.Popen, said: BinaryIO, began: float) -> None:
+    """Copy what the command says; note when a progress bar of another name, or another message, appears.
+
+    A bar begins with the end of its line and is complete only at the next one. So it is looked for before that.
+    """
+    assert process.stderr
+    rest = ""
+    while chunk := os.read(process.stderr.fileno(), 1 << 16):
+        said.write(chunk)
+        *lines, rest = re.split("[\r\n]", rest + chunk.decode(errors="replace"))
+        for line in [*lines, rest]:
+            bar = BAR.match(line)
+            name = bar[1] if bar else " ".join(re.findall(r"\w+", line)[:2]) if line is not rest else ""
             if name and (not cost.phases or cost.phases[-1][0] != name):
                 family = [process.pid, *descendants(process.pid)]
                 processor = sum(sum(ticks(one)) for one in family) / TICKS
                 cost.phases.append((name, time.perf_counter() - began, processor))
-        said.write(line)
 
 
 def descendants(number: int) -> list[int]:

@@ -106,10 +106,10 @@ def test_a_larger_text_begins_with_the_smaller_one(benchmark, data, tmp_path):
 CHILD = "import time; held = b'x' * 80_000_000; time.sleep(2)"
 PARENT = f"""
 import subprocess, sys
-print("reading: 0%|   | 0/2", end="\\r", file=sys.stderr, flush=True)
+print("\\rreading: 0%|   | 0/2", end="", file=sys.stderr, flush=True)
 subprocess.run([sys.executable, "-c", {CHILD!r}])
 sum(range(20_000_000))
-print("training it on 5 lines", file=sys.stderr)
+print("\\rreading: 100%|   | 2/2\\ntraining it on 5 lines", file=sys.stderr)
 open("out", "w").write("x" * 1000)
 """
 
@@ -120,6 +120,7 @@ def test_the_cost_of_a_command_counts_its_children(benchmark, tmp_path):
     assert cost.largest_mb > 80 and cost.together_mb > 80 > cost.own_mb > 1
     assert cost.processes == 2 and cost.seconds > 2 and cost.processor > 0.1
     assert [name for name, *_ in cost.phases] == ["reading", "training it"]
+    assert cost.phases[0][1] < cost.seconds - 2 < cost.phases[1][1]  # a bar is seen before it is complete
     assert "training it on 5 lines" in (tmp_path / "log").read_text()
     with pytest.raises(SystemExit, match="no such thing"):
         measured([sys.executable, "-c", "raise SystemExit('no such thing')"], tmp_path / "log", tmp_path)
