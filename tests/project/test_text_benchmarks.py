@@ -216,3 +216,10 @@ def test_documents_are_cut_into_few_and_many_files_in_their_order(benchmark, tmp
             and all(parts)
             and "".join(parts) == "".join(lines).replace("{", '{"source": "articles", ')
         )
+
+
+def test_an_item_of_the_executor_is_done_when_its_file_is_there(benchmark, tmp_path):
+    task = benchmark("executor_cost").Touch(str(tmp_path))
+    assert not task.done(5).exists()
+    task(5)
+    assert [file.name for file in tmp_path.iterdir()] == ["5"] and task.done(5).exists()
