@@ -93,21 +93,24 @@ def shards_of(measured: dict, place: int) -> dict:
 
 
 def markdown(found: dict[str, dict[str, Need]], cores: int, nodes: int) -> str:
-    """A row for each stage and checkout, and the sums."""
-    many = f"{nodes} nodes of {cores}"
-    head = ["", "stage", "CPU hours", "of one process", f"hours, {cores} cores", f"hours, {many}"]
-    head += ["memory of a process, GB", "disk, GB"]
-    rows: list[list] = []
-    for name, stages in found.items():
-        own = [
-            [one.alone + one.divided, one.alone, one.hours(cores, False), one.hours(nodes * cores, True),
-             one.process_gb, one.disk_gb]
-            for one in stages.values()
-        ]  # fmt: skip
-        rows += [[name, stage, *row] for stage, row in zip(stages, own, strict=True)]
-        columns = list(zip(*own, strict=True))
-        rows.append([name, "all", *map(sum, columns[:4]), max(columns[4]), sum(columns[5])])
+    """A row for each stage, and the sums; the earlier checkout, if there is one, in the last columns."""
+    clock = [f"hours, {cores} cores", f"hours, {nodes} nodes of {cores}"]
+    head = ["stage", "CPU hours", "of one process", *clock, "memory of a process, GB", "disk, GB"]
+    rows: list[list] = [[stage, *cells(one, cores, nodes)] for stage, one in found["now"].items()]
+    columns = [[row[place] for row in rows] for place in range(1, 7)]
+    rows.append(["all", *map(sum, columns[:4]), max(columns[4]), sum(columns[5])])
+    if "before" in found:
+        head += [f"before: {name}" for name in ("CPU hours", *clock)]
+        before = [[*cells(one, cores, nodes)] for one in found["before"].values()]
+        before.append([sum(column) for column in zip(*before, strict=True)])
+        rows = [[*row, past[0], *past[2:4]] for row, past in zip(rows, before, strict=True)]
     return table(head, rows)
+
+
+def cells(one: Need, cores: int, nodes: int) -> list[float]:
+    """The figures of a stage, as `markdown` has them."""
+    clock = [one.hours(cores, False), one.hours(nodes * cores, True)]
+    return [one.alone + one.divided, one.alone, *clock, one.process_gb, one.disk_gb]
 
 
 def main() -> None:

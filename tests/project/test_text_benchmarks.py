@@ -171,9 +171,10 @@ def test_an_estimate_follows_the_line_through_two_sizes(benchmark):
     before = {size: {"before": one["now"], "same": {}} for size, one in stages.items()}
     serial = module.needs(before, None, None, 100_000)["before"]["ingest"]
     assert serial.divided == 0 and serial.alone == pytest.approx(21_000 / 3600)  # it reads a file with one process
-    assert f"| now | ingest | {found.alone + found.divided:.2f} | 0.28 |" in module.markdown(
-        {"now": {"ingest": found}}, 32, 16
-    )
+    rows = module.markdown({"now": {"ingest": found}, "before": {"ingest": serial}}, 32, 16).splitlines()
+    now = f"{found.alone + found.divided:.2f} | 0.28 | {found.hours(32, False):.2f} | {found.hours(512, True):.2f} "
+    assert rows[2] == f"| ingest | {now}| {found.process_gb:.2f} | 0.03 | 5.83 | 5.83 | 5.83 |"
+    assert rows[3] == rows[2].replace("ingest", "all")
 
 
 def test_a_pair_is_found_when_not_both_are_left(benchmark):
