@@ -57,7 +57,8 @@ def measured(command: list, log: Path, folder: Path, watched: Path | None = None
         for thread in threads:
             thread.join()
     if process.returncode:
-        raise SystemExit(f"{command}: {process.returncode}\n{log.read_text(encoding='utf-8')[-2000:]}")
+        said_last = log.read_text(encoding="utf-8", errors="replace")[-2000:]
+        raise SystemExit(f"{' '.join(map(str, command))}: {process.returncode}\n{said_last}")
     # A fork server ends after its parent, and nobody waits for it: then what was seen is more.
     cost.processor = max(cost.processor, usage.ru_utime + usage.ru_stime)
     # The kernel's figure knows processes too short to be looked at, but begins with the peak of this one.
