@@ -178,15 +178,11 @@ def test_the_report_is_what_the_stages_did(made):
     assert cases["weight"] < 1.01 < notes["weight"]
     tokenizer = json.loads((directory / "out/tokenizer/manifest.json").read_text(encoding="utf-8"))
     assert tokenizer["versions"].items() | {("rensa", version("rensa"))} <= found["versions"].items()
-<<<<<<< HEAD
-<<<<<<< HEAD
-    assert found["stage_versions"] == dict.fromkeys(STAGES, 1) | {"train_tokenizer": 2}
-=======
-    assert found["stage_versions"] == dict.fromkeys(STAGES, 1) | {"mix": 2}
->>>>>>> b1e3f4f (Tests: the version of mix)
-=======
-    assert found["stage_versions"] == dict.fromkeys(STAGES, 1)
->>>>>>> c03b10c (mix: where the share is not lowered, the output stays what it was, and an older one is recognised)
+    assert found["stage_versions"] == dict.fromkeys(STAGES, 1) | {
+        "ingest": 2,
+        "deduplicate": 2,
+        "train_tokenizer": 2,
+    }
     page = (directory / "out/report/corpus.md").read_text(encoding="utf-8")
     assert f"| cases | clinical cases | MIT | 30 | {cases['unique']['words']:,} |" in page
     used = cases["train"]["bytes"] * cases["weight"]
