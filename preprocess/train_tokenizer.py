@@ -25,10 +25,10 @@ from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import ALIBERT, MODES, PUNCTUATIONS, TextOptions
 from preprocess.tokenizer.piece_text import Convention, spelled_texts, twice
 from preprocess.tokenizer.quality import Pieces, count_pieces
-from preprocess.tokenizer.split_lines import split_sample
 from preprocess.tokenizer.trainers import TRAINERS, Words, train, train_plain
 from preprocess.tokenizer.training_sample import Sample, draw_lines
 from preprocess.tokenizer.vocabulary import MASK, SPECIALS, build_tokenizer
+from preprocess.tokenizer.word_counts import WordCounts, count_sample
 
 VERSION = 2  # of its output: see alibert_common.provenance.Stage; 2 draws other lines where not all are taken
 STAGE = Stage("train_tokenizer", VERSION, ("numpy", "sacremoses", "sentencepiece", "tokenizers"))
@@ -46,17 +46,17 @@ TRANSFORMERS_CONFIG = {
     "unk_token": "<unk>",
     "mask_token": MASK,
 }
-SAMPLE_LINES = 1_000_000  # some 100 MB of text, for which sentencepiece needs some 3 GB of memory
+SAMPLE_LINES = 1_000_000  # a quarter of them cost 0.4 % more tokens on other text: docs/reference/commands.md
 
 
 def train_tokenizer(
     paths: list[Path], output: Path, *, mix_weights: MixWeights = DEFAULT_WEIGHTS, model: str = "unigram",
     vocab_size: int = 40_000, options: TextOptions = ALIBERT, sample: int = SAMPLE_LINES, seed: int = 1,
-    count_duplicates: bool = True, engine: Engine = ALONE,
+    count_duplicates: bool = False, engine: Engine = ALONE,
 ) -> dict:  # fmt: skip
     """Write the tokenizer directory `output`, unless it is there, made of the same; return its manifest.
 
-    `engine` draws the lines and splits them into words; this process trains.
+    `engine` draws the lines and counts their words; this process trains.
 
     Raises InputError for unreadable input, for a vocabulary the text cannot fill, and for an `output` that holds
     foreign files; then nothing is written.
@@ -89,23 +89,24 @@ def train_tokenizer(
                 "cuts_of_long_lines": asdict(drawn.cuts),
                 "sample": {"lines": drawn.size} | drawing,
             }
-            lines = split_sample(drawn, options, engine, work.scratch / "jobs")
-            words = Words(lines, marks_start_words=options.punctuation == "both")
-            work.manifest |= _train(work.directory, drawn, words, model, vocab_size, options, count_duplicates)
+            counts = count_sample(drawn, options, engine, work.scratch / "jobs")
+            work.manifest |= _train(work.directory, drawn, counts, model, vocab_size, options, count_duplicates)
     return read_json(output / MANIFEST)
 
 
 def _train(
-    directory: Path, drawn: Sample, words: Words, model: str, size: int, options: TextOptions, count_duplicates: bool
-) -> dict:
+    directory: Path, drawn: Sample, counts: WordCounts, model: str, size: int, options: TextOptions,
+    count_duplicates: bool,
+) -> dict:  # fmt: skip
     """Train, write all files but the manifest, and return what it says of how good the tokenizer is."""
-    print(f"training {model} on {drawn.size:,} lines", file=sys.stderr)
+    print(f"training {model} on the {len(counts.words):,} words of {drawn.size:,} lines", file=sys.stderr)
+    words = Words(counts.words, marks_start_words=options.punctuation == "both")
     subwords = train(model, words, size)
     duplicates = {}
     if count_duplicates and model != "wordpiece":
         duplicates = {"duplicates": _count_duplicates(model, subwords.pieces, drawn, options.cased)}
     pieces = _write_tokenizer(directory, build_tokenizer(options, subwords), words)
-    return duplicates | {"quality": pieces.describe(sum(len(line.split()) for line in drawn.lines()))}
+    return duplicates | {"quality": pieces.describe(counts.white_space_words)}
 
 
 def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pieces:
@@ -122,8 +123,7 @@ def _write_tokenizer(directory: Path, tokenizer: Tokenizer, words: Words) -> Pie
 
 def _count_duplicates(model: str, pieces: list[str], drawn: Sample, cased: bool) -> dict:
     """AliBERT's argument for its rules (section 3.3): words in the vocabulary twice, against the same text without."""
-    done = "training a tokenizer without text rules to count its duplicates (--no-duplicates leaves this out)"
-    print(done, file=sys.stderr)
+    print("training a tokenizer without text rules to count its duplicates", file=sys.stderr)
     ours = {"in_vocabulary": twice(spelled_texts(pieces, Convention()), "boundary")}
     try:
         plain = train_plain(model, drawn.lines(), len(pieces), cased)
@@ -147,12 +147,12 @@ def command_line() -> OptionParser:
     both_or_after = "spaces around punctuation (default: both sides, AliBERT's section 3.3; after: its Figure 1)"
     add("--punctuation", choices=PUNCTUATIONS, default=ALIBERT.punctuation, help=both_or_after)
     add("--cased", action="store_true", help="keep capitals (default: lower case)")
-    lines = f"largest number of lines, drawn at random, to train on (default: {SAMPLE_LINES:,}, which needs 3 GB)"
+    lines = f"largest number of lines, drawn at random, to train on (default: {SAMPLE_LINES:,})"
     add("--sample-lines", type=at_least(1), default=SAMPLE_LINES, help=lines)
     add("--seed", type=at_least(0), default=1, help="random seed of the lines (default: 1)")
     add_weight_options(parser, default="those of the mix")
-    twice = "no count of words that are in the vocabulary twice, which takes half of the time"
-    add("--no-duplicates", action="store_true", help=twice)
+    twice = "count of words that are in the vocabulary twice, a second training (default: no)"
+    add("--duplicates", action=argparse.BooleanOptionalAction, default=False, help=twice)
     add_engine_options(parser)
     return parser
 
@@ -163,7 +163,7 @@ def run(arguments: argparse.Namespace) -> None:
     manifest = train_tokenizer(
         arguments.text, arguments.output, model=arguments.model, vocab_size=arguments.vocab_size, options=options,
         mix_weights=mix_weights_of(arguments), sample=arguments.sample_lines, seed=arguments.seed,
-        count_duplicates=not arguments.no_duplicates, engine=engine_of(arguments),
+        count_duplicates=arguments.duplicates, engine=engine_of(arguments),
     )  # fmt: skip
     for part in ("read", "quality", "duplicates"):
         if part in manifest:

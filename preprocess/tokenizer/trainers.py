@@ -11,15 +11,17 @@ import math
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
+from tempfile import NamedTemporaryFile
 
 import sentencepiece
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from alibert_common.errors import InputError
 from preprocess.tokenizer.normalizer import BOUNDARY
+from preprocess.tokenizer.seed_pieces import seed_pieces
 from preprocess.tokenizer.vocabulary import CONTINUATION, Subwords
 
 MAX_WORD = 100  # characters; what is longer is an address or a sequence, and costs the trainer much for nothing
@@ -29,7 +31,8 @@ MIN_SHARE = 1e-7  # of a character among all: stray scripts in web text do not e
 THREADS = 16  # sentencepiece's default, and fixed: its sums over threads depend on their number
 MANY_WORDS = 1_000_000  # fewer are trained on in some ten seconds, and the exact number is known then
 SURELY = 0.93  # of what a trial finds fits: it finds 0.96 to 1.05 times the largest size of cases, novels, codes...
-SENTENCE_BYTES = 1 << 24  # sentencepiece leaves out longer ones; ours end every few words
+SENTENCE_BYTES = 1 << 24  # sentencepiece leaves out longer ones
+WORDS_AT_ONCE = 1000  # that `tokenizers` is given
 
 
 class TooLargeError(InputError):
@@ -50,17 +53,16 @@ def is_mark(word: str) -> bool:
 
 @dataclass
 class Words:
-    """The words of a sample: `lines` hold words between single spaces; `marks_start_words` says that `▁,` is a piece.
+    """The words of a sample and how often each is met; `marks_start_words` says that `▁,` is a piece.
 
     `alphabet` are the characters worth a piece, `trainable` the words to learn pieces from, `letters` their characters,
     `marks` the punctuation marks with their counts.
     """
 
-    lines: Iterable[str]  # which can be read several times
+    counts: Counter[str]
     marks_start_words: bool = True
 
     def __post_init__(self):
-        self.counts = Counter(word for line in self.lines for word in line.split(" "))
         characters: Counter[str] = Counter()
         for word, count in self.counts.items():
             for character in word:
@@ -68,30 +70,15 @@ class Words:
         floor = max(MIN_COUNT, MIN_SHARE * sum(characters.values()))
         self.alphabet = {character for character, count in characters.items() if count >= floor}
         self.marks = {word: n for word, n in self.counts.items() if is_mark(word) and word in self.alphabet}
-        short = {word for word in self.counts if len(word) <= MAX_WORD and not is_mark(word)}
-        self.trainable = set(filter(self.alphabet.issuperset, short))
+        short = (word for word in sorted(self.counts) if len(word) <= MAX_WORD and not is_mark(word))
+        self.trainable = {word: self.counts[word] for word in filter(self.alphabet.issuperset, short)}
         self.letters = sorted(set().union(*self.trainable))
 
     def sentences(self) -> Iterator[str]:
-        """The words that can be learned, in their order; every second time a word is met a sentence ends after it.
-
-        sentencepiece takes as candidates only strings that are followed by different things. A word that a space
-        always follows would never become a piece; here an end follows it as often.
-        """
-        sentence, met_once = [], set()
-        for line in self.lines:
-            for word in line.split(" "):
-                if word not in self.trainable:
-                    continue
-                sentence.append(word)
-                if word not in met_once:
-                    met_once.add(word)
-                    continue
-                met_once.remove(word)
-                yield " ".join(sentence)
-                sentence = []
-        if sentence:
-            yield " ".join(sentence)
+        """Each word that can be learned as often as it is met."""
+        for word, count in self.trainable.items():
+            for first in range(0, count, WORDS_AT_ONCE):
+                yield " ".join([word] * min(WORDS_AT_ONCE, count - first))
 
     def mark_pieces(self) -> dict[str, float]:
         """The pieces of the marks, the most frequent first, with the logarithm of their share of all words."""
@@ -100,9 +87,9 @@ class Words:
         first = sorted(self.marks, key=lambda mark: (-self.marks[mark], mark))
         return {prefix + mark: math.log(self.marks[mark] / total) for mark in first}
 
-    def repeated(self) -> list[str]:
-        """The words to learn pieces from that are there twice or more, sorted."""
-        return sorted(word for word in self.trainable if self.counts[word] > 1)
+    def repeated(self) -> int:
+        """How many words to learn pieces from are there twice or more."""
+        return sum(count > 1 for count in self.trainable.values())
 
     def needed(self) -> list[str]:
         """The pieces no vocabulary goes without: the marks, and each letter inside a word and at its start."""
@@ -112,15 +99,15 @@ class Words:
 def train(kind: str, words: Words, size: int) -> Subwords:
     """Train exactly `size` pieces.
 
-    Raises InputError when the words are too few or their characters too many for that; it names the size that fits. A
-    long text that is too small is refused after a trial on its different words, before the whole training; so is one
-    that is hardly large enough.
+    Raises InputError when the words are too few or their characters too many for that; it names the size that fits.
+    Unigram is trained in seconds and knows it then. The others take minutes for a long text, so one that may be too
+    small is refused after a trial on its different words.
     """
     if not words.trainable:
         raise InputError("the text holds no word to learn pieces from; give more text.")
     # A word met twice can become a piece, so that many fit: 1.3 to 2.4 times as many in the texts that SURELY is from.
-    may_be_too_large = size > len(words.repeated()) and sum(words.counts.values()) > MANY_WORDS
-    if may_be_too_large and (largest := int(SURELY * tried_size(kind, words, size))) < size:
+    may_be_too_large = size > words.repeated() and sum(words.counts.values()) > MANY_WORDS
+    if kind != "unigram" and may_be_too_large and (largest := int(SURELY * tried_size(kind, words, size))) < size:
         raise TooLargeError(size, largest, "about ")
     return TRAINERS[kind](words, size)
 
@@ -131,7 +118,7 @@ def tried_size(kind: str, words: Words, size: int) -> int:
     Of leaflets, cases, novels, phenotypes and random codes it was at most 5 % off.
     """
     different = copy(words)
-    different.lines = [*sorted(words.trainable), *words.repeated()]
+    different.trainable = {word: min(count, 2) for word, count in words.trainable.items()}
     try:
         return len(TRAINERS[kind](different, 2 * size).pieces)
     except TooLargeError as error:
@@ -143,16 +130,22 @@ def train_unigram(words: Words, size: int) -> Subwords:
     needed = words.needed()
     _check_size(size, len(needed))
     marks = words.mark_pieces()
-    trained = _sentencepiece(
-        words.sentences(),
-        size + 2 - len(marks),  # 2: its own unknown, and the lone boundary
-        model_type="unigram",
-        normalization_rule_name="identity",  # the words are already what the model will see
-        character_coverage=1.0,  # the alphabet is already chosen
-        split_by_unicode_script=False,  # the pre-tokenizer alone says where words end
-        split_by_number=False,
-        max_sentencepiece_length=MAX_PIECE,
-    )
+    with NamedTemporaryFile("w", encoding="utf-8", suffix=".tsv") as seeds:
+        bounded = {BOUNDARY + word: count for word, count in words.trainable.items()}
+        seeds.writelines(f"{piece}\t{count}\n" for piece, count in seed_pieces(bounded, MAX_PIECE))
+        seeds.flush()
+        trained = _sentencepiece(
+            (f"{word}\t{count}" for word, count in words.trainable.items()),
+            size + 2 - len(marks),  # 2: its own unknown, and the lone boundary
+            model_type="unigram",
+            input_format="tsv",
+            seed_sentencepieces_file=seeds.name,
+            normalization_rule_name="identity",  # the words are already what the model will see
+            character_coverage=1.0,  # the alphabet is already chosen
+            split_by_unicode_script=False,  # the pre-tokenizer alone says where words end
+            split_by_number=False,
+            max_sentencepiece_length=MAX_PIECE,
+        )
     lone = trained.pop(BOUNDARY)
     # It leaves out a letter met once in some 33 million, whose share its float takes for none: a mark glued to a word.
     letters = {letter: trained.get(letter, min(trained.values())) for letter in words.letters}

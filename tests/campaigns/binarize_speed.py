@@ -168,7 +168,7 @@ def main() -> None:
         if not tokenizer:
             tokenizer = folder / "tokenizer"
             command = [sys.executable, "-m", "preprocess.train_tokenizer", text, "--output", tokenizer]
-            result["training"] = measured(*command, "--no-duplicates")
+            result["training"] = measured(*command)
         result |= compare(tokenizer, text, folder, options.workers)
         result["memory"] = {}
         for megabytes in options.memory:

@@ -355,7 +355,7 @@ def test_another_tokenizer_is_refused(checkpoints, tokenizer_directory, tmp_path
     other = tmp_path / "tokenizer"
     run(
         sys.executable, "-m", "preprocess.train_tokenizer", tokenizer_directory.parent / "mixed",
-        "--output", other, "--vocab-size", "500", "--no-duplicates", cwd=tmp_path,
+        "--output", other, "--vocab-size", "500", cwd=tmp_path,
     )  # fmt: skip
     sentence = refused(
         "alibert_fairseq.hf.export",

@@ -57,9 +57,7 @@ def trained(options: TextOptions = PAPER, model: str = "unigram") -> Path:
     with open(directory.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not directory.exists():  # it appears whole
-            train_tokenizer(
-                sample_files(), directory, model=model, vocab_size=SIZE, options=options, count_duplicates=False
-            )
+            train_tokenizer(sample_files(), directory, model=model, vocab_size=SIZE, options=options)
     return directory
 
 
@@ -85,7 +83,6 @@ def trained_on_real_text(shared_data: Path, options: TextOptions = PAPER, model:
         model=model,
         vocab_size=8000,
         options=options,
-        count_duplicates=False,
     )
     return directory / "out"
 

@@ -235,7 +235,7 @@ def test_a_local_wavelength_that_is_null_is_refused(pair):
 
 def test_the_probes_of_a_long_body_are_short(tmp_path):
     """The scores of 8,192 tokens over 50,000 words would need 20 GB."""
-    train_tokenizer([text_file(tmp_path)], tmp_path / "tokenizer", vocab_size=160, count_duplicates=False)
+    train_tokenizer([text_file(tmp_path)], tmp_path / "tokenizer", vocab_size=160)
     lengths = [len(probe) for probe in probes(tmp_path / "tokenizer", dictionary(), 8192)]
     assert max(lengths) == LONGEST
     assert max(map(len, probes(tmp_path / "tokenizer", dictionary(), 512))) == 512

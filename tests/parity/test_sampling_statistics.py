@@ -26,7 +26,7 @@ def clinical_cases(shared_data, tmp_path_factory):
     """A data-bin of 654 clinical cases, 10,000 lines, 315,000 tokens of 6,000 pieces."""
     directory = tmp_path_factory.mktemp("cases")
     text = shared_data / "fr_raw" / "pamj_cas_cliniques.txt"
-    train_tokenizer([text], directory / "tokenizer", vocab_size=6000, count_duplicates=False)
+    train_tokenizer([text], directory / "tokenizer", vocab_size=6000)
     binarize(directory / "tokenizer", {"train": [text]}, directory / "data")
     return directory / "data"
 

@@ -18,8 +18,8 @@ from preprocess.mixing.reader import Corpus, read_corpora, with_weights
 from preprocess.mixing.weights import MixWeights
 from preprocess.tokenizer import training_sample
 from preprocess.tokenizer.normalizer import TextNormalizer, rules_only
-from preprocess.tokenizer.split_lines import split_sample, split_words
 from preprocess.tokenizer.training_sample import DrawLines, SmallestKeys, draw_lines, keys_of
+from preprocess.tokenizer.word_counts import WordCounts, count_sample, count_words
 
 
 @pytest.fixture
@@ -187,25 +187,26 @@ def test_signs_that_other_programs_take_for_line_ends_stay_in_their_line(tmp_pat
     (tmp_path / "text.jsonl").write_text(json.dumps({"id": "1", "source": "s", "text": f"{line}\nsix"}))
     sample, lines = draw([Corpus("text", [tmp_path / "text.jsonl"])], 10)
     assert lines == [line, "six"]
-    assert list(split_sample(sample, PAPER, ALONE, tmp_path)) == ["un deux trois quatre cinq", "six"]
+    words = ["un", "deux", "trois", "quatre", "cinq", "six"]
+    assert count_sample(sample, PAPER, ALONE, tmp_path) == WordCounts(Counter(words), 6)
 
 
-def test_words_split_with_a_cache_are_those_of_the_whole_line():
+def test_words_counted_part_by_part_are_those_of_whole_lines():
     lines = sample_lines()[:150]
     for options in (PAPER, AFTER, CLINICAL, MOSES):
         whole = TextNormalizer(rules_only(options))
-        assert list(split_words(lines, rules_only(options))) == [" ".join(whole.bare_words(line)) for line in lines]
+        words = Counter(word for line in lines for word in whole.bare_words(line))
+        assert count_words(lines, rules_only(options)) == (words, sum(len(line.split()) for line in lines))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_words_split_in_processes_are_those_of_the_sample(tmp_path, draw, workers):
+def test_words_counted_in_processes_are_those_of_the_sample(tmp_path, draw, workers):
     text = corpus(tmp_path / "text.txt", [*sample_lines()[:100], "\u200b", "Fin."])  # a line without a word
     other = corpus(tmp_path / "other.txt", sample_lines()[100:150])
     for limit in (60, 1000):
         sample, lines = draw([text, other], limit)
-        words = split_sample(sample, PAPER, Engine(workers), tmp_path / "logs")
-        expected = list(split_words(lines, rules_only(PAPER)))
-        assert list(words) == list(words) == expected and len(expected) == min(limit, len(lines) - (limit == 1000))
+        counts = count_sample(sample, PAPER, Engine(workers), tmp_path / "logs")
+        assert counts == count_words(lines, rules_only(PAPER)) and len(lines) == min(limit, 152)
 
 
 def test_a_file_without_a_document_is_refused(tmp_path):

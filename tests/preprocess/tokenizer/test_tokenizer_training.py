@@ -19,9 +19,9 @@ from preprocess.mixing.weights import MixWeights
 from preprocess.tokenizer import trainers
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
-from preprocess.tokenizer.split_lines import split_words
 from preprocess.tokenizer.trainers import TRAINERS, TooLargeError, Words, train
 from preprocess.tokenizer.vocabulary import lay_out
+from preprocess.tokenizer.word_counts import count_words
 from preprocess.train_tokenizer import train_tokenizer
 
 KINDS = sorted(TRAINERS)
@@ -49,6 +49,16 @@ def is_sign(character: str) -> bool:
     return unicodedata.category(character)[0] in "PS"
 
 
+def words_of(lines: list[str], *others: str) -> Words:
+    """The words of lines after AliBERT's rules, and others."""
+    return Words(count_words(lines, rules_only(PAPER)).words + Counter(others))
+
+
+def plain_words(*lines: str) -> Words:
+    """The words of lines without rules."""
+    return Words(Counter(word for line in lines for word in line.split(" ")))
+
+
 def largest(model: str, words: Words) -> int:
     with pytest.raises(InputError, match="the largest vocabulary that fits is") as refused:
         train(model, words, 5000)
@@ -61,18 +71,17 @@ def codes() -> list[str]:
     return ["".join(draw.choices("abcdefghij0123456789", k=draw.randint(6, 14))) for _ in range(8000)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
 @pytest.mark.parametrize("text", ["sample", "codes"])
 def test_a_size_that_is_too_large_is_refused_before_the_training(kind, text, monkeypatch):
     """A trial on the different words tells, and names a size that fits."""
-    lines = list(split_words(sample_lines()[: None if text == "sample" else 500], rules_only(PAPER)))
-    words = Words(lines if text == "sample" else [*lines, *codes()])
+    words = words_of(sample_lines()) if text == "sample" else words_of(sample_lines()[:500], *codes())
     with pytest.raises(TooLargeError) as exact:
         train(kind, words, 60_000)
     sentences, lengths = Words.sentences, []
 
     def counted(words):
-        lengths.append(len(words.lines))
+        lengths.append(sum(words.trainable.values()))
         return sentences(words)
 
     monkeypatch.setattr(Words, "sentences", counted)
@@ -81,7 +90,7 @@ def test_a_size_that_is_too_large_is_refused_before_the_training(kind, text, mon
         with pytest.raises(TooLargeError, match="the largest vocabulary that fits is about") as refused:
             train(kind, words, size)
         assert 0.88 * exact.value.largest < refused.value.largest <= exact.value.largest
-    often = sum(words.counts[word] > 1 for word in words.trainable)
+    often = words.repeated()
     assert lengths == 2 * [len(words.trainable) + often]
     for size in (refused.value.largest, often):
         lengths.clear()
@@ -104,7 +113,7 @@ def test_the_count_of_duplicates_never_fails_the_command(tmp_path, model):
 @pytest.mark.parametrize("model", KINDS)
 def test_the_same_words_give_the_same_pieces_and_fewer_are_the_first_of_more(model):
     """Of 400 lines, many pairs are as frequent as others."""
-    words = Words(list(split_words(sample_lines()[:400], rules_only(PAPER))))
+    words = words_of(sample_lines()[:400])
     first, again, fewer = (train(model, words, size).pieces for size in (1500, 1500, 1400))
     assert first == again
     if model != "unigram":
@@ -119,7 +128,7 @@ def test_weights_without_corpora_are_refused(tmp_path):
 
 @pytest.mark.parametrize("model", KINDS)
 def test_the_largest_vocabulary_that_is_told_fits(model):
-    words = Words(list(split_words(sample_lines()[:400], rules_only(PAPER))))
+    words = words_of(sample_lines()[:400])
     size = largest(model, words)
     assert len(train(model, words, size).pieces) == size
     with pytest.raises(InputError, match=f"fits is {size};"):
@@ -156,7 +165,7 @@ def test_a_letter_that_sentencepiece_leaves_out_is_a_piece_all_the_same(monkeypa
         return {piece: score for piece, score in learn(*arguments, **settings).items() if "•" not in piece}
 
     monkeypatch.setattr(trainers, "_sentencepiece", without_bullet)
-    words = Words([*sample_lines()[:200], "• • •foie"])
+    words = plain_words(*sample_lines()[:200], "• • •foie")
     trained = train("unigram", words, 600)
     scores = dict(zip(trained.pieces, trained.scores, strict=True))
     assert {"•", "▁•"} <= set(scores) and scores["•"] == min(scores[letter] for letter in words.letters)
@@ -239,7 +248,7 @@ def test_decoding_gives_the_normalised_text(options, model):
 
 @pytest.mark.parametrize("model", KINDS)
 def test_a_vocabulary_too_large_is_refused_with_the_largest_that_fits(model, tmp_path):
-    words = Words(["bonjour monsieur, bonsoir madame, bonjour madame et bonsoir monsieur"] * 2)
+    words = plain_words(*["bonjour monsieur, bonsoir madame, bonjour madame et bonsoir monsieur"] * 2)
     size = largest(model, words)
     assert len(train(model, words, size).pieces) == size
     with pytest.raises(InputError, match=f"fits is {size};"):
@@ -248,7 +257,7 @@ def test_a_vocabulary_too_large_is_refused_with_the_largest_that_fits(model, tmp
 
 @pytest.mark.parametrize("model", KINDS)
 def test_a_vocabulary_too_small_for_its_characters_is_refused_with_the_smallest(model):
-    words = Words(list(split_words(sample_lines(), rules_only(PAPER))))
+    words = words_of(sample_lines())
     for size in (-5, 50):
         with pytest.raises(InputError, match="the characters alone need") as refused:
             train(model, words, size)
@@ -258,19 +267,19 @@ def test_a_vocabulary_too_small_for_its_characters_is_refused_with_the_smallest(
 
 def test_frequent_words_become_pieces_although_a_space_always_follows_them():
     text = ["le votre est la", "la votre est le"] * 50 + ["le chat", "la table", "est bien", "votre avis"]
-    words = Words(text)
+    words = plain_words(*text)
     pieces = train("unigram", words, largest("unigram", words)).pieces
     assert {"▁le", "▁la", "▁votre", "▁est"} <= set(pieces)
 
 
 def test_characters_seen_once_and_endless_words_are_not_learned():
-    words = Words(["le pâté et le pâté", "ñ le " + "acgt" * 50, "le " + "acgt" * 50])
+    words = plain_words("le pâté et le pâté", "ñ le " + "acgt" * 50, "le " + "acgt" * 50)
     pieces = train("unigram", words, largest("unigram", words)).pieces
     assert "â" in pieces and "ñ" not in pieces and "g" not in pieces
 
 
 def test_the_files_and_the_manifest(tmp_path):
-    manifest = train_tokenizer(sample_files(), tmp_path / "out", vocab_size=SIZE, seed=7)
+    manifest = train_tokenizer(sample_files(), tmp_path / "out", vocab_size=SIZE, seed=7, count_duplicates=True)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "dict.txt", "manifest.json", "tokenizer.json", "tokenizer_config.json",
     ]  # fmt: skip
@@ -284,7 +293,7 @@ def test_the_files_and_the_manifest(tmp_path):
     )
     for name in ("tokenizer.json", "dict.txt"):  # the same input, the same bytes
         assert (tmp_path / "out" / name).read_bytes() == (trained(PAPER) / name).read_bytes()
-    train_tokenizer(sample_files(), tmp_path / "again", vocab_size=SIZE, seed=7)
+    train_tokenizer(sample_files(), tmp_path / "again", vocab_size=SIZE, seed=7, count_duplicates=True)
     assert all(
         path.read_bytes() == (tmp_path / "again" / path.name).read_bytes() for path in (tmp_path / "out").iterdir()
     )
@@ -298,10 +307,10 @@ def small_text(tmp_path: Path) -> Path:
 
 def test_the_same_again_does_nothing_and_prints_the_same(tmp_path):
     text, output = small_text(tmp_path), tmp_path / "out"
-    command = ["preprocess.train_tokenizer", text, "--output", output, "--vocab-size", 200, "--no-duplicates"]
+    command = ["preprocess.train_tokenizer", text, "--output", output, "--vocab-size", 200]
     first, before = run(*command), (output / "tokenizer.json").stat().st_mtime_ns
     second = run(*command)
-    assert "training unigram on" in first.stderr
+    assert "training unigram on the" in first.stderr
     assert second.stderr == f"{output}: there already, made from the same\n"
     assert first.stdout == second.stdout and "tokens_per_white_space_word" in second.stdout
     assert (output / "tokenizer.json").stat().st_mtime_ns == before
@@ -309,7 +318,7 @@ def test_the_same_again_does_nothing_and_prints_the_same(tmp_path):
 
 def test_another_setting_or_text_begins_anew(tmp_path):
     text, output = small_text(tmp_path), tmp_path / "out"
-    made, settings = [], {"vocab_size": 210, "count_duplicates": False}
+    made, settings = [], {"vocab_size": 210}
     for more in ({}, {}, {"seed": 2}, {"sample": 99}, {"options": TextOptions(cased=True)}):
         settings |= more
         manifest = train_tokenizer([text], output, **settings)
@@ -332,8 +341,8 @@ def test_a_killed_command_resumes_without_drawing_again(tmp_path):
     killed.communicate()
     assert sorted(path.name for path in tmp_path.iterdir()) == [".out.lock", ".out.work", "text.txt"]
     again = run(*words)
-    assert "training unigram on 100 lines" in again.stderr
-    assert "drawing" not in again.stderr and "splitting" not in again.stderr
+    assert "words of 100 lines" in again.stderr
+    assert "drawing" not in again.stderr and "counting" not in again.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text.txt"]
     train_tokenizer([text], tmp_path / "other", vocab_size=200)
     for name in ("tokenizer.json", "dict.txt", "manifest.json"):
@@ -347,7 +356,7 @@ def test_the_tokenizer_is_the_same_for_every_number_of_processes(tmp_path, sampl
         file.write_text("\n".join(sample_lines()[30 * number : 30 * (number + 1)]) + "\n", encoding="utf-8")
     for workers in (1, 2):
         place = tmp_path / str(workers)
-        train_tokenizer(files, place, vocab_size=170, sample=sample, engine=Engine(workers), count_duplicates=False)
+        train_tokenizer(files, place, vocab_size=170, sample=sample, engine=Engine(workers))
     for file in (tmp_path / "1").iterdir():
         assert file.read_bytes() == (tmp_path / "2" / file.name).read_bytes()
 
@@ -388,7 +397,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path):
 
 def test_a_disk_that_is_full_later_is_one_sentence_and_the_command_resumes(tmp_path):
     full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))}
-    arguments = [small_text(tmp_path), "--output", tmp_path / "out", "--vocab-size", 400, "--no-duplicates"]
+    arguments = [small_text(tmp_path), "--output", tmp_path / "out", "--vocab-size", 400]
     result = run("preprocess.train_tokenizer", *arguments, **full)
     sentence = result.stderr.splitlines()[-1]
     assert result.returncode == 2 and "File too large" in sentence and "it resumes from" in sentence

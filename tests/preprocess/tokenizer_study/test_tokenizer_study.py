@@ -157,7 +157,7 @@ def command(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     text = folder / "seen.txt"
     text.write_text("\n".join(sample_lines()[:300]) + "\n", encoding="utf-8")
-    train_tokenizer([text], folder / "seen", vocab_size=300, count_duplicates=False)
+    train_tokenizer([text], folder / "seen", vocab_size=300)
     write_tokenizer(folder / "bert", "wordpiece")
     (folder / "other.txt").write_text("\n".join(sample_lines()[299:400]) + "\n", encoding="utf-8")
     tokenizers = [folder / "seen", trained(), folder / "bert"]

@@ -1,0 +1,63 @@
+"""How often the text rules make each word of the lines of a sample; files are counted on all cores or nodes."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from tokenizers import Tokenizer
+
+from alibert_common.executors.base import Engine
+from alibert_common.files import read_json, write_json
+from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
+from preprocess.tokenizer.training_sample import DrawnLines, Sample
+from preprocess.tokenizer.word_independence import is_word_independent
+
+COUNTS = ".words.json"
+
+
+class WordCounts(NamedTuple):
+    """The words after the text rules, and the number of words between white space before them."""
+
+    words: Counter[str]
+    white_space_words: int = 0
+
+
+def count_sample(sample: Sample, options: TextOptions, engine: Engine, logs: Path) -> WordCounts:
+    """The words of a sample; each file's counts lie beside its lines."""
+    task, words, white_space_words = CountWords(options), Counter[str](), 0
+    engine.run("counting", task, sample.files, logs)
+    for file in sample.files:
+        found = read_json(task.done(file))
+        words.update(found["words"])
+        white_space_words += found["white_space_words"]
+    return WordCounts(words, white_space_words)
+
+
+@dataclass(frozen=True)
+class CountWords:
+    """Write the counts of the drawn lines of a file."""
+
+    options: TextOptions
+
+    def done(self, lines: DrawnLines) -> Path:
+        """The counts."""
+        return lines.path.with_suffix(COUNTS)
+
+    def __call__(self, lines: DrawnLines) -> None:
+        write_json(self.done(lines), count_words(lines.read(), rules_only(self.options))._asdict())
+
+
+def count_words(lines: Iterable[str], tokenizer: Tokenizer) -> WordCounts:
+    """The words of lines. The rules see each part between spaces once, where they look at parts by themselves."""
+    words_of, words, white_space_words = TextNormalizer(tokenizer).bare_words, Counter[str](), 0
+    parts: Iterable[tuple[str, int]] = ((line, 1) for line in lines)
+    if is_word_independent(tokenizer):
+        parts = Counter(chain.from_iterable(line.split(" ") for line in lines)).items()
+    for part, times in parts:
+        white_space_words += times * len(part.split())
+        for word in words_of(part):
+            words[word] += times
+    return WordCounts(words, white_space_words)
