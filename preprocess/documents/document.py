@@ -9,6 +9,7 @@ directory that a stage wrote is read shard by shard.
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -52,6 +53,11 @@ class Document:
         return "\n".join(self.lines)
 
 
+@lru_cache(1)  # most documents are kept as they were read, and counted twice
+def _words_and_bytes(text: str) -> tuple[int, int]:
+    return count_words(text), len(text.encode()) + 1
+
+
 @dataclass
 class Size:
     """How much text: words are what white space separates, bytes are UTF-8 with one line end a line."""
@@ -63,11 +69,11 @@ class Size:
 
     def add(self, document: Document) -> None:
         """Count one more document."""
-        text = document.text
+        words, bytes_ = _words_and_bytes(document.text)
         self.documents += 1
         self.lines += len(document.lines)
-        self.words += count_words(text)
-        self.bytes += len(text.encode()) + 1
+        self.words += words
+        self.bytes += bytes_
 
     def __add__(self, other: "Size") -> "Size":
         return Size(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))

@@ -198,6 +198,13 @@ def test_a_rule_finds_in_a_text_what_it_finds_in_its_lines(lines):
         assert rule.finds(lines, "\n".join(lines)) == found, rule.name
 
 
+def test_the_quick_test_of_a_rule_passes_every_character_that_the_rule_finds():
+    characters = [chr(code) for code in range(1, 0x2300)]
+    texts = [*characters, *(first + second for first in "ÂÃÄÅÎÏâ" for second in characters)]
+    for rule in CHARACTER_RULES:
+        assert all(map(rule.possible or bool, filter(rule.pattern.search, texts))), rule.name
+
+
 def test_a_line_is_found_where_a_match_that_begins_above_covers_it():
     lines = ["Retour en haut de la page", "Plan du site Retour en haut de la page", "fin"]
     feet = next(rule for rule in CHARACTER_RULES if rule.name.startswith("feet"))

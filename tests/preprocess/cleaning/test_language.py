@@ -12,6 +12,7 @@ from preprocess.cleaning.language import (
     BEGINNING,
     ENOUGH_LETTERS,
     FUNCTION_WORDS,
+    _by_model,
     _has_enough_letters,
     _has_function_words,
     foreign_lines,
@@ -86,7 +87,7 @@ def test_nothing_is_downloaded():
 
 
 WORDS = st.sampled_from(
-    [*sorted(FUNCTION_WORDS)[:12], "patient", "Le", "dansant", "x" * 40, "œdème", "\u00a0", "½", "12"]
+    [*sorted(FUNCTION_WORDS)[-12:], "PEUT", "Très", "patient", "Le", "dansant", "x" * 40, "œdème", "\u00a0", "½", "12"]
 )
 
 
@@ -94,8 +95,14 @@ WORDS = st.sampled_from(
 def test_quick_tests_of_a_line_give_what_the_slow_ones_do(text):
     words = text.split()
     needed = max(2, min(5, len(words) // 10))
-    assert _has_function_words(text) == (len({word for word in words if word in FUNCTION_WORDS}) >= needed)
+    assert _has_function_words(text) == (len(FUNCTION_WORDS & {word.lower() for word in words}) >= needed)
     assert _has_enough_letters(text) == (sum(map(str.isalpha, text)) >= ENOUGH_LETTERS)
+
+
+def test_a_heading_in_capitals_is_not_shown_to_the_model():
+    """The model takes it for English."""
+    heading = "COMMENT UTILISER CLOPIXOL A ACTION SEMI-PROLONGEE 50 mg/ml, solution injectable I.M. ?"
+    assert not _by_model(heading) and foreign_lines([heading]) == set()
 
 
 @pytest.mark.parametrize("letter", ["a", "é", "œ", "ж"])

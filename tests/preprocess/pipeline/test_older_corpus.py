@@ -20,7 +20,7 @@ STAGES = {
     "binarize": "data-bin",
 }
 # Stages whose VERSION was raised since, with the libraries of VERSION 1 where others are named now.
-RAISED = {deduplicate: (), ingest: (), train_tokenizer: ("sacremoses", "sentencepiece", "tokenizers")}
+RAISED = {clean: (), deduplicate: (), ingest: (), train_tokenizer: ("sacremoses", "sentencepiece", "tokenizers")}
 MADE_IN, CHANGED_AT = "/corpus", 1_767_225_600_000_000_000  # tests/fixtures/corpus_057498c/README.md
 
 
