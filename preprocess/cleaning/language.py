@@ -21,7 +21,7 @@ FRENCH_AT_LEAST, OTHER_ABOVE = 0.1, 0.3
 LONGEST = 1000
 
 # Words, in lower case, that tell French from other languages: a line that holds two need not be shown to the model,
-# which takes 20 times as long. The rule: each is in one of 1,000 lines or more of novels or clinical texts, all but four
+# which takes 20 times as long. The rule: each is in one of 1,000 lines or more of novels or clinical texts, all but 4
 # of leaflets too, and in one of 10,000 lines or fewer of English, Spanish, Italian, Portuguese, German, Dutch, Romanian
 # and Catalan. The 120 that leave few lines to the model were taken. Only après, jamais, nous, par, pas and une are in
 # some lines more; à (Portuguese), au (Romanian), des (German) and et, les (Catalan) are frequent in one language.
