@@ -6,9 +6,10 @@ Only "\\n" and "\\r\\n" end a line, or "\\r" in a file where it ends more lines 
 
 import codecs
 import io
-from collections.abc import Callable, Generator, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
-from itertools import count, islice, repeat
+from itertools import count, repeat
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -19,7 +20,7 @@ from preprocess.readers.options import Part, ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, readable
 
 LONGEST = 256_000_000  # bytes of a line, characters of a document, bytes of an XML record: a bound on memory
-CHUNK = 1 << 20
+CHUNK = 1 << 18  # bytes that are decoded at once: few calls, and text that the processor's cache holds
 TOO_LONG = (f"a line of more than {LONGEST // 1_000_000} MB", "divide it")
 ENCODE = "say which encoding it is with --encoding (windows-1252, latin-1, utf-16, auto)"
 NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-16": "UTF-16", "utf-32": "UTF-32"}
@@ -29,6 +30,14 @@ class Line(NamedTuple):
     """A line without its end. With a fault, bytes that are no characters are lone surrogates, Python's escapes."""
 
     number: int  # from 1
+    text: str
+    fault: Fault | None = None
+
+
+class Block(NamedTuple):
+    """Neighbouring lines as one text, each with LF at its end. A line with a fault is alone."""
+
+    number: int  # of the first line
     text: str
     fault: Fault | None = None
 
@@ -45,44 +54,68 @@ class Cut(NamedTuple):
 LINE: Callable[[tuple], Line] = partial(tuple.__new__, Line)  # without the Python code of a named tuple
 
 
-def read_lines(
+def read_lines(file: Path, options: ReadOptions, log: ReadLog, default: str = "utf-8") -> Generator[Line, None, None]:
+    """Stream the lines of a file, or of a part of it, as `read_blocks` does."""
+    yield from lines_of(read_blocks(file, options, log, default))
+
+
+def lines_of(blocks: Iterable[Block]) -> Generator[Line, None, None]:
+    """The lines of neighbouring blocks."""
+    for number, text, fault in blocks:
+        yield from map(LINE, zip(count(number), text[:-1].split("\n"), repeat(fault)))
+
+
+def read_blocks(
     file: Path, options: ReadOptions, log: ReadLog, default: str = "utf-8", *, beyond: bool = False
-) -> Generator[Line, None, None]:
-    """Stream the lines of a file, decompressed, decoded as `options` says; a byte order mark is dropped. Of a part of
-    it, its lines, and with `beyond` those that follow.
+) -> Generator[Block, None, None]:
+    """Stream the lines of a file in blocks of some CHUNK bytes, decompressed, decoded as `options` says; a byte order
+    mark is dropped. Of a part of it, its lines, and with `beyond` those that follow.
 
     Raises InputError for a binary or damaged file, and for UTF-16 or UTF-32 that is named otherwise or is broken: after
     that no line can be found.
     """
     if part := options.part:
-        size = None if beyond or part.last is None else part.last - part.first + 1
-        yield from islice(_lines_from(file, part, options.decoded_as(default)), size)
+        yield from _blocks_of(file, part, options.decoded_as(default), None if beyond else part.last)
         return
     encoding = encoding_of(file, options, log, default)
     with open_bytes(file, log) as handle:
         start = peek(handle)
         check_text(file, start)
         wide = wide_encoding(start)
+        blocks: Iterator[Block]
         if is_wide(encoding):
             encoding = wide if wide.startswith(encoding) else encoding
             by_cr = ends_lines_with_cr(start.decode(encoding, "ignore").encode())
-            lines = _wide_lines(handle, file, encoding, None if by_cr else "\n")
+            blocks = map(_block, _wide_lines(handle, file, encoding, None if by_cr else "\n"))
         elif wide:
             wrong, right = NAMES[encoding], encoding_name(wide)
             raise InputError(f"{readable(file)}: not {wrong} but {right}; give --encoding auto.")
         else:
             by_cr = ends_lines_with_cr(start)
-            lines = _line_by_line(LinesEndedByCR(handle), encoding) if by_cr else _byte_lines(handle, encoding)
+            single = map(_block, _line_by_line(LinesEndedByCR(handle), encoding)) if by_cr else None
+            blocks = single or _byte_blocks(handle, encoding)
         if by_cr:
             log.note("files whose lines end with CR alone")
-        yield from lines
+        yield from blocks
 
 
-def _lines_from(file: Path, part: Part, encoding: str) -> Iterator[Line]:
+def _block(line: Line) -> Block:
+    return Block(line.number, f"{line.text}\n", line.fault)
+
+
+def _blocks_of(file: Path, part: Part, encoding: str, last: int | None) -> Iterator[Block]:
+    """The blocks of a part, up to line `last`."""
     with open_part(file, part.start) as handle:
         for _ in range(part.skip):
             skip_line(handle)
-        yield from _byte_lines(handle, encoding, part.first - 1)
+        for block in _byte_blocks(handle, encoding, part.first):
+            left = last + 1 - block.number if last else sys.maxsize
+            if block.text.count("\n") < left:
+                yield block
+                continue
+            text = "\n".join(block.text.split("\n", left)[:left])
+            yield block._replace(text=f"{text}\n")
+            return
 
 
 def can_be_divided(file: Path, options: ReadOptions) -> bool:
@@ -128,31 +161,31 @@ def _utf_8_or_cp1252(handle: IO[bytes]) -> str:
     return "utf-8"
 
 
-def _byte_lines(handle: IO[bytes], encoding: str, number: int = 0) -> Iterator[Line]:
-    """The lines of what a file holds; `number` lines were before. Whole lines are decoded many at a time."""
-    while block := handle.read1(CHUNK):  # type: ignore[attr-defined]
-        end = block.rfind(b"\n") + 1
+def _byte_blocks(handle: IO[bytes], encoding: str, number: int = 1) -> Iterator[Block]:
+    """The lines of what a file holds, of which the first has this number. Whole lines are decoded many at a time."""
+    begun = b""
+    while data := begun + handle.read1(CHUNK):  # type: ignore[attr-defined]
+        if b"\n" not in data:
+            data += handle.readline(LONGEST)
+        end = data.rfind(b"\n") + 1 or len(data)
+        data, begun = data[:end], data[end:]
         try:
-            texts = block[:end].decode(encoding).split("\n") if end else [""]
+            text = data.decode(encoding) if len(data) < LONGEST else ""
         except UnicodeDecodeError:
-            for line in _line_by_line(io.BytesIO(block[:end]), encoding, number):
-                number = line.number
-                yield line
-        else:
-            if number == 0:
-                texts[0] = texts[0].removeprefix("\ufeff")
-            if b"\r" in block:
-                texts = [text.rstrip("\r") for text in texts]
-            texts.pop()  # what is behind the last end
-            yield from map(LINE, zip(count(number + 1), texts, repeat(None)))
-            number += len(texts)
-        if end < len(block):
-            rest = io.BytesIO(block[end:] + handle.readline(LONGEST))
-            for line in _line_by_line(rest, encoding, number):
-                number = line.number
-                yield line
-            if not rest.getvalue().endswith(b"\n"):
-                skip_line(handle)
+            text = ""
+        if text:
+            text = text if text.endswith("\n") else f"{text}\n"
+            text = text.removeprefix("\ufeff") if number == 1 else text
+            while "\r\n" in text:
+                text = text.replace("\r\n", "\n")
+            yield Block(number, text)
+            number += text.count("\n")
+            continue
+        for line in _line_by_line(io.BytesIO(data), encoding, number - 1):
+            number = line.number + 1
+            yield _block(line)
+        if not data.endswith(b"\n"):
+            skip_line(handle)
 
 
 def _line_by_line(handle: IO[bytes] | LinesEndedByCR, encoding: str, number: int = 0) -> Iterator[Line]:

@@ -4,12 +4,13 @@ Lines may be hard-wrapped: they end at a margin, where the next word did not fit
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from preprocess.documents.document import Document
-from preprocess.readers.lines import LONGEST, Cut, Line, read_lines
+from preprocess.readers.lines import LONGEST, Block, Cut, read_blocks
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog
 
@@ -21,7 +22,18 @@ TOO_MUCH = Fault(
 )
 NARROWEST, WIDEST = 40, 120  # characters of the margin
 FEWEST = 3  # wrapped lines of a document
+BLANK = re.compile(r"\n\s*\n")  # the end of a line, and blank lines below it
 ITEM = re.compile(r"\s*(?:[-–•*·▪]|\d{1,2}[.)])\s")  # a list item begins a line of its own
+
+
+class Paragraph(NamedTuple):
+    """Neighbouring lines that are not blank, maybe none, and the numbers of the blank lines below them. Without such
+    lines it may go on in the next block."""
+
+    number: int  # of the first line
+    text: str
+    fault: Fault | None = None
+    below: range = range(0)
 
 
 class PendingDocument:
@@ -32,17 +44,24 @@ class PendingDocument:
         self.size = 0
         self.fault: tuple[int, Fault] | None = None
 
-    def add(self, line: Line) -> None:
-        """Append a line; a blank one ends a paragraph."""
-        self.size += len(line.text)
-        fault = line.fault or (TOO_MUCH if self.size > LONGEST else None)
+    def add(self, paragraph: Paragraph) -> None:
+        """Append a paragraph, or what a block has of it."""
+        number, text, fault, below = paragraph
+        lines = text.split("\n") if text else []
+        if not fault and self.size + len(text) > LONGEST:
+            sizes = enumerate(accumulate(map(len, lines), initial=self.size), number - 1)
+            number, fault = next(((line, TOO_MUCH) for line, size in sizes if size > LONGEST), (number, None))
+        self.size += sum(map(len, lines))
         if fault and not self.fault:
-            self.fault = (line.number, fault)
+            self.fault = (number, fault)
             self.paragraphs = [[]]
-        elif not line.text.strip():
-            self.paragraphs.append([])
         elif not self.fault:
-            self.paragraphs[-1].append(line.text)
+            self.paragraphs[-1] += lines
+        if below:
+            self.paragraphs.append([])
+
+    def __bool__(self) -> bool:
+        return bool(self.fault) or any(self.paragraphs)
 
     def lines(self, options: ReadOptions, log: ReadLog) -> list[str]:
         """All lines; hard-wrapped ones are joined where the user asked for it, and counted elsewhere."""
@@ -55,39 +74,56 @@ class PendingDocument:
 
 def read_text(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """The documents of a text file, numbered; with one document a file, its id is the file's name."""
-    count = options.part.records if options.part else 0
-
-    for filled, lines in groupby(read_lines(file, options, log), _whole if options.one_document_per_file else _is_text):
-        document = PendingDocument()
-        for line in lines if filled else ():
-            document.add(line)
-            if document.fault and options.on_error == "stop":
-                break
+    first = 1 + (options.part.records if options.part else 0)
+    for count, document in enumerate(_documents(file, options, log), first):
         if document.fault:
-            count += 1
             number, fault = document.fault
             log.refuse(options, file, f"line {number}", fault)
-        elif any(document.paragraphs):
-            count += 1
+        else:
             name = options.name if options.one_document_per_file else f"{options.name}-{count}"
             yield Document(name, options.default_source, document.lines(options, log))
 
 
+def _documents(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[PendingDocument]:
+    document = PendingDocument()
+    for paragraph in _paragraphs(read_blocks(file, options, log)):
+        document.add(paragraph)
+        if document.fault and options.on_error == "stop":
+            break
+        if paragraph.below and document and not options.one_document_per_file:
+            yield document
+            document = PendingDocument()
+    if document:
+        yield document
+
+
 def text_cuts(file: Path, options: ReadOptions, past: int) -> Iterator[Cut]:
-    """A text can be divided at any blank line."""
-    records = 0
-    for filled, lines in groupby(read_lines(file, options, ReadLog(), beyond=True), _is_text):
-        records += filled
-        yield from () if filled else (Cut(line.number, records) for line in lines)
-    yield Cut(None, records)
+    """A text can be divided at any blank line. Those in the middle of several are left out, but for `past`."""
+    records, inside = 0, False
+    for _, text, fault, below in _paragraphs(read_blocks(file, options, ReadLog(), beyond=True)):
+        inside = inside or bool(text or fault)
+        if below:
+            records, inside = records + inside, False
+            yield Cut(below[0], records)
+            if past in below:
+                yield Cut(past, records)
+    yield Cut(None, records + inside)
 
 
-def _is_text(line: Line) -> bool:
-    return bool(line.fault or line.text.strip())
-
-
-def _whole(line: Line) -> bool:
-    return True
+def _paragraphs(blocks: Iterable[Block]) -> Iterator[Paragraph]:
+    for number, text, fault in blocks:
+        if fault:
+            yield Paragraph(number, text[:-1], fault)
+            continue
+        text, start = f"\n{text}", 1
+        for blank in BLANK.finditer(text):
+            lines = text[start : blank.start()]
+            first = number + lines.count("\n") + bool(lines)
+            below = range(first, first + blank[0].count("\n") - 1)
+            yield Paragraph(number, lines, None, below)
+            number, start = below.stop, blank.end()
+        if start < len(text):
+            yield Paragraph(number, text[start:-1])
 
 
 def margin_of(paragraphs: Sequence[Sequence[str]]) -> int:
@@ -95,7 +131,7 @@ def margin_of(paragraphs: Sequence[Sequence[str]]) -> int:
 
     At least half of the lines must end at the margin inside a sentence: no stop at their end, and a small letter next.
     """
-    lengths = sorted(len(line.strip()) for lines in paragraphs for line in lines)
+    lengths = sorted(map(len, map(str.strip, chain.from_iterable(paragraphs))))
     margin = lengths[len(lengths) * 9 // 10]  # a web address may be longer
     if len(lengths) <= FEWEST or not NARROWEST <= margin <= WIDEST:
         return 0

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import re
 import tempfile
+from itertools import accumulate, groupby
 from pathlib import Path
 
 import pyarrow
@@ -123,9 +125,49 @@ def test_lines_in_parts_are_read_as_in_one(format, data):
 def test_many_lines_at_a_time_are_those_that_are_read_one_by_one(content, encoding, limits):
     with pytest.MonkeyPatch.context() as patch:
         limited(patch, limits)
-        found = lines._byte_lines(io.BufferedReader(io.BytesIO(content), 5), encoding)
+        found = lines.lines_of(lines._byte_blocks(io.BufferedReader(io.BytesIO(content), 5), encoding))
         one_by_one = lines._line_by_line(io.BytesIO(content), encoding)
         assert [(*line[:2], str(line.fault)) for line in found] == [(*line[:2], str(line.fault)) for line in one_by_one]
+
+
+@settings(max_examples=150, deadline=None)
+@given(contents("csv"), LIMITS)
+@example(b'a"\nb,"c\nd"\n', (1 << 20, LONGEST))  # pairs of quotation marks that are not those of values
+@example(b'5" a\n1,"b\nc"\n2,"d\n\n', (7, LONGEST))
+def test_rows_in_pieces_are_those_of_single_lines(content, limits):
+    with pytest.MonkeyPatch.context() as patch:
+        limited(patch, limits)
+        found = [rows_with_faults(content)]
+        patch.setattr(table, "ROW", re.compile(r"[^\n]*\n"))
+        assert found == [rows_with_faults(content)]
+
+
+def rows_with_faults(content):
+    pieces = table.Pieces(lines._byte_blocks(io.BufferedReader(io.BytesIO(content)), "utf-8"))
+    return [(*row[:3], str(row[3])) for row in table.rows_of(pieces, ",")]
+
+
+@settings(max_examples=150, deadline=None)
+@given(contents("text"), LIMITS, st.sampled_from(["utf-8", "windows-1252"]))
+def test_documents_are_the_lines_between_blank_ones(content, limits, encoding):
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        limited(patch, limits)
+        path = Path(folder) / "a.txt"
+        path.write_bytes(content)
+        read_options = ReadOptions(format="text", encoding=encoding, on_error="skip", name="a")
+        runs = groupby(
+            lines.read_lines(path, read_options, ReadLog()), lambda line: bool(line.fault or line.text.strip())
+        )
+        sound, faults = [], []
+        for number, run in enumerate((list(run) for filled, run in runs if filled), 1):
+            sizes = accumulate(len(line.text) for line in run)
+            wrong = [line.number for line, size in zip(run, sizes, strict=True) if line.fault or size > limits[1]]
+            faults += [f"line {wrong[0]}"] if wrong else []
+            sound += [] if wrong else [(f"a-{number}", [line.text for line in run])]
+        skipped: list[Skipped] = []
+        found = text.read_text(path, read_options, ReadLog(skipped.append))
+        assert [(document.id, document.lines) for document in found] == sound
+        assert [record.place for record in skipped] == faults
 
 
 def in_frames(content, cuts, data):
