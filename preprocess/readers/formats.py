@@ -7,20 +7,20 @@ from typing import NamedTuple
 from alibert_common.errors import InputError
 from preprocess.documents.compression import FORMS, bare
 from preprocess.documents.document import Document
-from preprocess.readers.bdpm import DRUGS, read_bdpm, table_name
-from preprocess.readers.html_pages import read_html
-from preprocess.readers.jats import read_jats
-from preprocess.readers.json_lines import json_cuts, read_json, read_json_lines
-from preprocess.readers.leaflets import read_leaflets
 from preprocess.readers.lines import Cut
+from preprocess.readers.markup.bdpm import DRUGS, read_bdpm, table_name
+from preprocess.readers.markup.html_pages import read_html
+from preprocess.readers.markup.jats import read_jats
+from preprocess.readers.markup.leaflets import read_leaflets
+from preprocess.readers.markup.pubmed import read_pubmed
+from preprocess.readers.markup.theses import read_theses
+from preprocess.readers.markup.xml_records import read_xml
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.parquet import read_parquet
-from preprocess.readers.pubmed import read_pubmed
 from preprocess.readers.read_log import ReadLog
-from preprocess.readers.table import read_table, table_cuts
+from preprocess.readers.records.json_lines import json_cuts, read_json, read_json_lines
+from preprocess.readers.records.parquet import read_parquet
+from preprocess.readers.records.table import read_table, table_cuts
 from preprocess.readers.text import read_text, text_cuts
-from preprocess.readers.theses import read_theses
-from preprocess.readers.xml_records import read_xml
 
 
 class Format(NamedTuple):

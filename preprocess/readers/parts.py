@@ -21,8 +21,8 @@ from preprocess.readers.folders import InputFile
 from preprocess.readers.formats import FORMATS
 from preprocess.readers.lines import can_be_divided
 from preprocess.readers.options import Part
-from preprocess.readers.parquet import row_groups
-from preprocess.readers.table import top_of
+from preprocess.readers.records.parquet import row_groups
+from preprocess.readers.records.table import top_of
 
 CERTAIN = 8  # likely rows, one after the other: by now reading is in step, and from the first of them on it was
 PACKED = 3  # bytes of text in a byte of zstandard

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from alibert_common.errors import InputError
 from alibert_common.executors.base import ALONE
 from preprocess.documents import compression
-from preprocess.readers import ReadLog, ReadOptions, Skipped, files_of, lines, parts, read_file, table, text
+from preprocess.readers import ReadLog, ReadOptions, Skipped, files_of, lines, parts, read_file, text
 from preprocess.readers.lines import LONGEST
 from preprocess.readers.parts import in_parts
+from preprocess.readers.records import table
 
 PIECES = {
     "text": [b"a", "é".encode(), b"Un mot. ", b"\x85", b"\xa0", b" ", b"\xc2\xa0\n", b"\x1c"],

@@ -10,7 +10,7 @@ import pytest
 from reader_helpers import FIXTURES, read
 
 from alibert_common.errors import InputError
-from preprocess.readers import table as table_module
+from preprocess.readers.records import table as table_module
 
 
 def write(path, content, encoding="utf-8"):

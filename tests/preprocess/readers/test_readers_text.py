@@ -8,8 +8,8 @@ import zstandard
 from reader_helpers import FIXTURES, read
 
 from alibert_common.errors import InputError
-from preprocess.readers import json_lines
 from preprocess.readers import text as text_module
+from preprocess.readers.records import json_lines
 
 SENTENCE = "L’œdème est apparu à 38 °C."
 

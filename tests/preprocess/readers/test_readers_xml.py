@@ -10,8 +10,8 @@ import pytest
 from reader_helpers import FIXTURES, read
 
 from alibert_common.errors import InputError
-from preprocess.readers import xml_entities, xml_records
-from preprocess.readers.xml_records import is_language
+from preprocess.readers.markup import xml_entities, xml_records
+from preprocess.readers.markup.xml_records import is_language
 
 
 def test_a_jats_article_is_its_title_abstract_and_body():

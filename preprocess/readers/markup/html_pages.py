@@ -17,10 +17,10 @@ from preprocess.documents.document import Document
 from preprocess.documents.first_bytes import LOOKED_AT, check_text, wide_encoding
 from preprocess.readers.dates import iso_date
 from preprocess.readers.lines import LONGEST, NAMES
+from preprocess.readers.markup.xml_records import count_without_field, texts
+from preprocess.readers.markup.xml_text import Shape, line_of, lines_of
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog
-from preprocess.readers.xml_records import count_without_field, texts
-from preprocess.readers.xml_text import Shape, line_of, lines_of
 
 HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 SKIPPED = frozenset(

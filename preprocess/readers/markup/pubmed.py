@@ -13,10 +13,10 @@ from lxml import etree
 from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
+from preprocess.readers.markup.xml_records import document_of_record, find, is_language, records_of
+from preprocess.readers.markup.xml_text import Shape, line_of
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import CommandError, ReadLog
-from preprocess.readers.xml_records import document_of_record, find, is_language, records_of
-from preprocess.readers.xml_text import Shape, line_of
 
 RECORD = Shape(blocks=frozenset(), skipped=frozenset({"math"}))
 CITATION = "MedlineCitation/"

@@ -16,11 +16,11 @@ from preprocess.documents.compression import open_bytes
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.lines import LONGEST, encoding_of
+from preprocess.readers.markup.xml_entities import resolve_entities
+from preprocess.readers.markup.xml_text import Shape, lines_of
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import CommandError, ReadLog, readable, without_field
-from preprocess.readers.record import lines_of_text
-from preprocess.readers.xml_entities import resolve_entities
-from preprocess.readers.xml_text import Shape, lines_of
+from preprocess.readers.records.record import lines_of_text
 
 CHUNK = 1 << 16
 XML_NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"

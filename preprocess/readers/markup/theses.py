@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preprocess.documents.document import Document
+from preprocess.readers.markup.xml_records import ANY, document_of_record, records_of, texts
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
-from preprocess.readers.xml_records import ANY, document_of_record, records_of, texts
 
 PARTS = (
     ".//thesisRecord/title | .//thesisRecord/alternative | self::dc/title",

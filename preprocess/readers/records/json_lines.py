@@ -9,7 +9,7 @@ from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Cut, read_lines
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, readable
-from preprocess.readers.record import document_of
+from preprocess.readers.records.record import document_of
 
 TOO_MUCH = Fault(f"a file of more than {LONGEST // 1_000_000} MB", "write an object a line, as `jq -c '.[]'` does")
 

@@ -14,10 +14,10 @@ from lxml import etree
 
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.html_pages import PAGE, read_page
+from preprocess.readers.markup.html_pages import PAGE, read_page
+from preprocess.readers.markup.xml_text import line_of, lines_of
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
-from preprocess.readers.xml_text import line_of, lines_of
 
 PANELS = {"notice": "tabpanel-notice-panel", "rcp": "tabpanel-rcp-panel"}
 ANCHORS = {"notice": "Ann3b", "rcp": "Rcp"}

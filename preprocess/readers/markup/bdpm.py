@@ -14,11 +14,11 @@ from typing import NamedTuple
 from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
-from preprocess.readers.html_pages import PAGE, parse_page
 from preprocess.readers.lines import read_lines
+from preprocess.readers.markup.html_pages import PAGE, parse_page
+from preprocess.readers.markup.xml_text import lines_of
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, place_of, readable
-from preprocess.readers.xml_text import lines_of
 
 
 class Table(NamedTuple):

@@ -7,8 +7,8 @@ from alibert_common.errors import InputError
 from preprocess.documents.document import Document
 from preprocess.readers.options import Part, ReadOptions
 from preprocess.readers.read_log import CommandError, Fault, ReadLog, readable
-from preprocess.readers.record import document_of, own_paths, text_paths
-from preprocess.readers.table import check_columns
+from preprocess.readers.records.record import document_of, own_paths, text_paths
+from preprocess.readers.records.table import check_columns
 
 ROWS = 1000  # made Python objects at a time: some MB of articles
 

@@ -14,7 +14,7 @@ from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Block, Cut, Line, read_blocks
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, place_of, readable
-from preprocess.readers.record import document_of, text_paths
+from preprocess.readers.records.record import document_of, text_paths
 
 DELIMITERS = (",", ";", "\t", "|")
 # A line, and those below it up to one at whose end every quotation mark has another.

@@ -13,10 +13,10 @@ from lxml import etree
 
 from preprocess.documents.document import Document
 from preprocess.readers.dates import iso_date
+from preprocess.readers.markup.xml_records import XML_NAMESPACE, document_of_record, find, records_of, texts
+from preprocess.readers.markup.xml_text import Shape, line_of
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
-from preprocess.readers.xml_records import XML_NAMESPACE, document_of_record, find, records_of, texts
-from preprocess.readers.xml_text import Shape, line_of
 
 MARK = "citation-mark"  # our name for exponents that cite, and marks of footnotes: "fièvre", not "fièvre3"
 ARTICLE = Shape(

@@ -1,0 +1,1 @@
+"""XML and HTML: their text, their records, and the corpora that come in them."""

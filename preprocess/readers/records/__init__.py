@@ -1,0 +1,1 @@
+"""Records of named values: rows of a table, JSON objects."""
