@@ -19,6 +19,7 @@ from alibert_common.executors.base import ALONE
 from preprocess.documents import compression
 from preprocess.readers import ReadLog, ReadOptions, Skipped, files_of, lines, parts, read_file, text
 from preprocess.readers.lines import LONGEST
+from preprocess.readers.options import Part
 from preprocess.readers.parts import in_parts
 from preprocess.readers.records import table
 
@@ -156,9 +157,7 @@ def test_documents_are_the_lines_between_blank_ones(content, limits, encoding):
         path = Path(folder) / "a.txt"
         path.write_bytes(content)
         read_options = ReadOptions(format="text", encoding=encoding, on_error="skip", name="a")
-        runs = groupby(
-            lines.read_lines(path, read_options, ReadLog()), lambda line: bool(line.fault or line.text.strip())
-        )
+        runs = groupby(lines.read_lines(path, read_options, ReadLog()), text_or_fault)
         sound, faults = [], []
         for number, run in enumerate((list(run) for filled, run in runs if filled), 1):
             sizes = accumulate(len(line.text) for line in run)
@@ -169,6 +168,30 @@ def test_documents_are_the_lines_between_blank_ones(content, limits, encoding):
         found = text.read_text(path, read_options, ReadLog(skipped.append))
         assert [(document.id, document.lines) for document in found] == sound
         assert [record.place for record in skipped] == faults
+
+
+@settings(max_examples=150, deadline=None)
+@given(contents("text"), LIMITS, st.integers(1, 40))
+@example(b"a\n\n\n\nb\n", (1 << 20, LONGEST), 3)
+@example(b"a\n\n0123456789\n\nb", (7, 9), 9)
+def test_a_text_is_cut_at_blank_lines(content, limits, past):
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        limited(patch, limits)
+        path = Path(folder) / "a.txt"
+        path.write_bytes(content)
+        read_options = ReadOptions(format="text", part=Part(1))
+        blank, records = [], 0
+        for filled, run in groupby(lines.read_lines(path, read_options, ReadLog()), text_or_fault):
+            records += filled
+            blank += [] if filled else [(line.number, records) for line in run]
+        found = [cut[:2] for cut in text.text_cuts(path, read_options, past)]
+        assert found[-1] == (None, records) and set(found[:-1]) <= set(blank)
+        assert found[:-1][:1] == blank[:1]
+        assert [cut for cut in found[:-1] if cut[0] >= past][:1] == [cut for cut in blank if cut[0] >= past][:1]
+
+
+def text_or_fault(line):
+    return bool(line.fault or line.text.strip())
 
 
 def in_frames(content, cuts, data):
