@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,9 +23,9 @@ BLOCKS_PER_WORKER = 3  # one in work, one waiting, one on its way back: no worke
 
 @dataclass(frozen=True)
 class Encoding:
-    """What to encode with: the tokenizer of a directory, whose files have this digest."""
+    """What to encode with: the tokenizer of a directory, whose files have this digest. A copy of it is the same."""
 
-    tokenizer: Path
+    tokenizer: Path = field(compare=False)
     digest: str
 
 

@@ -16,7 +16,7 @@ from corpus_helpers import one_sentence, run, write_tokenizer
 from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from preprocess.binarize import binarize
-from preprocess.databin import batches, merge
+from preprocess.databin import batches, encoder_pool, merge
 from preprocess.databin.build import described
 from preprocess.databin.encoded_shards import Dropped
 from preprocess.databin.fairseq_writer import check_split
@@ -91,6 +91,16 @@ def test_a_line_too_long_is_kept_and_its_cuts_are_counted(tmp_path, tokenizer):
     assert counts.cuts == Cuts(lines=1, at_sentence_ends=2) and len(found) == 4 and counts.documents == 1
     joined = [number for item in found[:3] for number in item[:-1]]
     assert joined == expected(sentence)[0][:-1] * 6000
+
+
+def test_one_process_loads_the_tokenizer_once(tmp_path, tokenizer, monkeypatch):
+    loaded = []
+    monkeypatch.setattr(
+        encoder_pool, "load_tokenizer", lambda path, load=encoder_pool.load_tokenizer: loaded.append(path) or load(path)
+    )
+    encoder_pool.encoder_of.cache_clear()
+    binarized(tmp_path, tokenizer, "Toux.\n\nFièvre.\n")
+    assert loaded == [tokenizer]
 
 
 def test_workers_and_a_second_run_change_no_byte(tmp_path, tokenizer):
