@@ -33,10 +33,11 @@ class LineEncoder:
         self.layout = layout or our_layout(tokenizer.get_vocab_size())
         self.dtype = id_type(self.layout.listed)
         self.never = never_from_text(tokenizer, self.layout)
-        self.by_word = is_word_independent(tokenizer)
+        marks = isolated_marks(tokenizer)
+        self.by_word = bool(marks) or is_word_independent(tokenizer)
         self.by_rule = self.by_word and tokenizer.encode_special_tokens and tokenizer.normalizer is not None
         self.kind = np.full(256, INSIDE, np.uint8)  # of each byte
-        self.kind[[ord(sign) for sign in "\n" + isolated_marks(tokenizer)]] = APART
+        self.kind[[ord(sign) for sign in "\n" + marks]] = APART
         if self.by_word:
             self.kind[ord(" ")] = BETWEEN
         self.table = PartTable(self.dtype)

@@ -32,7 +32,10 @@ SYNTAX = {"(", ")", "|", "*", "+", "?", r"\b", r"\B", "(?=", "(?!", "(?<=", "(?<
 
 def is_word_independent(tokenizer: Tokenizer) -> bool:
     """Whether `encode(a + " " + b) == encode(a) + encode(b)` holds for all texts, special tokens not added."""
-    rules = json.loads(tokenizer.to_str())
+    return _splits_words(json.loads(tokenizer.to_str()))
+
+
+def _splits_words(rules: dict) -> bool:
     if any(not token["special"] for token in rules["added_tokens"]):
         return False  # matched before everything else, and may hold a space
     for rule in _sequence(rules["normalizer"], "normalizers"):
@@ -50,9 +53,9 @@ def isolated_marks(tokenizer: Tokenizer) -> str:
 
     None where spaces are no such walls.
     """
-    if not is_word_independent(tokenizer):
-        return ""
     rules = json.loads(tokenizer.to_str())
+    if not _splits_words(rules):
+        return ""
     replaced = [rule["pattern"] for rule in _sequence(rules["normalizer"], "normalizers") if "pattern" in rule]
     seen = set().union(*(_seen(pattern, MARKS) for pattern in replaced))
     splits = _sequence(rules["pre_tokenizer"], "pretokenizers")
