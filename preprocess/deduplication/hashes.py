@@ -56,18 +56,19 @@ class Keys:
         """The keys of one kind of a part."""
         return self.directory / f"{self.parts[part]}.{kind}.npy"
 
-    def band(self, band: int, keys: KeyRange) -> tuple[np.ndarray, np.ndarray]:
-        """The keys of one band that lie in a range, (entries) uint64, and their documents, (entries) uint64.
+    def bands(self, bands: range, keys: KeyRange) -> tuple[np.ndarray, np.ndarray]:
+        """The keys of some bands that lie in a range, (entries) uint64, and their documents, (entries) uint64.
 
         The documents of equal keys are in order.
         """
         found = [np.empty(0, np.uint64)]
         documents = [np.empty(0, np.uint64)]
         for part, start in zip(range(len(self.parts)), self.starts, strict=False):
-            of_part = load(self.file(part, "bands"))[band]
-            inside = keys.slice_of(of_part)
-            found.append(of_part[inside])
-            documents.append(load(self.file(part, "members"))[band, inside] + np.uint64(start))
+            of_part, members = (np.asarray(load(self.file(part, kind))) for kind in ("bands", "members"))
+            for band in bands:
+                inside = keys.slice_of(of_part[band])
+                found.append(of_part[band, inside].copy())  # a view would keep the file open
+                documents.append(members[band, inside] + np.uint64(start))
         return np.concatenate(found), np.concatenate(documents)
 
     def signatures(self, documents: np.ndarray, settings: Settings) -> np.ndarray:

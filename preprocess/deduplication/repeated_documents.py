@@ -47,7 +47,9 @@ def find_near(corpus: Keys, same: np.ndarray, settings: Settings, engine: Engine
     stay, and is then compared again with all that stay: in another round.
     """
     ranges = KeyRange.divide(corpus.documents, ENTRIES_AT_ONCE)
-    items = [(band, keys) for band in range(settings.bands) for keys in ranges]
+    together = max(1, ENTRIES_AT_ONCE // max(1, corpus.documents))  # bands, whose files are then opened once
+    bands = [range(settings.bands)[first : first + together] for first in range(0, settings.bands, together)]
+    items = [(some, keys) for some in bands for keys in ranges]
     found: list[Path] = []
     state = np.where(same, OUT, AGAIN)
     for number in range(ROUNDS):
@@ -85,7 +87,7 @@ def pairs_in(files: list[Path]) -> Iterator[np.ndarray]:
 
 @dataclass(frozen=True)
 class FindNear:
-    """Find the pairs of a band and a range of its keys that are nearly the same, among the documents that are not out.
+    """Find the pairs of some bands and a range of their keys that are nearly the same, among documents not out.
 
     The first round compares all; each later one the buckets in which a document is to be compared again.
     """
@@ -99,13 +101,13 @@ class FindNear:
         """(documents,) OUT, IN or AGAIN."""
         return self.corpus.directory / f"state-{self.round}.npy"
 
-    def done(self, item: tuple[int, KeyRange]) -> Path:
+    def done(self, item: tuple[range, KeyRange]) -> Path:
         """(pairs,) sorted."""
-        band, keys = item
-        return self.corpus.directory / f"near-{self.round}-{band:03d}-{keys}.npy"
+        bands, keys = item
+        return self.corpus.directory / f"near-{self.round}-{bands.start:03d}-to-{bands.stop:03d}-{keys}.npy"
 
-    def __call__(self, item: tuple[int, KeyRange]) -> None:
-        keys, documents = self.corpus.band(*item)
+    def __call__(self, item: tuple[range, KeyRange]) -> None:
+        keys, documents = self.corpus.bands(*item)
         state = load(self.state)[documents]
         chosen = (state != OUT) & np.isin(keys, keys[state == AGAIN])
         signed = partial(self.corpus.signatures, settings=self.settings)
