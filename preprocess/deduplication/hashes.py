@@ -21,6 +21,7 @@ from preprocess.deduplication.repeated_lines import save_lines
 from preprocess.documents.document import Document, read_documents
 from preprocess.documents.shards import SHARD_BYTES, in_parts, shard_name
 from preprocess.documents.text_keys import KEY_BYTES, spaced_key, text_key
+from preprocess.documents.words import single_spaced
 
 PART_CHARACTERS = SHARD_BYTES  # what ingest writes is one part a shard
 PART_DOCUMENTS = 1 << 15
@@ -109,7 +110,7 @@ class MakeKeys:
         def texts() -> Iterator[str]:
             for number, document in enumerate(documents):
                 lines = document.text
-                text = " ".join(lines.split())
+                text = single_spaced(lines)
                 keys.extend(spaced_key(text))
                 line_key = spaced_key if text == lines.replace("\n", " ") else text_key  # mostly the former
                 for line_number, line in enumerate(document.lines):

@@ -18,6 +18,16 @@ def count_words(text: str) -> int:
     return int((space[:-1] & ~space[1:]).sum()) + int(not space[0])
 
 
+def single_spaced(text: str) -> str:
+    """The words of the text, parted by single spaces: " ".join(text.split()). Mostly only the line ends differ."""
+    if len(text) > SHORT:
+        space = _spaces(text)
+        apart = not (space[0] or space[-1] or (space[:-1] & space[1:]).any())
+        if apart and int(space.sum()) == text.count(" ") + text.count("\n"):
+            return text.replace("\n", " ")
+    return " ".join(text.split())
+
+
 def longer_words(text: str, length: int) -> list[str]:
     """Those of `text.split()` that have more than `length` characters."""
     if len(text) <= SHORT:
