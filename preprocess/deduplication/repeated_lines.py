@@ -24,7 +24,7 @@ def save_lines(path: Path, keys: bytearray, places: np.ndarray) -> None:
     The keys are in order of reading; `places` (lines, 2) are the numbers of document and line.
     """
     lines = np.empty(len(places), LINE)
-    lines["high"], lines["low"] = key_array(bytes(keys)).T
+    lines["high"], lines["low"] = key_array(keys).T
     lines["document"], lines["line"] = places.T
     save(path, lines[np.lexsort((lines["low"], lines["high"]))])
 

@@ -7,7 +7,7 @@ import numpy as np
 
 HASH_BYTES = 8
 NO_WORD = bytes(HASH_BYTES)  # the hash of a chunk without letters and digits
-REMEMBERED_WORDS = 1 << 17  # some 20 MB; 5,605 leaflets have 140,000 different words among 14 million
+REMEMBERED_WORDS = 1 << 16  # some 10 MB; 5,605 leaflets have 140,000 different words among 14 million
 
 
 def word_hash(chunk: str) -> bytes:

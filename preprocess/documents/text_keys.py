@@ -20,7 +20,7 @@ def spaced_key(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=KEY_BYTES).digest()
 
 
-def key_array(keys: bytes) -> np.ndarray:
+def key_array(keys: bytes | bytearray) -> np.ndarray:
     """(keys, 2) uint64: the high and low halves of keys that lie one after the other; they sort as the keys do."""
     return np.frombuffer(keys, ">u8").reshape(-1, 2).astype(np.uint64)
 
