@@ -213,7 +213,6 @@ class ReadGroup:
             log.read_through(group.files[0].file)
         else:
             write_shards(self.directory, group.number, self._chosen(group, log, report, ids))
-            report.kept = report.kept if self.where else dict(report.read)
         report.add(Report(dropped=dict(log.counts), noted=dict(log.notes), inputs=log.manifest()))
         ids.save(self.ids(group))
         record = {"report": asdict(report), "formats": dict(log.documents), "skipped": skipped}
@@ -226,10 +225,9 @@ class ReadGroup:
                 report.note("ids met before, to which a number was added")
             if unmet := next((condition for condition in self.where if not condition.holds(document)), None):
                 report.drop(f"documents not chosen ({unmet})")
-                continue
-            if self.where:  # else all that is read is kept, and counted once
+            else:
                 report.count_kept(document)
-            yield document
+                yield document
 
 
 def _files_without_document(records: list[dict], groups: list[Group]) -> Iterator[Path]:

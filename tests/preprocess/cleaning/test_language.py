@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from preprocess.cleaning.language import (
     BEGINNING,
     ENOUGH_LETTERS,
-    FUNCTION_WORDS,
+    FRENCH_WORDS,
     _by_model,
     _has_enough_letters,
-    _has_function_words,
+    _has_french_words,
     foreign_lines,
     is_french,
 )
@@ -69,7 +69,7 @@ def test_a_short_line_that_the_model_takes_for_foreign_is_kept(line):
         "ANTÉCÉDENTS CHIRURGICAUX : APPENDICECTOMIE, CHOLÉCYSTECTOMIE, PROTHÈSE TOTALE DE HANCHE, CATARACTE",
     ],
 )
-def test_french_without_function_words_is_kept(line):
+def test_french_without_such_words_is_kept(line):
     assert sum(map(str.isalpha, line)) >= ENOUGH_LETTERS and foreign_lines([line]) == set()
     assert foreign_lines([line, *ABSTRACT]) == {1, 2}
 
@@ -87,7 +87,7 @@ def test_nothing_is_downloaded():
 
 
 WORDS = st.sampled_from(
-    [*sorted(FUNCTION_WORDS)[-12:], "PEUT", "Très", "patient", "Le", "dansant", "x" * 40, "œdème", "\u00a0", "½", "12"]
+    [*sorted(FRENCH_WORDS)[-12:], "PEUT", "Très", "patient", "Le", "dansant", "x" * 40, "œdème", "\u00a0", "½", "12"]
 )
 
 
@@ -95,7 +95,7 @@ WORDS = st.sampled_from(
 def test_quick_tests_of_a_line_give_what_the_slow_ones_do(text):
     words = text.split()
     needed = max(2, min(5, len(words) // 10))
-    assert _has_function_words(text) == (len(FUNCTION_WORDS & {word.lower() for word in words}) >= needed)
+    assert _has_french_words(text) == (len(FRENCH_WORDS & {word.lower() for word in words}) >= needed)
     assert _has_enough_letters(text) == (sum(map(str.isalpha, text)) >= ENOUGH_LETTERS)
 
 
@@ -114,8 +114,8 @@ def test_letters_of_any_alphabet_are_enough(letter, letters):
 def test_the_beginning_of_a_long_line_is_cut_after_a_word():
     """'dans' of 'dansant' is not one of the five words; the line has 60 words, so four are too few."""
     line = "au aux avec des " + "x" * (BEGINNING - 21) + " dansant" + " x" * 400
-    assert line[:BEGINNING].endswith(" dans") and not _has_function_words(line)
-    assert _has_function_words(line.replace("dansant", "dans"))
+    assert line[:BEGINNING].endswith(" dans") and not _has_french_words(line)
+    assert _has_french_words(line.replace("dansant", "dans"))
 
 
 def test_the_campaign_counts_right_answers(repository, tmp_path):
