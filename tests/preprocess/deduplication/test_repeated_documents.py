@@ -1,6 +1,5 @@
 """Near-duplicates through the files: what goes is like what stays, and what stays is compared again."""
 
-import gc
 import os
 import random
 import resource
@@ -118,7 +117,6 @@ def peak_memory(directory, count):
     signature = np.full((count, 8), 7, np.uint32)
     signature[:, 4:] = (np.arange(count) // 4)[:, None]
     corpus, same = stored(directory, signature, settings, 1_000), np.zeros(count, bool)
-    gc.enable()  # an earlier test may have turned it off, and reading a header of numpy's leaves some garbage
     tracemalloc.start()
     assert find_near(corpus, same, settings, ALONE, directory).sum() == count * 3 // 4
     peak = tracemalloc.get_traced_memory()[1]
@@ -130,7 +128,9 @@ def test_of_a_document_little_is_in_memory(tmp_path, monkeypatch):
     """A key and its document have 16 bytes, a few times in memory where all share one; the signature is not there."""
     for module, name in ((repeated_documents, "ENTRIES"), (repeated_documents, "PAIRS"), (minhash, "SIGNATURES")):
         monkeypatch.setattr(module, f"{name}_AT_ONCE", 500)
-    few, many = (peak_memory(tmp_path / str(count), count) for count in (4_000, 24_000))
+    # Of two runs the lower: Python's table of the names that pathlib keeps may grow in one, by megabytes.
+    peaks = [[peak_memory(tmp_path / f"{count}-{run}", count) for run in range(2)] for count in (4_000, 24_000)]
+    few, many = map(min, peaks)
     assert (many - few) / 20_000 < 75
 
 
