@@ -21,7 +21,7 @@ def parse_json(text: str) -> Any:
         raise TooDeepError(f"more than {DEEPEST} levels of brackets") from None
     if text.count("[") + text.count("{") > DEEPEST and _levels(value) > DEEPEST:
         raise TooDeepError(f"more than {DEEPEST} levels of brackets")
-    if HALF.search(text):
+    if "\\u" in text and HALF.search(text):
         json.dumps(value, ensure_ascii=False).encode()
     return value
 

@@ -76,7 +76,7 @@ class Cleaner:
         lines = self._repaired(document)
         for rule in self.first:
             lines = self._without(rule, lines, document.id)
-        lines = self._passing(lines, document.id)
+        lines = self._passing(replace(document, lines=lines))
         for rule in self.last:
             lines = self._without(rule, lines, document.id)
         if not lines:
@@ -91,10 +91,11 @@ class Cleaner:
 
     def _repaired(self, document: Document) -> list[str]:
         """The lines after the character rules, of which one or none finds something in most documents."""
-        text, lines = document.text, list(document.lines)
-        for number in {number for rule in CHARACTER_RULES for number in rule.finds(lines, text)}:
-            lines[number] = self._repair(lines[number], document.id)
-        return lines
+        text, lines = document.text, document.lines
+        found = {number for rule in CHARACTER_RULES for number in rule.finds(lines, text)}
+        if not found:
+            return lines
+        return [self._repair(line, document.id) if n in found else line for n, line in enumerate(lines)]
 
     def _repair(self, line: str, document: str) -> str:
         """Apply the character rules until none changes anything: '&amp;eacute;' takes two rounds."""
@@ -108,13 +109,13 @@ class Cleaner:
                     line = changed
         return line
 
-    def _passing(self, lines: list[str], document: str) -> list[str]:
+    def _passing(self, document: Document) -> list[str]:
         """The lines that no line rule drops. A line counts for the first rule that strikes."""
-        text = "\n".join(lines)
+        text, lines = document.text, document.lines
         for rule in self.line_rules:
             if found := set(rule.finds(lines, text)):
                 for number in found:
-                    self._count(rule.name, document, lines[number])
+                    self._count(rule.name, document.id, lines[number])
                 lines = [line for number, line in enumerate(lines) if number not in found]
                 text = "\n".join(lines)
         return lines
@@ -123,7 +124,7 @@ class Cleaner:
         numbers = rule.finds(lines)
         for number in numbers:
             self._count(rule.name, document, lines[number])
-        return [line for number, line in enumerate(lines) if number not in numbers]
+        return [line for number, line in enumerate(lines) if number not in numbers] if numbers else lines
 
     def _count(
         self, rule: str, document: str, text: str, excerpt: Callable[[], str] | None = None, count: int = 1

@@ -36,7 +36,7 @@ from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.shards import shard_name
 from preprocess.documents.stage_report import Report
 
-VERSION = 2  # of its output: see alibert_common.provenance.Stage
+VERSION = 3  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("deduplicate", VERSION, ("ahocorasick_rs", "lxml", "pyarrow", "rensa", "zstandard"))
 KEPT, SAME, NEAR = 0, 1, 2  # what becomes of a document
 DROPPED = {SAME: "documents seen before", NEAR: "near-duplicates of an earlier document"}
@@ -147,7 +147,8 @@ class DropFound:
             for line in gone:
                 samples.add(self.repeated, place, document.lines[line])
             report.drop(self.repeated, len(gone))
-            document.lines = [line for line_number, line in enumerate(document.lines) if line_number not in gone]
+            if gone:
+                document.lines = [line for line_number, line in enumerate(document.lines) if line_number not in gone]
             if gone and decontaminator:
                 if decontaminator.clean(document, place, report):
                     yield document

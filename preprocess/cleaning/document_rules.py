@@ -29,6 +29,10 @@ REFERENCES = re.compile(
 )
 
 
+def _pages(text: str) -> int:
+    return sum(map(text.count, ("page", "Page", "PAGE", "pAGE")))
+
+
 def _without_page_number(line: str) -> str:
     return PAGE_NUMBER.sub("page", line) if "page" in line.lower() else line
 
@@ -37,7 +41,7 @@ def repeated_lines(most: int) -> DocumentRule:
     """A rule that keeps the first `most` of lines of 20 characters or more that differ only in a page number."""
 
     def finds(lines: Sequence[str]) -> set[int]:
-        keys = [_without_page_number(line) if "age" in line or "AGE" in line else line for line in lines]
+        keys = list(map(_without_page_number, lines)) if _pages("\n".join(lines)) > most else lines
         if len(set(keys)) + most > len(keys):  # so of nearly all documents
             return set()
         places = defaultdict(list)

@@ -87,10 +87,13 @@ def _has_french_words(text: str) -> bool:
         if len(FRENCH_WORDS.intersection(whole_words)) >= MOST_WORDS:
             return True
     words = text.split()
-    needed = max(2, min(MOST_WORDS, len(words) // 10))
-    if len(FRENCH_WORDS.intersection(words)) >= needed:  # so of most lines, which need not be copied
-        return True
-    return len(FRENCH_WORDS.intersection(text.lower().split())) >= needed
+    # most lines need not be copied
+    return _is_enough(words, len(words)) or _is_enough(text.lower().split(), len(words))
+
+
+def _is_enough(words: list[str], of: int) -> bool:
+    found = len(FRENCH_WORDS.intersection(words))
+    return found >= 2 and (found >= MOST_WORDS or found >= of // 10)
 
 
 def _has_enough_letters(text: str) -> bool:

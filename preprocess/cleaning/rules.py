@@ -86,8 +86,9 @@ def _fixed(line: str) -> str:
     return fix_encoding(line)
 
 
-def _no_address(word: str) -> bool:
-    return "://" not in word and "www." not in word
+def _has_long_word(text: str) -> bool:
+    """Whether a word of more than 100 characters is no web address."""
+    return len(text) > 100 and any("://" not in word and "www." not in word for word in longer_words(text, 100))
 
 
 # A byte from 80 to BF as Latin-1 and Windows-1252 show it.
@@ -204,11 +205,11 @@ LINE_RULES = (
     ),
     Rule(
         "lines with a word of more than 100 characters",
-        re.compile(r"(?<!\S)(?!\S*(?:://|www\.))\S{101}"),
+        LineTest(_has_long_word),
         example="Image : " + "iVBORw0KGgo" * 10,
         unchanged="Voir https://exemple.fr/" + "surveillance-des-medicaments/" * 4,
         reason="files pasted as text, sequences, words glued together; web addresses stay in their sentence",
-        possible=lambda text: any(map(_no_address, longer_words(text, 100))),
+        possible=_has_long_word,
     ),
     Rule(
         "lines that are only an address",

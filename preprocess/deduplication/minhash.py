@@ -22,13 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 from rensa import RMinHash
 
-from preprocess.deduplication.words import word_hashes
+from preprocess.deduplication.words import MULTIPLIER, mixed, word_hashes
 from preprocess.documents.shards import divided
 from preprocess.documents.text_keys import is_new
 
 DOCUMENTS_A_CALL = 200  # rensa gives 256 and more to threads of its own, which hang in a process forked after that
-CHARACTERS_A_CALL = 1 << 20  # the arrays of a call stay at some 20 MB
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio, odd: every place in a shingle counts differently
+CHARACTERS_A_CALL = 1 << 17  # the arrays of a call stay at some 6 MB
 LATER = np.uint64(32)  # bits of a pair before the later document
 EARLIER = np.uint64(2**32 - 1)  # the bits of the earlier one
 SIGNATURES_AT_ONCE = 1 << 15  # 20 MB
@@ -82,7 +81,7 @@ def shingles(texts: list[str], words: int) -> tuple[np.ndarray, np.ndarray]:
         later[: len(flat) - place] = flat[place:]
         sums = sums * MULTIPLIER + np.where(left > place, later, 0)
     starts = (left >= words) | (left == length)
-    return _mix(sums[starts]), np.maximum(lengths - words + 1, np.minimum(lengths, 1))
+    return mixed(sums[starts]), np.maximum(lengths - words + 1, np.minimum(lengths, 1))
 
 
 def band_keys(signature: np.ndarray, settings: Settings) -> np.ndarray:
@@ -93,7 +92,7 @@ def band_keys(signature: np.ndarray, settings: Settings) -> np.ndarray:
     slots = signature.reshape(len(signature), settings.bands, settings.rows).astype(np.uint64)
     keys = np.tile(np.arange(1, settings.bands + 1, dtype=np.uint64) * MULTIPLIER, (len(signature), 1))
     for row in range(settings.rows):
-        keys = _mix(keys ^ slots[:, :, row])
+        keys = mixed(keys ^ slots[:, :, row])
     return keys
 
 
@@ -175,10 +174,3 @@ def kept_for(pairs: np.ndarray, dropped: np.ndarray) -> tuple[np.ndarray, np.nda
     stays = ~dropped[earlier]
     numbers, first = np.unique(later[stays], return_index=True)
     return numbers, earlier[stays][first]
-
-
-def _mix(numbers: np.ndarray) -> np.ndarray:
-    """The finalizer of SplitMix64: a bijection of 64 bits of which every bit depends on every bit."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))

@@ -1,48 +1,70 @@
-"""Hashes of the words of texts."""
+"""Hashes of the words of texts, calculated from their letters by numpy, for many texts at once."""
 
-import hashlib
 import unicodedata
+from functools import cache
 
 import numpy as np
 
-HASH_BYTES = 8
-NO_WORD = bytes(HASH_BYTES)  # the hash of a chunk without letters and digits
-REMEMBERED_WORDS = 1 << 17  # some 20 MB; 5,605 leaflets have 140,000 different words among 14 million
-
-
-def word_hash(chunk: str) -> bytes:
-    """HASH_BYTES of the letters and digits of a chunk, lower-cased; NO_WORD when it has none.
-
-    Punctuation counts nowhere, for copies differ in it: spaces before a colon, the two apostrophes, bullets. In
-    compatibility form (NFKC) ligatures and accents are spelled one way.
-    """
-    word = (chunk if chunk.isascii() else unicodedata.normalize("NFKC", chunk)).lower()
-    if not word.isalnum():
-        word = "".join(filter(str.isalnum, word))
-    return hashlib.blake2b(word.encode(), digest_size=HASH_BYTES).digest() if word else NO_WORD
-
-
-class WordHashes(dict[str, bytes]):
-    """Maps a chunk to its `word_hash`, and begins anew after so many different ones."""
-
-    def __missing__(self, chunk: str) -> bytes:
-        if len(self) >= REMEMBERED_WORDS:
-            self.clear()
-        found = self[chunk] = word_hash(chunk)
-        return found
-
-
-REMEMBERED = WordHashes()
+PLANE = 0x10000  # characters that may be letters; the rarer ones of other planes count as punctuation
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio, odd: every place counts differently
+ONE = np.uint64(1)
 
 
 def word_hashes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """The hashes of the words, text after text, (words) uint64, and how many each text has, (texts) int64.
 
-    Spaces part the words, and no other white space.
+    Spaces part the words, and no other white space. A word is the letters and digits between two spaces, lower-cased.
+    Punctuation counts nowhere, for copies differ in it: spaces before a colon, the two apostrophes, bullets. In
+    compatibility form (NFKC) ligatures and accents are spelled one way.
     """
-    hashes = [b"".join(map(REMEMBERED.__getitem__, text.split(" "))) for text in texts]
-    found = np.frombuffer(b"".join(hashes), "<u8")
-    is_word = found != 0
-    words_before = np.concatenate([[0], np.cumsum(is_word)])
-    ends = np.cumsum([len(of_text) // HASH_BYTES for of_text in hashes])
-    return found[is_word], np.diff(words_before[ends], prepend=0)
+    numbers, in_word, ends = _numbers(texts)
+    if len(odd := np.flatnonzero(numbers & ONE)):
+        texts = texts.copy()
+        for text in set(np.searchsorted(ends, odd, side="right").tolist()):
+            texts[text] = _normalized(texts[text])
+        numbers, in_word, ends = _numbers(texts)
+    letters = np.flatnonzero(numbers > ONE)
+    word = in_word[letters]
+    first = np.flatnonzero(np.diff(word, prepend=-1))
+    lengths = np.diff(first, append=len(word))
+    powers = np.cumprod(np.full(lengths.max(initial=0), MULTIPLIER))
+    place = np.arange(len(word)) - np.repeat(first, lengths)
+    terms = numbers[letters] * powers[place]
+    hashes = np.add.reduceat(terms, first) if len(first) else terms
+    return mixed(hashes), np.diff(np.searchsorted(letters[first], ends), prepend=0)
+
+
+def mixed(numbers: np.ndarray) -> np.ndarray:
+    """The finalizer of SplitMix64: a bijection of 64 bits of which every bit depends on every bit."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def _numbers(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(characters,) the number of every character and that of its chunk between spaces; (texts,) where they end."""
+    codes = np.frombuffer(" ".join([*texts, ""]).encode("utf-32-le", "surrogatepass"), "<u4")
+    ends = np.cumsum([len(text) + 1 for text in texts], dtype=np.int64)
+    return _letters().take(codes, mode="clip"), np.cumsum(codes == ord(" "), dtype=np.int32), ends
+
+
+def _normalized(text: str) -> str:
+    chunks = text.split(" ")
+    return " ".join(unicodedata.normalize("NFKC", chunk).replace(" ", "") for chunk in chunks)
+
+
+@cache
+def _letters() -> np.ndarray:
+    """(PLANE + 1,) the number of every letter or digit, the same for capitals; 0 for what is neither.
+
+    It is odd where a text is to be normalized first: the character spells several letters, or an accent of another.
+    """
+    numbers = np.zeros(PLANE + 1, np.uint64)
+    for code in range(PLANE):
+        normal = unicodedata.normalize("NFKC", chr(code))
+        letters = list(filter(str.isalnum, normal.lower()))
+        if len(letters) == 1:
+            numbers[code] = ord(letters[0]) << 1
+        if len(letters) > 1 or any(map(unicodedata.combining, normal)):
+            numbers[code] |= ONE
+    return np.where(numbers > ONE, mixed(numbers & ~ONE) & ~ONE | numbers & ONE, numbers)

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
 from functools import lru_cache
 from itertools import chain
+from operator import is_
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 from alibert_common.errors import InputError, readable
 from alibert_common.input_log import InputLog
@@ -36,9 +37,20 @@ OTHER_FORMS = frozenset({".csv", ".tsv", ".json", ".ndjson", ".parquet", ".xml",
 DOCUMENT_STAGES = ("ingest", "clean", "deduplicate")  # whose outputs are directories of documents
 
 
+class Stored(NamedTuple):
+    """A document as it was read: its values, its text, and its line in the output of a stage (elsewhere "")."""
+
+    values: tuple
+    text: str
+    line: str
+
+
 @dataclass
 class Document:
-    """One text with where it comes from. `lines` holds no empty line and no line break."""
+    """One text with where it comes from. `lines` holds no empty line and no line break.
+
+    Lines and metadata are replaced, never changed in place: `stored` is known to be out of date by that.
+    """
 
     id: str
     source: str
@@ -46,11 +58,25 @@ class Document:
     licence: str = ""
     date: str = ""  # as the source gives it, ISO 8601 where it can: 2021, 2021-03, 2021-03-14
     metadata: dict = field(default_factory=dict)
+    stored: Stored | None = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str:
         """The lines, one below the other."""
+        if self.stored and self.stored.values[2] is self.lines:
+            return self.stored.text
         return "\n".join(self.lines)
+
+    @property
+    def values(self) -> tuple:
+        """All that is written of it."""
+        return self.id, self.source, self.lines, self.licence, self.date, self.metadata
+
+    @property
+    def stored_line(self) -> str:
+        """Its line in the output of the stage that it was read from, "" where it has changed or has none."""
+        stored = self.stored
+        return stored.line if stored and all(map(is_, stored.values, self.values)) else ""
 
 
 @lru_cache(1)  # most documents are kept as they were read, and counted twice
@@ -144,6 +170,9 @@ def read_documents(paths: Iterable[Path], log: InputLog | None = None) -> Iterat
 
 def write_document(handle: IO[str], document: Document) -> None:
     """Append one document to an open `.jsonl` file."""
+    if document.stored_line:
+        handle.write(document.stored_line + "\n")
+        return
     record = {"id": document.id, "source": document.source, "licence": document.licence}
     record |= ({"date": document.date} if document.date else {}) | document.metadata
     record["text"] = document.text
@@ -199,11 +228,12 @@ def _read_plain_text(path: Path, log: InputLog | None) -> Iterator[Document]:
 
 
 def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
+    of_stage = read_manifest(path.parent / MANIFEST).get("command") in DOCUMENT_STAGES
     for number, line in read_lines(path, log):
         if not line.strip():
             continue
         try:
-            document = _document_of(parse_json(line))
+            document = _document_of(parse_json(line), line if of_stage else "")
         except (ValueError, AttributeError, TypeError, KeyError) as error:
             raise InputError(
                 f"{path}, line {number}: not a document ({error}); every line must be a JSON object with "
@@ -213,10 +243,13 @@ def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
             yield document
 
 
-def _document_of(record: Any) -> Document:
+def _document_of(record: Any, stored: str) -> Document:
     text, name, source = record.pop("text"), record.pop("id"), record.pop("source")
     if name is None or source is None:
         raise ValueError("its id or its source is null")
     lines = [part for part in text.replace("\r\n", "\n").split("\n") if part.strip()]
     licence, date = (str(record.pop(key, None) or "") for key in ("licence", "date"))
-    return Document(str(name), str(source), lines, licence, date, record)
+    document = Document(str(name), str(source), lines, licence, date, record)
+    joined = document.text
+    document.stored = Stored(document.values, joined, stored if joined == text else "")
+    return document

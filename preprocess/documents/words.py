@@ -34,7 +34,10 @@ def longer_words(text: str, length: int) -> list[str]:
         return [word for word in text.split() if len(word) > length]
     import numpy as np
 
-    ends = np.concatenate([[-1], np.flatnonzero(_spaces(text)), [len(text)]])
+    space, block = _spaces(text), (length + 2) // 2  # a longer word fills one of the blocks, wherever it begins
+    if space[: len(space) // block * block].reshape(-1, block).any(1).all():  # so of nearly all texts
+        return []
+    ends = np.concatenate([[-1], np.flatnonzero(space), [len(text)]])
     before = np.flatnonzero(np.diff(ends) > length + 1)
     return [text[ends[number] + 1 : ends[number + 1]] for number in before]
 

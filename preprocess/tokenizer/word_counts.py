@@ -1,5 +1,6 @@
 """How often the text rules make each word of the lines of a sample; files are counted on all cores or nodes."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from alibert_common.executors.base import Engine
 from alibert_common.files import read_json, write_json
 from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
 from preprocess.tokenizer.training_sample import DrawnLines, Sample
-from preprocess.tokenizer.word_independence import is_word_independent
+from preprocess.tokenizer.word_independence import is_word_independent, isolated_marks
 
 COUNTS = ".words.json"
 
@@ -51,13 +52,21 @@ class CountWords:
 
 
 def count_words(lines: Iterable[str], tokenizer: Tokenizer) -> WordCounts:
-    """The words of lines. The rules see each part between spaces once, where they look at parts by themselves."""
-    words_of, words, white_space_words = TextNormalizer(tokenizer).bare_words, Counter[str](), 0
-    parts: Iterable[tuple[str, int]] = ((line, 1) for line in lines)
-    if is_word_independent(tokenizer):
-        parts = Counter(chain.from_iterable(line.split(" ") for line in lines)).items()
-    for part, times in parts:
-        white_space_words += times * len(part.split())
+    """The words of lines. The rules see once what stands between spaces and marks, where they may see it alone."""
+    words_of, words = TextNormalizer(tokenizer).bare_words, Counter[str]()
+    parts = Counter(chain.from_iterable(line.split(" ") for line in lines) if is_word_independent(tokenizer) else lines)
+    white_space_words = sum(times * len(part.split()) for part, times in parts.items())
+    for part, times in _cut_at_marks(parts, re.escape(isolated_marks(tokenizer))).items():
         for word in words_of(part):
             words[word] += times
     return WordCounts(words, white_space_words)
+
+
+def _cut_at_marks(parts: Counter[str], marks: str) -> Counter[str]:
+    if not marks:
+        return parts
+    cut, found = re.compile(f"[{marks}]|[^{marks}]+").findall, Counter[str]()
+    for part, times in parts.items():
+        for shorter in cut(part):
+            found[shorter] += times
+    return found
