@@ -1,6 +1,7 @@
 """Documents are read as they were written, and what cannot be read is named by file, line and byte."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,35 @@ def test_what_is_written_is_read(tmp_path_factory, name, source, lines, date, me
         write_document(handle, document)
         write_document(handle, document)
     assert list(read_documents([path])) == [document, document]
+
+
+CHANGES = {"id": "b", "source": "t", "lines": ["Toux."], "licence": "MIT", "date": "2020", "metadata": {"b": 1}}
+
+
+@pytest.mark.parametrize("changed", [*CHANGES, None])
+def test_a_document_of_a_stage_is_written_as_it_was_stored_unless_it_changes(tmp_path, changed):
+    stored = '{"id": "a",  "source": "s", "licence": "", "text": "Toux.\\nFièvre."}'  # two spaces: no stage wrote it
+    (tmp_path / "a.jsonl").write_text(stored + "\n", encoding="utf-8")
+    (tmp_path / "manifest.json").write_text('{"command": "clean"}')
+    [document] = read_documents([tmp_path / "a.jsonl"])
+    if changed:
+        document = replace(document, **{changed: CHANGES[changed]})
+    assert document.text == "\n".join(document.lines)
+    with open(tmp_path / "b.jsonl", "w", encoding="utf-8") as handle:
+        write_document(handle, document)
+    assert ((tmp_path / "b.jsonl").read_text(encoding="utf-8") == stored + "\n") == (changed is None)
+    assert list(read_documents([tmp_path / "b.jsonl"])) == [document]
+
+
+@pytest.mark.parametrize(
+    "command, text", [("mix", "Toux."), ("clean", "Toux.\\n\\nFièvre."), ("clean", "Toux\\r\\nFin")]
+)
+def test_a_line_that_no_stage_would_write_is_written_anew(tmp_path, command, text):
+    stored = f'{{"id": "a",  "source": "s", "licence": "", "text": "{text}"}}'
+    (tmp_path / "a.jsonl").write_text(stored, encoding="utf-8")
+    (tmp_path / "manifest.json").write_text(f'{{"command": "{command}"}}')
+    [document] = read_documents([tmp_path / "a.jsonl"])
+    assert document.stored_line == "" and document.text == "\n".join(document.lines)
 
 
 def test_a_carriage_return_of_json_ends_a_line_only_before_a_newline(tmp_path):
