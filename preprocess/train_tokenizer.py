@@ -30,7 +30,8 @@ from preprocess.tokenizer.training_sample import Sample, draw_lines
 from preprocess.tokenizer.vocabulary import MASK, SPECIALS, build_tokenizer
 from preprocess.tokenizer.word_counts import WordCounts, count_sample
 
-VERSION = 2  # of its output: see alibert_common.provenance.Stage; 2 draws other lines where not all are taken
+VERSION = 3  # of its output: see alibert_common.provenance.Stage; 2 draws other lines where not all are taken,
+# 3 trains Unigram from fewer and longer parts of many words
 STAGE = Stage("train_tokenizer", VERSION, ("numpy", "sacremoses", "sentencepiece", "tokenizers"))
 # What AutoTokenizer reads. Only this class keeps the rules of tokenizer.json on transformers 4 and 5 alike.
 TRANSFORMERS_CONFIG = {

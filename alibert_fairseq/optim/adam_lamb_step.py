@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+PIECE = 1 << 18  # weights: with gradients, moments and steps 5 MB, which stay in the cache of a CPU
+
 
 class AdamLamb(Optimizer):
     """m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; u = m' / (sqrt(v') + eps) + wd p; p -= lr r u.
@@ -34,19 +36,23 @@ class AdamLamb(Optimizer):
         super().__init__(params, defaults | {"step": 0})
         self.bias_correction = bias_correction
         self.max_grad_norm = max_grad_norm
+        self.scale: Tensor | None = None  # of the gradients of this step
+        self.steps: Tensor | None = (
+            None  # of the tensor that LAMB is at on a CPU: fresh memory takes longer than the step
+        )
         self.clipped_over: list | None = None  # other tensors than the groups', where these are a share of the model's
 
     @torch.no_grad()
     def step(self, closure=None):
         """One update of every tensor that has a gradient."""
         loss = closure() if closure is not None else None
-        scale = self._clip_scale()
+        self.scale = self._clip_scale()
         for group in self.param_groups:
             params = [p for p in group["params"] if p.grad is not None]
             if params or not group["params"]:  # a process's share of a group may be empty; its count still rises
                 group["step"] += 1
             if params:
-                self._update(group, params, [p.grad for p in params], scale)
+                self._update(group, params, [p.grad for p in params])
         return loss
 
     def _clip_scale(self) -> Tensor | None:
@@ -59,46 +65,61 @@ class AdamLamb(Optimizer):
         total = torch.linalg.vector_norm(torch.stack(norms)) if norms else torch.ones(())
         return 1 / (total / self.max_grad_norm).clamp(min=1)
 
-    def _update(self, group: dict, params: list, grads: list, scale: Tensor | None) -> None:
-        if scale is not None:
-            grads = list(torch._foreach_mul(grads, scale))
-        if not group["adapt"]:
-            self._adam(group, params, params, grads, group["lr"])
-            return
-        at_a_time = 1 if params[0].device.type == "cpu" else len(params)  # a tensor stays in a CPU's cache
-        for first in range(0, len(params), at_a_time):
-            some = slice(first, first + at_a_time)
-            self._lamb(group, params[some], grads[some])
-
-    def _adam(self, group: dict, params: list, moved: list, grads: list, lr: float) -> None:
-        """PyTorch's kernel of AdamW, in one pass. It decays before it steps, which is the same.
-
-        moved: what is moved, with the moments of `params`.
-        """
+    def _update(self, group: dict, params: list, grads: list) -> None:
         first, second = self._moments(params, "exp_avg"), self._moments(params, "exp_avg_sq")
+        if not group["adapt"]:
+            self._adam(group, params, grads, first, second, group["lr"])
+        elif params[0].device.type != "cpu":
+            self._lamb(group, params, grads, first, second)
+        else:
+            for tensors in zip(params, grads, first, second, strict=True):
+                self._lamb_in_pieces(group, *tensors)
+
+    def _adam(self, group: dict, params: list, grads: list, first: list, second: list, lr: float) -> None:
+        """PyTorch's kernel of AdamW, in one pass. It decays before it steps, which is the same."""
+        if self.scale is not None:
+            grads = list(torch._foreach_mul(grads, self.scale))
         beta1, beta2 = group["betas"]
         count = float(group["step"]) if self.bias_correction else math.inf  # 1 - b^inf = 1
         counts = [torch.full((), count, device=params[0].device)] * len(params)
         torch._fused_adamw_(
-            moved, grads, first, second, [], counts, lr=lr, beta1=beta1, beta2=beta2, eps=group["eps"],
+            params, grads, first, second, [], counts, lr=lr, beta1=beta1, beta2=beta2, eps=group["eps"],
             weight_decay=group["weight_decay"], amsgrad=False, maximize=False,
         )  # fmt: skip
 
-    def _lamb(self, group: dict, params: list, grads: list) -> None:
+    def _lamb(self, group: dict, params: list, grads: list, first: list, second: list) -> None:
         """Adam's step of rate 1 moves a copy of p by -u."""
         steps = [p.clone() for p in params]
-        self._adam(group, params, steps, grads, 1.0)
+        self._adam(group, steps, grads, first, second, 1.0)
         torch._foreach_sub_(steps, params)  # -u
-        norms = zip(torch._foreach_norm(params), torch._foreach_norm(steps), strict=True)
-        ratios = [torch.where((p > 0) & (u > 0), p / u, torch.ones_like(p)) for p, u in norms]
+        ratios = list(map(trust_ratio, torch._foreach_norm(params), torch._foreach_norm(steps)))
         torch._foreach_mul_(steps, ratios)
         torch._foreach_add_(params, steps, alpha=group["lr"])
+
+    def _lamb_in_pieces(self, group: dict, *tensors: Tensor) -> None:
+        """The same for one tensor, its gradient and moments, which a CPU reads from memory once and not six times."""
+        size = tensors[0].numel()
+        if self.steps is None or self.steps.numel() < size or self.steps.dtype != tensors[0].dtype:
+            self.steps = torch.empty(size, dtype=tensors[0].dtype)
+        pieces = [tensor.view(-1).split(PIECE) for tensor in (*tensors, self.steps[:size])]
+        norms = []
+        for p, grad, first, second, step in zip(*pieces, strict=True):
+            self._adam(group, [step.copy_(p)], [grad], [first], [second], 1.0)
+            norms.append(torch.stack([p.norm(), step.sub_(p).norm()]))
+        ratio = trust_ratio(*torch.stack(norms).norm(dim=0))
+        for p, step in zip(pieces[0], pieces[-1], strict=True):
+            p.addcmul_(step, ratio, value=group["lr"])
 
     def _moments(self, params: list, name: str) -> list:
         for p in params:
             if name not in self.state[p]:
                 self.state[p][name] = torch.zeros_like(p, memory_format=torch.preserve_format)
         return [self.state[p][name] for p in params]
+
+
+def trust_ratio(weights: Tensor, step: Tensor) -> Tensor:
+    """|p| / |u| of these norms, 1 where one of them is 0."""
+    return torch.where((weights > 0) & (step > 0), weights / step, torch.ones_like(weights))
 
 
 def decay_groups(params, weight_decay: float, adapt: bool) -> list[dict]:

@@ -23,10 +23,10 @@ class MuonAdam(AdamLamb):
         self.bfloat16 = bfloat16
         super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, adapt=False)
 
-    def _update(self, group: dict, params: list, grads: list, scale: Tensor | None) -> None:
+    def _update(self, group: dict, params: list, grads: list) -> None:
         momentum = group.get("momentum")
         if momentum is None:
-            super()._update(group, params, grads, scale)
+            super()._update(group, params, grads)
             return
         averages = self._moments(params, "exp_avg")
         torch._foreach_lerp_(averages, grads, 1 - momentum)

@@ -1,6 +1,6 @@
 """The corpora to train on: the output of preprocess.mix, in which each has documents and a weight, or plain files."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from alibert_common.directories import Marker
@@ -16,13 +16,12 @@ MARKER = Marker.of_command("mix")  # a data-bin has a mix.json too
 
 @dataclass
 class Corpus:
-    """The training documents of one corpus. `bytes` and `lines` are those of its text, 0 where they are not known."""
+    """The training documents of one corpus. The size of their text has 0 documents where it is not known."""
 
     name: str
     paths: list[Path]
     weight: float = 1.0
-    bytes: int = 0
-    lines: int = 0
+    size: Size = field(default_factory=Size)
 
 
 def read_corpora(paths: list[Path]) -> list[Corpus]:
@@ -41,10 +40,7 @@ def read_corpora(paths: list[Path]) -> list[Corpus]:
             f"{directory}: its mix.json and its manifest.json do not fit; make it again with "
             "`python -m preprocess.mix`."
         ) from None
-    return [
-        Corpus(name, [directory / TRAIN / name], weight, sizes[name].bytes, sizes[name].lines)
-        for name, weight in weights.items()
-    ]
+    return [Corpus(name, [directory / TRAIN / name], weight, sizes[name]) for name, weight in weights.items()]
 
 
 def is_mix(paths: list[Path]) -> bool:
@@ -54,5 +50,7 @@ def is_mix(paths: list[Path]) -> bool:
 
 def with_weights(corpora: list[Corpus], mix_weights: MixWeights) -> list[Corpus]:
     """The corpora with the weights that are asked for, in place of their own."""
-    weights = mix_weights.of({corpus.name: corpus.bytes for corpus in corpora}, {c.name: c.weight for c in corpora})
+    weights = mix_weights.of(
+        {corpus.name: corpus.size.bytes for corpus in corpora}, {c.name: c.weight for c in corpora}
+    )
     return [replace(corpus, weight=weights[corpus.name]) for corpus in corpora]

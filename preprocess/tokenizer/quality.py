@@ -2,12 +2,15 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from preprocess.tokenizer.normalizer import BOUNDARY
 from preprocess.tokenizer.vocabulary import UNKNOWN
+
+WORDS_AT_ONCE = 1000  # an Encoding takes a kilobyte
 
 
 @dataclass
@@ -36,9 +39,13 @@ def count_pieces(tokenizer: Tokenizer, words: Counter[str]) -> Pieces:
     """Encode every distinct word once, and count it as often as it occurs."""
     pieces = Pieces(np.zeros(tokenizer.get_vocab_size(), dtype=np.int64), tokenizer.token_to_id(BOUNDARY))
     distinct = list(words)
-    for word, encoding in zip(distinct, tokenizer.encode_batch(distinct, add_special_tokens=False), strict=True):
-        np.add.at(pieces.counts, encoding.ids, words[word])
-        if any(map(str.isalnum, word)):
-            pieces.words += words[word]
-            pieces.whole_words += words[word] * (len(encoding.ids) == 1)
+    for start in range(0, len(distinct), WORDS_AT_ONCE):
+        some = distinct[start : start + WORDS_AT_ONCE]
+        times = np.array([words[word] for word in some])
+        encoded = [one.ids for one in tokenizer.encode_batch_fast(some, add_special_tokens=False)]
+        sizes = np.array([*map(len, encoded)])
+        np.add.at(pieces.counts, np.array([*chain.from_iterable(encoded)], np.int64), np.repeat(times, sizes))
+        has_letter = np.array([any(map(str.isalnum, word)) for word in some])
+        pieces.words += int(times[has_letter].sum())
+        pieces.whole_words += int(times[has_letter & (sizes == 1)].sum())
     return pieces

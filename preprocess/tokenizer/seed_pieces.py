@@ -12,22 +12,27 @@ import numpy as np
 CHARACTERS = 0x110000  # of Unicode
 
 
-def seed_pieces(words: Mapping[str, int], longest: int) -> Iterator[tuple[str, int]]:
+def seed_pieces(words: Mapping[str, int], longest: int, most: int) -> Iterator[tuple[str, int]]:
     """Parts of two to `longest` characters of words, which are met twice or more, and how often they are met.
 
     A part that the same character always follows is left out: the longer one is there. The end of a word counts as a
-    character. The parts of one length are in the order in which they are first met.
+    character. Of more than `most` parts those are taken that spell most of the text, count times length, as
+    sentencepiece takes them. They come by length, those of one length in the order in which they are first met.
     """
-    text, sizes = "".join(words), np.array([*map(len, words)], np.int64)
-    codes = np.frombuffer(text.encode("utf-32-le"), "<u4")
-    times, ends = np.repeat(np.array([*words.values()], np.int64), sizes), np.repeat(np.cumsum(sizes), sizes)
-    begins, part = np.arange(len(text)), np.zeros(len(text), np.int64)  # of every part, and its number
+    text, sizes = "".join(words), np.array([*map(len, words)], np.int32)
+    codes = np.frombuffer(text.encode("utf-32-le"), "<i4")
+    times = np.repeat(np.array([*words.values()], np.int64), sizes)
+    ends = np.repeat(np.cumsum(sizes, dtype=np.int32), sizes)
+    begins = np.arange(len(text), dtype=np.int32)  # of every part
+    part: np.ndarray = np.zeros(len(text), np.int32)  # its number
     first, met = begins[:1], np.zeros(1, np.int64)  # of every different part: where it is first met, and how often
+    found = [np.empty((0, 3), np.int64)]  # where a part begins, its length, its count
     for length in range(1, longest + 2):
         inside = begins + length <= ends[begins]
         begins, part = begins[inside], part[inside]
-        longer = part * CHARACTERS + codes[begins + length - 1]
+        longer = part.astype(np.int64) * CHARACTERS + codes[begins + length - 1]
         different, places, part = np.unique(longer, return_index=True, return_inverse=True)
+        part = part.astype(np.int32)
         shorter, shorter_first, shorter_met = different // CHARACTERS, first, met
         first, met = begins[places], np.zeros(len(different), np.int64)
         np.add.at(met, part, times[begins])
@@ -35,5 +40,11 @@ def seed_pieces(words: Mapping[str, int], longest: int) -> Iterator[tuple[str, i
         chosen[shorter[met == shorter_met[shorter]]] = False
         if length > 2:
             in_order = np.flatnonzero(chosen)[np.argsort(shorter_first[chosen])]
-            for start, count in zip(shorter_first[in_order].tolist(), shorter_met[in_order].tolist(), strict=True):
-                yield text[start : start + length - 1], count
+            lengths = np.full(len(in_order), length - 1)
+            found.append(np.stack([shorter_first[in_order], lengths, shorter_met[in_order]], 1))
+    pieces = np.concatenate(found)
+    spelled = pieces[:, 1] * pieces[:, 2]
+    if len(pieces) > most:
+        pieces = pieces[spelled > np.partition(spelled, -most - 1)[-most - 1]]
+    for start, length, count in pieces.tolist():
+        yield text[start : start + length], count

@@ -29,11 +29,13 @@ LINES, KEYS = ".lines", ".npy"  # the files of the lines that were drawn from a 
 
 
 class WeightedFile(NamedTuple):
-    """A file of documents, with the weight of its corpus; `number` counts all files."""
+    """A file of documents, with the weight of its corpus; `number` counts all files, `known` tells that the size of the
+    corpus is known."""
 
     number: int
     path: Path
     weight: float
+    known: bool
 
 
 class DrawnLines(NamedTuple):
@@ -71,11 +73,13 @@ def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int, engine: Engine,
     three (ouBioBERT's amplified vocabulary, Wada et al. 2020, section 2.2).
     """
     files: list[WeightedFile] = []
-    copies = 0.0  # of all lines
+    copies, known = 0.0, Size()  # of all lines; of the corpora whose size is known
     for corpus in corpora:
-        paths = document_files(corpus.paths)
-        files += (WeightedFile(number, path, corpus.weight) for number, path in enumerate(paths, len(files)))
-        copies += corpus.weight * (corpus.lines or size_of(paths) / LINE_BYTES)
+        paths, size = document_files(corpus.paths), corpus.size
+        is_known = size.documents > 0
+        files += (WeightedFile(number, path, corpus.weight, is_known) for number, path in enumerate(paths, len(files)))
+        copies += corpus.weight * (size.lines if is_known else size_of(paths) / LINE_BYTES)
+        known += size
     while True:
         draw = DrawLines(folder, limit, seed, bound=min(1.0, enough(limit) / copies) if copies else 1.0)
         engine.run("drawing", draw, files, folder / "jobs")
@@ -84,7 +88,9 @@ def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int, engine: Engine,
             break
         copies = len(keys) / draw.bound  # fewer than a manifest says, or than the bytes of files without one let expect
     cut = float(np.partition(keys, limit - 1)[limit - 1]) if len(keys) > limit else 1.0
-    sample = Sample([DrawnLines(draw.file(file, LINES), cut) for file in files], int(np.count_nonzero(keys <= cut)))
+    sample = Sample(
+        [DrawnLines(draw.file(file, LINES), cut) for file in files], int(np.count_nonzero(keys <= cut)), known
+    )
     for report in (read_json(draw.done(file)) for file in files):
         sample.read += Size(**report["read"])
         sample.cuts = Cuts(*map(sum, zip(astuple(sample.cuts), report["cuts"].values(), strict=True)))
@@ -153,7 +159,7 @@ class DrawLines:
         log, read, cuts = InputLog(), Size(), Cuts()
         generator = np.random.default_rng((self.seed, file.number))
         smallest = SmallestKeys(self.limit, self.bound)
-        lines = _parts(read_documents([file.path], log), read, cuts)
+        lines = _parts(read_documents([file.path], log), None if file.known else read, cuts)
         while some := list(islice(lines, max(1, KEYS_AT_ONCE // math.ceil(file.weight)))):
             smallest.add(some, keys_of(len(some), file.weight, generator))
         smallest.leave_out()
@@ -163,9 +169,10 @@ class DrawLines:
         write_json(self.done(file), {"read": asdict(read), "cuts": asdict(cuts), "inputs": log.manifest()})
 
 
-def _parts(documents: Iterable[Document], read: Size, cuts: Cuts) -> Iterator[str]:
-    """The lines of documents, which are counted; lines too long are cut."""
+def _parts(documents: Iterable[Document], read: Size | None, cuts: Cuts) -> Iterator[str]:
+    """The lines of documents, which `read` counts; lines too long are cut."""
     for document in documents:
-        read.add(document)
+        if read is not None:
+            read.add(document)
         for line in document.lines:
             yield from cut_line(line, cuts)

@@ -182,7 +182,7 @@ def test_the_report_is_what_the_stages_did(made):
         "ingest": 2,
         "clean": 2,
         "deduplicate": 3,
-        "train_tokenizer": 2,
+        "train_tokenizer": 3,
     }
     page = (directory / "out/report/corpus.md").read_text(encoding="utf-8")
     assert f"| cases | clinical cases | MIT | 30 | {cases['unique']['words']:,} |" in page

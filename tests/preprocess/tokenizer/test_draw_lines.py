@@ -12,7 +12,7 @@ from text_helpers import AFTER, CLINICAL, MOSES, PAPER, sample_files, sample_lin
 
 from alibert_common.errors import InputError
 from alibert_common.executors.base import ALONE, Engine
-from preprocess.documents.document import Document, read_documents
+from preprocess.documents.document import Document, Size, read_documents
 from preprocess.mix import mix
 from preprocess.mixing.reader import Corpus, read_corpora, with_weights
 from preprocess.mixing.weights import MixWeights
@@ -46,7 +46,7 @@ def numbered(tmp_path, counts, weights, known=True):
         lines = [f"{name}{number}" for number in range(count)]
         documents = [Document(f"{first}", name, lines[first : first + 5]) for first in range(0, count, 5)]
         write_shards(tmp_path / name, documents, 100)
-        corpora.append(Corpus(name, [tmp_path / name], weight, lines=count if known else 0))
+        corpora.append(Corpus(name, [tmp_path / name], weight, Size(count // 5, count) if known else Size()))
     return corpora
 
 
@@ -112,14 +112,16 @@ def test_the_keys_of_copies_are_uniform_where_there_is_a_copy():
 
 
 def test_the_sample_is_the_same_for_every_bound_block_and_number_of_processes(tmp_path, draw, monkeypatch):
-    """What a manifest says of the number of lines only saves work, also if it is wrong."""
+    """What a manifest says of the number of lines only saves work, also if it is wrong; the rest is counted."""
     corpora = numbered(tmp_path, [3000, 2000], [1.5, 1], known=False)
     sample, lines = draw(corpora, 700)
     for workers, counts in ((1, (3000, 2000)), (2, (0, 0)), (2, (10**6, 10**6)), (1, (1, 1)), (1, (10**9, 1))):
-        known = [Corpus(c.name, c.paths, c.weight, lines=count) for c, count in zip(corpora, counts, strict=True)]
+        sizes = [Size(min(count, 1), count) for count in counts]
+        known = [Corpus(c.name, c.paths, c.weight, size) for c, size in zip(corpora, sizes, strict=True)]
         other, found = draw(known, 700, engine=Engine(workers))
         assert found == lines and other.size == 700
-        assert (other.read, other.cuts, other.inputs) == (sample.read, sample.cuts, sample.inputs)
+        assert (other.cuts, other.inputs) == (sample.cuts, sample.inputs)
+        assert other.read == (sum(sizes, Size()) if all(counts) else sample.read)
     monkeypatch.setattr(training_sample, "KEYS_AT_ONCE", 10)
     assert draw(corpora, 700)[1] == lines
 
@@ -162,8 +164,10 @@ def test_a_mix_amplifies_its_core_and_another_weighing_takes_its_place(tmp_path,
         [tmp_path / "core.txt", tmp_path / "satellite.txt"], tmp_path / "mix", MixWeights(core="core"), 0.1, 1, Engine()
     )
     [core, satellite] = read_corpora([tmp_path / "mix"])
-    assert satellite.weight == 1 and core.weight * core.bytes == pytest.approx(satellite.bytes)
-    assert core.lines + satellite.lines == sum(1 for part in (core, satellite) for _ in read_documents(part.paths))
+    assert satellite.weight == 1 and core.weight * core.size.bytes == pytest.approx(satellite.size.bytes)
+    assert core.size.lines + satellite.size.lines == sum(
+        1 for part in (core, satellite) for _ in read_documents(part.paths)
+    )
     lines = draw([core, satellite], 10**6)[1]
     assert abs(sum("core" in line for line in lines) / len(lines) - 0.5) < 0.1
     assert not {line for line in lines} & {d.text for d in read_documents([tmp_path / "mix" / "valid"])}
