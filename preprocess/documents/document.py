@@ -244,12 +244,14 @@ def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
 
 
 def _document_of(record: Any, stored: str) -> Document:
+    """The document of a record, which a stage wrote as the line `stored`, if it did."""
     text, name, source = record.pop("text"), record.pop("id"), record.pop("source")
     if name is None or source is None:
         raise ValueError("its id or its source is null")
-    lines = [part for part in text.replace("\r\n", "\n").split("\n") if part.strip()]
+    if not text or "\r" in text or "\n\n" in f"\n{text}\n":  # no stage writes that
+        stored = ""
+    lines = text.split("\n") if stored else [part for part in text.replace("\r\n", "\n").split("\n") if part.strip()]
     licence, date = (str(record.pop(key, None) or "") for key in ("licence", "date"))
     document = Document(str(name), str(source), lines, licence, date, record)
-    joined = document.text
-    document.stored = Stored(document.values, joined, stored if joined == text else "")
+    document.stored = Stored(document.values, text if stored else document.text, stored)
     return document
