@@ -28,7 +28,7 @@ MAX_WORD = 100  # characters; what is longer is an address or a sequence, and co
 MAX_PIECE = 32  # characters; sentencepiece's own 16 would cut "électrocardiographique", which has 22
 MIN_COUNT = 2  # of a character in the sample: one seen once cannot be learned
 MIN_SHARE = 1e-7  # of a character among all: stray scripts in web text do not eat the vocabulary
-# What a training begins with: 5 for each piece give the fewest tokens of other texts, in half the time of a million.
+# Parts that a training begins with, at most. 5 a piece give the fewest tokens of other texts: docs/reference/text.md.
 SEED_PIECES, SEEDS_A_PIECE = 200_000, 5
 THREADS = 16  # sentencepiece's default, and fixed: its sums over threads depend on their number
 MANY_WORDS = 1_000_000  # fewer are trained on in some ten seconds, and the exact number is known then

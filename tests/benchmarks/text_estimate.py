@@ -72,7 +72,7 @@ def needs(
 
 def shard_ms(shards: dict | None, name: str, stage: str) -> float:
     """Milliseconds by the clock that one more shard costs, mostly writes to disk; 0 where it was not measured."""
-    if not shards or stage not in shards_of(shards, -1)[name]:
+    if not shards or stage not in shards_of(shards, -1).get(name, {}):
         return 0.0
     counts = [int(key.split()[0]) for key in shards]
     few, many = (shards_of(shards, place)[name][stage]["seconds"] for place in (0, -1))
@@ -81,7 +81,7 @@ def shard_ms(shards: dict | None, name: str, stage: str) -> float:
 
 def job_seconds(shards: dict | None, slurm: dict | None, name: str, stage: str) -> float:
     """Seconds that a stage takes longer in two Slurm jobs than in two processes; 0 where it was not measured."""
-    if not shards or not slurm or stage not in shards_of(slurm, 0)[name]:
+    if not shards or not slurm or stage not in shards_of(slurm, 0).get(name, {}):
         return 0.0
     here, there = (shards_of(one, 0)[name][stage]["seconds"] for one in (shards, slurm))
     return there - here

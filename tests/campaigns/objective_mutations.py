@@ -259,11 +259,11 @@ MUTATIONS = [
     ),
     Mutation(
         "decay left out of the trust ratio", "alibert_fairseq/optim/adam_lamb_step.py",
-        "self._adam(group, params, steps, grads, 1.0)\n"
-        "        torch._foreach_sub_(steps, params)  # -u\n",
-        'self._adam(group | {"weight_decay": 0.0}, params, steps, grads, 1.0)\n'
-        "        torch._foreach_sub_(steps, params)\n"
-        '        torch._foreach_mul_(params, 1 - group["lr"] * group["weight_decay"])\n',
+        "self._adam(group, [step.copy_(p)], [grad], [first], [second], 1.0)\n"
+        "            norms.append(torch.stack([p.norm(), step.sub_(p).norm()]))\n",
+        'self._adam(group | {"weight_decay": 0.0}, [step.copy_(p)], [grad], [first], [second], 1.0)\n'
+        "            norms.append(torch.stack([p.norm(), step.sub_(p).norm()]))\n"
+        '            p.mul_(1 - group["lr"] * group["weight_decay"])\n',
         "tests/alibert_fairseq/optim/test_optim.py::test_three_steps_equal_the_vectors tests/parity/test_optimizers.py",
     ),
     Mutation(
@@ -276,7 +276,7 @@ MUTATIONS = [
     ),
     Mutation(
         "trust ratio of a tensor of zeros", "alibert_fairseq/optim/adam_lamb_step.py",
-        "torch.where((p > 0) & (u > 0), p / u, torch.ones_like(p))", "p / u",
+        "torch.where((weights > 0) & (step > 0), weights / step, torch.ones_like(weights))", "weights / step",
         "tests/alibert_fairseq/optim/test_optim.py::test_a_tensor_of_zeros_moves_with_ratio_one_and_a_step_of_zero_moves_nothing",
     ),
     Mutation(

@@ -11,7 +11,7 @@ import pytest
 import torch
 from optim_helpers import build, gradients, parameters, trained, values
 
-from alibert_fairseq.optim import lamb
+from alibert_fairseq.optim import adam_lamb_step, lamb
 from alibert_fairseq.optim.adam_lamb_step import AdamLamb, decay_groups
 
 # p0 = [3, 4]; gradients [.6, .8], [3, -4], [-.1, .2]; lr .01, decay .01, eps 1e-6, betas .9, .999. Computed from the
@@ -39,6 +39,28 @@ VECTORS = {
         [[2.968078890, 3.967978473], [2.925287749, 3.969818240], [2.890698321, 3.965895707]],
     ),
 }
+
+
+def test_lamb_moves_a_tensor_in_pieces_as_it_moves_a_whole_one(monkeypatch):
+    """A CPU takes pieces, a GPU all tensors at once."""
+    monkeypatch.setattr(adam_lamb_step, "PIECE", 10)
+
+    def moved() -> list[torch.Tensor]:
+        draw = torch.Generator().manual_seed(1)
+        params = [torch.nn.Parameter(torch.randn(shape, generator=draw).double()) for shape in ((7, 9), (4,), (2, 5))]
+        params[1].data.zero_()
+        optimizer = AdamLamb(params, lr=0.1, weight_decay=0.1, max_grad_norm=1.0)
+        for _ in range(3):
+            for p in params:
+                p.grad = torch.randn(p.shape, generator=draw).double()
+            optimizer.step()
+        return [p.detach() for p in params]
+
+    pieces = moved()
+    whole = AdamLamb._lamb
+    monkeypatch.setattr(AdamLamb, "_lamb_in_pieces", lambda own, group, *one: whole(own, group, *([x] for x in one)))
+    for one, other in zip(pieces, moved(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("form", VECTORS)
