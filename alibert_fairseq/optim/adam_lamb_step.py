@@ -96,15 +96,15 @@ class AdamLamb(Optimizer):
         torch._foreach_mul_(steps, ratios)
         torch._foreach_add_(params, steps, alpha=group["lr"])
 
-    def _lamb_in_pieces(self, group: dict, *tensors: Tensor) -> None:
-        """The same for one tensor, its gradient and moments, which a CPU reads from memory once and not six times."""
-        size = tensors[0].numel()
-        if self.steps is None or self.steps.numel() < size or self.steps.dtype != tensors[0].dtype:
-            self.steps = torch.empty(size, dtype=tensors[0].dtype)
-        pieces = [tensor.view(-1).split(PIECE) for tensor in (*tensors, self.steps[:size])]
+    def _lamb_in_pieces(self, group: dict, whole: Tensor, grad: Tensor, *moments: Tensor) -> None:
+        """The same for one tensor, piece by piece: a CPU reads each from memory once and not six times."""
+        if self.steps is None or self.steps.numel() < whole.numel() or self.steps.dtype != whole.dtype:
+            self.steps = torch.empty(whole.numel(), dtype=whole.dtype)
+        flat = [whole.view(-1), grad.reshape(-1), *(moment.view(-1) for moment in moments), self.steps[: whole.numel()]]
+        pieces = [tensor.split(PIECE) for tensor in flat]
         norms = []
-        for p, grad, first, second, step in zip(*pieces, strict=True):
-            self._adam(group, [step.copy_(p)], [grad], [first], [second], 1.0)
+        for p, g, first, second, step in zip(*pieces, strict=True):
+            self._adam(group, [step.copy_(p)], [g], [first], [second], 1.0)
             norms.append(torch.stack([p.norm(), step.sub_(p).norm()]))
         ratio = trust_ratio(*torch.stack(norms).norm(dim=0))
         for p, step in zip(pieces[0], pieces[-1], strict=True):

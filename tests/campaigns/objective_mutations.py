@@ -259,9 +259,9 @@ MUTATIONS = [
     ),
     Mutation(
         "decay left out of the trust ratio", "alibert_fairseq/optim/adam_lamb_step.py",
-        "self._adam(group, [step.copy_(p)], [grad], [first], [second], 1.0)\n"
+        "self._adam(group, [step.copy_(p)], [g], [first], [second], 1.0)\n"
         "            norms.append(torch.stack([p.norm(), step.sub_(p).norm()]))\n",
-        'self._adam(group | {"weight_decay": 0.0}, [step.copy_(p)], [grad], [first], [second], 1.0)\n'
+        'self._adam(group | {"weight_decay": 0.0}, [step.copy_(p)], [g], [first], [second], 1.0)\n'
         "            norms.append(torch.stack([p.norm(), step.sub_(p).norm()]))\n"
         '            p.mul_(1 - group["lr"] * group["weight_decay"])\n',
         "tests/alibert_fairseq/optim/test_optim.py::test_three_steps_equal_the_vectors tests/parity/test_optimizers.py",
