@@ -38,9 +38,13 @@ DOCUMENT_STAGES = ("ingest", "clean", "deduplicate")  # whose outputs are direct
 
 
 class Stored(NamedTuple):
-    """A document as it was read: its values, its text, and its line in the output of a stage (elsewhere "")."""
+    """A document as it was read: its values, the lines among them, its text, and its line in the output of a stage.
+
+    The line is "" where no stage wrote it.
+    """
 
     values: tuple
+    lines: list[str]
     text: str
     line: str
 
@@ -63,7 +67,7 @@ class Document:
     @property
     def text(self) -> str:
         """The lines, one below the other."""
-        if self.stored and self.stored.values[2] is self.lines:
+        if self.stored and self.stored.lines is self.lines:
             return self.stored.text
         return "\n".join(self.lines)
 
@@ -253,5 +257,5 @@ def _document_of(record: Any, stored: str) -> Document:
     lines = text.split("\n") if stored else [part for part in text.replace("\r\n", "\n").split("\n") if part.strip()]
     licence, date = (str(record.pop(key, None) or "") for key in ("licence", "date"))
     document = Document(str(name), str(source), lines, licence, date, record)
-    document.stored = Stored(document.values, text if stored else document.text, stored)
+    document.stored = Stored(document.values, lines, text if stored else document.text, stored)
     return document

@@ -2,7 +2,7 @@
 
 sentencepiece itself looks for them in the whole text, with 25 times the memory of the text. It takes a string only if
 different characters follow it, so it never takes a word that a space always follows. Here they are found in the
-different words, so the memory does not grow with the text, and every frequent word is one of them.
+different words, so the memory grows with these alone, and every frequent word is one of them.
 """
 
 from collections.abc import Iterator, Mapping
