@@ -58,24 +58,11 @@ def study_of(
         if trained_on:
             held_out = read_documents(text.blocks)
             described["seen_in_training"] = seen_in_training(held_out, trained_on, engine, folder / "seen")
-    files = {file["sha256"] for file in described["inputs"]}
-    compared = {file["sha256"] for file in described.get("seen_in_training", {}).get("inputs", ())}
-    tokenizers = {}
-    for candidate, meter, speed in zip(candidates, meters, timed, strict=True):
-        own = candidate.trained_on
-        tokenizers[candidate.name] = {
-            "path": str(candidate.path),
-            "sha256": candidate.sha256,
-            "model": candidate.kind,
-            "trained_on_text": None if own is None else not own.isdisjoint(files),
-            "trained_on_compared": bool(compared) and own is not None and own <= compared,
-            **figures(meter, text),
-            **speed,
-        }
+    found = [figures(meter, text) | speed for meter, speed in zip(meters, timed, strict=True)]
     cut = [[segment_term(candidate, term.text) for candidate in candidates] for term in terms]
     return {
         "text": described,
-        "tokenizers": tokenizers,
+        "tokenizers": _tokenizers(candidates, found, described),
         "overlap": overlap(candidates),
         "categories": by_category(terms, cut),
         "terms": [
@@ -87,6 +74,24 @@ def study_of(
             for sentence in sentences
         ],
     }
+
+
+def _tokenizers(candidates: list[Candidate], found: list[dict], described: dict) -> dict[str, dict]:
+    """Each with its figures. Was it trained on the measured text? Was all it was trained on compared with that text?"""
+    files = {file["sha256"] for file in described["inputs"]}
+    compared = {file["sha256"] for file in described.get("seen_in_training", {}).get("inputs", ())}
+    tokenizers = {}
+    for candidate, own_figures in zip(candidates, found, strict=True):
+        own = candidate.trained_on
+        tokenizers[candidate.name] = {
+            "path": str(candidate.path),
+            "sha256": candidate.sha256,
+            "model": candidate.kind,
+            "trained_on_text": None if own is None else not own.isdisjoint(files),
+            "trained_on_compared": bool(compared) and own is not None and own <= compared,
+            **own_figures,
+        }
+    return tokenizers
 
 
 def overlap(candidates: list[Candidate]) -> list[list[dict]]:
