@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 from fairseq import utils
 from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockDataset, data_utils
+from torch import Tensor
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.dataset_sizes import Sized
+from alibert_fairseq.data.lines import Sized, tokens_between
 from alibert_fairseq.data.dictionary import mask_id
 from alibert_fairseq.data.mixed_lines import Mix, MixedLines
 from preprocess.databin.fairseq_writer import check_split
@@ -28,9 +29,7 @@ def load_blocks(
         raise InputError(f"--tokens-per-sample {tokens_per_sample}: no room for a token beside <s>; give at least 2.")
     if break_mode != "none":
         lines = LongLinesCut(lines, room)
-    blocks = TokenBlockDataset(
-        lines, lines.sizes, room, pad=dictionary.pad(), eos=dictionary.eos(), break_mode=break_mode
-    )
+    blocks = Blocks(lines, lines.sizes, room, pad=dictionary.pad(), eos=dictionary.eos(), break_mode=break_mode)
     return PrependTokenDataset(blocks, dictionary.bos())
 
 
@@ -75,6 +74,15 @@ def spread(lines) -> np.ndarray:
     return np.linspace(0, len(lines) - 1, num=min(len(lines), 1000), dtype=int)
 
 
+class Blocks(TokenBlockDataset):
+    """fairseq's blocks. The lines of one are read together."""
+
+    def __getitem__(self, index):
+        first, offset, last = self.block_to_dataset_index[index].tolist()
+        begin, end = self.slice_indices[index].tolist()
+        return tokens_between(self.dataset, first, last)[offset : offset + end - begin]
+
+
 class LongLinesCut(Sized, BaseWrapperDataset):
     """Cuts each line longer than `limit` tokens into parts of at most `limit`: nothing is lost, no block overflows.
 
@@ -94,6 +102,10 @@ class LongLinesCut(Sized, BaseWrapperDataset):
         self.start[cut], end = (number * sizes[line] // parts[line] for number in (part, part + 1))
         self._sizes[cut] = end - self.start[cut]
 
+    def between(self, first: int, last: int) -> Tensor:
+        """(T,) the tokens of the parts `first` to `last`."""
+        start, size = int(self.start[first]), int(self._sizes[first : last + 1].sum())
+        return tokens_between(self.dataset, int(self.line[first]), int(self.line[last]))[start : start + size]
+
     def __getitem__(self, index):
-        start = int(self.start[index])
-        return self.dataset[int(self.line[index])][start : start + int(self._sizes[index])]
+        return self.between(index, index)

@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from fairseq.data import ConcatDataset, FairseqDataset
+from torch import Tensor
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.dataset_sizes import Sized
+from alibert_fairseq.data.lines import Sized, tokens_between
 from preprocess.mixing.mix_file import Use, copies, describe, order_of_use
 
 logger = logging.getLogger(__name__)
@@ -73,11 +74,22 @@ class MixedLines(Sized, FairseqDataset):
         sizes[self.start[1:] - 1] = len(self.separator)
         return sizes[:-1]  # nothing follows the last document
 
+    def between(self, first: int, last: int) -> Tensor:
+        """(T,) the tokens of the lines `first` to `last`."""
+        tokens: list[Tensor] = []
+        place = int(self.start.searchsorted(first, side="right")) - 1
+        while first <= last:
+            start, end = self.start[place : place + 2].tolist()  # end - 1: the separator
+            if first < end - 1:
+                shift, stop = int(self.first[place]) - start, min(last, end - 2)
+                tokens.append(tokens_between(self.lines, first + shift, stop + shift))
+            if last >= end - 1:
+                tokens.append(self.separator)
+            first, place = end, place + 1
+        return tokens[0] if len(tokens) == 1 else torch.cat(tokens)
+
     def __getitem__(self, index):
-        place = int(np.searchsorted(self.start, index, side="right")) - 1
-        if index + 1 == self.start[place + 1]:
-            return self.separator
-        return self.lines[int(self.first[place] + index - self.start[place])]
+        return self.between(index, index)
 
 
 def documents_in(sizes: np.ndarray) -> np.ndarray:

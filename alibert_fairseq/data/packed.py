@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from fairseq.data import BaseWrapperDataset
 
-from alibert_fairseq.data.dataset_sizes import Sized
+from alibert_fairseq.data.lines import Sized
 
 OPEN_ROWS = 64  # rows that a sequence is tried in
 PACKING = 2  # sets the order of packing apart from other random numbers of (seed, epoch)

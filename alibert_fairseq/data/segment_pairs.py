@@ -9,7 +9,7 @@ from fairseq.distributed.utils import get_global_rank
 
 from alibert_common.errors import InputError
 from alibert_fairseq.data.blocks import LongLinesCut, load_lines, split_path, spread
-from alibert_fairseq.data.dataset_sizes import Sized
+from alibert_fairseq.data.lines import Sized
 from alibert_fairseq.data.mixed_lines import Mix, documents_in
 from alibert_fairseq.data.pairing import FOLLOWS, OTHERWISE, UNLABELLED, Lines, PairRule, Plan, plan_pairs
 

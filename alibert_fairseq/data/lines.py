@@ -1,0 +1,42 @@
+"""What datasets share: lengths of samples, and the tokens of lines that follow each other."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from fairseq.data import ConcatDataset
+from fairseq.data.indexed_dataset import MMapIndexedDataset
+from torch import Tensor
+
+
+class Sized:
+    """Answers fairseq's questions about lengths from `_sizes`, (N,) tokens a sample; to be named before a dataset."""
+
+    _sizes: np.ndarray
+
+    def __len__(self):
+        return len(self._sizes)
+
+    @property
+    def sizes(self):
+        return self._sizes
+
+    def size(self, index):
+        return self._sizes[index]
+
+    num_tokens = size
+
+
+def tokens_between(lines: Sequence, first: int, last: int) -> Tensor:
+    """(T,) int64, the tokens of the lines `first` to `last`. A data-bin is read once for all of them."""
+    if hasattr(lines, "between"):
+        return lines.between(first, last)
+    if isinstance(lines, ConcatDataset):
+        (part, begin), (other, end) = map(lines._get_dataset_and_sample_index, (first, last))
+        if part == other:
+            return tokens_between(lines.datasets[part], begin, end)
+    if not isinstance(lines, MMapIndexedDataset):
+        return torch.cat([lines[line] for line in range(first, last + 1)])
+    index = lines._index  # its lines lie one behind the other in the file
+    count, offset = int(index.sizes[first : last + 1].sum()), int(index._pointers[first])
+    return torch.from_numpy(np.frombuffer(lines._bin_buffer, index.dtype, count, offset).astype(np.int64))
