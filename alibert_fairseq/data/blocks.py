@@ -9,8 +9,8 @@ from fairseq.data import BaseWrapperDataset, PrependTokenDataset, TokenBlockData
 from torch import Tensor
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.lines import Sized, tokens_between
 from alibert_fairseq.data.dictionary import mask_id
+from alibert_fairseq.data.lines import Sized, tokens_between
 from alibert_fairseq.data.mixed_lines import Mix, MixedLines
 from preprocess.databin.fairseq_writer import check_split
 from preprocess.mixing.mix_file import split_name

@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from fairseq.data import FairseqDataset
 
-from alibert_fairseq.data.lines import Sized
 from alibert_fairseq.data.dictionary import mask_id, special_ids
+from alibert_fairseq.data.lines import Sized
 from alibert_fairseq.data.mask_units import select_units
 from alibert_fairseq.data.masking import MaskingRule, corrupt, generator_for
 from alibert_fairseq.data.packed import Packed
