@@ -65,7 +65,7 @@ class AlibertTrainer(Trainer):
         self.owner.claim()
         self.metrics_log.open()
         self.nonfinite.begin(None if reset_optimizer else extra_state)  # another run's, or of other moments
-        self.precision.begin(extra_state)
+        self.precision.begin(None if reset_optimizer else extra_state)
         self.budget.begin()
         self.run_info.write()
         self.calibration.begin()
@@ -137,9 +137,9 @@ class AlibertTrainer(Trainer):
             return super()._reduce_and_log_stats(logging_outputs, sample_size)
         facts = self.metrics_log.facts(self.nonfinite.in_a_row)
         self.pending.add(PendingLog(logging_outputs, sample_size, grad_norm, facts))
-        return self._log_pending() if self.pending.due() else {}
+        return self.log_pending() if self.pending.due() else {}
 
-    def _log_pending(self) -> dict:
+    def log_pending(self) -> dict:
         """What updates have logged since the last time; returns the figures of the last one."""
         found: dict = {}
         with metrics.aggregate("train"), metrics.aggregate("train_inner"):  # fairseq's, which are left before a save
@@ -171,7 +171,7 @@ class AlibertTrainer(Trainer):
         if sys.exc_info()[0]:
             return None
         self.stop_signal.saved = True
-        self._log_pending()
+        self.log_pending()
         return super().consolidate_optimizer()
 
     def save_checkpoint(self, filename, extra_state):

@@ -5,7 +5,7 @@ something else. In a validation it tries the batch once more without the gradien
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 import torch
@@ -43,6 +43,8 @@ class MemoryCheck:
             self._end(self.training, error)
 
     def _end(self, samples: list, error: BaseException) -> NoReturn:
+        with suppress(RuntimeError):  # of a device that answers no more
+            self.trainer.log_pending()
         shapes = [sample["net_input"]["src_tokens"].shape for sample in samples if sample and "net_input" in sample]
         batch = f"a batch of {shapes[0][0]} x {shapes[0][1]} tokens" if shapes else "a batch"
         raise SystemExit(

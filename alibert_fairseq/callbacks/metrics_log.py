@@ -82,18 +82,18 @@ class MetricsLog:
             hide_in_tensorboard(trainer.get_num_updates())
 
     def facts(self, skipped: int) -> dict:
-        """What the line of an update says, as far as it is known without the device."""
+        """What the line of an update says of its run. With several processes, the seconds are a tensor."""
         trainer = self.trainer
         return {
             "update": trainer.get_num_updates(), "epoch": self.epoch,
-            "seconds": round(float(trainer.cumulative_training_time()), 1), "tokens": 0,
+            "seconds": trainer.cumulative_training_time(), "tokens": 0,
             "processes": trainer.data_parallel_world_size, "skipped": skipped, "lr": trainer.get_lr(), "gnorm": 0.0,
         }  # fmt: skip
 
     def write_update(self, facts: dict, tokens: int, grad_norm: object, logged: dict) -> None:
         """The line of an update."""
         if self.file is not None:
-            line = facts | {"tokens": tokens, "gnorm": plain(grad_norm)}
+            line = facts | {"seconds": round(float(facts["seconds"]), 1), "tokens": tokens, "gnorm": plain(grad_norm)}
             self.file.write(line | {name: plain(value) for name, value in logged.items()})
 
     def sync(self) -> None:

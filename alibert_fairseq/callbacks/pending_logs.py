@@ -19,7 +19,7 @@ class PendingLog(NamedTuple):
     outputs: list[dict[str, Any]]  # what the criterion logged of each batch
     sample_size: Any
     norm: Any  # of the gradient
-    facts: dict[str, Any]  # what is known without the device
+    facts: dict[str, Any]  # of the line in metrics.jsonl
 
 
 def on_gpu(value: Any) -> bool:
@@ -54,7 +54,7 @@ class PendingLogs:
         held, self.held, self.read_at = self.held, [], time.monotonic()
         tensors: list[torch.Tensor] = []
         for log in held:
-            values = [log.sample_size, log.norm, *(value for output in log.outputs for value in output.values())]
+            values = [log.sample_size, log.norm, *(one for part in (log.facts, *log.outputs) for one in part.values())]
             tensors += [value for value in values if on_gpu(value)]  # the norm was read by `skip_nonfinite.py`
         if not tensors:
             return held
@@ -66,6 +66,6 @@ class PendingLogs:
         read = []
         for log in held:
             size, norm = here(log.sample_size), torch.as_tensor(here(log.norm))  # in the order of `tensors`
-            outputs = [{key: here(value) for key, value in output.items()} for output in log.outputs]
-            read.append(PendingLog(outputs, size, norm, log.facts))
+            facts, *outputs = [{key: here(value) for key, value in part.items()} for part in (log.facts, *log.outputs)]
+            read.append(PendingLog(outputs, size, norm, facts))
         return read

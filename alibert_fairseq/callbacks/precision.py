@@ -33,8 +33,8 @@ class Precision:
                 f"error: --measure-precision decides on --bf16-autocast, and --{others[0]} is another precision; leave "
                 "one of them out."
             )
-        self.chosen = (extra_state or {}).get(PRECISION)
-        if self.chosen and self._measures():
+        self.chosen = (extra_state or {}).get(PRECISION) if self._measures() else None
+        if self.chosen:
             self._use(self.chosen == "bfloat16")
             logger.info("precision: %s, as the checkpoint's run", self.chosen)
 

@@ -85,7 +85,7 @@ class SkipNonfinite:
     def checked(self, norm: torch.Tensor) -> torch.Tensor:
         """The norm, on the host. Raises NotFinite, on all processes alike. With --amp, the scaler skips by itself.
 
-        This is the one moment in which an update waits for a GPU: an update that is not finite must not be made.
+        On one GPU, this is the one moment in which an update waits for it: one that is not finite must not be made.
         """
         if self.trainer.cfg.common.amp:
             return norm
@@ -128,7 +128,8 @@ class SkipNonfinite:
             )
 
     def _end(self, sentence: str) -> NoReturn:
-        """All processes know it; the first one says it."""
+        """All processes know it; the first one says it. Before, the figures of the updates until now are logged."""
+        self.trainer.log_pending()
         raise SystemExit(1 if self.trainer.data_parallel_rank else f"error: {sentence}")
 
 

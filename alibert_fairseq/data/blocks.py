@@ -80,7 +80,7 @@ class Blocks(TokenBlockDataset):
     def __getitem__(self, index):
         first, offset, last = self.block_to_dataset_index[index].tolist()
         begin, end = self.slice_indices[index].tolist()
-        return tokens_between(self.dataset, first, last)[offset : offset + end - begin]
+        return tokens_between(self.dataset, first, last, offset, end - begin)
 
 
 class LongLinesCut(Sized, BaseWrapperDataset):
@@ -102,10 +102,12 @@ class LongLinesCut(Sized, BaseWrapperDataset):
         self.start[cut], end = (number * sizes[line] // parts[line] for number in (part, part + 1))
         self._sizes[cut] = end - self.start[cut]
 
-    def between(self, first: int, last: int) -> Tensor:
-        """(T,) the tokens of the parts `first` to `last`."""
-        start, size = int(self.start[first]), int(self._sizes[first : last + 1].sum())
-        return tokens_between(self.dataset, int(self.line[first]), int(self.line[last]))[start : start + size]
+    def between(self, first: int, last: int, skipped: int = 0, count: int | None = None) -> Tensor:
+        """(T,) tokens of the parts `first` to `last`, as `tokens_between` says."""
+        if count is None:
+            count = int(self._sizes[first : last + 1].sum()) - skipped
+        start = int(self.start[first]) + skipped
+        return tokens_between(self.dataset, int(self.line[first]), int(self.line[last]), start, count)
 
     def __getitem__(self, index):
         return self.between(index, index)

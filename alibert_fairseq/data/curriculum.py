@@ -71,8 +71,6 @@ def thinned(batch: dict, share: float, pad: int) -> dict:
     inputs, target = batch["net_input"], batch["target"]
     back = target.ne(pad) & (batch["thinning"] >= share)
     inputs = inputs | {"src_tokens": target.where(back, inputs["src_tokens"])}
-    if "masked" in inputs:
-        inputs["masked"] = inputs["masked"] & ~back
     return batch | {"net_input": inputs, "target": target.masked_fill(back, pad)}
 
 

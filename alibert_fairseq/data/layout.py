@@ -87,8 +87,7 @@ def laid_out(batch: dict, pad: int) -> dict:
         return batch
     real, masked = inputs["src_tokens"].ne(pad), batch["target"].ne(pad)
     layout = Layout.of(real, inputs.pop("sequences", None), masked)
-    for name in ("has_padding", "masked"):
-        inputs.pop(name, None)
+    inputs.pop("has_padding", None)
     if "uniforms" in inputs:
         inputs["uniforms"] = inputs["uniforms"][masked]
     return batch | {"net_input": inputs | {"layout": layout.written()}, "target": batch["target"][masked]}

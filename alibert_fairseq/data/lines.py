@@ -27,16 +27,26 @@ class Sized:
     num_tokens = size
 
 
-def tokens_between(lines: Sequence, first: int, last: int) -> Tensor:
-    """(T,) int64, the tokens of the lines `first` to `last`. A data-bin is read once for all of them."""
+def tokens_between(lines: Sequence, first: int, last: int, skipped: int = 0, count: int | None = None) -> Tensor:
+    """(T,) int64, `count` tokens, or all, of the lines `first` to `last`, after those that are skipped.
+
+    A data-bin is read once for all lines, and no token is read in vain.
+    """
     if hasattr(lines, "between"):
-        return lines.between(first, last)
+        return lines.between(first, last, skipped, count)
     if isinstance(lines, ConcatDataset):
         (part, begin), (other, end) = map(lines._get_dataset_and_sample_index, (first, last))
         if part == other:
-            return tokens_between(lines.datasets[part], begin, end)
+            return tokens_between(lines.datasets[part], begin, end, skipped, count)
     if not isinstance(lines, MMapIndexedDataset):
-        return torch.cat([lines[line] for line in range(first, last + 1)])
+        return part_of(torch.cat([lines[line] for line in range(first, last + 1)]), skipped, count)
     index = lines._index  # its lines lie one behind the other in the file
-    count, offset = int(index.sizes[first : last + 1].sum()), int(index._pointers[first])
+    if count is None:
+        count = int(index.sizes[first : last + 1].sum()) - skipped
+    offset = int(index._pointers[first]) + skipped * np.dtype(index.dtype).itemsize
     return torch.from_numpy(np.frombuffer(lines._bin_buffer, index.dtype, count, offset).astype(np.int64))
+
+
+def part_of(tokens: Tensor, skipped: int, count: int | None) -> Tensor:
+    """So many of them, or all, after those that are skipped."""
+    return tokens[skipped : None if count is None else skipped + count]

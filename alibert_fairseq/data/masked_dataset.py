@@ -76,7 +76,6 @@ class MaskedDataset(Sized, FairseqDataset):
         target = together("target", self.pad)
         if self.with_uniforms:
             net_input["original"] = together("original", self.pad)
-            net_input["masked"] = target.ne(self.pad)
             net_input["uniforms"] = together("uniforms", 0)
         batch = {
             "id": torch.tensor([int(sample["id"]) for sample in samples]),

@@ -20,7 +20,7 @@ from fairseq.data import ConcatDataset, FairseqDataset
 from torch import Tensor
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.lines import Sized, tokens_between
+from alibert_fairseq.data.lines import Sized, part_of, tokens_between
 from preprocess.mixing.mix_file import Use, copies, describe, order_of_use
 
 logger = logging.getLogger(__name__)
@@ -74,19 +74,21 @@ class MixedLines(Sized, FairseqDataset):
         sizes[self.start[1:] - 1] = len(self.separator)
         return sizes[:-1]  # nothing follows the last document
 
-    def between(self, first: int, last: int) -> Tensor:
-        """(T,) the tokens of the lines `first` to `last`."""
+    def between(self, first: int, last: int, skipped: int = 0, count: int | None = None) -> Tensor:
+        """(T,) tokens of the lines `first` to `last`, as `tokens_between` says."""
         tokens: list[Tensor] = []
         place = int(self.start.searchsorted(first, side="right")) - 1
         while first <= last:
             start, end = self.start[place : place + 2].tolist()  # end - 1: the separator
+            shift, stop = int(self.first[place]) - start, min(last, end - 2)
+            if stop == last and not tokens:  # all in one document
+                return tokens_between(self.lines, first + shift, last + shift, skipped, count)
             if first < end - 1:
-                shift, stop = int(self.first[place]) - start, min(last, end - 2)
                 tokens.append(tokens_between(self.lines, first + shift, stop + shift))
             if last >= end - 1:
                 tokens.append(self.separator)
             first, place = end, place + 1
-        return tokens[0] if len(tokens) == 1 else torch.cat(tokens)
+        return part_of(torch.cat(tokens), skipped, count)
 
     def __getitem__(self, index):
         return self.between(index, index)

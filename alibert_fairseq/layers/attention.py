@@ -9,7 +9,9 @@ Shapes as in `encoder.py`.
 
 import importlib
 import importlib.util
+import inspect
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -20,9 +22,10 @@ from torch.autograd.function import once_differentiable
 from alibert_fairseq.data.layout import Spans
 from alibert_fairseq.layers.dropout import draws_bits, noise
 
-VARLEN = "torch.nn.attention.varlen"  # since torch 2.10
+VARLEN = "torch.nn.attention.varlen"  # since torch 2.10, with windows since 2.11
+WIDEST = 256  # FlashAttention's heads, whose width is a multiple of 8
 SCORES_AT_A_TIME = 2**18  # 1 MB in float32: the cache of a core
-LONGEST_IN_PIECES = 1024  # tokens; longer ones without dropout take PyTorch's attention, which keeps no scores
+LONGEST_IN_PIECES = 256  # tokens; without dropout, PyTorch's attention of longer ones is as fast, and keeps no scores
 
 
 class Sight(NamedTuple):
@@ -41,15 +44,16 @@ def attend(parts: list[Tensor], sight: Sight, dropout: float) -> Tensor:
     parts: queries, keys and values, (m or n, 1 to 3, N, H) each, several of them in one tensor where they are made by
     one product.
     """
-    alike, on_cpu = sight.queries is sight.keys and sight.keys.even, draws_bits(parts[0])
-    if on_cpu and (dropout or not alike and sight.keys.longest <= LONGEST_IN_PIECES):
+    alike, eager_on_cpu = sight.queries is sight.keys and sight.keys.even, draws_bits(parts[0])
+    short = torch.is_grad_enabled() and sight.keys.longest <= LONGEST_IN_PIECES
+    if eager_on_cpu and (dropout or not alike and short):
         return _InPieces.apply(sight, dropout, *parts)
     q, k, v = _views(parts)
     if not sight.queries.longest:
         return q + 0 * (k.sum() + v.sum())  # of no query; all have a gradient
     if alike:
         return _rows(q, k, v, sight, dropout)
-    if on_cpu and not torch.compiler.is_compiling():
+    if eager_on_cpu:
         return _one_by_one(q, k, v, sight, dropout)
     return _varlen(q, k, v, sight) if _has_varlen(q, sight, dropout) else _padded(q, k, v, sight, dropout)
 
@@ -91,11 +95,22 @@ def _masks(sight: Sight) -> list[Tensor | None]:
 
 def _has_varlen(q: Tensor, sight: Sight, dropout: float) -> bool:
     """Its kernels are those of FlashAttention: GPUs since 2020, half precision, no dropout."""
-    if q.dtype not in (torch.float16, torch.bfloat16) or dropout or importlib.util.find_spec(VARLEN) is None:
+    if q.dtype not in (torch.float16, torch.bfloat16) or dropout or q.shape[-1] % 8 or q.shape[-1] > WIDEST:
         return False
     if sight.mask is not None and sight.queries is not sight.keys:
         return False  # a window counts from the end of the queries
+    if "window_size" not in _varlen_options() if sight.mask is not None else not _varlen_options():
+        return False
     return torch.cuda.get_device_capability(q.device) >= (8, 0)
+
+
+@torch.compiler.assume_constant_result
+@cache
+def _varlen_options() -> tuple[str, ...]:
+    """The names of what PyTorch's attention of different lengths takes; none in a build without it."""
+    if importlib.util.find_spec(VARLEN) is None:
+        return ()
+    return tuple(inspect.signature(importlib.import_module(VARLEN).varlen_attn).parameters)
 
 
 def _varlen(q: Tensor, k: Tensor, v: Tensor, sight: Sight) -> Tensor:
@@ -161,10 +176,12 @@ class _InPieces(torch.autograd.Function):
             if piece.mask is not None:
                 scores.add_(piece.mask)
             probabilities = torch.softmax(scores, -1)
-            kept.append(probabilities)
+            used = [probabilities]
             if dropout:
-                kept.append(noise(scores.shape, dropout, scores.dtype))
-                probabilities = torch.mul(probabilities, kept[-1], out=scores)
+                used.append(noise(scores.shape, dropout, scores.dtype))
+                probabilities = torch.mul(*used, out=scores)
+            if any(ctx.needs_input_grad):
+                kept += used
             _write(torch.bmm(probabilities, own_v), piece.of(result, piece.queries))
         ctx.save_for_backward(*parts, *kept)
         ctx.sight, ctx.parts, ctx.dropout = sight, len(parts), dropout

@@ -76,7 +76,12 @@ class AdamLamb(Optimizer):
                 self._lamb_in_pieces(group, *tensors)
 
     def _adam(self, group: dict, params: list, grads: list, first: list, second: list, lr: float) -> None:
-        """PyTorch's kernel of AdamW, in one pass. It decays before it steps, which is the same."""
+        """PyTorch's kernel of AdamW, in one pass. It decays before it steps, which is the same.
+
+        The kernel reads memory as it lies, so a gradient of another layout than its parameter's is copied.
+        """
+        pairs = zip(params, grads, strict=True)
+        grads = [grad if grad.stride() == p.stride() else torch.empty_like(p).copy_(grad) for p, grad in pairs]
         if self.scale is not None:
             grads = list(torch._foreach_mul(grads, self.scale))
         beta1, beta2 = group["betas"]

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from alibert_fairseq.callbacks.pending_logs import PendingLog, PendingLogs
 from alibert_fairseq.data.layout import laid_out
+from alibert_fairseq.layers import attention, dropout
 from alibert_fairseq.models.pretraining import mark_depths
 from alibert_fairseq.optim.adam_lamb_step import AdamLamb, decay_groups
 from alibert_fairseq.optim.marks import is_hidden_matrix
@@ -50,8 +51,26 @@ def optimizers(model):
     ]
 
 
+def as_on_a_gpu(monkeypatch):
+    """The ways that a GPU takes: PyTorch's attention and dropout, and LAMB on whole tensors."""
+    for module in (attention, dropout):
+        monkeypatch.setattr(module, "draws_bits", lambda _: False)
+    whole = AdamLamb._lamb
+    monkeypatch.setattr(AdamLamb, "_lamb_in_pieces", lambda own, group, *one: whole(own, group, *([x] for x in one)))
+
+
+def copies_are_questions(monkeypatch, questions):
+    """Note what copies a tensor to the host."""
+    for name in ("tolist", "cpu", "numpy"):
+        copy = getattr(torch.Tensor, name)
+        monkeypatch.setattr(torch.Tensor, name, lambda x, n=name, c=copy: questions.asked.append(n) or c(x))
+
+
+@pytest.mark.parametrize("on_gpu", [False, True])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_an_update_asks_the_device_nothing(objective):
+def test_an_update_asks_the_device_nothing(objective, on_gpu, monkeypatch):
+    if on_gpu:
+        as_on_a_gpu(monkeypatch)
     torch.manual_seed(0)
     model, criterion, batch = OBJECTIVES[objective]()
     for module in model.modules():
@@ -63,7 +82,8 @@ def test_an_update_asks_the_device_nothing(objective):
     pending.take()
     batch = laid_out(batch, 1)  # on the host
     for optimizer in optimizers(model):
-        with Questions() as questions:
+        with monkeypatch.context() as patch, Questions() as questions:
+            copies_are_questions(patch, questions)
             loss, size, logged = criterion(model.train(), batch)
             loss.backward()
             norm = clip_grad_norm_(model.parameters(), 1.0)
@@ -75,8 +95,9 @@ def test_an_update_asks_the_device_nothing(objective):
     assert len(pending.take()) == 3
 
 
-def test_a_question_is_seen():
+def test_a_question_is_seen(monkeypatch):
     values = torch.tensor([1.0, 2.0])
-    with Questions() as questions:
-        float(values[0]), values[values > 1], values.unique(), values.nonzero()
-    assert {"_local_scalar_dense", "_unique2", "nonzero"} <= set(questions.asked)
+    with monkeypatch.context() as patch, Questions() as questions:
+        copies_are_questions(patch, questions)
+        float(values[0]), values[values > 1], values.unique(), values.nonzero(), values.tolist(), values.cpu()
+    assert {"_local_scalar_dense", "_unique2", "nonzero", "tolist", "cpu"} <= set(questions.asked)

@@ -111,6 +111,8 @@ def test_a_run_keeps_the_precision_that_a_measurement_chose(faster, train, monke
     name = precision.NAMES[faster]
     assert f"precision: {name} (a batch" in whole and f"precision: {name}, as the checkpoint's run" in resumed
     assert_same(*(tmp_path / place / "checkpoint_last.pt" for place in ("whole", "parts")))
+    other = train("mlm", "--no-save", *words[:1], "--finetune-from-model", str(tmp_path / "whole/checkpoint_last.pt"))
+    assert f"precision: {precision.NAMES[not faster]} (a batch" in other  # a run of its own measures
     fixed = train("mlm", *(["--bf16-autocast"] if faster else []), "--save-dir", str(tmp_path / "fixed"))
     assert losses(fixed) == losses(whole)
 

@@ -77,7 +77,7 @@ def electra_batch(lengths=(12, 15)) -> dict:
 def flat_electra_batch(lengths=(12, 15)) -> tuple[dict, torch.Tensor, torch.Tensor]:
     """What a model takes of that batch; its real tokens before they were masked, (n,), and which were masked, (n,)."""
     batch = electra_batch(lengths)
-    original, masked = batch["net_input"]["original"], batch["net_input"]["masked"]
+    original, masked = batch["net_input"]["original"], batch["target"].ne(1)
     real, laid = original.ne(1), laid_out(batch, 1)
     return laid["net_input"] | {"target": laid["target"]}, original[real], masked[real]
 

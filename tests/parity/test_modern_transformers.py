@@ -152,7 +152,7 @@ def test_replaced_token_detection(sharing, monkeypatch):
 
     real, read, labels = inputs["original"].ne(1), inputs["original"].clone(), batch["target"]
     read[real] = seen["read"]
-    hidden = inputs["masked"] & (inputs["uniforms"] < 0.5)
+    hidden = labels.ne(1) & (inputs["uniforms"] < 0.5)
     assert hidden.any() and torch.equal(read[hidden], inputs["src_tokens"][hidden])
     states = encoder.model(read, attention_mask=real.long()).last_hidden_state
     judged = real & ~hidden

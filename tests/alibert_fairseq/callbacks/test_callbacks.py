@@ -465,3 +465,11 @@ def test_a_training_of_another_task_has_the_defaults():
     assert option_of_task(cfg, "silence_timeout", 480) == 480
     cfg.task.silence_timeout = 0
     assert option_of_task(cfg, "silence_timeout", 480) == 0
+
+
+@pytest.mark.parametrize("cuda", [False, True])
+def test_a_training_on_a_cpu_keeps_the_memory_that_it_frees(cuda, monkeypatch):
+    kept = []
+    monkeypatch.setattr("alibert_common.allocator.keep_freed_memory", lambda: kept.append(True))
+    with_callbacks(type("OnDevice", (LightTrainer,), {"cuda": cuda}), no_save=True)
+    assert kept == [True] * (not cuda)

@@ -1,6 +1,7 @@
 """The ways to compute attention against a plain one: the same outputs, the same gradients, in double precision."""
 
 import sys
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -130,15 +131,22 @@ def test_pytorchs_attention_of_different_lengths_is_told_the_same(monkeypatch, l
 
 
 def test_pytorchs_attention_of_different_lengths_is_taken_where_it_can(monkeypatch):
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: name == module.VARLEN)
+    monkeypatch.setattr(module, "_varlen_options", lambda: ("query", "window_size"))
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
-    q = torch.zeros(1, dtype=torch.bfloat16)
+    q = torch.zeros(1, 2, 64, dtype=torch.bfloat16)
     (all_of_all, all_of_some), (near_of_all, near_of_some) = (
         [sight_of(LENGTHS["uneven"], queries, window) for queries in (None, QUERIES["uneven"])] for window in (None, 4)
     )
     assert all(module._has_varlen(q, sight, 0.0) for sight in (all_of_all, all_of_some, near_of_all))
     assert not module._has_varlen(q, near_of_some, 0.0)  # its window would count from the last query
     assert not module._has_varlen(q, all_of_all, 0.1) and not module._has_varlen(q.float(), all_of_all, 0.0)
+    for width in (71, 264):  # heads that FlashAttention refuses
+        assert not module._has_varlen(torch.zeros(1, 2, width, dtype=torch.bfloat16), all_of_all, 0.0)
+    monkeypatch.setattr(module, "_varlen_options", lambda: ("query", "is_causal"))  # torch 2.10
+    assert module._has_varlen(q, all_of_all, 0.0) and not module._has_varlen(q, near_of_all, 0.0)
+    monkeypatch.setattr(module, "_varlen_options", lambda: ())  # torch 2.9
+    assert not module._has_varlen(q, all_of_all, 0.0)
+    monkeypatch.setattr(module, "_varlen_options", lambda: ("query", "window_size"))
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
     assert not module._has_varlen(q, all_of_all, 0.0)
 
@@ -263,3 +271,28 @@ def test_a_batch_is_computed_in_its_way(monkeypatch, lengths, some, longest, com
     result = attend(parts, sight, dropout)
     assert called == ([] if way == "_InPieces" else [way])
     assert torch.allclose(result, plainly(sight, parts), rtol=0, atol=TOLERANCE) == (not dropout)
+
+
+def test_the_options_of_pytorchs_attention_are_those_of_the_build(monkeypatch):
+    monkeypatch.setitem(sys.modules, module.VARLEN, SimpleNamespace(varlen_attn=varlen_attn))
+    for there, expected in ((True, "window_size"), (False, None)):
+        monkeypatch.setattr(module.importlib.util, "find_spec", lambda name, there=there: there or None)
+        module._varlen_options.cache_clear()
+        assert (expected in module._varlen_options()) if expected else module._varlen_options() == ()
+    module._varlen_options.cache_clear()
+
+
+@pytest.mark.parametrize("evaluates", [True, False])
+def test_an_evaluation_keeps_no_scores(evaluates, monkeypatch):
+    sight, kept, held = sight_of(LENGTHS["uneven"], None, 4), [], []
+
+    def softmax(x, dim):
+        held.append(sum(one() is not None for one in kept))
+        found = x.softmax(dim)
+        kept.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(module.torch, "softmax", softmax)
+    parts = [part.requires_grad_(not evaluates) for part in parts_of(sight)]
+    in_pieces(sight, parts, 0.3)
+    assert len(held) > 3 and (max(held) == 1) == evaluates

@@ -152,7 +152,7 @@ def test_loss_equals_a_plain_loop():
                 continue
             p = torch.sigmoid(output.discriminator_scores[len(discriminator)])
             discriminator.append(-torch.log(p if output.replaced[len(discriminator)] else 1 - p))
-            if inputs["masked"][b, t]:
+            if batch["target"].ne(1)[b, t]:
                 generator.append(F.cross_entropy(guesses[b, t], inputs["original"][b, t]))
     expected = torch.stack(generator).mean() + 50 * torch.stack(discriminator).mean()
     assert len(discriminator) == len(output.discriminator_scores) == 27

@@ -63,6 +63,17 @@ def test_lamb_moves_a_tensor_in_pieces_as_it_moves_a_whole_one(monkeypatch):
         torch.testing.assert_close(one, other, rtol=1e-14, atol=1e-14)
 
 
+@pytest.mark.parametrize("adapt", [True, False])
+def test_a_gradient_may_lie_in_memory_otherwise_than_its_parameter(adapt):
+    def moved(lies) -> torch.Tensor:
+        p = torch.nn.Parameter(torch.arange(6.0).view(2, 3))
+        p.grad = lies(torch.tensor([[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]]))
+        AdamLamb([p], lr=0.1, adapt=adapt).step()
+        return p.detach()
+
+    assert torch.equal(moved(lambda grad: grad), moved(lambda grad: grad.t().contiguous().t()))
+
+
 @pytest.mark.parametrize("form", VECTORS)
 def test_three_steps_equal_the_vectors(form):
     settings, expected = VECTORS[form]
