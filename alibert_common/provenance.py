@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from alibert_common.errors import InputError, readable
 from alibert_common.json_value import parse_json
 
 MANIFEST = "manifest.json"
+FIRST_VALUE = re.compile(r'\{\s*"command": "([^"]*)"')
 # Manifests of older revisions hold a digest of all code in place of the VERSION of the stage.
 VERSION_OF_CODE = {"c3f4a6caa86e66f9f0c0921a956df74eb15632ac088a8fa56dff475139d137b8": 1}  # revision 057498c
 
@@ -91,6 +93,16 @@ def identity(paths: Iterable[Path]) -> list[list]:
 def is_output(path: Path) -> bool:
     """Return whether a command of this project made the folder."""
     return {"command", "key", "made_from"} <= read_manifest(path / MANIFEST).keys()
+
+
+def command_of(path: Path) -> str:
+    """The command that wrote a manifest: its first value, so that a long one is not read whole. "" if there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = FIRST_VALUE.match(file.read(200))
+    except (OSError, ValueError):
+        return ""
+    return found[1] if found else read_manifest(path).get("command", "")
 
 
 def read_manifest(path: Path) -> dict:

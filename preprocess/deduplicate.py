@@ -36,7 +36,7 @@ from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.shards import shard_name
 from preprocess.documents.stage_report import Report
 
-VERSION = 3  # of its output: see alibert_common.provenance.Stage
+VERSION = 4  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("deduplicate", VERSION, ("ahocorasick_rs", "lxml", "pyarrow", "rensa", "zstandard"))
 KEPT, SAME, NEAR = 0, 1, 2  # what becomes of a document
 DROPPED = {SAME: "documents seen before", NEAR: "near-duplicates of an earlier document"}

@@ -10,6 +10,8 @@ the command for each corpus.
 
 import argparse
 import csv
+import hashlib
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -39,7 +41,7 @@ from preprocess.readers.read_log import WITHOUT_DOCUMENT, WITHOUT_TEXT, Skipped,
 
 VERSION = 2  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("ingest", VERSION, ("lxml", "pyarrow", "zstandard"))
-SKIPPED = "skipped.tsv"
+SKIPPED, REPORTS = "skipped.tsv", "reports"
 OF_LANGUAGES = [name for name, kind in FORMATS.items() if "language" in kind.settings.split()]
 OF_FIELDS = [name for name, kind in FORMATS.items() if "text" in kind.settings.split()]  # the user may name fields
 
@@ -89,6 +91,7 @@ def ingest(
         if work is not None:
             parts = in_parts(every, SHARD_BYTES, engine, work.scratch)
             groups = _groups(files, parts)
+            _begin_anew_if_divided_otherwise(work, groups)
             records = _read_groups(work, groups, tuple(where), engine)
             _check(records, groups, paths, read_options)
             _write_skipped(work.directory / SKIPPED, skipped + [row for record in records for row in record["skipped"]])
@@ -110,6 +113,18 @@ def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
             raise InputError(
                 f"{readable(output)}: lies in {readable(path)}, which is to be read as text; give another --output."
             )
+
+
+def _begin_anew_if_divided_otherwise(work: Work, groups: list[Group]) -> None:
+    """Forget what an earlier run has read in other groups: a file was out of reach then, or is now."""
+    note = work.scratch / "groups.txt"
+    found = [[(str(file), options.part) for file, options, _ in group.files] for group in groups]
+    divided_as = hashlib.sha256(repr(found).encode("utf-8", "surrogatepass")).hexdigest()
+    if note.exists() and read_text(note) != divided_as:
+        shutil.rmtree(work.scratch / REPORTS, ignore_errors=True)
+        for shard in work.directory.iterdir():
+            shard.unlink()
+    write_text(note, divided_as)
 
 
 def _groups(files: list[list[InputFile]], parts: list[list[InputFile]]) -> list[Group]:
@@ -135,7 +150,7 @@ def _read_groups(work: Work, groups: list[Group], where: tuple[MetadataFilter, .
 
     Returns the record of every group: what `ReadGroup.done` holds.
     """
-    read = ReadGroup(work.directory, work.scratch / "reports", where)
+    read = ReadGroup(work.directory, work.scratch / REPORTS, where)
     shared = True
     while shared:
         # A checksum takes longer than a part.

@@ -80,7 +80,7 @@ class FindRepeated:
         for keys in ranges:
             places = load(self.done(keys))
             first, last = np.searchsorted(places[:, 0], np.array([part, part + 1], np.uint32))
-            found.append(places[first:last, 1:])
+            found.append(np.array(places[first:last, 1:]))  # a view would keep the file open
         places = np.concatenate(found)
         return places[np.lexsort(places.T[::-1])]
 

@@ -1,11 +1,13 @@
 """Hashes of the words of texts, calculated from their letters by numpy, for many texts at once."""
 
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
 
-PLANE = 0x10000  # characters that may be letters; the rarer ones of other planes count as punctuation
+PLANE = 0x10000  # characters that are looked up in a table
+LONGEST = 1 << 18  # characters that are hashed together: arrays of some 12 MB
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio, odd: every place counts differently
 ONE = np.uint64(1)
 
@@ -15,8 +17,25 @@ def word_hashes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
 
     Spaces part the words, and no other white space. A word is the letters and digits between two spaces, lower-cased.
     Punctuation counts nowhere, for copies differ in it: spaces before a colon, the two apostrophes, bullets. In
-    compatibility form (NFKC) ligatures and accents are spelled one way.
+    compatibility form (NFKC) ligatures and accents are spelled one way. A long text is hashed piece by piece.
     """
+    if len(texts) != 1 or len(texts[0]) <= LONGEST:
+        return _hashed_together(texts)
+    pieces = [_hashed_together([piece])[0] for piece in _cut_at_spaces(texts[0])]
+    hashes = np.concatenate(pieces)
+    return hashes, np.array([len(hashes)])
+
+
+def _cut_at_spaces(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = text.find(" ", start + LONGEST)
+        end = len(text) if end < 0 else end
+        yield text[start:end]
+        start = end + 1
+
+
+def _hashed_together(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     numbers, in_word, ends = _numbers(texts)
     if len(odd := np.flatnonzero(numbers & ONE)):
         texts = texts.copy()
@@ -45,7 +64,11 @@ def _numbers(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(characters,) the number of every character and that of its chunk between spaces; (texts,) where they end."""
     codes = np.frombuffer(" ".join([*texts, ""]).encode("utf-32-le", "surrogatepass"), "<u4")
     ends = np.cumsum([len(text) + 1 for text in texts], dtype=np.int64)
-    return _letters().take(codes, mode="clip"), np.cumsum(codes == ord(" "), dtype=np.int32), ends
+    numbers = _letters().take(codes, mode="clip")
+    if len(rare := np.flatnonzero(codes >= PLANE)):
+        different, which = np.unique(codes[rare], return_inverse=True)
+        numbers[rare] = _numbered(different.tolist())[which]
+    return numbers, np.cumsum(codes == ord(" "), dtype=np.int32), ends
 
 
 def _normalized(text: str) -> str:
@@ -55,16 +78,19 @@ def _normalized(text: str) -> str:
 
 @cache
 def _letters() -> np.ndarray:
-    """(PLANE + 1,) the number of every letter or digit, the same for capitals; 0 for what is neither.
+    return _numbered(range(PLANE + 1))
+
+
+def _numbered(codes: Iterable[int]) -> np.ndarray:
+    """The number of every character that is a letter or a digit, the same for capitals; 0 for what is neither.
 
     It is odd where a text is to be normalized first: the character spells several letters, or an accent of another.
     """
-    numbers = np.zeros(PLANE + 1, np.uint64)
-    for code in range(PLANE):
+    found = []
+    for code in codes:
         normal = unicodedata.normalize("NFKC", chr(code))
         letters = list(filter(str.isalnum, normal.lower()))
-        if len(letters) == 1:
-            numbers[code] = ord(letters[0]) << 1
-        if len(letters) > 1 or any(map(unicodedata.combining, normal)):
-            numbers[code] |= ONE
+        is_odd = len(letters) > 1 or any(map(unicodedata.combining, normal))
+        found.append((ord(letters[0]) << 1 if len(letters) == 1 else 0) | is_odd)
+    numbers = np.array(found, np.uint64)
     return np.where(numbers > ONE, mixed(numbers & ~ONE) & ~ONE | numbers & ONE, numbers)

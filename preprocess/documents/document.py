@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple, NoReturn
 from alibert_common.errors import InputError, readable
 from alibert_common.input_log import InputLog
 from alibert_common.json_value import parse_json
-from alibert_common.provenance import MANIFEST, read_manifest
+from alibert_common.provenance import MANIFEST, command_of, read_manifest
 from preprocess.documents.compression import bare, open_bytes
 from preprocess.documents.first_bytes import (
     LinesEndedByCR,
@@ -232,7 +232,7 @@ def _read_plain_text(path: Path, log: InputLog | None) -> Iterator[Document]:
 
 
 def _read_json_lines(path: Path, log: InputLog | None) -> Iterator[Document]:
-    of_stage = read_manifest(path.parent / MANIFEST).get("command") in DOCUMENT_STAGES
+    of_stage = command_of(path.parent / MANIFEST) in DOCUMENT_STAGES
     for number, line in read_lines(path, log):
         if not line.strip():
             continue

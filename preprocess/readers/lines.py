@@ -86,7 +86,8 @@ def read_blocks(
         if is_wide(encoding):
             encoding = wide if wide.startswith(encoding) else encoding
             by_cr = ends_lines_with_cr(start.decode(encoding, "ignore").encode())
-            blocks = map(_block, _wide_lines(handle, file, encoding, None if by_cr else "\n"))
+            # not `map`, which would close the lines after their file
+            blocks = (_block(line) for line in _wide_lines(handle, file, encoding, None if by_cr else "\n"))
         elif wide:
             wrong, right = NAMES[encoding], encoding_name(wide)
             raise InputError(f"{readable(file)}: not {wrong} but {right}; give --encoding auto.")

@@ -82,6 +82,8 @@ def scan(chunk: Chunk) -> Scan:
     with open_part(file, chunk.start, chunk.end) as handle:
         while data := handle.read(CHUNK):
             lines += data.count(b"\n")
+    if not lines and not chunk.first:  # inside a long line, which one chunk is enough to read to its end
+        return Scan(0, None, None, 0)
     begin, past = chunk.first or 2, lines + 2  # a record that begins in line 1 or above is none of the chunk
     part = Part(begin, start=chunk.start, skip=begin - 1)
     first, before, run = chunk.first or None, 0, CERTAIN if chunk.first else 0

@@ -9,6 +9,7 @@ from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from alibert_common.errors import InputError, readable
 from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Block, Cut, read_blocks
 from preprocess.readers.options import ReadOptions
@@ -98,12 +99,18 @@ def _documents(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Pendi
 
 
 def text_cuts(file: Path, options: ReadOptions, past: int) -> Iterator[Cut]:
-    """A text can be divided at any blank line. Those in the middle of several are left out, but for `past`."""
-    records, inside = 0, False
-    for _, text, fault, below in _paragraphs(read_blocks(file, options, ReadLog(), beyond=True)):
-        inside = inside or bool(text or fault)
+    """A text can be divided at any blank line. Those in the middle of several are left out, but for `past`.
+
+    Raises InputError for a document that is too long: a text without blank lines is not to be read through by each of
+    its chunks.
+    """
+    records, inside, size = 0, False, 0
+    for number, text, fault, below in _paragraphs(read_blocks(file, options, ReadLog(), beyond=True)):
+        inside, size = inside or bool(text or fault), size + len(text)
+        if size > LONGEST:
+            raise InputError(f"{readable(file)}, line {number}: {TOO_MUCH}; {TOO_MUCH.remedy}.")
         if below:
-            records, inside = records + inside, False
+            records, inside, size = records + inside, False, 0
             yield Cut(below[0], records)
             if past in below:
                 yield Cut(past, records)

@@ -15,9 +15,10 @@ CHARACTERS = 0x110000  # of Unicode
 def seed_pieces(words: Mapping[str, int], longest: int, most: int) -> Iterator[tuple[str, int]]:
     """Parts of two to `longest` characters of words, which are met twice or more, and how often they are met.
 
-    A part that the same character always follows is left out: the longer one is there. The end of a word counts as a
-    character. Of more than `most` parts those are taken that spell most of the text, count times length, as
-    sentencepiece takes them. They come by length, those of one length in the order in which they are first met.
+    A part that the same character always follows is left out: the longer one is there, or is longer than `longest`. The
+    end of a word counts as a character. Of more than `most` parts those are taken that spell most of the text, count
+    times length, as sentencepiece takes them; those that are equal at the edge are left out. They come by length, those
+    of one length in the order in which they are first met.
     """
     text, sizes = "".join(words), np.array([*map(len, words)], np.int32)
     codes = np.frombuffer(text.encode("utf-32-le"), "<i4")

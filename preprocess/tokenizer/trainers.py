@@ -125,6 +125,8 @@ def tried_size(kind: str, words: Words, size: int) -> int:
         return len(TRAINERS[kind](different, 2 * size).pieces)
     except TooLargeError as error:
         return error.largest
+    except InputError:  # less than the characters need, which is to be said of `size`
+        return len(TRAINERS[kind](different, size).pieces)
 
 
 def train_unigram(words: Words, size: int) -> Subwords:

@@ -83,7 +83,7 @@ def draw_lines(corpora: Iterable[Corpus], limit: int, seed: int, engine: Engine,
     while True:
         draw = DrawLines(folder, limit, seed, bound=min(1.0, enough(limit) / copies) if copies else 1.0)
         engine.run("drawing", draw, files, folder / "jobs")
-        keys = np.concatenate([load(draw.file(file, KEYS)) for file in files])
+        keys = np.concatenate([np.array(load(draw.file(file, KEYS))) for file in files])  # closes each file
         if len(keys) >= limit or draw.bound == 1:
             break
         copies = len(keys) / draw.bound  # fewer than a manifest says, or than the bytes of files without one let expect

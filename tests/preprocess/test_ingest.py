@@ -20,7 +20,7 @@ from preprocess.clean import Cleaning, clean
 from preprocess.documents.document import document_files, read_documents
 from preprocess.documents.filters import MetadataFilter
 from preprocess.ingest import ingest
-from preprocess.readers import ReadOptions
+from preprocess.readers import ReadOptions, parts
 
 
 @pytest.fixture
@@ -209,6 +209,29 @@ def test_parts_that_are_read_are_not_read_again_after_a_kill(tmp_path, monkeypat
             ingest([path], tmp_path / "out", ReadOptions(on_error="skip"), engine=engine)
     assert shards(tmp_path / "out") == shards(tmp_path / "whole")
     assert 3 < runs < 20
+
+
+@pytest.mark.parametrize("damaged", [1, 2])  # in the first run, or when it resumes
+def test_a_file_out_of_reach_for_a_moment_loses_no_document(damaged, tmp_path, monkeypatch):
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 200)
+    for name, records in (("a", 60), ("b", 5)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f'{{"text": "{name} {n}"}}\n' for n in range(records)))
+    paths, divide, run = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], parts.can_be_divided, 0
+
+    def unsure(*given):
+        if run == damaged:
+            raise OSError(5, "Input/output error")
+        return divide(*given)
+
+    monkeypatch.setattr(parts, "can_be_divided", unsure)
+    for run in (1, 2, 3):  # noqa: B007  read by `unsure`
+        engine = Backwards()
+        engine.items = 3 if run < 3 else 1000
+        with suppress(KeyboardInterrupt):
+            report = ingest(paths, tmp_path / "out", engine=engine)
+    texts = sorted(document.text for document in read_documents([tmp_path / "out"]))
+    assert texts == sorted([f"a {n}" for n in range(60)] + [f"b {n}" for n in range(5)])
+    assert report["kept"]["a"]["documents"] == 60 and report["kept"]["b"]["documents"] == 5
 
 
 def test_a_large_file_shares_no_group_with_its_neighbours(tmp_path, monkeypatch):

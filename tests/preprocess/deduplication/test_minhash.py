@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from alibert_common.arrays import save
 from preprocess.deduplication import minhash, repeated_documents
+from preprocess.deduplication import words as words_module
 from preprocess.deduplication.minhash import (
     LATER,
     Settings,
@@ -109,8 +110,22 @@ def test_words_are_the_same_as_those_spelled_one_by_one(texts):
     assert len(set(of_words.values())) == len(different)
 
 
-def test_rare_characters_of_other_planes_are_no_letters():
-    assert word_hashes(["fièvre😀 𠀀"])[0].tolist() == word_hashes(["fièvre"])[0].tolist()
+def test_letters_of_other_planes_count_and_other_signs_there_do_not():
+    def hashed(text):
+        return word_hashes([text])[0].tolist()
+
+    assert hashed("fièvre😀 🩺") == hashed("fièvre")
+    assert hashed("𝗟𝗲 𝗽𝗮𝘁𝗶𝗲𝗻𝘁 𝟑") == hashed("Le patient 3") and hashed("𝗟𝗲 ½") == hashed("Le 1⁄2")
+    assert len(hashed("𠀀 a")) == 2 and hashed("𠀀") != hashed("𠀁")
+
+
+def test_a_long_text_is_hashed_in_pieces(monkeypatch):
+    text = "  L’œdème 𝗮 régressé\u0301 , puis anticonstitutionnellement  rien "
+    whole = word_hashes([text, text])
+    for longest in range(1, 30):
+        monkeypatch.setattr(words_module, "LONGEST", longest)
+        hashes, counts = word_hashes([text])
+        assert hashes.tolist() * 2 == whole[0].tolist() and counts.tolist() == whole[1].tolist()[:1]
 
 
 def test_shingles_are_neighbouring_words_of_one_text():

@@ -181,7 +181,7 @@ def test_the_report_is_what_the_stages_did(made):
     assert found["stage_versions"] == dict.fromkeys(STAGES, 1) | {
         "ingest": 2,
         "clean": 2,
-        "deduplicate": 3,
+        "deduplicate": 4,
         "train_tokenizer": 3,
     }
     page = (directory / "out/report/corpus.md").read_text(encoding="utf-8")

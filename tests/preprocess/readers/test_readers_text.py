@@ -5,6 +5,7 @@ import gzip
 
 import pytest
 import zstandard
+from corpus_helpers import one_sentence, run
 from reader_helpers import FIXTURES, read
 
 from alibert_common.errors import InputError
@@ -224,3 +225,9 @@ def test_nul_characters_stay_for_clean_and_empty_texts_are_counted(tmp_path):
     got = read(tmp_path / "in.jsonl")
     assert got.lines == [["para\0cétamol"]] and got.counts == {"records without text (jsonl)": 2}
     assert read(tmp_path / "in.txt").lines == [["para\0c"]]
+
+
+def test_a_refusal_in_utf_16_is_one_sentence(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "un"}\nnon\n' + '{"text": "deux"}\n' * 20, encoding="utf-16")
+    words = ("--output", tmp_path / "out", "--workers", "1", "--encoding", "utf-16")
+    assert "line 2: not JSON" in one_sentence(run("preprocess.ingest", tmp_path / "a.jsonl", *words))

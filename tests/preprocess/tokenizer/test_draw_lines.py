@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import resource
 from collections import Counter
 from itertools import pairwise
 
@@ -217,3 +219,14 @@ def test_a_file_without_a_document_is_refused(tmp_path):
     (tmp_path / "empty.txt").write_text("\n \n")
     with pytest.raises(InputError, match="empty.txt: no document in this file"):
         draw_lines([Corpus("text", [tmp_path / "empty.txt"])], 10, 1, ALONE, tmp_path / "drawn")
+
+
+def test_there_may_be_more_files_than_a_process_may_open(tmp_path, draw):
+    corpora = [corpus(tmp_path / f"{number}.txt", [f"mot {number}"]) for number in range(80)]
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = max(map(int, os.listdir("/proc/self/fd")))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (taken + 40, before[1]))
+    try:
+        assert sorted(draw(corpora, 100)[1]) == sorted(f"mot {number}" for number in range(80))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)

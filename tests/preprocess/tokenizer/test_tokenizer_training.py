@@ -265,6 +265,14 @@ def test_a_vocabulary_too_small_for_its_characters_is_refused_with_the_smallest(
     assert len(train(model, words, smallest).pieces) == smallest
 
 
+@pytest.mark.parametrize("model", ["bpe", "wordpiece"])
+def test_a_trial_of_twice_the_size_tells_the_size_that_was_asked_for(model, monkeypatch):
+    monkeypatch.setattr(trainers, "MANY_WORDS", 0)
+    words = words_of(["àéèùçœâêîôû bcdfghjklmnpq"] * 3)
+    with pytest.raises(InputError, match="--vocab-size 9: the characters alone need"):
+        train(model, words, 9)
+
+
 def test_frequent_words_become_pieces_although_a_space_always_follows_them():
     text = ["le votre est la", "la votre est le"] * 50 + ["le chat", "la table", "est bien", "votre avis"]
     words = plain_words(*text)
