@@ -78,7 +78,8 @@ def ingest(
     check_settings(read_options, {file.options.format for file in every})
     settings = read_options.changed_settings() | {"where": [str(condition) for condition in where]}
     beside = {path for file in every for path in also_reads(file.file, file.options)}
-    sources = identity([*(file.file for file in every), *sorted(beside)])
+    inputs = [*(file.file for file in every), *sorted(beside)]
+    sources = identity(inputs)
     # the names of documents without a source and an id
     named = [
         [file.options.default_source, file.options.name]
@@ -93,6 +94,7 @@ def ingest(
             groups = _groups(files, parts)
             _begin_anew_if_divided_otherwise(work, groups)
             records = _read_groups(work, groups, tuple(where), engine)
+            _refuse_changed(inputs, sources)
             _check(records, groups, paths, read_options)
             _write_skipped(work.directory / SKIPPED, skipped + [row for record in records for row in record["skipped"]])
             whole = Report(dropped=dict(log.counts))
@@ -115,6 +117,13 @@ def _refuse_inside(output: Path, paths: Sequence[Path]) -> None:
             )
 
 
+def _refuse_changed(inputs: list[Path], sources: list[list]) -> None:
+    """Raise InputError for a file that is another than at the start: its parts were read at different times."""
+    for file, before in zip(inputs, sources, strict=True):
+        if identity([file]) != [before]:
+            raise InputError(f"{readable(file)}: changed while it was read; run the same command again.")
+
+
 def _begin_anew_if_divided_otherwise(work: Work, groups: list[Group]) -> None:
     """Forget what an earlier run has read in other groups: a file was out of reach then, or is now."""
     note = work.scratch / "groups.txt"
@@ -122,8 +131,8 @@ def _begin_anew_if_divided_otherwise(work: Work, groups: list[Group]) -> None:
     divided_as = hashlib.sha256(repr(found).encode("utf-8", "surrogatepass")).hexdigest()
     if note.exists() and read_text(note) != divided_as:
         shutil.rmtree(work.scratch / REPORTS, ignore_errors=True)
-        for shard in work.directory.iterdir():
-            shard.unlink()
+        for written in filter(Path.is_file, work.directory.iterdir()):
+            written.unlink()
     write_text(note, divided_as)
 
 

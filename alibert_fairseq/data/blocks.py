@@ -15,6 +15,7 @@ from alibert_fairseq.data.mixed_lines import Mix, MixedLines
 from preprocess.databin.fairseq_writer import check_split
 from preprocess.mixing.mix_file import split_name
 
+SHORTEST_ROOM = 3  # tokens: a line of more is cut into parts of two at least, for one alone ends a document
 BREAK_MODES = ("none", "complete", "complete_doc")
 
 
@@ -28,7 +29,13 @@ def load_blocks(
     if room < 1:
         raise InputError(f"--tokens-per-sample {tokens_per_sample}: no room for a token beside <s>; give at least 2.")
     if break_mode != "none":
+        if room < SHORTEST_ROOM:
+            raise InputError(
+                f"--tokens-per-sample {tokens_per_sample}: too few for whole lines; give {SHORTEST_ROOM + 1} or more."
+            )
         lines = LongLinesCut(lines, room)
+    if not (np.asarray(lines.sizes) > 1).any():
+        raise InputError(f"{split_path(data, split, epoch)}.bin: holds no line with a token; binarize the text again.")
     blocks = Blocks(lines, lines.sizes, room, pad=dictionary.pad(), eos=dictionary.eos(), break_mode=break_mode)
     return PrependTokenDataset(blocks, dictionary.bos())
 

@@ -226,12 +226,29 @@ def test_a_file_out_of_reach_for_a_moment_loses_no_document(damaged, tmp_path, m
     monkeypatch.setattr(parts, "can_be_divided", unsure)
     for run in (1, 2, 3):  # noqa: B007  read by `unsure`
         engine = Backwards()
-        engine.items = 3 if run < 3 else 1000
+        engine.items = {1: 1 if damaged == 1 else 8, 2: 3, 3: 1000}[run]
         with suppress(KeyboardInterrupt):
             report = ingest(paths, tmp_path / "out", engine=engine)
     texts = sorted(document.text for document in read_documents([tmp_path / "out"]))
     assert texts == sorted([f"a {n}" for n in range(60)] + [f"b {n}" for n in range(5)])
     assert report["kept"]["a"]["documents"] == 60 and report["kept"]["b"]["documents"] == 5
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("preprocess.ingest.SHARD_BYTES", 200)
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "un"}\n' * 60)
+
+    class Shortens(Engine):
+        def run(self, name, task, items, logs):
+            super().run(name, task, items, logs)
+            if name == "reading":
+                path.write_text('{"text": "un"}\n' * 59)
+
+    with pytest.raises(InputError, match="in.jsonl: changed while it was read; run the same command again"):
+        ingest([path], tmp_path / "out", engine=Shortens(1))
+    assert not (tmp_path / "out").exists()
+    assert ingest([path], tmp_path / "out")["kept"]["in"]["documents"] == 59
 
 
 def test_a_large_file_shares_no_group_with_its_neighbours(tmp_path, monkeypatch):

@@ -7,7 +7,8 @@ from fairseq.data import ListDataset, TokenBlockDataset
 from mix_helpers import MixedText, lines_of
 from model_helpers import dictionary, write_lines
 
-from alibert_fairseq.data.blocks import Blocks, LongLinesCut, load_lines
+from alibert_common.errors import InputError
+from alibert_fairseq.data.blocks import BREAK_MODES, Blocks, LongLinesCut, load_blocks, load_lines
 from alibert_fairseq.data.lines import tokens_between
 from alibert_fairseq.data.mixed_lines import Mix
 
@@ -60,3 +61,22 @@ def test_blocks_are_those_of_fairseq(mode, source, tmp_path):
         assert len(blocks) > 1
         for index in range(len(blocks)):
             assert blocks[index].tolist() == TokenBlockDataset.__getitem__(blocks, index).tolist()
+
+
+@pytest.mark.parametrize("mode", BREAK_MODES)
+@pytest.mark.parametrize("room", range(3, 9))
+def test_blocks_lose_no_token(mode, room, tmp_path):
+    write_lines(tmp_path / "train", [[*range(5, 4 + size), 2] for size in (3, 5, 7, 9, 2, 11)])
+    blocks = load_blocks(str(tmp_path), "train", 1, dictionary(3000), room + 1, mode, False)
+    assert sum(len(blocks[index]) - 1 for index in range(len(blocks))) == 37
+
+
+def test_blocks_that_cannot_be_are_refused(tmp_path):
+    write_lines(tmp_path / "train", ROWS)
+    write_lines(tmp_path / "valid", [[2], [2]])
+    for mode in BREAK_MODES[1:]:
+        with pytest.raises(InputError, match="--tokens-per-sample 3: too few for whole lines; give 4 or more"):
+            load_blocks(str(tmp_path), "train", 1, dictionary(3000), 3, mode, False)
+    for mode in BREAK_MODES:
+        with pytest.raises(InputError, match="valid.bin: holds no line with a token"):
+            load_blocks(str(tmp_path), "valid", 1, dictionary(3000), 16, mode, False)
