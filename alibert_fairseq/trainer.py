@@ -25,6 +25,7 @@ from alibert_fairseq.callbacks.save_dir_owner import SaveDirOwner
 from alibert_fairseq.callbacks.skip_nonfinite import SkipNonfinite
 from alibert_fairseq.callbacks.stop_signal import StopSignal
 from alibert_fairseq.callbacks.watchdog import COMPUTING, EXCHANGING, READING, SAVING, STARTING, VALIDATING, Watchdog
+from alibert_fairseq.data.layout import for_compiled
 
 
 class AlibertTrainer(Trainer):
@@ -101,6 +102,8 @@ class AlibertTrainer(Trainer):
         """A batch on its way to the device: what a model asks of it is found here, where no one waits for an answer."""
         if isinstance(sample, dict) and sample and hasattr(self.task, "prepared"):
             sample = self.task.prepared(sample, self.get_num_updates() if self.model.training else None)
+            if getattr(self.cfg.model, "compile", False):
+                sample = for_compiled(sample)
         return super()._prepare_sample(sample, is_dummy)
 
     def lr_step_update(self):

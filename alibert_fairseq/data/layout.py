@@ -91,3 +91,10 @@ def laid_out(batch: dict, pad: int) -> dict:
     if "uniforms" in inputs:
         inputs["uniforms"] = inputs["uniforms"][masked]
     return batch | {"net_input": inputs | {"layout": layout.written()}, "target": batch["target"][masked]}
+
+
+def for_compiled(batch: dict) -> dict:
+    """A batch without the lists of lengths, which a compiled model never reads, and would be compiled for anew."""
+    inputs = batch["net_input"]
+    spans = {name: inputs["layout"][name] | {"lengths": []} for name in ("tokens", "of_masked")}
+    return batch | {"net_input": inputs | {"layout": inputs["layout"] | spans}}

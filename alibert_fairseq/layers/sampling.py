@@ -17,7 +17,7 @@ def draw(masses: Tensor, uniforms: Tensor) -> Tensor:
     """
     groups = F.pad(masses, (0, -masses.size(-1) % GROUP)).unflatten(-1, (-1, GROUP))  # (M, V / GROUP, GROUP)
     group, rest = _draw(groups.sum(dim=-1), uniforms[:, None])
-    place, _ = _draw(groups.take_along_dim(group[:, :, None], dim=1).squeeze(1), rest)
+    place, _ = _draw(groups.gather(1, group[:, :, None].expand(-1, -1, GROUP)).squeeze(1), rest)
     return (group * GROUP + place).squeeze(1).clamp_(max=masses.size(-1) - 1)
 
 

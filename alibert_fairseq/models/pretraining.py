@@ -53,6 +53,7 @@ class PretrainingModel(BaseFairseqModel):
         except ValueError as error:
             raise SystemExit(f"error: {error}") from None
         if getattr(cfg, "compile", False):  # absent in an older checkpoint
+            logger.info("--compile: the first updates compile the model, which takes a minute or more")
             model.compile()
         return model
 

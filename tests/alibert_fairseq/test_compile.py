@@ -3,8 +3,9 @@
 import pytest
 import torch
 from objectives import OBJECTIVES
+from torch._dynamo.testing import CompileCounterWithBackend
 
-from alibert_fairseq.data.layout import laid_out
+from alibert_fairseq.data.layout import for_compiled, laid_out
 
 
 def update(model, criterion, batch):
@@ -29,3 +30,28 @@ def test_an_update_is_one_graph_and_the_same_numbers(objective):
     compiled = update(model, criterion, batch)
     for mine, theirs in zip(compiled, plain, strict=True):
         assert torch.allclose(mine, theirs, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("objective", ["masked, packed", "electra", "electra, modern"])
+def test_batches_of_other_numbers_of_sequences_and_masks_are_not_compiled_anew(objective):
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    model, criterion, _ = OBJECTIVES[objective]()
+    counter = CompileCounterWithBackend("aot_eager")
+    model.compile(backend=counter, fullgraph=True)
+    for sequences in (2, 3, 4, 6, 8, 9):
+        batch = for_compiled(laid_out(packed(sequences), 1))
+        if objective == "masked, packed":
+            for name in ("original", "uniforms"):
+                del batch["net_input"][name]
+        criterion(model.train(), batch)[0].backward()
+    assert counter.frame_count <= 3
+
+
+def packed(sequences):
+    """Rows that hold so many sequences at most."""
+    ids, masked = torch.randint(5, 40, (3, 40)), torch.rand(3, 40) < 0.15
+    masked[:, 3] = True
+    inputs = {"src_tokens": ids, "original": ids, "uniforms": torch.rand(3, 40, dtype=torch.float64)}
+    inputs["sequences"] = torch.randint(sequences, (3, 40)).sort(1)[0]
+    return {"net_input": inputs, "target": ids.where(masked, 1), "ntokens": 120, "nsentences": 3, "id": torch.arange(3)}
