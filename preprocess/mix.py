@@ -213,9 +213,9 @@ def command_line() -> OptionParser:
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENTS", help="output of deduplicate, or files")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
     add_weight_options(parser)
-    help_of_valid = "share of each corpus for validation (default: 0.02)"
+    help_of_valid = "share of the documents for validation, the same for each corpus (default: 0.02)"
     parser.add_argument("--valid", type=share, default=0.02, help=help_of_valid)
-    help_of_words = f"most words for validation, about, which lower the share (default: {VALID_WORDS:,})"
+    help_of_words = f"number of words for validation, at most about; the share is lower then (default: {VALID_WORDS:,})"
     parser.add_argument("--valid-words", type=at_least(1), default=VALID_WORDS, metavar="N", help=help_of_words)
     parser.add_argument("--seed", type=at_least(0), default=1, help="random seed (default: 1)")
     add_engine_options(parser)
