@@ -567,8 +567,8 @@ MUTATIONS = [
     ),
     Mutation(
         "logs: numbers read in another order than they were sent", "alibert_fairseq/callbacks/pending_logs.py",
-        "*(value for output in log.outputs for value in output.values())]",
-        "*(value for output in reversed(log.outputs) for value in output.values())]", PENDING,
+        "*(one for part in (log.facts, *log.outputs) for one in part.values())]",
+        "*(one for part in reversed((log.facts, *log.outputs)) for one in part.values())]", PENDING,
     ),
     Mutation(
         "logs: not read at the end of an epoch", "alibert_fairseq/callbacks/pending_logs.py",
@@ -576,7 +576,7 @@ MUTATIONS = [
     ),
     Mutation(
         "logs: not read before a checkpoint", "alibert_fairseq/trainer.py",
-        "self._log_pending()\n        return super().consolidate_optimizer()", "return super().consolidate_optimizer()",
+        "self.log_pending()\n        return super().consolidate_optimizer()", "return super().consolidate_optimizer()",
         PENDING,
     ),
     Mutation(
