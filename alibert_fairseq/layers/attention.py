@@ -8,10 +8,7 @@ Shapes as in `encoder.py`.
 """
 
 import importlib
-import importlib.util
-import inspect
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -22,7 +19,8 @@ from torch.autograd.function import once_differentiable
 from alibert_fairseq.data.layout import Spans
 from alibert_fairseq.layers.dropout import draws_bits, noise
 
-VARLEN = "torch.nn.attention.varlen"  # since torch 2.10, with windows since 2.11
+VARLEN, VARLEN_SINCE, WINDOWS_SINCE = "torch.nn.attention.varlen", (2, 10), (2, 11)  # of torch
+TORCH = tuple(map(int, torch.__version__.split(".")[:2]))
 WIDEST = 256  # FlashAttention's heads, whose width is a multiple of 8
 SCORES_AT_A_TIME = 2**18  # 1 MB in float32: the cache of a core
 LONGEST_IN_PIECES = 256  # tokens; without dropout, PyTorch's attention of longer ones is as fast, and keeps no scores
@@ -99,18 +97,9 @@ def _has_varlen(q: Tensor, sight: Sight, dropout: float) -> bool:
         return False
     if sight.mask is not None and sight.queries is not sight.keys:
         return False  # a window counts from the end of the queries
-    if "window_size" not in _varlen_options() if sight.mask is not None else not _varlen_options():
+    if TORCH < (VARLEN_SINCE if sight.mask is None else WINDOWS_SINCE):
         return False
     return torch.cuda.get_device_capability(q.device) >= (8, 0)
-
-
-@torch.compiler.assume_constant_result
-@cache
-def _varlen_options() -> tuple[str, ...]:
-    """The names of what PyTorch's attention of different lengths takes; none in a build without it."""
-    if importlib.util.find_spec(VARLEN) is None:
-        return ()
-    return tuple(inspect.signature(importlib.import_module(VARLEN).varlen_attn).parameters)
 
 
 def _varlen(q: Tensor, k: Tensor, v: Tensor, sight: Sight) -> Tensor:

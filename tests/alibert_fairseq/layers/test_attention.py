@@ -1,5 +1,7 @@
 """The ways to compute attention against a plain one: the same outputs, the same gradients, in double precision."""
 
+import importlib
+import inspect
 import sys
 import weakref
 from types import SimpleNamespace
@@ -131,7 +133,7 @@ def test_pytorchs_attention_of_different_lengths_is_told_the_same(monkeypatch, l
 
 
 def test_pytorchs_attention_of_different_lengths_is_taken_where_it_can(monkeypatch):
-    monkeypatch.setattr(module, "_varlen_options", lambda: ("query", "window_size"))
+    monkeypatch.setattr(module, "TORCH", (2, 11))
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
     q = torch.zeros(1, 2, 64, dtype=torch.bfloat16)
     (all_of_all, all_of_some), (near_of_all, near_of_some) = (
@@ -142,11 +144,12 @@ def test_pytorchs_attention_of_different_lengths_is_taken_where_it_can(monkeypat
     assert not module._has_varlen(q, all_of_all, 0.1) and not module._has_varlen(q.float(), all_of_all, 0.0)
     for width in (71, 264):  # heads that FlashAttention refuses
         assert not module._has_varlen(torch.zeros(1, 2, width, dtype=torch.bfloat16), all_of_all, 0.0)
-    monkeypatch.setattr(module, "_varlen_options", lambda: ("query", "is_causal"))  # torch 2.10
-    assert module._has_varlen(q, all_of_all, 0.0) and not module._has_varlen(q, near_of_all, 0.0)
-    monkeypatch.setattr(module, "_varlen_options", lambda: ())  # torch 2.9
-    assert not module._has_varlen(q, all_of_all, 0.0)
-    monkeypatch.setattr(module, "_varlen_options", lambda: ("query", "window_size"))
+    for build, without, with_window in (((2, 10), True, False), ((2, 9), False, False), ((3, 0), True, True)):
+        monkeypatch.setattr(module, "TORCH", build)
+        assert (module._has_varlen(q, all_of_all, 0.0), module._has_varlen(q, near_of_all, 0.0)) == (
+            without,
+            with_window,
+        )
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
     assert not module._has_varlen(q, all_of_all, 0.0)
 
@@ -273,13 +276,10 @@ def test_a_batch_is_computed_in_its_way(monkeypatch, lengths, some, longest, com
     assert torch.allclose(result, plainly(sight, parts), rtol=0, atol=TOLERANCE) == (not dropout)
 
 
-def test_the_options_of_pytorchs_attention_are_those_of_the_build(monkeypatch):
-    monkeypatch.setitem(sys.modules, module.VARLEN, SimpleNamespace(varlen_attn=varlen_attn))
-    for there, expected in ((True, "window_size"), (False, None)):
-        monkeypatch.setattr(module.importlib.util, "find_spec", lambda name, there=there: there or None)
-        module._varlen_options.cache_clear()
-        assert (expected in module._varlen_options()) if expected else module._varlen_options() == ()
-    module._varlen_options.cache_clear()
+def test_the_build_here_takes_what_its_version_says():
+    varlen = importlib.import_module(module.VARLEN) if module.TORCH >= module.VARLEN_SINCE else None
+    options = inspect.signature(varlen.varlen_attn).parameters if varlen else ()
+    assert ("window_size" in options) == (module.TORCH >= module.WINDOWS_SINCE)
 
 
 @pytest.mark.parametrize("evaluates", [True, False])
