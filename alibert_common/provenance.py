@@ -102,7 +102,7 @@ def command_of(path: Path) -> str:
             found = FIRST_VALUE.match(file.read(200))
     except (OSError, ValueError):
         return ""
-    return found[1] if found else read_manifest(path).get("command", "")
+    return found[1] if found else ""
 
 
 def read_manifest(path: Path) -> dict:

@@ -130,7 +130,8 @@ def _begin_anew_if_divided_otherwise(work: Work, groups: list[Group]) -> None:
     found = [[(str(file), options.part) for file, options, _ in group.files] for group in groups]
     divided_as = hashlib.sha256(repr(found).encode("utf-8", "surrogatepass")).hexdigest()
     if note.exists() and read_text(note) != divided_as:
-        shutil.rmtree(work.scratch / REPORTS, ignore_errors=True)
+        if (work.scratch / REPORTS).exists():
+            shutil.rmtree(work.scratch / REPORTS)
         for written in filter(Path.is_file, work.directory.iterdir()):
             written.unlink()
     write_text(note, divided_as)

@@ -43,7 +43,7 @@ class MemoryCheck:
             self._end(self.training, error)
 
     def _end(self, samples: list, error: BaseException) -> NoReturn:
-        with suppress(RuntimeError):  # of a device that answers no more
+        with suppress(RuntimeError, MemoryError):  # of a device that answers no more
             self.trainer.log_pending()
         shapes = [sample["net_input"]["src_tokens"].shape for sample in samples if sample and "net_input" in sample]
         batch = f"a batch of {shapes[0][0]} x {shapes[0][1]} tokens" if shapes else "a batch"

@@ -30,7 +30,7 @@ class Sized:
 def tokens_between(lines: Sequence, first: int, last: int, skipped: int = 0, count: int | None = None) -> Tensor:
     """(T,) int64, `count` tokens, or all, of the lines `first` to `last`, after those that are skipped.
 
-    A data-bin is read once for all lines, and no token is read in vain.
+    A data-bin is read once for all lines.
     """
     if hasattr(lines, "between"):
         return lines.between(first, last, skipped, count)
