@@ -1,7 +1,10 @@
 """`--compile`: one graph for every objective and body, and the losses and gradients of the eager model."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
+from light_trainer import LightTrainer, with_callbacks
 from objectives import OBJECTIVES
 from torch._dynamo.testing import CompileCounterWithBackend
 
@@ -55,3 +58,13 @@ def packed(sequences):
     inputs = {"src_tokens": ids, "original": ids, "uniforms": torch.rand(3, 40, dtype=torch.float64)}
     inputs["sequences"] = torch.randint(sequences, (3, 40)).sort(1)[0]
     return {"net_input": inputs, "target": ids.where(masked, 1), "ntokens": 120, "nsentences": 3, "id": torch.arange(3)}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_trainer_hands_a_compiled_model_no_lengths(compiled):
+    light = type("Prepares", (LightTrainer,), {"_prepare_sample": lambda _, sample, is_dummy: sample})
+    trainer = with_callbacks(light, no_save=True)
+    trainer.cfg.model.compile, trainer.model = compiled, SimpleNamespace(training=True)
+    trainer.task.prepared = lambda batch, update: laid_out(batch, 1)
+    layout = trainer._prepare_sample(packed(3))["net_input"]["layout"]
+    assert (layout["tokens"]["lengths"] == []) == (layout["of_masked"]["lengths"] == []) == compiled
