@@ -201,16 +201,23 @@ def export(
 
 
 def load(
-    folder: AnyPath, output: AnyPath, *, tokenizer: AnyPath | None = None, add_tokens: AnyPath | None = None
+    folder: AnyPath,
+    output: AnyPath,
+    *,
+    generator: AnyPath | None = None,
+    tokenizer: AnyPath | None = None,
+    add_tokens: AnyPath | None = None,
+    new_head: bool = False,
 ) -> dict[str, Any]:
     """Convert a Hugging Face folder to a checkpoint, to continue its pretraining. Returns the manifest.
 
     `tokenizer` replaces the published one; `add_tokens` is a file of words to add to it, one per line.
+    `generator` is ELECTRA's or DeBERTa's. `new_head` takes random weights for a head that the folder lacks.
     """
     from alibert_fairseq.hf import load as stage
 
-    new, words = (Path(path) if path else None for path in (tokenizer, add_tokens))
-    return stage.load(Path(folder), Path(output), None, new, words)
+    given, new, words = (Path(path) if path else None for path in (generator, tokenizer, add_tokens))
+    return stage.load(Path(folder), Path(output), given, new, words, new_head)
 
 
 # Using a model

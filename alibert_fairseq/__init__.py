@@ -23,6 +23,7 @@ from alibert_fairseq.criterions import segment_pairs as segment_pairs_criterion 
 from alibert_fairseq.data import text_encoders  # noqa: F401  --tokenizer, --bpe
 from alibert_fairseq.models import albert as albert_model  # noqa: F401
 from alibert_fairseq.models import bert as bert_model  # noqa: F401
+from alibert_fairseq.models import deberta as deberta_model  # noqa: F401
 from alibert_fairseq.models import electra as electra_model  # noqa: F401
 from alibert_fairseq.models import electra_modern as electra_modern_model  # noqa: F401
 from alibert_fairseq.models import modern as modern_model  # noqa: F401

@@ -9,12 +9,14 @@ from fairseq.data import Dictionary
 from fairseq.models import MODEL_DATACLASS_REGISTRY, MODEL_REGISTRY
 
 from alibert_common.errors import InputError
-from alibert_fairseq.hf.families import CLASSES, Part, parts_of
-from alibert_fairseq.hf.read_hf import reason
-from alibert_fairseq.models.encoder import EncoderSize
+from alibert_fairseq.hf.families.part import Part
+from alibert_fairseq.hf.families.table import CLASSES, DETECTORS, parts_of
+from alibert_fairseq.hf.published.model import reason
 from alibert_fairseq.models.pretraining import PretrainingModel
+from alibert_fairseq.models.size import EncoderSize
 
-MODELS = ("electra_modern", *CLASSES, "electra")  # of names that begin alike, the longer one first
+# Of names that begin alike, the longer one first.
+MODELS = sorted([*CLASSES, *DETECTORS, "electra_modern"], key=len, reverse=True)
 
 
 class Checkpoint(NamedTuple):

@@ -17,10 +17,10 @@ from alibert_common.directories import Marker, directory_written_whole
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import write_json
 from alibert_fairseq.data.dictionary import load_dictionary
-from alibert_fairseq.hf import names
 from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
 from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint
-from alibert_fairseq.hf.families import Part
+from alibert_fairseq.hf.families import names
+from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.hf.logit_check import check_same_ids, check_same_scores, compare, probes
 from alibert_fairseq.hf.options import export_parser
 from alibert_fairseq.tasks.pretraining import different_tokenizer, digests

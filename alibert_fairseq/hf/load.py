@@ -24,13 +24,18 @@ from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import write_json
 from alibert_common.input_log import InputLog
 from alibert_fairseq.data.dictionary import load_dictionary
-from alibert_fairseq.hf.extend_vocab import MorePieces
-from alibert_fairseq.hf.initial_checkpoint import build, model_options, training_configuration, write_checkpoint
 from alibert_fairseq.hf.logit_check import check_same_scores, compare, probes
 from alibert_fairseq.hf.options import load_parser
-from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
-from alibert_fairseq.hf.read_hf import Published, read_published, weight_files
-from alibert_fairseq.hf.resize_embeddings import NewRows, extended, replaced, with_rows
+from alibert_fairseq.hf.published.extend_vocab import MorePieces
+from alibert_fairseq.hf.published.initial_checkpoint import (
+    build,
+    model_options,
+    training_configuration,
+    write_checkpoint,
+)
+from alibert_fairseq.hf.published.model import SEED, Published, read_published, weight_files
+from alibert_fairseq.hf.published.resize_embeddings import NewRows, extended, replaced, with_rows
+from alibert_fairseq.hf.published.tokenizer import PublishedTokenizer
 from preprocess.databin.build import TOKENIZER_FILES
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout, symbols_of, write_symbols
@@ -45,15 +50,16 @@ READ = (
 
 def load(
     folder: Path, output: Path, generator: Path | None = None, tokenizer: Path | None = None,
-    add_tokens: Path | None = None,
+    add_tokens: Path | None = None, new_head: bool = False,
 ) -> dict:  # fmt: skip
     """Write the directory `output` and return its manifest.
 
     tokenizer: a tokenizer directory whose vocabulary replaces the published one. add_tokens: a file of words that
-    become pieces of it. Raises InputError for what cannot be continued faithfully; then nothing is written.
+    become pieces of it. new_head: take random weights for a missing head. Raises InputError for what cannot be
+    continued faithfully; then nothing is written.
     """
     refuse_foreign(output, MARKER)
-    published, source = read_published(folder, generator), PublishedTokenizer(folder)
+    published, source = read_published(folder, generator, new_head), PublishedTokenizer(folder)
     _check_ids(published, source)
     for generator_part in published.parts[1:]:
         source.check_same(generator_part.folder)
@@ -62,6 +68,8 @@ def load(
         "versions": {name: version(name) for name in ("transformers", "tokenizers")},
         "inputs": _inputs(published, tokenizer, add_tokens),
         "left_out": sorted({name for model in published.parts for name in model.left_out}),
+        "new": sorted({name for model in published.parts for name in model.new}),
+        "seed": SEED,
         "models": {model.part.cls: _plain(model.size()) for model in published.parts},
     }
     rows: NewRows | None
@@ -81,9 +89,10 @@ def load(
 
 
 def _plain(size: dict) -> dict:
-    """The fields of an EncoderSize as JSON holds them; those of rotary positions where it has them."""
-    rotary = size["rotary"]
-    return {name: value for name, value in size.items() if name != "rotary"} | (asdict(rotary) if rotary else {})
+    """The fields of an EncoderSize as JSON holds them; those of rotary or relative positions where it has them."""
+    positions = [size[name] for name in ("rotary", "relative") if size[name]]
+    plain = {name: value for name, value in size.items() if name not in ("rotary", "relative")}
+    return plain | {name: value for part in positions for name, value in asdict(part).items()}
 
 
 def _check_ids(published: Published, source: PublishedTokenizer) -> None:
@@ -154,7 +163,7 @@ def _write_model(published: Published, aside: Path, output: Path) -> dict[str, f
     cfg = training_configuration(published, model_options(published), output.absolute(), length)
     model, sequences = build(published, cfg, dictionary), probes(aside, dictionary, length)
     differences = {}
-    for part, _, theirs, _ in published.parts:
+    for part, _, theirs, *_ in published.parts:
         differences[part.cls] = compare(getattr(model, part.name), theirs, sequences, dictionary.pad())
         check_same_scores(part.cls, differences[part.cls])
     write_checkpoint(model, cfg, aside, origin=published.parts[0].folder.absolute().name)
@@ -168,6 +177,8 @@ def describe(manifest: dict) -> str:
         numbers = f"{size['layers']} layers of {size['width']}, {size['max_positions']} positions"
         difference = manifest["largest_difference_of_logits"][cls]
         lines.append(("read", f"{cls}, {numbers}, {size['vocabulary']:,} words; logits within {difference:.1e}"))
+    if new := manifest["new"]:
+        lines.append(("new", f"{', '.join(new)}: random weights of seed {manifest['seed']}"))
     if left_out := manifest["left_out"]:
         lines.append(("left out", f"{', '.join(left_out)}: no head of this model"))
     if rows := manifest["rows"]:
@@ -181,7 +192,7 @@ def main() -> None:
     transformers.logging.set_verbosity_error()  # its reports of names and sizes are said here, in one line
     transformers.utils.logging.disable_progress_bar()
     given = load_parser().parse_args()
-    print(describe(load(given.folder, given.output, given.generator, given.tokenizer, given.add_tokens)))
+    print(describe(load(**vars(given))))
     print(f"{'output':>8}  {given.output}")
 
 

@@ -29,10 +29,13 @@ def load_parser() -> argparse.ArgumentParser:
     """The options of `load`."""
     name, raw = program("python -m alibert_fairseq.hf.load"), argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(name, description=LOAD, formatter_class=raw)
-    families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT, ModernBERT or ELECTRA"
+    families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT, ModernBERT, ELECTRA, DeBERTa"
     parser.add_argument("folder", type=Path, help=f"Hugging Face folder: {families}")
     parser.add_argument("--output", type=Path, required=True, help="the directory to write")
-    parser.add_argument("--generator", type=Path, help="ELECTRA's generator (default FOLDER/generator)")
+    parser.add_argument("--generator", type=Path, help="ELECTRA's or DeBERTa's generator (default FOLDER/generator)")
+    parser.add_argument(
+        "--new-head", action="store_true", help="random weights for a head that the folder lacks (default: refused)"
+    )
     add = parser.add_mutually_exclusive_group().add_argument
     add("--tokenizer", type=Path, help="a tokenizer of this project in place of the published one (default none)")
     add("--add-tokens", type=Path, metavar="FILE", help="words to add to the published vocabulary, one a line")

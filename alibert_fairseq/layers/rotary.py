@@ -1,4 +1,4 @@
-"""Rotary positions and the two kinds of attention of a modern body (ModernBERT, Warner et al. 2024).
+"""Rotary positions of a modern body (ModernBERT, Warner et al. 2024).
 
 Shapes as in `encoder.py`. Rotary positions: Su et al. 2021, in the form of transformers' `rotate_half`: the first half
 of a head turns against the second.
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-
-from alibert_fairseq.data.layout import Spans
 
 LEAST = (  # of a field, and the option that gives it
     ("local_attention", 2, "local-attention"), ("global_every", 1, "global-attention-every"),
@@ -39,22 +37,6 @@ class Rotary:
     def is_global(self, layer: int) -> bool:
         """Whether a layer sees all tokens of its sequence."""
         return layer % self.global_every == 0
-
-
-def visible(tokens: Spans, window: int | None, causal: bool) -> tuple[Tensor | None, tuple[int, int]]:
-    """Which places of a sequence see which: (T, T) bool, or None for all; and how far before and behind, or -1.
-
-    window: tokens that each sees, half of them on each side; None: all. causal: none behind itself.
-    """
-    half = tokens.longest if window is None else window // 2
-    if half >= tokens.longest - 1 and not causal:
-        return None, (-1, -1)
-    places = torch.arange(tokens.longest, device=tokens.ranks.device)
-    behind = places - places[:, None]
-    mask = behind.abs() <= half
-    whole = window is None or half >= tokens.longest - 1
-    before = -1 if whole else half
-    return (mask & (behind <= 0), (before, 0)) if causal else (mask, (half, half))
 
 
 def rotation(places: Tensor, head_width: int, theta: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

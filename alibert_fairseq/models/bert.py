@@ -11,11 +11,12 @@ from torch import Tensor
 from alibert_fairseq.data.layout import Layout
 from alibert_fairseq.layers.word_loss import Words
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
-from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
+from alibert_fairseq.models.encoder import SentenceEncoder
 from alibert_fairseq.models.heads import MaskedLMHead, SentenceHead
 from alibert_fairseq.models.hub import AliBertHubInterface
 from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids, start_from_unigrams
 from alibert_fairseq.models.pretraining import PretrainingModel
+from alibert_fairseq.models.size import EncoderSize
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import torch
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
+from alibert_fairseq.layers.relative import Relative
 from alibert_fairseq.layers.rotary import Rotary
-from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize
+from alibert_fairseq.models.size import ACTIVATIONS, EncoderSize
 from alibert_fairseq.options import OptionalInt, option
 
 SIZES = {
@@ -48,6 +49,8 @@ class EncoderConfig(FairseqDataclass):
     output_bias: ChoiceEnum(["zero", "unigram"]) = option("zero",  # type: ignore[valid-type]
         "initial bias of each subword's score: zero (default; BERT, ELECTRA), or unigram, the "
         "logarithm of its frequency")  # fmt: skip
+    untied_output_words: bool = option(False,
+        "table of output words beside that of input words (default: off, one table, as BERT)")  # fmt: skip
     compile: bool = option(False, "forward pass compiled by torch.compile, for GPUs (default: off)")
     bf16_autocast: bool = option(False,
         "matrix products in bfloat16; weights, gradients and optimizer state "
@@ -65,7 +68,9 @@ def fill_size(args, size: str, embedding_dim: int | None = None, sizes=SIZES, **
     args.embedding_dim = getattr(args, "embedding_dim", embedding_dim or args.encoder_embed_dim)
 
 
-def encoder_size(cfg: EncoderConfig, dictionary, rotary: Rotary | None = None) -> EncoderSize:
+def encoder_size(
+    cfg: EncoderConfig, dictionary, rotary: Rotary | None = None, relative: Relative | None = None
+) -> EncoderSize:
     """What the options and the dictionary say of the encoder."""
     return EncoderSize(
         layers=cfg.encoder_layers, width=cfg.encoder_embed_dim, ffn_width=cfg.encoder_ffn_embed_dim,
@@ -73,7 +78,8 @@ def encoder_size(cfg: EncoderConfig, dictionary, rotary: Rotary | None = None) -
         vocabulary=len(dictionary), max_positions=cfg.max_positions, padding_id=dictionary.pad(),
         layer_norm_eps=cfg.layer_norm_eps, segments=cfg.segments, layer_groups=cfg.layer_groups,
         activation=str(cfg.activation_fn), dropout=cfg.dropout, attention_dropout=cfg.attention_dropout,
-        activation_dropout=cfg.activation_dropout, rotary=rotary,
+        activation_dropout=cfg.activation_dropout, rotary=rotary, relative=relative,
+        tied=not cfg.untied_output_words,
     )  # fmt: skip
 
 

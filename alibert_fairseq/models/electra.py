@@ -14,11 +14,12 @@ from alibert_fairseq.layers.word_loss import Samples, Words
 from alibert_fairseq.models.bert import EncoderWithHeads
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size, precision
 from alibert_fairseq.models.embedding_sharing import SHARING, shift_embeddings
-from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
+from alibert_fairseq.models.encoder import SentenceEncoder
 from alibert_fairseq.models.heads import DiscriminatorHead
 from alibert_fairseq.models.hub import ElectraHubInterface
 from alibert_fairseq.models.initialisation import initialise, start_from_sinusoids, start_from_unigrams
 from alibert_fairseq.models.pretraining import PretrainingModel
+from alibert_fairseq.models.size import EncoderSize
 from alibert_fairseq.options import OptionalInt, option
 
 
@@ -101,7 +102,7 @@ class ElectraModel(PretrainingModel):
                 f"--generator-temperature {cfg.generator_temperature} is not above 0; leave it out for ELECTRA's 1."
             )
         self.cfg = cfg
-        size = encoder_size(cfg, dictionary)
+        size = self.size(cfg, dictionary)
         self.discriminator = _Discriminator(size)
         discriminator = self.discriminator.sentence_encoder
         shared = discriminator if cfg.embedding_sharing == "all" else None
@@ -118,6 +119,11 @@ class ElectraModel(PretrainingModel):
             shift_embeddings(discriminator, self.generator.sentence_encoder)
         if cfg.output_bias == "unigram":
             start_from_unigrams(self.generator.lm_head, dictionary)
+
+    @staticmethod
+    def size(cfg, dictionary) -> EncoderSize:
+        """What the options and the dictionary say of the discriminator. Raises ValueError for what it cannot be."""
+        return encoder_size(cfg, dictionary)
 
     @classmethod
     def for_task(cls, cfg: ElectraConfig, task) -> "ElectraModel":
@@ -145,7 +151,8 @@ class ElectraModel(PretrainingModel):
             samples = Samples(uniforms, self.cfg.generator_temperature)
             words = self.generator.lm_head.predict(features, target, samples=samples)
             fake = original.index_copy(0, batch.masked, words.samples)
-            judged = self.discriminator.head(self.discriminator.sentence_encoder(fake, batch, flat_segments))
+            features = self.discriminator.sentence_encoder(fake, batch, flat_segments)
+            judged = self.discriminator.head(features, batch.tokens)
         return ElectraOutput(words, judged, fake.ne(original))
 
     def weights(self) -> dict[str, Tensor]:

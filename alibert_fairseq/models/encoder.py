@@ -1,14 +1,12 @@
 """The one encoder, under the parameter names of fairseq's RoBERTa: BERT's post-LN body, or ModernBERT's pre-LN body.
 
 What the papers' models change in BERT's are numbers: segment embeddings, narrower embeddings, layers used several
-times.
+times. DeBERTa's body is BERT's with relative positions, and a convolution beside the first layer.
 
 Shape legend: B = rows and T = columns of a padded batch, n = its real tokens, M = its masked tokens, S = its sequences
 (`data/layout.py`). C = width, E = embedding size, N = heads, H = C / N, V = vocabulary.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Optional
 
@@ -18,75 +16,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from alibert_fairseq.data.layout import Layout, Spans
-from alibert_fairseq.layers.attention import Sight, attend
+from alibert_fairseq.layers.attention import attend, with_padding, without_padding
 from alibert_fairseq.layers.dropout import Dropout
-from alibert_fairseq.layers.rotary import Rotary, rotate, rotation, visible
-
-# BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
-
-AT_LEAST = {  # of an EncoderSize, and what the sentence about it says
-    "layers": (1, "number of layers"),
-    "width": (1, "width"),
-    "ffn_width": (1, "feed-forward width"),
-    "heads": (1, "number of heads"),
-    "embedding_dim": (1, "width of the embeddings"),
-    "segments": (0, "number of segments"),
-}
-
-
-@dataclass(frozen=True)
-class EncoderSize:
-    """The numbers that fix an encoder's parameters."""
-
-    layers: int
-    width: int  # C
-    ffn_width: int
-    heads: int
-    embedding_dim: int  # E
-    vocabulary: int  # V
-    max_positions: int  # longest sequence, special tokens included
-    padding_id: int
-    layer_norm_eps: float
-    segments: int = 0  # kinds of segment embeddings; 0: none, as RoBERTa
-    layer_groups: int | None = None  # layers with weights of their own; ALBERT has 1, used `layers` times
-    activation: str = "gelu"
-    dropout: float = 0.0  # after the embeddings, the attention block and the feed-forward block
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0  # inside the feed-forward block
-    rotary: Rotary | None = None  # a modern body; None: BERT's
-
-    def __post_init__(self):
-        for name, (least, what) in AT_LEAST.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"the {what} of an encoder must be {least} or more, not {getattr(self, name)}")
-        if self.width % self.heads:
-            raise ValueError(f"the width ({self.width}) must be a multiple of the number of heads ({self.heads})")
-        if not 1 <= self.groups <= self.layers:
-            raise ValueError(f"{self.layers} layers cannot share the weights of {self.groups}; give 1 to {self.layers}")
-        if self.rotary is not None:
-            self._check_modern()
-
-    def _check_modern(self) -> None:
-        if self.width // self.heads % 2:
-            raise ValueError(f"heads are {self.width // self.heads} wide, and rotary positions need an even width")
-        if (self.segments, self.groups, self.embedding_dim) != (0, self.layers, self.width):
-            raise ValueError("a modern body has no segments, no shared layers and embeddings of its own width")
-
-    @property
-    def groups(self) -> int:
-        """Layers with weights of their own."""
-        return self.layers if self.layer_groups is None else self.layer_groups
-
-    def group_of(self, layer: int) -> int:
-        """Which weights a layer uses (google-research/albert `modeling.py`: runs of equal length)."""
-        return layer * self.groups // self.layers
-
-
-def layer_norm(size: EncoderSize, width: int) -> nn.LayerNorm:
-    """BERT's, or without a bias."""
-    return nn.LayerNorm(width, eps=size.layer_norm_eps, bias=size.rotary is None)
-
+from alibert_fairseq.layers.relative import Positions, Table, rows_of_distances
+from alibert_fairseq.layers.rotary import rotate, rotation
+from alibert_fairseq.layers.sight import Sight, visible
+from alibert_fairseq.models.size import ACTIVATIONS, CONVOLUTION_ACTIVATIONS, EncoderSize, layer_norm
 
 EMBEDDINGS = ("embed_tokens", "embed_positions", "embed_segments", "layernorm_embedding")  # of a SentenceEncoder
 
@@ -100,10 +35,17 @@ class SelfAttention(nn.Module):
         self.dropout = size.attention_dropout
         linear = partial(nn.Linear, size.width, size.width, bias=size.rotary is None)
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (linear() for _ in range(4))
+        if size.relative is not None:
+            self.kinds = size.relative.kinds
+            self.position_dropout = Dropout(size.dropout)
+            if not size.relative.shared and "c2p" in self.kinds:
+                self.pos_k_proj = linear()
+            if not size.relative.shared and "p2c" in self.kinds:
+                self.pos_q_proj = linear()
 
     def forward(self, x: Tensor, view: "View") -> Tensor:
         """(n, C) to (n, C), or to (m, C) of the queries."""
-        if view.only is None:
+        if view.only is None or view.table is not None:
             parts = [self._projected(x, self.q_proj, self.k_proj, self.v_proj)]
         else:
             own = x.index_select(0, view.only)
@@ -116,8 +58,23 @@ class SelfAttention(nn.Module):
         wide = dtype if x.is_cuda else torch.promote_types(dtype, torch.float32)
         with torch.autocast(x.device.type, enabled=False):  # on a CPU, attention in bfloat16 takes twice the time
             parts = [part.to(wide) for part in parts]
-            attended = attend(parts, view.sight, self.dropout if self.training else 0.0)
+            positions = None if view.table is None else self._positions(view.table, wide)
+            attended = attend(parts, view.sight, self.dropout if self.training else 0.0, positions)
+        if view.table is not None:
+            attended = view.own(attended)
         return self.out_proj(attended.to(dtype).flatten(1))
+
+    def _positions(self, table: Table, dtype: torch.dtype) -> Positions:
+        """The keys and queries of distances."""
+        rows = self.position_dropout(table.rows)
+        keys = queries = None
+        if "c2p" in self.kinds:
+            keys = self._projected(rows, getattr(self, "pos_k_proj", self.k_proj))[:, 0].to(dtype)
+            keys = keys.index_select(0, table.of_distances)
+        if "p2c" in self.kinds:
+            queries = self._projected(rows, getattr(self, "pos_q_proj", self.q_proj))[:, 0].to(dtype)
+            queries = queries.index_select(0, table.of_distances.flip(0))
+        return Positions(keys, queries)
 
     def _projected(self, x: Tensor, *projections: nn.Linear) -> Tensor:
         """(n, C) to (n, 1 to 3, N, H), by one product, which reads x once."""
@@ -133,6 +90,7 @@ class View(NamedTuple):
 
     sight: Sight
     rotation: tuple[Tensor, Tensor] | None = None  # of a modern body: cosines and sines, (n, 1, 1, H) each
+    table: Table | None = None  # of a DeBERTa body
     only: Tensor | None = None  # (m,) the tokens that it is to compute; None: all
 
     def of_queries(self, rotation: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
@@ -141,7 +99,7 @@ class View(NamedTuple):
         return rotation if self.only is None else (cosines.index_select(0, self.only), sines.index_select(0, self.only))
 
     def own(self, x: Tensor) -> Tensor:
-        """Those tokens of (n, C)."""
+        """Those tokens of (n, ...)."""
         return x if self.only is None else x.index_select(0, self.only)
 
 
@@ -190,6 +148,25 @@ class ModernLayer(nn.Module):
         return x + self.dropout(self.fc2(self.activation_dropout(self.activation(inner) * gate)))
 
 
+class Convolution(nn.Module):
+    """What DeBERTa-v2 (xlarge) adds to the first layer: a convolution of the embeddings, a residual, a LayerNorm."""
+
+    def __init__(self, size: EncoderSize):
+        super().__init__()
+        assert size.relative is not None
+        width, groups = size.relative.convolution, size.relative.convolution_groups
+        self.conv = nn.Conv1d(size.width, size.width, width, padding=width // 2, groups=groups)
+        self.layer_norm = layer_norm(size, size.width)
+        self.dropout = Dropout(size.dropout)
+        self.activation = CONVOLUTION_ACTIVATIONS[size.relative.convolution_activation]
+
+    def forward(self, embedded: Tensor, x: Tensor, view: View) -> Tensor:
+        """(n, C) of the embeddings and (n or m, C) of the first layer, to its like. No sequence reads another."""
+        rows = with_padding(embedded, view.sight.keys).transpose(1, 2)
+        found = view.own(without_padding(self.conv(rows).transpose(1, 2), view.sight.keys))
+        return self.layer_norm(x + self.activation(self.dropout(found)))
+
+
 class SentenceEncoder(nn.Module):
     """Token ids to features.
 
@@ -206,8 +183,12 @@ class SentenceEncoder(nn.Module):
             for name in EMBEDDINGS:
                 if hasattr(share_embeddings_of, name):
                     setattr(self, name, getattr(share_embeddings_of, name))
+            if size.relative is not None:  # DeBERTa's is as wide as the layers
+                self.layernorm_embedding = layer_norm(size, size.width)
         if size.embedding_dim != size.width:
-            self.embed_project = nn.Linear(size.embedding_dim, size.width)
+            self.embed_project = nn.Linear(size.embedding_dim, size.width, bias=size.relative is None)
+        if size.relative is not None:
+            self._new_relative(size)
         modern = size.rotary is not None
         layers = (ModernLayer(size, number) if modern else EncoderLayer(size) for number in range(size.groups))
         self.layers = nn.ModuleList(layers)
@@ -217,11 +198,18 @@ class SentenceEncoder(nn.Module):
     def _new_embeddings(self, size: EncoderSize) -> None:
         pad = size.padding_id
         self.embed_tokens = nn.Embedding(size.vocabulary, size.embedding_dim, padding_idx=pad)
-        if size.rotary is None:
+        if size.has_positions:
             self.embed_positions = nn.Embedding(size.max_positions + pad + 1, size.embedding_dim, padding_idx=pad)
         if size.segments:
             self.embed_segments = nn.Embedding(size.segments, size.embedding_dim)
-        self.layernorm_embedding = layer_norm(size, size.embedding_dim)
+        self.layernorm_embedding = layer_norm(size, size.width if size.relative else size.embedding_dim)
+
+    def _new_relative(self, size: EncoderSize) -> None:
+        assert size.relative is not None
+        self.embed_relative = nn.Embedding(2 * size.relative.span, size.width)
+        self.relative_layer_norm = layer_norm(size, size.width) if size.relative.normalised else nn.Identity()
+        if size.relative.convolution:
+            self.convolution = Convolution(size)
 
     def embed(self, tokens: Tensor, places: Tensor, segments: Tensor | None = None) -> Tensor:
         """(n,) ids, their places in their sequences, and their segments (None: all 0), to (n, C).
@@ -229,12 +217,15 @@ class SentenceEncoder(nn.Module):
         Positions count from padding_id + 1, as in fairseq.
         """
         x = self.embed_tokens(tokens)
-        if self.size.rotary is None:
+        if self.size.has_positions:
             x = x + self.embed_positions(places + self.size.padding_id + 1)
         if self.size.segments:
             x = x + self.embed_segments(torch.zeros_like(tokens) if segments is None else segments)
-        x = self.dropout(self.layernorm_embedding(x))
-        return self.embed_project(x) if hasattr(self, "embed_project") else x
+        if not hasattr(self, "embed_project"):
+            return self.dropout(self.layernorm_embedding(x))
+        if self.size.relative is not None:  # DeBERTa's, ahead of the LayerNorm
+            return self.dropout(self.layernorm_embedding(self.embed_project(x)))
+        return self.embed_project(self.dropout(self.layernorm_embedding(x)))
 
     def _views(self, layout: Layout, causal: bool, dtype: torch.dtype, only: bool) -> list[View]:
         """What each layer knows of a batch. only: the last one computes the masked tokens alone."""
@@ -242,10 +233,12 @@ class SentenceEncoder(nn.Module):
         kinds = [rotary is None or rotary.is_global(layer) for layer in range(self.size.layers)]
         views = {kind: self._view(layout.tokens, kind, causal, dtype) for kind in set(kinds)}
         found = [views[kind] for kind in kinds]
-        if only:
+        if only and self.size.relative is None:
             places = layout.tokens.ranks.index_select(0, layout.masked)
             sight = found[-1].sight._replace(queries=layout.of_masked, places=places)
-            found[-1] = found[-1]._replace(sight=sight, only=layout.masked)
+            found[-1] = found[-1]._replace(sight=sight)
+        if only:
+            found[-1] = found[-1]._replace(only=layout.masked)
         return found
 
     def _view(self, tokens: Spans, is_global: bool, causal: bool, dtype: torch.dtype) -> View:
@@ -254,7 +247,18 @@ class SentenceEncoder(nn.Module):
         if rotary is not None:
             theta = rotary.global_theta if is_global else rotary.local_theta
             turned = rotation(tokens.ranks, self.size.width // self.size.heads, theta, dtype)
-        return View(Sight(tokens, tokens, tokens.ranks, mask, window), turned)
+        table = None if self.size.relative is None else self._table(tokens)
+        return View(Sight(tokens, tokens, tokens.ranks, mask, window), turned, table)
+
+    def _table(self, tokens: Spans) -> Table:
+        """The rows of the distances that a batch has, which lie one behind the other."""
+        assert self.size.relative is not None
+        of_distances = rows_of_distances(self.size.relative, tokens.longest, tokens.ranks.device)
+        span = self.size.relative.span
+        reach = min(tokens.longest - 1, span)
+        first, last = span - reach, min(span + reach, 2 * span - 1)
+        rows = self.relative_layer_norm(self.embed_relative.weight[first : last + 1])
+        return Table(rows, of_distances - first)
 
     def forward(
         self, tokens: Tensor, layout: Layout, segments: Tensor | None = None, causal: bool = False,
@@ -267,8 +271,11 @@ class SentenceEncoder(nn.Module):
         """
         x = self.embed(tokens, layout.tokens.ranks, segments)
         views = self._views(layout, causal, torch.promote_types(x.dtype, torch.float32), only_masked)
+        embedded = x
         for layer, view in enumerate(views):
             x = self.layers[self.size.group_of(layer)](x, view)
+            if layer == 0 and hasattr(self, "convolution"):
+                x = self.convolution(embedded, x, view)
         return self.layer_norm(x)
 
     def of_rows(self, tokens: Tensor, real: Tensor | None = None, segments: Tensor | None = None) -> Tensor:

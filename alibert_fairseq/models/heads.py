@@ -8,12 +8,13 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
 
+from alibert_fairseq.data.layout import Spans
 from alibert_fairseq.layers.word_loss import Samples, Words, predict
-from alibert_fairseq.models.encoder import ACTIVATIONS, EncoderSize, layer_norm
+from alibert_fairseq.models.size import ACTIVATIONS, EncoderSize, layer_norm
 
 
 class MaskedLMHead(nn.Module):
-    """Features of masked tokens to scores over the vocabulary: dense, GELU, LayerNorm, the tied word table, a bias.
+    """Features of masked tokens to scores over the vocabulary: dense, GELU, LayerNorm, the word table, a bias.
 
     The dense layer maps to the embedding size, as ALBERT's and ELECTRA's generator's; for BERT the two sizes are equal.
     """
@@ -23,7 +24,7 @@ class MaskedLMHead(nn.Module):
         self.dense = nn.Linear(size.width, size.embedding_dim, bias=size.rotary is None)
         self.activation = ACTIVATIONS[size.activation]
         self.layer_norm = layer_norm(size, size.embedding_dim)
-        self.weight = word_table  # (V, E)
+        self.weight = word_table if size.tied else nn.Parameter(torch.empty_like(word_table))  # (V, E)
         self.bias = nn.Parameter(torch.zeros(size.vocabulary))
 
     def forward(self, features: Tensor) -> Tensor:
@@ -58,14 +59,23 @@ class SentenceHead(nn.Module):
 
 
 class DiscriminatorHead(nn.Module):
-    """Dense, GELU, one score a token; no LayerNorm, no dropout (electra `_get_discriminator_output`)."""
+    """Dense, GELU, one score a token; no LayerNorm, no dropout (electra `_get_discriminator_output`).
+
+    On a DeBERTa body, a LayerNorm of each token plus the first one of its sequence lies below (microsoft/DeBERTa
+    `replaced_token_detection_model.py`).
+    """
 
     def __init__(self, size: EncoderSize):
         super().__init__()
+        if size.relative is not None:
+            self.layer_norm = layer_norm(size, size.width)
         self.dense = nn.Linear(size.width, size.width)
         self.activation = ACTIVATIONS[size.activation]
         self.out_proj = nn.Linear(size.width, 1)
 
-    def forward(self, features: Tensor) -> Tensor:
-        """(n, C) to (n,)."""
+    def forward(self, features: Tensor, tokens: Spans | None = None) -> Tensor:
+        """(n, C) to (n,), of the sequences of `tokens`; or (B, T, C), whose rows are the sequences, to (B, T)."""
+        if hasattr(self, "layer_norm"):
+            first = features[:, :1] if tokens is None else features[tokens.ends[:-1].long()][tokens.rows]
+            features = self.layer_norm(features + first)
         return self.out_proj(self.activation(self.dense(features))).squeeze(-1)

@@ -16,9 +16,9 @@ INIT_STD = 0.02  # truncated normal, BERT, ALBERT and ELECTRA (`initializer_rang
 
 def initialise(module: nn.Module) -> None:
     """BERT's start for one module (use with `apply`): truncated normal weights, zero biases and padding rows."""
-    if isinstance(module, (nn.Linear, nn.Embedding)):
+    if isinstance(module, (nn.Linear, nn.Embedding, nn.Conv1d, MaskedLMHead)):
         nn.init.trunc_normal_(module.weight, std=INIT_STD, a=-2 * INIT_STD, b=2 * INIT_STD)
-    if isinstance(module, nn.Linear) and module.bias is not None:
+    if isinstance(module, (nn.Linear, nn.Conv1d)) and module.bias is not None:
         nn.init.zeros_(module.bias)
     if isinstance(module, nn.Embedding) and module.padding_idx is not None:
         with torch.no_grad():

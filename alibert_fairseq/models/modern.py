@@ -8,8 +8,8 @@ from fairseq.models import register_model, register_model_architecture
 from alibert_fairseq.layers.rotary import Rotary
 from alibert_fairseq.models.bert import MaskedLMModel
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size
-from alibert_fairseq.models.encoder import EncoderSize
 from alibert_fairseq.models.initialisation import start_by_fan_in
+from alibert_fairseq.models.size import EncoderSize
 from alibert_fairseq.options import option
 
 SIZES = {

@@ -19,9 +19,11 @@ def mark_depths(encoder: SentenceEncoder) -> None:
     A layer that is used several times lies where it is used last. The matrices of layers are hidden ones.
     """
     size = encoder.size
-    for name in (*EMBEDDINGS, "embed_project"):
+    for name in (*EMBEDDINGS, "embed_project", "embed_relative", "relative_layer_norm"):
         if hasattr(encoder, name):
             mark_depth(getattr(encoder, name), size.layers + 1)
+    if hasattr(encoder, "convolution"):
+        mark_depth(encoder.convolution, size.layers)
     last_use = {size.group_of(layer): layer for layer in range(size.layers)}
     for group, layer in last_use.items():
         mark_depth(encoder.layers[group], size.layers - layer, hidden=True)

@@ -143,27 +143,27 @@ MUTATIONS = [
         "tests/end_to_end/test_finetune.py::test_a_full_disk_is_one_sentence_and_leaves_no_half_seed",
     ),
     Mutation(
-        "published model: output words of their own", "alibert_fairseq/hf/read_hf.py",
+        "published model: output words of their own", "alibert_fairseq/hf/published/model.py",
         "if not torch.equal(stored.float(), table):", "if False:",
-        "tests/end_to_end/test_load.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
     ),
     Mutation(
-        "published model: a head is missing", "alibert_fairseq/hf/read_hf.py", "if not missing:", "if True:",
-        "tests/end_to_end/test_load.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+        "published model: a head is missing", "alibert_fairseq/hf/published/model.py", "if not missing:", "if True:",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
     ),
     Mutation(
         "published model: padding of another tokenizer", "alibert_fairseq/hf/load.py",
         'if config.pad_token_id != source.ids["pad"]:', "if False:",
-        "tests/end_to_end/test_load.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
     ),
     Mutation(
         "published model: logits that differ", "alibert_fairseq/hf/logit_check.py", "if not difference <= TOLERANCE:",
         "if False:", "tests/end_to_end/test_load.py::test_weights_under_wrong_names_are_seen_by_their_logits",
     ),
     Mutation(
-        "published tokenizer: read otherwise by its class", "alibert_fairseq/hf/published_tokenizer.py",
+        "published tokenizer: read otherwise by its class", "alibert_fairseq/hf/published/tokenizer.py",
         "            self._check_own_file(", "            (lambda _: None)(",
-        "tests/end_to_end/test_load.py::test_a_class_that_contradicts_the_tokenizer_json_is_refused",
+        "tests/end_to_end/test_load_refusals.py::test_a_class_that_contradicts_the_tokenizer_json_is_refused",
     ),
     Mutation(
         "published tokenizer: written otherwise", "alibert_fairseq/hf/load.py",
@@ -173,15 +173,15 @@ MUTATIONS = [
     Mutation(
         "generator of another tokenizer", "alibert_fairseq/hf/load.py",
         "        source.check_same(generator_part.folder)", "        pass",
-        "tests/end_to_end/test_load.py::test_a_generator_with_another_tokenizer_is_refused",
+        "tests/end_to_end/test_load_refusals.py::test_a_generator_with_another_tokenizer_is_refused",
     ),
     Mutation(
-        "width that the heads do not divide", "alibert_fairseq/models/encoder.py",
+        "width that the heads do not divide", "alibert_fairseq/models/size.py",
         "if self.width % self.heads:", "if False:",
         "tests/alibert_fairseq/models/test_models.py::test_what_a_modern_body_cannot_be_is_refused_in_one_sentence",
     ),
     Mutation(
-        "odd width of a head with rotary positions", "alibert_fairseq/models/encoder.py",
+        "odd width of a head with rotary positions", "alibert_fairseq/models/size.py",
         "if self.width // self.heads % 2:", "if False:",
         "tests/alibert_fairseq/models/test_models.py::test_what_a_modern_body_cannot_be_is_refused_in_one_sentence",
     ),

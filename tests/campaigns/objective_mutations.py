@@ -115,7 +115,7 @@ MUTATIONS = [
         "wide = torch.promote_types(scores.dtype, torch.float32)", "wide = scores.dtype", WORD_LOSS,
     ),
     Mutation(
-        "the exported epsilon of LayerNorm dropped", "alibert_fairseq/hf/families.py",
+        "the exported epsilon of LayerNorm dropped", "alibert_fairseq/hf/families/part.py",
         '    ("layer_norm_eps", "layer_norm_eps"),\n', "",
         "tests/alibert_fairseq/hf/test_families.py::test_a_configuration_holds_every_field_of_the_size",
     ),
@@ -124,11 +124,11 @@ MUTATIONS = [
         "tests/alibert_fairseq/models/test_initialisation.py::test_the_defaults_are_berts",
     ),
     Mutation(
-        "tanh GELU in BERT and ELECTRA", "alibert_fairseq/models/encoder.py", '"gelu": F.gelu',
+        "tanh GELU in BERT and ELECTRA", "alibert_fairseq/models/size.py", '"gelu": F.gelu',
         '"gelu": partial(F.gelu, approximate="tanh")', f"{WORDS} {ELECTRA}",
     ),
     Mutation(
-        "GELU by the error function in ALBERT", "alibert_fairseq/models/encoder.py",
+        "GELU by the error function in ALBERT", "alibert_fairseq/models/size.py",
         '"gelu_tanh": partial(F.gelu, approximate="tanh")', '"gelu_tanh": F.gelu', PAIRS,
     ),
     Mutation(
@@ -144,7 +144,7 @@ MUTATIONS = [
         "torch.zeros_like(tokens) if segments is None else segments", "torch.zeros_like(tokens)", PAIRS,
     ),
     Mutation(
-        "ALBERT's layers not shared", "alibert_fairseq/models/encoder.py",
+        "ALBERT's layers not shared", "alibert_fairseq/models/size.py",
         "return self.layers if self.layer_groups is None else self.layer_groups", "return self.layers", PAIRS,
     ),
     Mutation(
@@ -294,11 +294,11 @@ MUTATIONS = [
         "theta**powers", "700.0**powers", MODERN,
     ),
     Mutation(
-        "modern: a local window of one token less", "alibert_fairseq/layers/rotary.py",
+        "modern: a local window of one token less", "alibert_fairseq/layers/sight.py",
         "behind.abs() <= half", "behind.abs() < half", MODERN,
     ),
     Mutation(
-        "modern: a window of one token less where PyTorch takes it as two numbers", "alibert_fairseq/layers/rotary.py",
+        "modern: a window of one token less where PyTorch takes it as two numbers", "alibert_fairseq/layers/sight.py",
         "else (mask, (half, half))", "else (mask, (half - 1, half))", ATTENTION,
     ),
     Mutation(
@@ -486,40 +486,40 @@ MUTATIONS = [
         "KEPT_TIMES = {torch.float16: 2.0**12}", "KEPT_TIMES = {}", WORD_LOSS,
     ),
     Mutation(
-        "attention: no scale of the scores", "alibert_fairseq/layers/attention.py",
-        "torch.bmm(own_q * q.shape[-1] ** -0.5, own_k.mT)", "torch.bmm(own_q, own_k.mT)", ATTENTION,
+        "attention: no scale of the scores", "alibert_fairseq/layers/pieces.py",
+        "torch.bmm(own_q * scale, own_k.mT)", "torch.bmm(own_q, own_k.mT)", ATTENTION,
     ),
     Mutation(
-        "attention: no scale in the gradient of the keys", "alibert_fairseq/layers/attention.py",
+        "attention: no scale in the gradient of the keys", "alibert_fairseq/layers/pieces.py",
         "torch.bmm(of_scores.mT, own_q * scale)", "torch.bmm(of_scores.mT, own_q)", ATTENTION,
     ),
     Mutation(
-        "attention: the keys of another sequence", "alibert_fairseq/layers/attention.py",
+        "attention: the keys of another sequence", "alibert_fairseq/layers/pieces.py",
         "query, key, sequence = queries.stop, keys.stop,", "query, key, sequence = queries.stop, queries.stop,", ATTENTION,
     ),
     Mutation(
-        "attention: sequences in a piece see the window of its first one", "alibert_fairseq/layers/attention.py",
+        "attention: sequences in a piece see the window of its first one", "alibert_fairseq/layers/pieces.py",
         "own_masks = sight.mask is not None and sight.queries is not sight.keys", "own_masks = False", ATTENTION,
     ),
     Mutation(
-        "attention: masked tokens have the window of the first places", "alibert_fairseq/layers/attention.py",
+        "attention: masked tokens have the window of the first places", "alibert_fairseq/layers/sight.py",
         "[sight.mask[own, :length] for own, length", "[sight.mask[: len(own), :length] for own, length", ATTENTION,
     ),
     Mutation(
-        "attention: heads and sequences of a piece mixed up", "alibert_fairseq/layers/attention.py",
+        "attention: heads and sequences of a piece mixed up", "alibert_fairseq/layers/pieces.py",
         "place.copy_(values.view(place.shape))",
         "place.copy_(values.view(place.shape[1], place.shape[0], *place.shape[2:]).transpose(0, 1))", ATTENTION,
     ),
     Mutation(
-        "attention: every piece computes the first heads", "alibert_fairseq/layers/attention.py",
+        "attention: every piece computes the first heads", "alibert_fairseq/layers/pieces.py",
         "slice(head, head + at_a_time)", "slice(0, at_a_time)", ATTENTION,
     ),
     Mutation(
-        "attention: dropout not applied to the gradient of the scores", "alibert_fairseq/layers/attention.py",
+        "attention: dropout not applied to the gradient of the scores", "alibert_fairseq/layers/pieces.py",
         "of_scores.mul_(times)", "pass", ATTENTION,
     ),
     Mutation(
-        "attention: dropout not applied to the gradient of the values", "alibert_fairseq/layers/attention.py",
+        "attention: dropout not applied to the gradient of the values", "alibert_fairseq/layers/pieces.py",
         "used = probabilities * times", "used = probabilities", ATTENTION,
     ),
     Mutation(
@@ -631,7 +631,7 @@ MUTATIONS = [
         "(states * real.unsqueeze(-1)).sum(1)", "states.sum(1)", BI_ENCODER,
     ),
     Mutation(
-        "causal: tokens see later ones", "alibert_fairseq/layers/rotary.py", "mask & (behind <= 0)", "mask & (behind >= 0)",
+        "causal: tokens see later ones", "alibert_fairseq/layers/sight.py", "mask & (behind <= 0)", "mask & (behind >= 0)",
         "tests/alibert_fairseq/models/test_models.py::test_in_a_causal_batch_no_token_sees_a_later_one",
     ),
     Mutation(

@@ -2,11 +2,13 @@
 
 import fcntl
 import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 from commands import run
+from published_models import FAMILIES, untied, write_model
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +42,13 @@ def _make(place: Path, repository: Path) -> None:
 def data_bin(tokenizer_directory) -> Path:
     """The sample's data-bin."""
     return tokenizer_directory.parent / "data-bin"
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory) -> Path:
+    """A folder of every family."""
+    place = tmp_path_factory.mktemp("published")
+    for family in FAMILIES:
+        write_model(place / family, family)
+    untied(shutil.copytree(place / "camembert", place / "untied"))
+    return place

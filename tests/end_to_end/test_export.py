@@ -20,8 +20,9 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, ElectraForPreTrain
 from alibert_common.errors import InputError
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf import export as export_module
-from alibert_fairseq.hf import logit_check, names
+from alibert_fairseq.hf import logit_check
 from alibert_fairseq.hf.checkpoint import read_checkpoint
+from alibert_fairseq.hf.families import names
 from alibert_fairseq.hf.logit_check import TOLERANCE, compare
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel

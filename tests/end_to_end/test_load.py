@@ -10,10 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sentencepiece
 import torch
 import torch.nn.functional as F
-import transformers
 from commands import run
 from fairseq import checkpoint_utils, tasks
 from fairseq.data import data_utils
@@ -21,18 +19,18 @@ from forked import finish
 from forked import run as run_forked
 from model_helpers import sample_tokens
 from omegaconf import OmegaConf
-from published_models import FAMILIES, made, sentencepiece_model, write_model, write_tokenizer
+from published_models import DETECTORS, FAMILIES, class_of, write_model, write_tokenizer_config
 from recipe_helpers import arguments_of
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from test_pretraining import ENVIRONMENT, losses
 from text_helpers import CASED, sample_lines, trained
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from alibert_common.errors import InputError
-from alibert_fairseq.hf import names
 from alibert_fairseq.hf.export import export
+from alibert_fairseq.hf.families import names
 from alibert_fairseq.hf.load import load, main
-from alibert_fairseq.hf.published_tokenizer import PublishedTokenizer
+from alibert_fairseq.hf.published.tokenizer import PublishedTokenizer
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from preprocess.binarize import binarize
 from preprocess.databin.line_encoder import LineEncoder
@@ -40,23 +38,13 @@ from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout
 
 EVERY = [family for family in FAMILIES if family != "drbert"]  # which has a test of its own
-OF_BOTH = ["camembert", "bert", "electra", "albert", "modernbert"]
+OF_BOTH = ["camembert", "bert", "electra", "albert", "modernbert", "deberta", "deberta_rtd"]
 PAIRS = {"bert": "nsp", "albert": "sop"}
 OF_TWO_LAYERS = (
     "--encoder-layers 2 --encoder-embed-dim 32 --encoder-ffn-embed-dim 64 --encoder-attention-heads 2 "
     "--embedding-dim 32 --max-positions 64"
 )
 WORDS = "hépatomégalie\namoxicilline\ncardiologie\n"
-
-
-@pytest.fixture(scope="module")
-def published(tmp_path_factory) -> Path:
-    """A folder of every family."""
-    place = tmp_path_factory.mktemp("published")
-    for family in FAMILIES:
-        write_model(place / family, family)
-    untied(shutil.copytree(place / "camembert", place / "untied"))
-    return place
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +77,7 @@ def data_bins(loaded, tmp_path_factory) -> Path:
 
 
 def folders(family: str) -> list[str]:
-    return [".", "generator"] if family.startswith("electra") else ["."]
+    return [".", "generator"] if family in DETECTORS else ["."]
 
 
 @pytest.mark.parametrize("family", EVERY)
@@ -164,11 +152,10 @@ def hugging_face_loss(models, sample, pad) -> float:
 
 def their_models(published: Path, family: str) -> list:
     """ELECTRA's discriminator and generator, or the one model."""
-    kinds = [FAMILIES[family][0]] + (["ElectraForMaskedLM"] if family.startswith("electra") else [])
+    generator = "DebertaV2ForMaskedLM" if family == "deberta_rtd" else "ElectraForMaskedLM"
+    kinds = [FAMILIES[family][0]] + ([generator] if family in DETECTORS else [])
     places = [published / family / folder for folder in folders(family)]
-    return [
-        getattr(transformers, kind).from_pretrained(place).eval() for kind, place in zip(kinds, places, strict=True)
-    ]
+    return [class_of(kind).from_pretrained(place).eval() for kind, place in zip(kinds, places, strict=True)]
 
 
 @pytest.mark.parametrize("family", EVERY)
@@ -190,7 +177,7 @@ def test_training_begins_at_the_published_models_loss(family, published, loaded,
             changed = source[drawn_places & source.ne(target)]
             replaced += changed[changed.ne(task.mask_id)].tolist()
             assert (changed == task.mask_id).float().mean() > 0.6
-    assert not np.isin(replaced, special).any() and (replaced or family.startswith("electra"))
+    assert not np.isin(replaced, special).any() and (replaced or family in DETECTORS)
 
 
 def test_the_options_are_the_whole_model(loaded):
@@ -209,10 +196,20 @@ def test_the_options_are_the_whole_model(loaded):
     )
     electra += " --generator-embed-dim 24 --generator-ffn-embed-dim 40 --generator-attention-heads 3"
     layers = usual.replace("--encoder-layers 2", "--encoder-layers 3")
+    deberta = roberta.replace("alibert_base", "alibert_deberta_base").replace("1e-05", "1e-07")
+    deberta += " --position-buckets 16 --max-relative-positions 64 --convolution-width 0 --convolution-groups 1"
+    deberta += " --convolution-activation tanh --position-attention c2p|p2c"
+    xlarge = deberta.replace("width 0", "width 3").replace("tanh", "gelu") + " --own-position-projections"
+    of_two = deberta.replace("alibert_", "electra_") + " --generator-layers 1 --generator-embed-dim 24"
+    of_two += " --generator-ffn-embed-dim 40 --generator-attention-heads 3 --embedding-sharing none"
+    of_two += " --generator-embedding-dim 32"
     modern = f"--arch alibert_modern_base {layers} --activation-fn gelu --layer-norm-eps 1e-05 --dropout 0.0"
     modern += " --attention-dropout 0.0 --local-attention 16 --global-attention-every 3 --global-rope-theta 160000.0"
     assert {family: (loaded / family / "options").read_text() for family in EVERY} == {
         "modernbert": f"{modern} --local-rope-theta 10000.0 --activation-dropout 0.0\n",
+        "deberta": f"{deberta}\n",
+        "deberta_xlarge": f"{xlarge}\n",
+        "deberta_rtd": f"{of_two}\n",
         "camembert": f"{roberta}\n",
         "roberta": f"{roberta}\n",
         "bert": f"{bert}\n",
@@ -226,7 +223,7 @@ def test_the_options_are_the_whole_model(loaded):
 
 def train(family: str, loaded: Path, data_bin: Path, save: Path, repository: Path, *more: str) -> str:
     """The log of fairseq-train with the options that were written."""
-    objective = "electra" if family.startswith("electra") else "segment_pairs" if family in PAIRS else "alibert_mlm"
+    objective = "electra" if family in DETECTORS else "segment_pairs" if family in PAIRS else "alibert_mlm"
     pairs = ["--sentence-objective", PAIRS[family]] if family in PAIRS else []
     command = shutil.which("fairseq-train", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     return run_forked(
@@ -438,225 +435,6 @@ def test_spare_rows_are_fillers_and_the_first_that_new_words_take(tmp_path):
     assert torch.equal(old[kept], new[kept]) and not torch.equal(old[504:507], new[504:507])
 
 
-def test_a_folder_with_a_sentencepiece_model_alone(published, tmp_path):
-    """What AutoTokenizer converts has the ids of the tokenizer.json that was published."""
-    source = shutil.copytree(published / "camembert", tmp_path / "source")
-    (source / "tokenizer.json").unlink()
-    (source / "sentencepiece.bpe.model").write_bytes(sentencepiece_model())
-    load(source, tmp_path / "out")
-    tokenizer = load_tokenizer(tmp_path / "out")
-    expected = AutoTokenizer.from_pretrained(published / "camembert")(sample_lines(), add_special_tokens=False)[
-        "input_ids"
-    ]
-    assert [encoding.ids for encoding in tokenizer.encode_batch(sample_lines(), add_special_tokens=False)] == expected
-
-
-def test_a_sentencepiece_bpe_whose_class_is_a_unigram(published, tmp_path):
-    """DrBERT's. CamembertTokenizer of transformers 5 cannot hold it; the ids are those of sentencepiece, 4 behind."""
-    source = shutil.copytree(published / "drbert", tmp_path / "source")
-    load(source, tmp_path / "out")
-    export(tmp_path / "out" / "checkpoint.pt", tmp_path / "out", tmp_path / "model")
-    spoken = sentencepiece.SentencePieceProcessor(model_proto=sentencepiece_model("bpe"))
-    expected = [[5, *(number + 4 if number else 3 for number in spoken.encode(line)), 6] for line in sample_lines()]
-    assert AutoTokenizer.from_pretrained(tmp_path / "model")(sample_lines())["input_ids"] == expected
-    (source / "tokenizer.json").unlink()
-    (source / "sentencepiece.bpe.model").write_bytes(sentencepiece_model("bpe"))
-    if transformers.__version__.startswith("4."):
-        load(source, tmp_path / "out")
-    else:
-        remedy = "with transformers 4, sentencepiece and protobuf, make its tokenizer.json once: python -c "
-        with pytest.raises(InputError, match=f"AutoTokenizer cannot read its tokenizer .*{remedy}"):
-            load(source, tmp_path / "no")
-
-
-def test_a_word_piece_under_the_class_of_a_bpe(published, tmp_path):
-    """RobertaTokenizer of transformers 5 would make a BPE without merges of it: letters."""
-    source = write_model(tmp_path / "source", "roberta", vocab_size=504, pad_token_id=0, max_position_embeddings=65)
-    write_tokenizer(source, "wordpiece", tokenizer_class="RobertaTokenizer")
-    load(source, tmp_path / "out")
-    ids = AutoTokenizer.from_pretrained(tmp_path / "out")(sample_lines())["input_ids"]
-    assert ids == AutoTokenizer.from_pretrained(published / "bert")(sample_lines())["input_ids"]
-
-
-def test_a_lower_casing_word_piece(published, tmp_path):
-    """bert-base-uncased's rules."""
-    source = shutil.copytree(published / "bert", tmp_path / "source")
-    rules = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
-    rules["normalizer"] |= {"lowercase": True, "strip_accents": None}
-    (source / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
-    write_tokenizer_config(source, do_lower_case=True, strip_accents=None)
-    load(source, tmp_path / "out")
-    read = AutoTokenizer.from_pretrained(tmp_path / "out")
-    shouted, plain = read(["UNE FIÈVRE ÉLEVÉE", "une fievre elevee"])["input_ids"]
-    assert shouted == plain and 100 not in plain
-    (tmp_path / "words.txt").write_text("Hépatomégalie\n", encoding="utf-8")
-    load(source, tmp_path / "more", add_tokens=tmp_path / "words.txt")
-    read = AutoTokenizer.from_pretrained(tmp_path / "more")
-    assert read.tokenize("une HÉPATOMÉGALIE")[-1] == "hepatomegalie"
-
-
-def test_what_has_no_place_is_named_and_left_out(published, tmp_path):
-    """camembert-base has a pooler in its file that CamembertForMaskedLM does not use."""
-    source = shutil.copytree(published / "camembert", tmp_path / "source")
-    model = transformers.RobertaModel(transformers.RobertaConfig.from_pretrained(source), add_pooling_layer=True)
-    words = transformers.RobertaForMaskedLM.from_pretrained(source)
-    model.load_state_dict(words.roberta.state_dict(), strict=False)
-    state = words.state_dict() | {f"roberta.{name}": value for name, value in model.state_dict().items()}
-    (source / "model.safetensors").unlink()
-    torch.save(state, source / "pytorch_model.bin")  # read with weights_only
-    manifest = load(source, tmp_path / "out")
-    assert manifest["left_out"] == ["roberta.pooler.dense.bias", "roberta.pooler.dense.weight"]
-
-
-def test_half_precision_weights_in_parts_become_float32(published, tmp_path):
-    source = shutil.copytree(published / "bert", tmp_path / "source")
-    model = transformers.BertForPreTraining.from_pretrained(source).half()
-    (source / "model.safetensors").unlink()
-    model.save_pretrained(source, max_shard_size="50KB")
-    for other in ("training_args.bin", "pytorch_model.bin", "README.txt"):
-        (source / other).write_bytes(b"not read")
-    manifest = load(source, tmp_path / "out")
-    state = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "out" / "checkpoint.pt"))["model"]
-    assert {value.dtype for value in state.values()} == {torch.float32}
-    parts = {path.name for path in source.glob("model-*.safetensors")}
-    others = {"config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors.index.json"}
-    assert len(parts) > 1 and {Path(file["path"]).name for file in manifest["inputs"]} == parts | others
-
-
-def changed_config(folder: Path, **settings) -> Path:
-    config = json.loads((folder / "config.json").read_text()) | settings
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
-
-
-def without_head(folder: Path) -> None:
-    transformers.BertModel.from_pretrained(folder).save_pretrained(folder)
-
-
-def untied(folder: Path) -> None:
-    """Only the file tells of it: transformers 4 ties the two while it reads them."""
-    weights = load_file(folder / "model.safetensors")
-    table = next(value for name, value in weights.items() if name.endswith("word_embeddings.weight"))
-    weights["lm_head.decoder.weight"] = table + 1
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-
-
-class Evil:
-    """What a stranger's pickle may do."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return os.mkdir, (self.path,)
-
-
-def evil_pickle(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    torch.save({"weight": Evil(str(folder / "executed"))}, folder / "pytorch_model.bin")
-
-
-def foreign_tokenizer(folder: Path) -> None:
-    text, _ = made("byte-level")
-    (folder / "tokenizer.json").write_text(text, encoding="utf-8")
-    write_tokenizer_config(folder, tokenizer_class="PreTrainedTokenizerFast", **made("byte-level")[1])
-
-
-def write_tokenizer_config(folder: Path, **settings) -> None:
-    config = json.loads((folder / "tokenizer_config.json").read_text()) | settings
-    (folder / "tokenizer_config.json").write_text(json.dumps(config))
-
-
-def no_mask(folder: Path) -> None:
-    write_tokenizer_config(folder, tokenizer_class="PreTrainedTokenizerFast", mask_token=None)
-
-
-def other_rules(folder: Path) -> None:
-    """A tokenizer.json with rules that the class does not have, as AliBERT's: version 5 drops them."""
-    rules = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    rules["normalizer"]["lowercase"] = True
-    (folder / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
-
-
-def no_tokenizer(folder: Path) -> None:
-    for file in folder.glob("tokenizer*"):
-        file.unlink()
-
-
-def remove_generator(folder: Path) -> None:
-    shutil.rmtree(folder / "generator")
-
-
-REFUSALS = {
-    "another architecture": (
-        "bert",
-        lambda f: changed_config(f, model_type="deberta-v2"),
-        "'deberta-v2'; only RoBERTa",
-    ),
-    "no configuration": ("bert", lambda f: (f / "config.json").unlink(), "config.json: no such file"),
-    "a damaged configuration": ("bert", lambda f: (f / "config.json").write_text("{"), "not a model's configuration"),
-    "an unknown activation": ("bert", lambda f: changed_config(f, hidden_act="relu"), "the activation is 'relu'"),
-    "relative positions": (
-        "bert",
-        lambda f: changed_config(f, position_embedding_type="relative_key"),
-        "positions are 'relative_key'",
-    ),
-    "several inner groups": ("albert", lambda f: changed_config(f, inner_group_num=2), "inner_group_num is 2"),
-    "no head": ("bert", without_head, "no whole BertForMaskedLM: cls.predictions"),
-    "untied words": ("camembert", untied, "its table of output words differs"),
-    "no padding": ("roberta", lambda f: changed_config(f, pad_token_id=None), "pad_token_id is null"),
-    "a list of types": ("bert", lambda f: changed_config(f, model_type=["bert"]), "of the type \"['bert']\"; only"),
-    "a pickle that runs code": ("bert", evil_pickle, "its weights cannot be read as a BertForPreTraining"),
-    "no weights": ("bert", lambda f: (f / "model.safetensors").unlink(), "its weights cannot be read"),
-    "weights of another size": ("bert", lambda f: changed_config(f, hidden_size=64), "its weights cannot be read"),
-    "a tokenizer of more words": ("bert", foreign_tokenizer, "its tokenizer gives ids up to 660, its model has 504"),
-    "another padding": (
-        "bert",
-        lambda f: changed_config(f, pad_token_id=7),
-        "pads with id 7, its tokenizer with [PAD], 0; correct pad_token_id in a copy of config.json",
-    ),
-    "another padding, behind which positions begin": (
-        "camembert",
-        lambda f: changed_config(f, pad_token_id=0),
-        "its positions count from config.json's, so make '<s>NOTUSED' the tokenizer's pad_token in a copy",
-    ),
-    "no tokenizer": (
-        "bert",
-        no_tokenizer,
-        "AutoTokenizer cannot read" if transformers.__version__.startswith("4.") else "holds no tokenizer",
-    ),
-    "no mask": ("bert", no_mask, "its tokenizer has no mask_token"),
-    "no generator": ("electra", remove_generator, "no generator there, and ELECTRA's training needs one"),
-    "a generator of other words": (
-        "electra",
-        lambda f: changed_config(f / "generator", max_position_embeddings=32),
-        "its weights cannot be read as a ElectraForMaskedLM",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", REFUSALS)
-def test_what_cannot_be_continued_is_refused_and_nothing_is_written(what, published, tmp_path):
-    family, change, complaint = REFUSALS[what]
-    folder = shutil.copytree(published / family, tmp_path / "in" / "source")
-    change(folder)
-    with pytest.raises(InputError, match=re.escape(complaint)) as refused:
-        load(folder, tmp_path / "out" / "model")
-    assert str(refused.value).count("\n") == 0 and not (tmp_path / "out").exists()
-    assert not (folder / "executed").exists()
-
-
-@pytest.mark.skipif(transformers.__version__.startswith("4."), reason="version 4 reads tokenizer.json as it stands")
-def test_a_class_that_contradicts_the_tokenizer_json_is_refused(published, tmp_path):
-    folder = shutil.copytree(published / "bert", tmp_path / "source")
-    other_rules(folder)
-    with pytest.raises(InputError, match="AutoTokenizer, by its class BertTokenizer, and tokenizer.json differ"):
-        load(folder, tmp_path / "out")
-    write_tokenizer_config(folder, tokenizer_class="PreTrainedTokenizerFast")  # the remedy that the sentence names
-    load(folder, tmp_path / "out")
-    assert load_tokenizer(tmp_path / "out").encode("LE", add_special_tokens=False).tokens == ["le"]
-
-
 def test_weights_under_wrong_names_are_seen_by_their_logits(published, tmp_path, monkeypatch):
     exchanged = {"attention.self.query": "attention.self.key", "attention.self.key": "attention.self.query"}
     wrong = tuple((mine, exchanged.get(theirs, theirs), albert) for mine, theirs, albert in names._LAYER)
@@ -690,21 +468,6 @@ def test_a_replacement_that_autotokenizer_reads_otherwise_is_refused(published, 
         load(published / "bert", tmp_path / "out", tokenizer=other)
 
 
-def test_a_generator_elsewhere_and_one_that_does_not_fit(published, tmp_path):
-    folder = shutil.copytree(published / "electra", tmp_path / "source")
-    generator = shutil.move(folder / "generator", tmp_path / "generator")
-    for _ in range(2):  # its own older output is replaced
-        load(folder, tmp_path / "out", generator=Path(generator))
-    same = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "out" / "checkpoint.pt"))["model"]
-    assert any(name.startswith("generator.") for name in same)
-    with pytest.raises(InputError, match="no whole ElectraForMaskedLM: generator_"):
-        load(folder, tmp_path / "no", generator=folder)
-    with pytest.raises(InputError, match="of the type 'bert', no generator of ELECTRA"):
-        load(folder, tmp_path / "no", generator=published / "bert")
-    with pytest.raises(InputError, match="only ELECTRA has a generator"):
-        load(published / "bert", tmp_path / "no", generator=Path(generator))
-
-
 def test_the_command_says_what_it_read_and_refuses_in_one_sentence(published, tmp_path, monkeypatch, capsys):
     arguments = [str(published / "electra"), "--output"]
     monkeypatch.setattr(sys, "argv", ["load", *arguments, str(tmp_path / "out")])
@@ -721,20 +484,6 @@ def test_the_command_says_what_it_read_and_refuses_in_one_sentence(published, tm
     assert status == 2 and "Traceback" not in said
     assert said.strip().splitlines()[-1].startswith("error: ") and "holds other files" in said
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"
-
-
-@pytest.mark.parametrize("file", ["tokenizer.json", "vocab.txt"])
-def test_a_generator_with_another_tokenizer_is_refused(file, published, tmp_path):
-    """The same number of tokens, two of them in each other's place."""
-    folder = shutil.copytree(published / "electra", tmp_path / "source")
-    rules = json.loads((folder / "generator" / "tokenizer.json").read_text(encoding="utf-8"))
-    vocabulary = rules["model"]["vocab"]
-    vocabulary["le"], vocabulary["la"] = vocabulary["la"], vocabulary["le"]
-    (folder / "generator" / "tokenizer.json").unlink()
-    text = json.dumps(rules) if file == "tokenizer.json" else "\n".join(sorted(vocabulary, key=vocabulary.get))
-    (folder / "generator" / file).write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="not the generator of .*: its tokenizer gives"):
-        load(folder, tmp_path / "out")
 
 
 def test_a_full_disk_is_one_sentence_and_nothing_is_left(published, tmp_path, monkeypatch):

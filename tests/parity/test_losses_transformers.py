@@ -10,7 +10,8 @@ from model_helpers import SHAPE, Task, dictionary, electra_batch, masked_dataset
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.criterions.segment_pairs import SegmentPairsLoss
-from alibert_fairseq.hf import families, names
+from alibert_fairseq.hf.families import names, table
+from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from alibert_fairseq.models.config import EncoderConfig
@@ -30,7 +31,7 @@ def scatter_weights(model) -> None:
             parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.1)
 
 
-def as_transformers(model, part: families.Part):
+def as_transformers(model, part: Part):
     """The Hugging Face model of a part, with its weights, in double precision and without dropout."""
     theirs = part.hugging_face_class(part.config(getattr(model, part.name).sentence_encoder.size, dictionary()))
     ours = {key: value for key, value in model.weights().items() if key.startswith(f"{part.name}.")}
@@ -84,14 +85,14 @@ def without_dropout(**options) -> dict:
 def test_masked_language_modelling_is_robertas(segments):
     model = AliBertModel(EncoderConfig(**without_dropout(segments=segments)), dictionary())
     scatter_weights(model)
-    theirs = as_transformers(model, families.ROBERTA)
+    theirs = as_transformers(model, table.ROBERTA)
     batch = mlm_inputs(segments=bool(segments))
     loss, drawn, _ = AliBertMaskedLMLoss(MaskedLMCriterionConfig(), Task)(model, batch)
     (loss / drawn).backward()
     expected = theirs(**theirs_of(batch)).loss
     expected.backward()
     assert abs(float(loss / drawn - expected)) < 1e-12
-    assert_same_gradients(model, [(families.ROBERTA, theirs)])
+    assert_same_gradients(model, [(table.ROBERTA, theirs)])
 
 
 @pytest.mark.parametrize(
@@ -100,12 +101,12 @@ def test_masked_language_modelling_is_robertas(segments):
 def test_words_and_sentences_together_are_berts_and_alberts(name, groups):
     if name == "BertForPreTraining":
         model = SegmentBertModel(EncoderConfig(**without_dropout(segments=2)), dictionary(), sentence_head=True)
-        part, label = families.BERT, "next_sentence_label"
+        part, label = table.BERT, "next_sentence_label"
     else:
         options = without_dropout(segments=2, embedding_dim=16, layer_groups=groups, activation_fn="gelu_tanh")
         options["encoder_layers"] = 4
         model = AlbertModel(EncoderConfig(**options), dictionary(), sentence_head=True)
-        part, label = families.ALBERT, "sentence_order_label"
+        part, label = table.ALBERT, "sentence_order_label"
     assert part.cls == name
     scatter_weights(model)
     theirs = as_transformers(model, part)
@@ -131,7 +132,7 @@ class DoubleLoss(torch.nn.BCEWithLogitsLoss):
 
 def electra_pair(model):
     """transformers' two models, tied as ELECTRA ties them, which transformers leaves to its user."""
-    theirs = [as_transformers(model, part) for part in (families.DISCRIMINATOR, families.GENERATOR)]
+    theirs = [as_transformers(model, part) for part in (table.DISCRIMINATOR, table.GENERATOR)]
     if model.cfg.embedding_sharing == "all":
         theirs[0].electra.embeddings = theirs[1].electra.embeddings
     return theirs
@@ -163,7 +164,7 @@ def test_replaced_token_detection_is_electras(sharing, segments, monkeypatch):
     assert abs(float(loss / drawn - expected)) < 1e-12
     if sharing == "gradient_disentangled":
         return check_disentangled(model, discriminator, generator)
-    assert_same_gradients(model, [(families.DISCRIMINATOR, discriminator), (families.GENERATOR, generator)])
+    assert_same_gradients(model, [(table.DISCRIMINATOR, discriminator), (table.GENERATOR, generator)])
 
 
 def check_disentangled(model, discriminator, generator) -> None:
@@ -184,7 +185,7 @@ def check_disentangled(model, discriminator, generator) -> None:
 def test_hugging_face_weights_come_back_as_they_were():
     model = ElectraModel(ElectraConfig(**without_dropout(embedding_dim=16, generator_width_fraction=0.5)), dictionary())
     scatter_weights(model)
-    for part in (families.DISCRIMINATOR, families.GENERATOR):
+    for part in (table.DISCRIMINATOR, table.GENERATOR):
         ours = {key: value for key, value in model.state_dict().items() if key.startswith(f"{part.name}.")}
         rows = part.rows(part.parameters(model))
         positions = f"{part.name}.sentence_encoder.embed_positions.weight"

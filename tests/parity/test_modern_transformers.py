@@ -21,7 +21,7 @@ from transformers.models.modernbert import modeling_modernbert
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
-from alibert_fairseq.hf import families, names
+from alibert_fairseq.hf.families import modern, names, table
 from alibert_fairseq.hf.logit_check import LONGEST, probes
 from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
@@ -49,7 +49,7 @@ def pair(monkeypatch):
     torch.manual_seed(0)
     model = ModernModel(ModernConfig(**SHAPE, **OF), dictionary())
     scatter_weights(model)
-    return model, as_transformers(model, families.MODERN)
+    return model, as_transformers(model, table.MODERN)
 
 
 def assert_same(model, theirs) -> None:
@@ -57,7 +57,7 @@ def assert_same(model, theirs) -> None:
     ours = {name: parameter.grad for name, parameter in model.named_parameters()}
     norm = torch.stack([gradient.norm() for gradient in ours.values()]).norm()
     gradients = {name: parameter.grad for name, parameter in theirs.named_parameters()}
-    rows = [row for row in families.MODERN.rows(families.MODERN.parameters(model)) if row.theirs in gradients]
+    rows = [row for row in table.MODERN.rows(table.MODERN.parameters(model)) if row.theirs in gradients]
     for row in rows:
         difference = (ours[row.ours] - row.share(gradients[row.theirs])).abs().max()
         assert difference <= TOLERANCE * norm, (row, float(difference / norm))
@@ -138,7 +138,7 @@ def test_replaced_token_detection(sharing, monkeypatch):
     options = ElectraModernConfig(**SHAPE, **OF, embedding_sharing=sharing, generator_layers=2)
     model = ElectraModernModel(options, dictionary())
     scatter_weights(model)
-    parts = (families.MODERN, families.MODERN_GENERATOR)
+    parts = (table.MODERN, table.MODERN_GENERATOR)
     encoder, generator = (as_transformers(model, part) for part in parts)
     if sharing == "all":
         generator.model.embeddings = encoder.model.embeddings
@@ -176,7 +176,7 @@ def test_the_longest_sequence(monkeypatch):
     torch.manual_seed(0)
     shape = SHAPE | {"encoder_layers": 2, "encoder_attention_heads": 1, "max_positions": 8192}
     model = ModernModel(ModernConfig(**shape, local_attention=128, global_attention_every=2), dictionary()).eval()
-    theirs = as_transformers(model, families.MODERN)
+    theirs = as_transformers(model, table.MODERN)
     ids = torch.randint(4, 44, (1, 8192))
     with torch.no_grad():
         ours = model.encoder.sentence_encoder.of_rows(ids)
@@ -185,7 +185,7 @@ def test_the_longest_sequence(monkeypatch):
 
 def test_hugging_face_weights_come_back_as_they_were(pair):
     model, theirs = pair
-    ours, rows = model.state_dict(), families.MODERN.rows(families.MODERN.parameters(model))
+    ours, rows = model.state_dict(), table.MODERN.rows(table.MODERN.parameters(model))
     back = names.from_hugging_face(rows, theirs.state_dict(), ours)
     assert back.keys() == ours.keys() and all(torch.equal(back[key], ours[key]) for key in ours)
 
@@ -194,19 +194,19 @@ def test_the_configuration_says_it_under_the_names_of_both_majors(pair):
     """transformers 4 would read its defaults in the place of names that it does not find."""
     model, theirs = pair
     written = theirs.config.to_dict()
-    assert [written[name] for name, _ in families.ROTARY_FIELDS] == [12, 3, 700.0, 50.0]
+    assert [written[name] for name, _ in modern.ROTARY_FIELDS] == [12, 3, 700.0, 50.0]
     assert written["layer_types"] == ["full_attention", *["sliding_attention"] * 2] + [
         "full_attention",
         "sliding_attention",
     ]
-    assert families.rotary_of(theirs.config) == model.encoder.sentence_encoder.size.rotary
+    assert modern.rotary_of(theirs.config) == model.encoder.sentence_encoder.size.rotary
     theirs.config.layer_types[1] = "full_attention"
     with pytest.raises(ValueError, match="ours are global at equal distances"):
-        families.rotary_of(theirs.config)
+        modern.rotary_of(theirs.config)
     theirs.config.layer_types = None
-    assert families.rotary_of(theirs.config) == model.encoder.sentence_encoder.size.rotary
+    assert modern.rotary_of(theirs.config) == model.encoder.sentence_encoder.size.rotary
     theirs.config.local_rope_theta = None  # transformers 4: that of global layers
-    assert families.rotary_of(theirs.config).local_theta == 700.0
+    assert modern.rotary_of(theirs.config).local_theta == 700.0
 
 
 @pytest.mark.parametrize(
@@ -223,14 +223,14 @@ def test_what_our_body_cannot_be_is_refused(field, value, words, pair):
     config = pair[1].config
     setattr(config, field, value)
     with pytest.raises(ValueError, match=words):
-        families.MODERN.size(config)
+        table.MODERN.size(config)
 
 
 def test_a_local_wavelength_that_is_null_is_refused(pair):
     config = pair[1].config
     config.rope_parameters["sliding_attention"]["rope_theta"] = None
     with pytest.raises(ValueError, match="local_rope_theta is null"):
-        families.rotary_of(config)
+        modern.rotary_of(config)
 
 
 def test_the_probes_of_a_long_body_are_short(tmp_path):

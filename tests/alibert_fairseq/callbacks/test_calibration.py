@@ -3,7 +3,8 @@
 import torch
 
 from alibert_fairseq.callbacks.calibration import counted
-from alibert_fairseq.models.encoder import EncoderSize, SentenceEncoder
+from alibert_fairseq.models.encoder import SentenceEncoder
+from alibert_fairseq.models.size import EncoderSize
 
 
 def test_the_joined_weights_of_attention_are_a_copy_and_no_activation():

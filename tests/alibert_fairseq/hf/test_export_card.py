@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from alibert_fairseq.hf.card import write_card
-from alibert_fairseq.models.encoder import EncoderSize
+from alibert_fairseq.models.size import EncoderSize
 
 SIZE = EncoderSize(2, 8, 16, 2, 8, 40, 32, 1, 1e-12)
 CFG = {

@@ -8,7 +8,7 @@ from text_helpers import EVERY_OPTIONS, PAPER, sample_lines, trained
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from alibert_common.errors import InputError
-from alibert_fairseq.hf.extend_vocab import MorePieces
+from alibert_fairseq.hf.published.extend_vocab import MorePieces
 from preprocess.tokenizer.load import load_tokenizer
 
 WORDS = ["hépatomégalie", "cardio", "logie", "cardiologie", "amoxicilline"]

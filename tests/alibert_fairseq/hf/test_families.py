@@ -5,8 +5,8 @@ from dataclasses import asdict
 import pytest
 from model_helpers import dictionary
 
-from alibert_fairseq.hf.families import ALBERT, ALBERT_WORDS, BERT, BERT_WORDS, DISCRIMINATOR, GENERATOR, ROBERTA
-from alibert_fairseq.models.encoder import EncoderSize
+from alibert_fairseq.hf.families.table import ALBERT, ALBERT_WORDS, BERT, BERT_WORDS, DISCRIMINATOR, GENERATOR, ROBERTA
+from alibert_fairseq.models.size import EncoderSize
 
 PARTS = (ROBERTA, BERT, BERT_WORDS, ALBERT, ALBERT_WORDS, DISCRIMINATOR, GENERATOR)
 

@@ -9,10 +9,10 @@ from text_helpers import CASED, trained
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import RobertaConfig, RobertaForMaskedLM
 
-from alibert_fairseq.hf.families import ROBERTA
-from alibert_fairseq.hf.read_hf import PublishedPart
-from alibert_fairseq.hf.resize_embeddings import NewRows, extended, replaced, with_rows
-from alibert_fairseq.hf.word_splitter import WordSplitter
+from alibert_fairseq.hf.families.table import ROBERTA
+from alibert_fairseq.hf.published.model import PublishedPart
+from alibert_fairseq.hf.published.resize_embeddings import NewRows, extended, replaced, with_rows
+from alibert_fairseq.hf.published.word_splitter import WordSplitter
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import TextOptions
 from preprocess.tokenizer.piece_text import Spelled

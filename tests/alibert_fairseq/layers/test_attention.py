@@ -11,9 +11,10 @@ import torch
 
 from alibert_fairseq.data.layout import Layout
 from alibert_fairseq.layers import attention as module
-from alibert_fairseq.layers.attention import Sight, attend
+from alibert_fairseq.layers import pieces
+from alibert_fairseq.layers.attention import attend
 from alibert_fairseq.layers.dropout import noise
-from alibert_fairseq.layers.rotary import visible
+from alibert_fairseq.layers.sight import Sight, visible
 
 HEADS, WIDTH, TOLERANCE = 3, 4, 1e-12
 LENGTHS = {"even": (5, 5, 5, 5, 5), "uneven": (7, 2, 7, 7, 1, 4), "one": (6,)}
@@ -67,15 +68,15 @@ def plainly(sight: Sight, parts, times=None) -> torch.Tensor:
 
 
 def in_pieces(sight: Sight, parts, dropout: float = 0.0) -> torch.Tensor:
-    return module._InPieces.apply(sight, dropout, *parts)
+    return pieces.InPieces.apply(sight, dropout, None, None, *parts)
 
 
 def by(way: str):
     """One that takes queries, keys and values apart."""
-    return lambda sight, parts: getattr(module, way)(*module._views(parts), sight, 0.0)
+    return lambda sight, parts: getattr(module, way)(*pieces.views(parts), sight, 0.0)
 
 
-WAYS = {way: by(way) for way in ("_rows", "_one_by_one", "_padded")} | {"_InPieces": in_pieces}
+WAYS = {way: by(way) for way in ("_rows", "_one_by_one", "_padded")} | {"InPieces": in_pieces}
 
 
 def with_gradients(compute, sight: Sight, parts) -> list[torch.Tensor]:
@@ -96,7 +97,7 @@ def assert_same(found, expected) -> None:
 @pytest.mark.parametrize("seen", VISIBLE)
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_all_ways_give_the_same_numbers_and_gradients(monkeypatch, lengths, seen, some, size, together):
-    monkeypatch.setattr(module, "SCORES_AT_A_TIME", AT_A_TIME[size])
+    monkeypatch.setattr(pieces, "SCORES_AT_A_TIME", AT_A_TIME[size])
     sight = sight_of(LENGTHS[lengths], QUERIES[lengths] if some else None, *VISIBLE[seen])
     assert (sight.mask is None) == (seen == "all")
     parts = parts_of(sight, together)
@@ -128,7 +129,7 @@ def test_pytorchs_attention_of_different_lengths_is_told_the_same(monkeypatch, l
     monkeypatch.setitem(sys.modules, module.VARLEN, SimpleNamespace(varlen_attn=varlen_attn))
     sight = sight_of(LENGTHS[lengths], QUERIES[lengths] if some else None, *VISIBLE[seen])
     parts = parts_of(sight)
-    found = with_gradients(lambda sight, parts: module._varlen(*module._views(parts), sight), sight, parts)
+    found = with_gradients(lambda sight, parts: module._varlen(*pieces.views(parts), sight), sight, parts)
     assert_same(found, with_gradients(plainly, sight, parts))
 
 
@@ -159,7 +160,7 @@ def test_where_no_token_is_asked_for_nothing_is_computed(seen, monkeypatch):
     monkeypatch.setattr(module, "LONGEST_IN_PIECES", 0)
     sight = sight_of(LENGTHS["uneven"], (0,) * 6, *VISIBLE[seen])
     parts = parts_of(sight)
-    for way in ("_InPieces", "_padded"):
+    for way in ("InPieces", "_padded"):
         result, *gradients = with_gradients(WAYS[way], sight, parts)
         assert result.shape == (0, HEADS, WIDTH) and not any(one.any() for one in gradients)
     result, *gradients = with_gradients(lambda sight, parts: module.attend(parts, sight, 0.0), sight, parts)
@@ -170,11 +171,11 @@ def test_where_no_token_is_asked_for_nothing_is_computed(seen, monkeypatch):
 @pytest.mark.parametrize("some", [False, True])
 @pytest.mark.parametrize("seen", VISIBLE)
 def test_pieces_hold_each_score_once_and_fit_the_cache(monkeypatch, seen, some, size):
-    monkeypatch.setattr(module, "SCORES_AT_A_TIME", AT_A_TIME[size])
+    monkeypatch.setattr(pieces, "SCORES_AT_A_TIME", AT_A_TIME[size])
     sight = sight_of(LENGTHS["uneven"], QUERIES["uneven"] if some else None, *VISIBLE[seen])
-    q, k, _ = module._views(parts_of(sight))
+    q, k, _ = pieces.views(parts_of(sight))
     asked, read = (torch.zeros(x.shape[:2], dtype=torch.long) for x in (q, k))
-    for piece in module._pieces(q, sight):
+    for piece in pieces._pieces(q, sight):
         asked[piece.queries, piece.heads] += 1
         read[piece.keys, piece.heads] += 1
         rows, heads, number, _ = piece.of(q, piece.queries).shape
@@ -186,14 +187,14 @@ def test_pieces_hold_each_score_once_and_fit_the_cache(monkeypatch, seen, some, 
 def test_sequences_of_one_length_share_a_piece_and_heads_of_a_long_one_do_not(monkeypatch):
     def sizes(sight: Sight) -> list[tuple[int, int]]:
         """Sequences and heads of each piece."""
-        q = module._views(parts_of(sight))[0]
-        return [tuple(piece.of(q, piece.queries).shape[:2]) for piece in module._pieces(q, sight)]
+        q = pieces.views(parts_of(sight))[0]
+        return [tuple(piece.of(q, piece.queries).shape[:2]) for piece in pieces._pieces(q, sight)]
 
     whole = sight_of(LENGTHS["uneven"], None, 4)
     assert sizes(whole) == [(1, 3), (1, 3), (2, 3), (1, 3), (1, 3)]
     assert sizes(sight_of(LENGTHS["uneven"], QUERIES["uneven"])) == [(1, 3), (1, 3), (2, 3), (1, 3), (1, 3)]
     assert sizes(sight_of(LENGTHS["uneven"], QUERIES["uneven"], 4)) == [(1, 3)] * 6  # each sees other places
-    monkeypatch.setattr(module, "SCORES_AT_A_TIME", 2 * 7 * 7)
+    monkeypatch.setattr(pieces, "SCORES_AT_A_TIME", 2 * 7 * 7)
     assert sizes(whole) == [(1, 2), (1, 1), (1, 3), (1, 2), (1, 1), (1, 2), (1, 1), (1, 3), (1, 3)]
 
 
@@ -210,7 +211,7 @@ class Recorded:
     def of_heads(self, q: torch.Tensor, sight: Sight) -> dict[tuple[int, int], torch.Tensor]:
         """By the number of its sequence and of its head, (its queries, its tokens) each."""
         found, row = {}, 0
-        for piece, drawn in zip(module._pieces(q, sight), self.drawn, strict=True):
+        for piece, drawn in zip(pieces._pieces(q, sight), self.drawn, strict=True):
             heads = range(HEADS)[piece.heads]
             for number, of_row in enumerate(drawn.unflatten(0, (piece.rows, len(heads)))):
                 found |= {(row + number, head): one for head, one in zip(heads, of_row, strict=True)}
@@ -224,13 +225,13 @@ class Recorded:
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_dropout_is_that_of_the_noise_that_was_drawn(monkeypatch, lengths, seen, some, size):
     recorded = Recorded()
-    monkeypatch.setattr(module, "SCORES_AT_A_TIME", AT_A_TIME[size])
-    monkeypatch.setattr(module, "noise", recorded)
+    monkeypatch.setattr(pieces, "SCORES_AT_A_TIME", AT_A_TIME[size])
+    monkeypatch.setattr(pieces, "noise", recorded)
     sight = sight_of(LENGTHS[lengths], QUERIES[lengths] if some else None, *VISIBLE[seen])
     parts = parts_of(sight)
     torch.manual_seed(4)
     found = with_gradients(lambda *given: attend(given[1], given[0], 0.3), sight, parts)
-    times = recorded.of_heads(module._views(parts)[0], sight)
+    times = recorded.of_heads(pieces.views(parts)[0], sight)
     assert len(times) == HEADS * len(LENGTHS[lengths]) and any(one.eq(0).any() for one in times.values())
     assert_same(found, with_gradients(lambda *given: plainly(*given, times), sight, parts))
 
@@ -242,8 +243,8 @@ def test_the_gradient_of_pieces_is_that_of_finite_differences(monkeypatch, seen,
     def fixed(shape, share, dtype):
         return (torch.arange(shape.numel(), dtype=dtype) % 3).view(shape)  # a third of it is 0
 
-    monkeypatch.setattr(module, "SCORES_AT_A_TIME", 2 * 3 * 3)
-    monkeypatch.setattr(module, "noise", fixed)
+    monkeypatch.setattr(pieces, "SCORES_AT_A_TIME", 2 * 3 * 3)
+    monkeypatch.setattr(pieces, "noise", fixed)
     sight = sight_of((3, 2, 3, 3), queries, *VISIBLE[seen])
     assert torch.autograd.gradcheck(lambda *parts: in_pieces(sight, parts, dropout), parts_of(sight))
 
@@ -252,12 +253,12 @@ def test_the_gradient_of_pieces_is_that_of_finite_differences(monkeypatch, seen,
     "lengths, some, longest, compiled, dropout, way",
     [
         ("even", False, 1024, False, 0.0, "_rows"),
-        ("even", False, 1024, False, 0.3, "_InPieces"),
-        ("even", True, 1024, False, 0.0, "_InPieces"),
-        ("uneven", False, 7, False, 0.0, "_InPieces"),
+        ("even", False, 1024, False, 0.3, "InPieces"),
+        ("even", True, 1024, False, 0.0, "InPieces"),
+        ("uneven", False, 7, False, 0.0, "InPieces"),
         ("uneven", False, 6, False, 0.0, "_one_by_one"),
         ("uneven", True, 6, False, 0.0, "_one_by_one"),
-        ("uneven", True, 6, False, 0.3, "_InPieces"),
+        ("uneven", True, 6, False, 0.3, "InPieces"),
         ("uneven", False, 1024, True, 0.0, "_padded"),
         ("even", True, 1024, True, 0.3, "_padded"),
         ("even", False, 1024, True, 0.3, "_rows"),
@@ -272,7 +273,7 @@ def test_a_batch_is_computed_in_its_way(monkeypatch, lengths, some, longest, com
         monkeypatch.setattr(module, name, lambda *given, c=compute, n=name: called.append(n) or c(*given))
     parts = parts_of(sight)
     result = attend(parts, sight, dropout)
-    assert called == ([] if way == "_InPieces" else [way])
+    assert called == ([] if way == "InPieces" else [way])
     assert torch.allclose(result, plainly(sight, parts), rtol=0, atol=TOLERANCE) == (not dropout)
 
 
@@ -292,7 +293,7 @@ def test_an_evaluation_keeps_no_scores(evaluates, monkeypatch):
         kept.append(weakref.ref(found))
         return found
 
-    monkeypatch.setattr(module.torch, "softmax", softmax)
+    monkeypatch.setattr(torch, "softmax", softmax)
     parts = [part.requires_grad_(not evaluates) for part in parts_of(sight)]
     in_pieces(sight, parts, 0.3)
     assert len(held) > 3 and (max(held) == 1) == evaluates

@@ -11,10 +11,10 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from omegaconf import DictConfig, OmegaConf
 
 from alibert_common.errors import InputError
-from alibert_fairseq.hf import names
 from alibert_fairseq.hf.checkpoint import build_model
-from alibert_fairseq.hf.families import ALBERT, BERT
-from alibert_fairseq.hf.read_hf import Published
+from alibert_fairseq.hf.families import names
+from alibert_fairseq.hf.families.table import ALBERT, BERT
+from alibert_fairseq.hf.published.model import Published
 from alibert_fairseq.layers.rotary import LEAST
 from alibert_fairseq.tasks.pretraining import digests
 
@@ -25,6 +25,14 @@ OPTIONS = {  # of a model, by the fields of its size
     "segments": "--segments", "layer_groups": "--layer-groups", "activation": "--activation-fn",
     "layer_norm_eps": "--layer-norm-eps", "dropout": "--dropout", "attention_dropout": "--attention-dropout",
 }  # fmt: skip
+OF_RELATIVE = {
+    "buckets": "--position-buckets", "longest": "--max-relative-positions", "convolution": "--convolution-width",
+    "convolution_groups": "--convolution-groups", "convolution_activation": "--convolution-activation",
+}  # fmt: skip
+FLAGS = {  # which are given where a field has this value
+    "shared": ("--own-position-projections", False), "normalised": ("--plain-relative-embeddings", False),
+    "absolute": ("--absolute-positions", True),
+}  # fmt: skip
 GENERATOR_FIELDS = ("layers", "width", "ffn_width", "heads")
 
 
@@ -33,12 +41,19 @@ def model_options(published: Published) -> list[str]:
     first, *generators = published.parts
     size = first.size()
     options = ["--arch", f"{published.model_name}_base"]
+    flags = [] if all(part.size()["tied"] for part in published.parts) else ["--untied-output-words"]
     values = {name: size[field] for field, name in OPTIONS.items() if field in size}
     if rotary := size["rotary"]:
         values |= {f"--{option}": getattr(rotary, field) for field, _, option in LEAST}
         values["--activation-dropout"] = size["activation_dropout"]
         del values["--segments"]
+    if relative := size["relative"]:
+        values |= {name: getattr(relative, field) for field, name in OF_RELATIVE.items()}
+        values["--position-attention"] = "|".join(relative.kinds)
+        del values["--layer-groups"]
+        flags += [name for field, (name, value) in FLAGS.items() if getattr(relative, field) is value]
     options += [word for name, value in values.items() if value is not None for word in (name, str(value))]
+    options += flags
     for generator in generators:
         size, theirs, ours = generator.size(), generator.embeddings(), first.embeddings()
         for field in GENERATOR_FIELDS:
@@ -54,7 +69,7 @@ def training_configuration(published: Published, options: list[str], data: Path,
     """What fairseq-train makes of the options of a training that has every head; data: where the tokenizer will lie."""
     objective = OBJECTIVES.get(published.parts[0].part)
     pairs = ["--sentence-objective", objective] if objective else []
-    task = "electra" if published.model_name == "electra" else "segment_pairs" if objective else "alibert_mlm"
+    task = "electra" if len(published.parts) > 1 else "segment_pairs" if objective else "alibert_mlm"
     line = [str(data), "--task", task, *pairs, "--criterion", task, "--tokens-per-sample", str(tokens_per_sample)]
     line += [*options, "--tokenizer", "alibert_normalizer", "--bpe", "alibert_subwords"]
     parser = fairseq_options.get_training_parser()
@@ -70,7 +85,7 @@ def build(published: Published, cfg: DictConfig, dictionary) -> torch.nn.Module:
         with_head = published.parts[0].part in OBJECTIVES
         model = build_model(published.model_name, cfg.model, dictionary, with_head)
         fresh, converted = model.state_dict(), dict[str, torch.Tensor]()
-        for part, _, theirs, _ in published.parts:
+        for part, _, theirs, *_ in published.parts:
             ours = {name: value for name, value in fresh.items() if name.startswith(f"{part.name}.")}
             converted |= names.from_hugging_face(part.rows(part.parameters(model)), theirs.state_dict(), ours)
     except ValueError as error:  # NamesError is one

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from alibert_fairseq.layers.relative import Relative
+
 # The endings of our names of what has a row a word: the tables, which are one, and the output's bias.
 WORD_TABLES = ("embed_tokens.weight", "lm_head.weight")
 WORDS = (*WORD_TABLES, "lm_head.bias")
@@ -46,6 +48,7 @@ class Parameters:
     segments: bool
     padding_id: int
     sentence_head: bool = False
+    relative: Relative | None = None  # of a DeBERTa body
 
 
 # The parts of a layer: ours, those of BERT and its kin, ALBERT's.
@@ -68,6 +71,21 @@ _MODERN_LAYER = (
     ("fc2", "mlp.Wo"),
     ("final_layer_norm", "mlp_norm"),
 )
+
+
+# What differs from BERT's in DeBERTa's layers.
+_DEBERTAS = {"query": "query_proj", "key": "key_proj", "value": "value_proj"}
+_OWN = {"c2p": ("k", "key"), "p2c": ("q", "query")}
+_HEAD = "cls.predictions"
+BERTS_HEAD = (
+    f"{_HEAD}.transform.dense", f"{_HEAD}.transform.LayerNorm", f"{_HEAD}.decoder.weight", f"{_HEAD}.bias",
+    f"{_HEAD}.decoder.bias",
+)  # fmt: skip
+# Its table is the input's.
+MICROSOFTS_HEAD = (
+    "lm_predictions.lm_head.dense", "lm_predictions.lm_head.LayerNorm", "deberta.embeddings.word_embeddings.weight",
+    "lm_predictions.lm_head.bias",
+)  # fmt: skip
 
 
 def _both(ours: str, theirs: str) -> list[Row]:
@@ -117,11 +135,9 @@ def roberta(has: Parameters) -> list[Row]:
 
 def bert(has: Parameters) -> list[Row]:
     """BERT with segments and `BertForPreTraining`, or `BertForMaskedLM` without a sentence head."""
-    theirs = "cls.predictions"
-    head = (f"{theirs}.transform.dense", f"{theirs}.transform.LayerNorm", f"{theirs}.decoder.weight")
     return [
         *_encoder("encoder", "bert", has),
-        *_head("encoder.lm_head", *head, f"{theirs}.bias", f"{theirs}.decoder.bias"),
+        *_head("encoder.lm_head", *BERTS_HEAD),
         *_sentence_head(has, "bert.pooler.dense", "cls.seq_relationship"),
     ]
 
@@ -151,6 +167,52 @@ def generator(has: Parameters) -> list[Row]:
     return [
         *_encoder("generator", "electra", has),
         *_head("generator.lm_head", *head, "generator_lm_head.weight", "generator_lm_head.bias"),
+    ]
+
+
+def _debertas_encoder(part: str, has: Parameters) -> list[Row]:
+    ours, theirs, relative = f"{part}.sentence_encoder", "deberta.embeddings", has.relative or Relative()
+    rows = [
+        Row(f"{ours}.embed_tokens.weight", f"{theirs}.word_embeddings.weight"),
+        *_both(f"{ours}.layernorm_embedding", f"{theirs}.LayerNorm"),
+        Row(f"{ours}.embed_relative.weight", "deberta.encoder.rel_embeddings.weight"),
+    ]
+    if relative.absolute:
+        rows.append(Row(f"{ours}.embed_positions.weight", f"{theirs}.position_embeddings.weight", has.padding_id + 1))
+    if has.segments:
+        rows.append(Row(f"{ours}.embed_segments.weight", f"{theirs}.token_type_embeddings.weight"))
+    if has.projected:
+        rows.append(Row(f"{ours}.embed_project.weight", f"{theirs}.embed_proj.weight"))
+    if relative.normalised:
+        rows += _both(f"{ours}.relative_layer_norm", "deberta.encoder.LayerNorm")
+    if relative.convolution:
+        rows += _both(f"{ours}.convolution.conv", "deberta.encoder.conv.conv")
+        rows += _both(f"{ours}.convolution.layer_norm", "deberta.encoder.conv.LayerNorm")
+    own = [] if relative.shared else [_OWN[kind] for kind in relative.kinds]
+    for n in range(has.layers):
+        layer = f"deberta.encoder.layer.{n}"
+        for mine, of_bert, _ in _LAYER:
+            path, _, last = of_bert.rpartition(".")
+            name = f"{path}.{_DEBERTAS.get(last, last)}"
+            rows += _both(f"{ours}.layers.{n}.{mine}", f"{layer}.{name}")
+        for mine, name in own:
+            rows += _both(f"{ours}.layers.{n}.self_attn.pos_{mine}_proj", f"{layer}.attention.self.pos_{name}_proj")
+    return rows
+
+
+def deberta(has: Parameters, part: str = "encoder", head: tuple[str, ...] = BERTS_HEAD) -> list[Row]:
+    """A DeBERTa body and `DebertaV2ForMaskedLM`, whose head has one of two sets of names."""
+    return [*_debertas_encoder(part, has), *_head(f"{part}.lm_head", *head)]
+
+
+def deberta_discriminator(has: Parameters) -> list[Row]:
+    """The discriminator of a DeBERTa body, under Microsoft's names."""
+    theirs = "mask_predictions"
+    return [
+        *_debertas_encoder("discriminator", has),
+        *_both("discriminator.head.layer_norm", f"{theirs}.LayerNorm"),
+        *_both("discriminator.head.dense", f"{theirs}.dense"),
+        *_both("discriminator.head.out_proj", f"{theirs}.classifier"),
     ]
 
 

@@ -1,6 +1,6 @@
 """Reading a published Hugging Face folder: which of our models it is, its weights, and what of them has no place here.
 
-Nothing is unpickled: safetensors, or torch.load with weights_only, which is how transformers reads pytorch_model.bin.
+Nothing is unpickled: only safetensors are read.
 """
 
 from collections.abc import Iterable
@@ -15,14 +15,23 @@ from transformers import PreTrainedModel
 from alibert_common.errors import InputError
 from alibert_common.files import read_json
 from alibert_common.json_value import parse_json
-from alibert_fairseq.hf import names
-from alibert_fairseq.hf.families import CLASSES, DISCRIMINATOR, GENERATOR, Part
+from alibert_fairseq.hf.families import names
+from alibert_fairseq.hf.families.part import Part
+from alibert_fairseq.hf.families.table import CLASSES, DETECTORS
 
 FAMILIES = {  # Hugging Face's type -> our model
     "roberta": "alibert", "camembert": "alibert", "xlm-roberta": "alibert", "bert": "segment_bert",
-    "albert": "albert", "electra": "electra", "modernbert": "alibert_modern",
+    "albert": "albert", "electra": "electra", "modernbert": "alibert_modern", "deberta-v2": "alibert_deberta",
 }  # fmt: skip
-SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT, ELECTRA and ModernBERT"
+WITH_GENERATOR = {"alibert_deberta": "electra_deberta"}  # what else a folder becomes if there is a generator
+SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT, ELECTRA, ModernBERT and DeBERTa-v2 (V3 too)"
+GENERATOR = "generator"  # the folder of one, in its discriminator's
+SEED = 1  # of a new head's weights
+TO_SAFETENSORS = (
+    'if you trust who made it, write model.safetensors once: python -c "import torch, safetensors.torch as s; '
+    "w = torch.load('pytorch_model.bin', weights_only=True); "
+    "s.save_file({k: v.clone() for k, v in w.items()}, 'model.safetensors', {'format': 'pt'})\""
+)
 # In the order in which transformers takes the first that is there.
 WEIGHT_FILES = (
     "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json",
@@ -41,10 +50,14 @@ class PublishedPart(NamedTuple):
     folder: Path
     model: PreTrainedModel
     left_out: list[str]  # names of weights that neither the class nor our model has
+    new: list[str]  # names of the head's weights that the folder lacks, and that are random
 
     def size(self) -> dict:
         """The fields of EncoderSize. One row of token types, all zero, is none (RoBERTa's)."""
+        weights = self.model.state_dict()
+        tables = [weights[name] for name in self.part.names_of(names.WORD_TABLES)]
         fields = self.part.size(self.model.config)
+        fields["tied"] = all(torch.equal(table, tables[0]) for table in tables)
         types = self.embeddings().get("token_type_embeddings.weight")
         if types is None:
             return fields
@@ -62,23 +75,27 @@ class Published(NamedTuple):
     parts: list[PublishedPart]
 
 
-def read_published(folder: Path, generator: Path | None = None) -> Published:
+def read_published(folder: Path, generator: Path | None = None, new_head: bool = False) -> Published:
     """Read a folder, and of ELECTRA its generator's: `generator`, or the folder of that name inside.
 
+    new_head: where a folder lacks the head of its pretraining, as camembertav2-base, take one with random weights.
     Raises InputError for what cannot be continued: another architecture, a missing head, untied word tables, ...
     """
     kind = _kind(folder)
     if kind not in FAMILIES:
         raise InputError(f"{folder}: a model of the type {kind!r}; only {SUPPORTED} can be continued.")
     model_name = FAMILIES[kind]
-    if generator and model_name != "electra":
+    if generator or (folder / GENERATOR / "config.json").is_file():
+        model_name = WITH_GENERATOR.get(model_name, model_name)
+    if model_name in DETECTORS:
+        discriminator, generator_part = DETECTORS[model_name]
+        first = _read_part(folder, (discriminator,), new_head)
+        return Published(model_name, [first, _read_generator(folder, generator, first, generator_part, kind)])
+    if generator:
         raise InputError(
-            f"--generator {generator}: only ELECTRA has a generator, and {folder} is {kind}; leave it out."
+            f"--generator {generator}: only ELECTRA and DeBERTa have a generator, and {folder} is {kind}; leave it out."
         )
-    parts = [_read_part(folder, CLASSES.get(model_name, (DISCRIMINATOR,)))]
-    if model_name == "electra":
-        parts.append(_read_generator(folder, generator, parts[0]))
-    return Published(model_name, parts)
+    return Published(model_name, [_read_part(folder, CLASSES[model_name], new_head)])
 
 
 def _kind(folder: Path) -> str:
@@ -86,23 +103,32 @@ def _kind(folder: Path) -> str:
     if not file.is_file():
         raise InputError(f"{file}: no such file; give the folder of a Hugging Face model.")
     try:
-        return str(parse_json(file.read_text(encoding="utf-8")).get("model_type", "unknown"))
+        config = parse_json(file.read_text(encoding="utf-8"))
+        kind, code = str(config.get("model_type", "unknown")), config.get("auto_map")
     except (ValueError, AttributeError) as error:
         raise InputError(f"{file}: not a model's configuration ({error}).") from None
+    if code:
+        raise InputError(
+            f"{file}: the model needs code of its own (auto_map), which is never run; give a model of transformers' "
+            "own classes."
+        )
+    return kind
 
 
-def _read_generator(folder: Path, given: Path | None, discriminator: PublishedPart) -> PublishedPart:
-    place = given or folder / GENERATOR.folder
+def _read_generator(
+    folder: Path, given: Path | None, discriminator: PublishedPart, part: Part, kind: str
+) -> PublishedPart:
+    place = given or folder / GENERATOR
     if not (place / "config.json").is_file():
         raise InputError(
             f"{place}: no generator there, and ELECTRA's training needs one that fits its discriminator (a new one "
             "would replace words by noise, which teaches nothing); give the published one with --generator."
         )
-    if _kind(place) != "electra":
-        raise InputError(f"{place}: a model of the type {_kind(place)!r}, no generator of ELECTRA.")
-    generator = _read_part(place, (GENERATOR,))
-    own = ("layers", "width", "ffn_width", "heads", "embedding_dim")  # what a generator may have otherwise
-    sizes = [{k: v for k, v in part.size().items() if k not in own} for part in (discriminator, generator)]
+    if _kind(place) != kind:
+        raise InputError(f"{place}: a model of the type {_kind(place)!r}, no generator for {kind}.")
+    generator = _read_part(place, (part,))
+    own = ("layers", "width", "ffn_width", "heads", "embedding_dim", "tied")  # what a generator may have otherwise
+    sizes = [{k: v for k, v in one.size().items() if k not in own} for one in (discriminator, generator)]
     if different := [name for name in sizes[0] if sizes[0][name] != sizes[1][name]]:
         values = " and ".join(str(size[different[0]]) for size in sizes)
         raise InputError(
@@ -111,17 +137,32 @@ def _read_generator(folder: Path, given: Path | None, discriminator: PublishedPa
     return generator
 
 
-def _read_part(folder: Path, candidates: tuple[Part, ...]) -> PublishedPart:
+def _read_part(folder: Path, candidates: tuple[Part, ...], new_head: bool = False) -> PublishedPart:
+    _check_files(folder)
     for part in candidates:
         _check_size(folder, part)
-        model, left_out, missing = _read_model(folder, part.hugging_face_class)
+        model, left_out, missing = _read_model(folder, part)
         _refuse_untied(folder, part, model)
         if not missing:
-            return PublishedPart(part, folder, model, left_out)
+            return PublishedPart(part, folder, model, left_out, [])
+    body = any(name.startswith(f"{model.base_model_prefix}.") for name in missing)
+    if new_head and not body:
+        return PublishedPart(part, folder, model, left_out, missing)
+    remedy = "" if body else ", or --new-head, whose head begins with random weights"
     raise InputError(
-        f"{folder}: no whole {part.cls}: {', '.join(missing[:2])}{' and more' if missing[2:] else ''} missing, where "
-        f"no value would be sensible; give a model published with the head of its pretraining."
+        f"{folder}: no whole {part.cls}: {', '.join(missing[:2])}{' and more' if missing[2:] else ''} missing; "
+        f"give a model published with the head of its pretraining{remedy}."
     )
+
+
+def _check_files(folder: Path) -> None:
+    """Refuse pickles, and an index that lists what is not there."""
+    files = weight_files(folder)
+    if files and files[0].name.startswith("pytorch_model.bin"):
+        raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS}.")
+    for file in files:
+        if not file.is_file():
+            raise InputError(f"{file}: listed in {files[0].name} and not there; copy it too.")
 
 
 def _check_size(folder: Path, part: Part) -> None:
@@ -132,24 +173,30 @@ def _check_size(folder: Path, part: Part) -> None:
         raise InputError(f"{folder}: cannot be continued: {error}.") from None
 
 
-def _read_model(folder: Path, cls: type[PreTrainedModel]) -> tuple[PreTrainedModel, list[str], list[str]]:
+def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], list[str]]:
     """The model, the names of what it does not use of the file, and of what the file does not have."""
     try:
-        model, loaded = cls.from_pretrained(
-            folder, output_loading_info=True, dtype=torch.float32, local_files_only=True, trust_remote_code=False
-        )
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(SEED)
+            model, loaded = part.hugging_face_class.from_pretrained(
+                folder, output_loading_info=True, dtype=torch.float32, local_files_only=True, trust_remote_code=False,
+                **part.settings,
+            )  # fmt: skip
     except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
-        raise InputError(f"{folder}: its weights cannot be read as a {cls.__name__} ({reason(error)}).") from None
+        raise InputError(f"{folder}: its weights cannot be read as a {part.cls} ({reason(error)}).") from None
     return model.eval(), sorted(loaded["unexpected_keys"]), sorted(loaded["missing_keys"])
 
 
 def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
-    """Of the files, not of the model: transformers 4 has tied it."""
+    """Refuse two tables where the configuration says one. The files decide: transformers 4 has tied the model's."""
+    if not model.config.tie_word_embeddings:
+        return
     table = model.get_input_embeddings().weight
     for stored in stored_tensors(folder, part.names_of(names.WORD_TABLES)).values():
         if not torch.equal(stored.float(), table):
             raise InputError(
-                f"{folder}: its table of output words differs from that of input words, and ours are one table."
+                f"{folder}: its tables of input and output words differ, and its config.json says they are one; if "
+                'they are two, write "tie_word_embeddings": false into a copy of config.json.'
             )
 
 
@@ -172,7 +219,4 @@ def stored_tensors(folder: Path, wanted: Iterable[str]) -> dict[str, Tensor]:
         if file.suffix == ".safetensors":
             with safe_open(file, "pt") as weights:
                 tensors |= {name: weights.get_tensor(name) for name in names & set(weights.keys())}
-        elif file.suffix == ".bin":
-            weights = torch.load(file, map_location="cpu", weights_only=True)
-            tensors |= {name: weights[name] for name in names & weights.keys()}
     return tensors

@@ -13,10 +13,10 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from alibert_fairseq.data.dictionary import FILLERS
-from alibert_fairseq.hf.families import Part
-from alibert_fairseq.hf.names import WORDS
-from alibert_fairseq.hf.read_hf import PublishedPart
-from alibert_fairseq.hf.word_splitter import WordSplitter
+from alibert_fairseq.hf.families.names import WORDS
+from alibert_fairseq.hf.families.part import Part
+from alibert_fairseq.hf.published.model import PublishedPart
+from alibert_fairseq.hf.published.word_splitter import WordSplitter
 from preprocess.tokenizer.piece_text import Spelled
 from preprocess.tokenizer.special_tokens import Layout
 
@@ -73,7 +73,7 @@ def extended(size: int, added: dict[int, list[int]], padding: int) -> NewRows:
 def with_rows(published: PublishedPart, rows: NewRows) -> PublishedPart:
     """The same model over the new vocabulary."""
     part, weights = published.part, published.model.state_dict()
-    for name in part.names_of(WORDS):
+    for name in dict.fromkeys(part.names_of(WORDS)):
         weights[name] = rows.apply(weights[name])
     config = type(published.model.config).from_dict(published.model.config.to_dict())
     if part.counts_from_padding and config.pad_token_id != rows.padding:

@@ -18,7 +18,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from alibert_common.errors import InputError
-from alibert_fairseq.hf.word_splitter import WordSplitter
+from alibert_fairseq.hf.published.word_splitter import WordSplitter
 from preprocess.tokenizer.normalizer import BOUNDARY
 
 # By which a Unigram word outdoes the pieces it had, for each place where two of its characters meet: enough to win

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from alibert_common.errors import InputError
 from alibert_common.files import write_json
 from alibert_fairseq.hf.logit_check import SENTENCES
-from alibert_fairseq.hf.read_hf import reason
+from alibert_fairseq.hf.published.model import reason
 from preprocess.tokenizer.special_tokens import ROLES
 
 # What tokenizers differ in: capitals, apostrophes, ligatures, white space, marks, accents apart, other scripts.

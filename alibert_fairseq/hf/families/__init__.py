@@ -1,0 +1,1 @@
+"""Our models and the Hugging Face classes that they become: names, numbers, heads."""

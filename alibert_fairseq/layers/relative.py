@@ -1,0 +1,125 @@
+"""Relative positions of disentangled attention (DeBERTa, He et al. 2021 section 3.1; V3: log buckets, shared keys).
+
+A distance between two tokens has a row of a table. Its key answers the query of the one token, its query asks the key
+of the other. Shapes as in `encoder.py`; T = tokens of the longest sequence.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+KINDS = ("c2p", "p2c")  # content to position, position to content: DeBERTa's names
+
+
+@dataclass(frozen=True)
+class Relative:
+    """How a DeBERTa body sees positions. Defaults: DeBERTaV3 (microsoft/deberta-v3-base, `config.json`)."""
+
+    buckets: int = 256  # rows a direction; distances from half of them on share rows; 0: one row a distance
+    longest: int = 512  # the distance from which on all share a row
+    kinds: tuple[str, ...] = KINDS
+    shared: bool = True  # positions have the projections of contents
+    normalised: bool = True  # a LayerNorm over the table
+    absolute: bool = False  # learned absolute positions in the embeddings too
+    convolution: int = 0  # tokens that the convolution beside the first layer reads; 0: none
+    convolution_groups: int = 1
+    convolution_activation: str = "tanh"
+
+    def __post_init__(self):
+        if not self.kinds or set(self.kinds) - set(KINDS):
+            raise ValueError(f"--position-attention {'|'.join(self.kinds)} is not c2p, p2c or c2p|p2c")
+        if self.buckets < 0 or self.buckets == 1 or self.longest < 2:
+            raise ValueError(
+                f"--position-buckets {self.buckets} and --max-relative-positions {self.longest}: give 2 or more"
+            )
+        if self.convolution and not self.convolution % 2:
+            raise ValueError(f"--convolution-width {self.convolution} is even; give an odd number of tokens")
+
+    @property
+    def span(self) -> int:
+        """Rows a direction; the table has twice as many."""
+        return self.buckets or self.longest
+
+
+def rows_of_distances(relative: Relative, longest: int, device: torch.device) -> Tensor:
+    """(2 T - 1,) the row of each distance from T - 1 down to 1 - T: the place of the query less that of the key.
+
+    Distances below half of the buckets have one each. Longer ones share, by the logarithm, as transformers rounds it in
+    float32 (`make_log_bucket_position`).
+    """
+    distances = torch.arange(longest - 1, -longest, -1, device=device)
+    if relative.buckets:
+        half = relative.buckets // 2
+        far = distances.abs().clamp(min=half - 1)
+        scale = torch.log(torch.tensor((relative.longest - 1) / half))
+        steps = torch.ceil(torch.log(far / half) / scale * (half - 1)) + half
+        distances = torch.where(far <= half, distances, (steps * distances.sign()).long())
+    return (distances + relative.span).clamp(0, 2 * relative.span - 1)
+
+
+class Positions(NamedTuple):
+    """What attention reads of distances, of the heads of a layer. None: nothing of that kind."""
+
+    keys: Tensor | None  # (2 T - 1, N, H) from distance T - 1 down to 1 - T; a token's query reads them
+    queries: Tensor | None  # (2 T - 1, N, H) from distance 1 - T up to T - 1; a token's key is read by them
+
+    @property
+    def scale(self) -> float:
+        """Of the scores, relative to those of contents alone."""
+        return (1 + sum(part is not None for part in self)) ** -0.5
+
+
+class Table(NamedTuple):
+    """The rows that a batch reads, and which of them each distance has."""
+
+    rows: Tensor  # (R, C)
+    of_distances: Tensor  # (2 T - 1,)
+
+
+def skewed(products: Tensor, rows: int) -> Tensor:
+    """(N, rows x T, 2 T - 1) products of tokens and distances to the view (rows, N, T, T) of tokens and tokens.
+
+    What stands at (a, b) is the product of a with column T - 1 + b - a.
+    """
+    heads, tokens, columns = products.shape
+    length = tokens // rows
+    strides = (length * columns, tokens * columns, columns - 1, 1)
+    return products.as_strided((rows, heads, length, length), strides, products.storage_offset() + length - 1)
+
+
+def products(tokens: Tensor, distances: Tensor) -> Tensor:
+    """(rows x T, N, H) and (2 T - 1, N, H) to (N, rows x T, 2 T - 1)."""
+    return torch.bmm(tokens.transpose(0, 1), distances.permute(1, 2, 0))
+
+
+def bias(q: Tensor, k: Tensor, positions: Positions, rows: int) -> Tensor:
+    """(rows x T, N, H) queries and keys to what is added to their scores, (rows, N, T, T), without the scale."""
+    parts = []
+    if positions.keys is not None:
+        parts.append(skewed(products(q, positions.keys), rows))
+    if positions.queries is not None:
+        parts.append(skewed(products(k, positions.queries), rows).mT)
+    return sum(parts[1:], parts[0])
+
+
+def add_gradients(of_skewed: Tensor, x: Tensor, to_x: Tensor, part: Tensor | None, to_part: Tensor | None) -> None:
+    """Add to the gradients of tokens and distances that of `skewed` of their products, (rows, N, T, T)."""
+    if part is None or to_part is None:
+        return
+    of_products = x.new_zeros(x.shape[1], len(x), len(part))
+    skewed(of_products, len(of_skewed)).copy_(of_skewed)
+    to_x.add_(torch.bmm(of_products, part.transpose(0, 1)).transpose(0, 1))
+    to_part.add_(torch.bmm(of_products.mT, x.transpose(0, 1)).transpose(0, 1))
+
+
+def of_length(part: Tensor, length: int) -> Tensor:
+    """The distances of shorter sequences."""
+    longest = (len(part) + 1) // 2
+    return part[longest - length : longest + length - 1]
+
+
+def scale_of(head_width: int, positions: Positions | None) -> float:
+    """Of the scores of heads so wide."""
+    return head_width**-0.5 * (1.0 if positions is None else positions.scale)

@@ -1,0 +1,89 @@
+"""The numbers that fix an encoder. Shapes as in `encoder.py`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch import Tensor
+
+from alibert_fairseq.layers.relative import Relative
+from alibert_fairseq.layers.rotary import Rotary
+
+# BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
+
+CONVOLUTION_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "gelu": ACTIVATIONS["gelu"]}
+
+AT_LEAST = {  # of an EncoderSize, and what the sentence about it says
+    "layers": (1, "number of layers"),
+    "width": (1, "width"),
+    "ffn_width": (1, "feed-forward width"),
+    "heads": (1, "number of heads"),
+    "embedding_dim": (1, "width of the embeddings"),
+    "segments": (0, "number of segments"),
+}
+
+
+@dataclass(frozen=True)
+class EncoderSize:
+    """The numbers that fix an encoder's parameters."""
+
+    layers: int
+    width: int  # C
+    ffn_width: int
+    heads: int
+    embedding_dim: int  # E
+    vocabulary: int  # V
+    max_positions: int  # longest sequence, special tokens included
+    padding_id: int
+    layer_norm_eps: float
+    segments: int = 0  # kinds of segment embeddings; 0: none, as RoBERTa
+    layer_groups: int | None = None  # layers with weights of their own; ALBERT has 1, used `layers` times
+    activation: str = "gelu"
+    dropout: float = 0.0  # after the embeddings, the attention block and the feed-forward block
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0  # inside the feed-forward block
+    rotary: Rotary | None = None  # a modern body's positions
+    relative: Relative | None = None  # a DeBERTa body's positions; neither: BERT's
+    tied: bool = True  # the table of output words is that of input words
+
+    def __post_init__(self):
+        for name, (least, what) in AT_LEAST.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"the {what} of an encoder must be {least} or more, not {getattr(self, name)}")
+        if self.width % self.heads:
+            raise ValueError(f"the width ({self.width}) must be a multiple of the number of heads ({self.heads})")
+        if not 1 <= self.groups <= self.layers:
+            raise ValueError(f"{self.layers} layers cannot share the weights of {self.groups}; give 1 to {self.layers}")
+        if self.rotary is not None:
+            self._check_modern()
+        if self.relative is not None and self.width % self.relative.convolution_groups:
+            raise ValueError(f"the width ({self.width}) must be a multiple of --convolution-groups")
+
+    def _check_modern(self) -> None:
+        if self.width // self.heads % 2:
+            raise ValueError(f"heads are {self.width // self.heads} wide, and rotary positions need an even width")
+        if (self.segments, self.groups, self.embedding_dim) != (0, self.layers, self.width):
+            raise ValueError("a modern body has no segments, no shared layers and embeddings of its own width")
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether it learns absolute positions."""
+        return self.rotary is None and (self.relative is None or self.relative.absolute)
+
+    @property
+    def groups(self) -> int:
+        """Layers with weights of their own."""
+        return self.layers if self.layer_groups is None else self.layer_groups
+
+    def group_of(self, layer: int) -> int:
+        """Which weights a layer uses (google-research/albert `modeling.py`: runs of equal length)."""
+        return layer * self.groups // self.layers
+
+
+def layer_norm(size: EncoderSize, width: int) -> nn.LayerNorm:
+    """BERT's, or without a bias."""
+    return nn.LayerNorm(width, eps=size.layer_norm_eps, bias=size.rotary is None)

@@ -1,0 +1,236 @@
+"""Folders as their publishers lay them out: odd names, missing parts, other classes, half precision, shards."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sentencepiece
+import torch
+import transformers
+from fairseq import checkpoint_utils
+from published_models import (
+    changed_config,
+    sentencepiece_model,
+    write_model,
+    write_tokenizer,
+    write_tokenizer_config,
+)
+from safetensors.torch import load_file, save_file
+from text_helpers import sample_lines
+from transformers import AutoTokenizer
+
+from alibert_common.errors import InputError
+from alibert_fairseq.hf.export import export
+from alibert_fairseq.hf.load import describe, load
+from preprocess.tokenizer.load import load_tokenizer
+
+
+def test_a_folder_with_a_sentencepiece_model_alone(published, tmp_path):
+    """What AutoTokenizer converts has the ids of the tokenizer.json that was published."""
+    source = shutil.copytree(published / "camembert", tmp_path / "source")
+    (source / "tokenizer.json").unlink()
+    (source / "sentencepiece.bpe.model").write_bytes(sentencepiece_model())
+    load(source, tmp_path / "out")
+    tokenizer = load_tokenizer(tmp_path / "out")
+    expected = AutoTokenizer.from_pretrained(published / "camembert")(sample_lines(), add_special_tokens=False)[
+        "input_ids"
+    ]
+    assert [encoding.ids for encoding in tokenizer.encode_batch(sample_lines(), add_special_tokens=False)] == expected
+
+
+def test_a_sentencepiece_bpe_whose_class_is_a_unigram(published, tmp_path):
+    """DrBERT's. CamembertTokenizer of transformers 5 cannot hold it; the ids are those of sentencepiece, 4 behind."""
+    source = shutil.copytree(published / "drbert", tmp_path / "source")
+    load(source, tmp_path / "out")
+    export(tmp_path / "out" / "checkpoint.pt", tmp_path / "out", tmp_path / "model")
+    spoken = sentencepiece.SentencePieceProcessor(model_proto=sentencepiece_model("bpe"))
+    expected = [[5, *(number + 4 if number else 3 for number in spoken.encode(line)), 6] for line in sample_lines()]
+    assert AutoTokenizer.from_pretrained(tmp_path / "model")(sample_lines())["input_ids"] == expected
+    (source / "tokenizer.json").unlink()
+    (source / "sentencepiece.bpe.model").write_bytes(sentencepiece_model("bpe"))
+    if transformers.__version__.startswith("4."):
+        load(source, tmp_path / "out")
+    else:
+        remedy = "with transformers 4, sentencepiece and protobuf, make its tokenizer.json once: python -c "
+        with pytest.raises(InputError, match=f"AutoTokenizer cannot read its tokenizer .*{remedy}"):
+            load(source, tmp_path / "no")
+
+
+def test_a_word_piece_under_the_class_of_a_bpe(published, tmp_path):
+    """RobertaTokenizer of transformers 5 would make a BPE without merges of it: letters."""
+    source = write_model(tmp_path / "source", "roberta", vocab_size=504, pad_token_id=0, max_position_embeddings=65)
+    write_tokenizer(source, "wordpiece", tokenizer_class="RobertaTokenizer")
+    load(source, tmp_path / "out")
+    ids = AutoTokenizer.from_pretrained(tmp_path / "out")(sample_lines())["input_ids"]
+    assert ids == AutoTokenizer.from_pretrained(published / "bert")(sample_lines())["input_ids"]
+
+
+def test_a_lower_casing_word_piece(published, tmp_path):
+    """bert-base-uncased's rules."""
+    source = shutil.copytree(published / "bert", tmp_path / "source")
+    rules = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
+    rules["normalizer"] |= {"lowercase": True, "strip_accents": None}
+    (source / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
+    write_tokenizer_config(source, do_lower_case=True, strip_accents=None)
+    load(source, tmp_path / "out")
+    read = AutoTokenizer.from_pretrained(tmp_path / "out")
+    shouted, plain = read(["UNE FIÈVRE ÉLEVÉE", "une fievre elevee"])["input_ids"]
+    assert shouted == plain and 100 not in plain
+    (tmp_path / "words.txt").write_text("Hépatomégalie\n", encoding="utf-8")
+    load(source, tmp_path / "more", add_tokens=tmp_path / "words.txt")
+    read = AutoTokenizer.from_pretrained(tmp_path / "more")
+    assert read.tokenize("une HÉPATOMÉGALIE")[-1] == "hepatomegalie"
+
+
+def test_what_has_no_place_is_named_and_left_out(published, tmp_path):
+    """camembert-base has a pooler in its file that CamembertForMaskedLM does not use."""
+    source = shutil.copytree(published / "camembert", tmp_path / "source")
+    model = transformers.RobertaModel(transformers.RobertaConfig.from_pretrained(source), add_pooling_layer=True)
+    words = transformers.RobertaForMaskedLM.from_pretrained(source)
+    model.load_state_dict(words.roberta.state_dict(), strict=False)
+    state = words.state_dict() | {f"roberta.{name}": value for name, value in model.state_dict().items()}
+    save_file({name: value.clone() for name, value in state.items()}, source / "model.safetensors", {"format": "pt"})
+    manifest = load(source, tmp_path / "out")
+    assert manifest["left_out"] == ["roberta.pooler.dense.bias", "roberta.pooler.dense.weight"]
+
+
+def test_half_precision_weights_in_parts_become_float32(published, tmp_path):
+    source = shutil.copytree(published / "bert", tmp_path / "source")
+    model = transformers.BertForPreTraining.from_pretrained(source).half()
+    (source / "model.safetensors").unlink()
+    model.save_pretrained(source, max_shard_size="50KB")
+    for other in ("training_args.bin", "pytorch_model.bin", "README.txt"):
+        (source / other).write_bytes(b"not read")
+    manifest = load(source, tmp_path / "out")
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "out" / "checkpoint.pt"))["model"]
+    assert {value.dtype for value in state.values()} == {torch.float32}
+    parts = {path.name for path in source.glob("model-*.safetensors")}
+    others = {"config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors.index.json"}
+    assert len(parts) > 1 and {Path(file["path"]).name for file in manifest["inputs"]} == parts | others
+
+
+def back(place: Path, folder: str = "model") -> dict[str, torch.Tensor]:
+    """The tensors of the folder that becomes of a checkpoint."""
+    export(place / "checkpoint.pt", place, place / folder)
+    return load_file(place / folder / "model.safetensors")
+
+
+def renamed(folder: Path, changes: dict[str, str], **more: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Write the weights with parts of their names changed, and more of them; those that were there."""
+    weights = load_file(folder / "model.safetensors")
+    new = {}
+    for name, value in weights.items():
+        for old, other in changes.items():
+            name = name.replace(old, other)
+        new[name] = value
+    save_file(new | more, folder / "model.safetensors", {"format": "pt"})
+    return weights
+
+
+MICROSOFTS = {
+    "cls.predictions.transform.dense": "lm_predictions.lm_head.dense",
+    "cls.predictions.transform.LayerNorm": "lm_predictions.lm_head.LayerNorm",
+    "cls.predictions.bias": "lm_predictions.lm_head.bias",
+}
+
+
+def test_microsofts_deberta(published, tmp_path):
+    """microsoft/deberta-v3-base: its own names of the head, both heads, unread positions, few settings, half."""
+    source = shutil.copytree(published / "deberta", tmp_path / "source")
+    config = json.loads((source / "config.json").read_text())
+    for name in ("architectures", "legacy", "tie_word_embeddings", "pooler_hidden_size", "bos_token_id"):
+        config.pop(name, None)
+    (source / "config.json").write_text(json.dumps(config | {"pos_att_type": "p2c|c2p"}))
+    extra = {"deberta.embeddings.position_embeddings.weight": torch.ones(64, 32)}
+    extra |= {f"mask_predictions.{name}": torch.ones(32) for name in ("LayerNorm.weight", "dense.bias")}
+    before = renamed(source, MICROSOFTS, **extra)
+    half = {name: value.half() for name, value in load_file(source / "model.safetensors").items()}
+    save_file(half, source / "model.safetensors", {"format": "pt"})
+    manifest = load(source, tmp_path / "out")
+    assert set(manifest["left_out"]) >= ({*extra} if transformers.__version__.startswith("9") else set())
+    after = back(tmp_path / "out")
+    assert before.keys() == after.keys()
+    assert [name for name in after if not torch.equal(after[name], before[name].half().float())] == []
+
+
+def headless(folder: Path) -> dict[str, torch.Tensor]:
+    """The encoder alone, without a prefix, as AutoModel saves it; its tensors."""
+    weights = load_file(folder / "model.safetensors")
+    body = {name.removeprefix("deberta."): value for name, value in weights.items() if name.startswith("deberta.")}
+    save_file(body, folder / "model.safetensors", {"format": "pt"})
+    return body
+
+
+def test_an_encoder_without_a_head(published, tmp_path):
+    """almanach/camembertav2-base. A new head has the same weights each time."""
+    source = shutil.copytree(published / "deberta", tmp_path / "source")
+    body = headless(source)
+    remedy = "no whole DebertaV2ForMaskedLM: .* missing; .* or --new-head, whose head begins with random weights"
+    with pytest.raises(InputError, match=remedy):
+        load(source, tmp_path / "out")
+    first, manifest = (load(source, tmp_path / place, new_head=True) for place in ("first", "second"))
+    assert (
+        first["new"] == manifest["new"] and len(manifest["new"]) >= 5 and "random weights of seed 1" in describe(first)
+    )
+    after = back(tmp_path / "second")
+    for name, value in body.items():
+        assert torch.equal(after[f"deberta.{name}"], value)
+    again = back(tmp_path / "first")
+    assert all(torch.equal(after[name], again[name]) for name in after)
+
+
+def test_a_discriminator_without_a_head_beside_a_generator(published, tmp_path):
+    """almanach/camembertav2-base with the generator of its checkpoints: the detector begins anew."""
+    source = shutil.copytree(published / "deberta_rtd", tmp_path / "source")
+    headless(source)
+    with pytest.raises(InputError, match="no whole DebertaV2Detector: mask_predictions"):
+        load(source, tmp_path / "out")
+    manifest = load(source, tmp_path / "out", new_head=True)
+    assert {name.split(".")[0] for name in manifest["new"]} == {"mask_predictions"}
+    assert "--arch electra_deberta_base" in manifest["options"]
+
+
+def test_a_difference_of_tables_alone_is_refused(published, tmp_path):
+    """Some of Microsoft's discriminators hold what is added to the generator's table, under another name."""
+    source = shutil.copytree(published / "deberta", tmp_path / "source")
+    renamed(source, {"word_embeddings.weight": "word_embeddings._weight"})
+    with pytest.raises(InputError, match="missing; give a model published with the head of its pretraining.$"):
+        load(source, tmp_path / "out", new_head=True)
+
+
+@pytest.mark.parametrize("family", ["camembert", "modernbert", "deberta"])
+def test_two_tables_of_words(family, published, tmp_path):
+    """Where the configuration says that they are two, they stay two."""
+    source = shutil.copytree(published / family, tmp_path / "source")
+    changed_config(source, tie_word_embeddings=False)
+    model = getattr(transformers, json.loads((source / "config.json").read_text())["architectures"][0])
+    theirs = model.from_pretrained(source)
+    torch.manual_seed(3)
+    output, state = theirs.get_output_embeddings(), theirs.state_dict()
+    output.weight = torch.nn.Parameter(torch.randn_like(theirs.get_input_embeddings().weight))
+    biases = [name.replace("decoder.", "") for name in state if name.endswith("decoder.bias")]
+    output.bias.data = state[biases[0] if biases[0] in state else "decoder.bias"].clone()  # version 5 reads two as well
+    theirs.save_pretrained(source)
+    before = load_file(source / "model.safetensors")
+    manifest = load(source, tmp_path / "out")
+    after = back(tmp_path / "out")
+    assert "--untied-output-words" in manifest["options"]
+    assert [name for name in before if not torch.equal(before[name], after[name])] == []
+    assert (tmp_path / "out" / "model" / "config.json").read_text().count('"tie_word_embeddings": false') == 1
+
+
+def test_the_remedy_for_a_pickle(published, tmp_path):
+    """The command that the sentence names writes the safetensors."""
+    source = shutil.copytree(published / "bert", tmp_path / "source")
+    state = load_file(source / "model.safetensors")
+    (source / "model.safetensors").unlink()
+    torch.save(state, source / "pytorch_model.bin")
+    with pytest.raises(InputError, match="pytorch_model.bin: a pickle, which is never opened; .* write") as refused:
+        load(source, tmp_path / "out")
+    command = str(refused.value).split('python -c "')[1].rsplit('"', 1)[0]
+    subprocess.run([sys.executable, "-c", command], cwd=source, check=True)
+    load(source, tmp_path / "out")
+    assert all(torch.equal(value, state[name]) for name, value in back(tmp_path / "out").items())

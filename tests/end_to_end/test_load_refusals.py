@@ -1,0 +1,172 @@
+"""What cannot be continued faithfully is refused in one sentence, nothing is executed, and nothing is written."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from fairseq import checkpoint_utils
+from published_models import changed_config, made, untied, write_tokenizer_config
+
+from alibert_common.errors import InputError
+from alibert_fairseq.hf.load import load
+from preprocess.tokenizer.load import load_tokenizer
+
+
+def without_head(folder: Path) -> None:
+    transformers.BertModel.from_pretrained(folder).save_pretrained(folder)
+
+
+class Evil:
+    """What a stranger's pickle may do."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+def evil_pickle(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({"weight": Evil(str(folder / "executed"))}, folder / "pytorch_model.bin")
+
+
+def missing_shard(folder: Path) -> None:
+    transformers.BertForPreTraining.from_pretrained(folder).save_pretrained(folder, max_shard_size="50KB")
+    (folder / "model.safetensors").unlink()
+    sorted(folder.glob("model-*.safetensors"))[1].unlink()
+
+
+def foreign_tokenizer(folder: Path) -> None:
+    text, _ = made("byte-level")
+    (folder / "tokenizer.json").write_text(text, encoding="utf-8")
+    write_tokenizer_config(folder, tokenizer_class="PreTrainedTokenizerFast", **made("byte-level")[1])
+
+
+def no_mask(folder: Path) -> None:
+    write_tokenizer_config(folder, tokenizer_class="PreTrainedTokenizerFast", mask_token=None)
+
+
+def other_rules(folder: Path) -> None:
+    """A tokenizer.json with rules that the class does not have, as AliBERT's: version 5 drops them."""
+    rules = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    rules["normalizer"]["lowercase"] = True
+    (folder / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
+
+
+def no_tokenizer(folder: Path) -> None:
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+
+
+def remove_generator(folder: Path) -> None:
+    shutil.rmtree(folder / "generator")
+
+
+REFUSALS = {
+    "another architecture": ("bert", lambda f: changed_config(f, model_type="flaubert"), "'flaubert'; only RoBERTa"),
+    "code of its own": ("bert", lambda f: changed_config(f, auto_map={"AutoModel": "x.Y"}), "needs code of its own"),
+    "a missing shard": ("bert", missing_shard, "listed in model.safetensors.index.json and not there; copy it too"),
+    "no relative positions": ("deberta", lambda f: changed_config(f, relative_attention=False), "is false; ours has"),
+    "wider heads": ("deberta", lambda f: changed_config(f, attention_head_size=24), "its heads are 24 wide"),
+    "positions that ask each other": (
+        "deberta",
+        lambda f: changed_config(f, pos_att_type=["c2p", "p2p"]),
+        "pos_att_type has p2p; ours are c2p and p2c",
+    ),
+    "no configuration": ("bert", lambda f: (f / "config.json").unlink(), "config.json: no such file"),
+    "a damaged configuration": ("bert", lambda f: (f / "config.json").write_text("{"), "not a model's configuration"),
+    "an unknown activation": ("bert", lambda f: changed_config(f, hidden_act="relu"), "the activation is 'relu'"),
+    "relative positions": (
+        "bert",
+        lambda f: changed_config(f, position_embedding_type="relative_key"),
+        "positions are 'relative_key'",
+    ),
+    "several inner groups": ("albert", lambda f: changed_config(f, inner_group_num=2), "inner_group_num is 2"),
+    "no head": ("bert", without_head, "no whole BertForMaskedLM: cls.predictions"),
+    "untied words": ("camembert", untied, "its tables of input and output words differ"),
+    "no padding": ("roberta", lambda f: changed_config(f, pad_token_id=None), "pad_token_id is null"),
+    "a list of types": ("bert", lambda f: changed_config(f, model_type=["bert"]), "of the type \"['bert']\"; only"),
+    "a pickle that runs code": ("bert", evil_pickle, "pytorch_model.bin: a pickle, which is never opened"),
+    "no weights": ("bert", lambda f: (f / "model.safetensors").unlink(), "its weights cannot be read"),
+    "weights of another size": ("bert", lambda f: changed_config(f, hidden_size=64), "its weights cannot be read"),
+    "a tokenizer of more words": ("bert", foreign_tokenizer, "its tokenizer gives ids up to 660, its model has 504"),
+    "another padding": (
+        "bert",
+        lambda f: changed_config(f, pad_token_id=7),
+        "pads with id 7, its tokenizer with [PAD], 0; correct pad_token_id in a copy of config.json",
+    ),
+    "another padding, behind which positions begin": (
+        "camembert",
+        lambda f: changed_config(f, pad_token_id=0),
+        "its positions count from config.json's, so make '<s>NOTUSED' the tokenizer's pad_token in a copy",
+    ),
+    "no tokenizer": (
+        "bert",
+        no_tokenizer,
+        "AutoTokenizer cannot read" if transformers.__version__.startswith("4.") else "holds no tokenizer",
+    ),
+    "no mask": ("bert", no_mask, "its tokenizer has no mask_token"),
+    "no generator": ("electra", remove_generator, "no generator there, and ELECTRA's training needs one"),
+    "a generator of other words": (
+        "electra",
+        lambda f: changed_config(f / "generator", max_position_embeddings=32),
+        "its weights cannot be read as a ElectraForMaskedLM",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSALS)
+def test_what_cannot_be_continued_is_refused_and_nothing_is_written(what, published, tmp_path):
+    family, change, complaint = REFUSALS[what]
+    folder = shutil.copytree(published / family, tmp_path / "in" / "source")
+    change(folder)
+    with pytest.raises(InputError, match=re.escape(complaint)) as refused:
+        load(folder, tmp_path / "out" / "model")
+    assert str(refused.value).count("\n") == 0 and not (tmp_path / "out").exists()
+    assert not (folder / "executed").exists()
+
+
+@pytest.mark.skipif(transformers.__version__.startswith("4."), reason="version 4 reads tokenizer.json as it stands")
+def test_a_class_that_contradicts_the_tokenizer_json_is_refused(published, tmp_path):
+    folder = shutil.copytree(published / "bert", tmp_path / "source")
+    other_rules(folder)
+    with pytest.raises(InputError, match="AutoTokenizer, by its class BertTokenizer, and tokenizer.json differ"):
+        load(folder, tmp_path / "out")
+    write_tokenizer_config(folder, tokenizer_class="PreTrainedTokenizerFast")  # the remedy that the sentence names
+    load(folder, tmp_path / "out")
+    assert load_tokenizer(tmp_path / "out").encode("LE", add_special_tokens=False).tokens == ["le"]
+
+
+def test_a_generator_elsewhere_and_one_that_does_not_fit(published, tmp_path):
+    folder = shutil.copytree(published / "electra", tmp_path / "source")
+    generator = shutil.move(folder / "generator", tmp_path / "generator")
+    for _ in range(2):  # its own older output is replaced
+        load(folder, tmp_path / "out", generator=Path(generator))
+    same = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "out" / "checkpoint.pt"))["model"]
+    assert any(name.startswith("generator.") for name in same)
+    with pytest.raises(InputError, match="no whole ElectraForMaskedLM: generator_"):
+        load(folder, tmp_path / "no", generator=folder)
+    with pytest.raises(InputError, match="of the type 'bert', no generator for electra"):
+        load(folder, tmp_path / "no", generator=published / "bert")
+    with pytest.raises(InputError, match="only ELECTRA and DeBERTa have a generator"):
+        load(published / "bert", tmp_path / "no", generator=Path(generator))
+
+
+@pytest.mark.parametrize("file", ["tokenizer.json", "vocab.txt"])
+def test_a_generator_with_another_tokenizer_is_refused(file, published, tmp_path):
+    """The same number of tokens, two of them in each other's place."""
+    folder = shutil.copytree(published / "electra", tmp_path / "source")
+    rules = json.loads((folder / "generator" / "tokenizer.json").read_text(encoding="utf-8"))
+    vocabulary = rules["model"]["vocab"]
+    vocabulary["le"], vocabulary["la"] = vocabulary["la"], vocabulary["le"]
+    (folder / "generator" / "tokenizer.json").unlink()
+    text = json.dumps(rules) if file == "tokenizer.json" else "\n".join(sorted(vocabulary, key=vocabulary.get))
+    (folder / "generator" / file).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="not the generator of .*: its tokenizer gives"):
+        load(folder, tmp_path / "out")
