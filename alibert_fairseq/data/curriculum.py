@@ -14,12 +14,14 @@ from alibert_common.errors import InputError
 @dataclass(frozen=True)
 class Curriculum:
     """Masking rate from `first` to `last`, linear; `lengths`: (share of the run, longest sequence) until that share;
-    `causal`: share of the updates that predict the next token (GPT-BERT, Charpentier and Samuel 2024)."""
+    `causal`: share of the updates that predict the next token (GPT-BERT, Charpentier and Samuel 2024). `causal_until`:
+    share of the run in which all do, from its beginning (Touchent and de la Clergerie 2026, arXiv 2605.12438)."""
 
     first: float
     last: float
     lengths: tuple[tuple[float, int], ...] = ()
     causal: float = 0.0
+    causal_until: float = 0.0
 
     @property
     def thins(self) -> bool:
@@ -34,9 +36,9 @@ class Curriculum:
         """Longest sequence at a progress, or None for all of it."""
         return next((length for share, length in self.lengths if progress < share), None)
 
-    def is_causal(self, update: int) -> bool:
-        """Whether an update predicts the next token. These updates are evenly spread."""
-        return int((update + 1) * self.causal) > int(update * self.causal)
+    def is_causal(self, update: int, progress: float) -> bool:
+        """Whether an update predicts the next token: all at the beginning, or those of a share, evenly spread."""
+        return progress < self.causal_until or int((update + 1) * self.causal) > int(update * self.causal)
 
     def apply(self, batch: dict, progress: float, update: int, pad: int, begin: int) -> dict:
         """The batch as it is at a progress and in an update. begin: the id of <s>."""
@@ -44,7 +46,7 @@ class Curriculum:
             batch = thinned(batch, self.masked_share(progress), pad)
         length = self.length(progress)
         batch = shortened(batch, length) if length else batch
-        return causal(batch, pad, begin) if self.is_causal(update) else batch
+        return causal(batch, pad, begin) if self.is_causal(update, progress) else batch
 
 
 def parse_lengths(text: str, longest: int) -> tuple[tuple[float, int], ...]:

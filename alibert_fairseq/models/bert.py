@@ -73,6 +73,10 @@ class MaskedLMModel(PretrainingModel):
         """A model with the heads that the task trains."""
         if task.replaces_tokens:
             raise ValueError("replaced token detection needs a generator and a discriminator; give --arch electra_*.")
+        if any(task.causal_shares) and getattr(cfg, "convolution_width", None):
+            raise ValueError(
+                "--causal-share and --causal-until: this model's convolution reads later tokens; leave them out."
+            )
         if not task.sentence_objective:
             return cls(cfg, task.source_dictionary)
         if not cls.takes_a_sentence_head:

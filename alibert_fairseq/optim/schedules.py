@@ -6,13 +6,14 @@ t: updates done so far, so that the first update runs at t = 0, as TensorFlow co
     bert      lr t / W while t < W, then d(t): at W it falls from lr to d(W)
     nvidia    the same with p = 1/2: by 15 % in NVIDIA's first phase
     electra   d(t) min(1, t / W): the warm-up multiplies the decay, so lr is never reached
-    wsd       warm-up, constant, decay over the last share s of T: E + (lr - E) min(1, (t + 1) / W, (1 - t / T) / s)^p
+    wsd       warm-up, constant, decay over the last share s of T: E + (lr - E) min(1, (t + 1) / W, (1 - t / T) / s)^p,
+              or E + (lr - E) (1 - sqrt(1 - (1 - t / T) / s)) in the decay (Haegele et al. 2024; ModernBERT)
 """
 
 import math
 from dataclasses import dataclass
 
-from fairseq.dataclass import FairseqDataclass
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.optim.lr_scheduler import FairseqLRScheduler, register_lr_scheduler
 from omegaconf import II
 
@@ -96,6 +97,8 @@ class WsdScheduleConfig(PaperScheduleConfig):
 
     power: float = option(1.0, "exponent of warm-up and decay (default: 1, linear)")
     decay_share: float = option(0.45, "share of the updates in which the rate falls (default: 0.45)")
+    decay_form: ChoiceEnum(["power", "sqrt"]) = option("power",  # type: ignore[valid-type]
+        "form of the decay: power (default), or sqrt, 1 - sqrt of its progress (ModernBERT)")  # fmt: skip
 
 
 @register_lr_scheduler("wsd", dataclass=WsdScheduleConfig)
@@ -109,5 +112,8 @@ class WsdSchedule(BertSchedule):
     def rate(self, t: float) -> float:
         """No update has rate 0."""
         lowest, warmup = self.cfg.end_learning_rate, max(1, self.cfg.warmup_updates)
-        left = min(1, (t + 1) / warmup, max(0, 1 - t / self.end) / self.cfg.decay_share)
-        return lowest + (self.cfg.lr[0] - lowest) * left**self.cfg.power
+        risen, left = min(1, (t + 1) / warmup), min(1, max(0, 1 - t / self.end) / self.cfg.decay_share)
+        share = min(risen, left) ** self.cfg.power
+        if str(self.cfg.decay_form) == "sqrt":
+            share = min(risen**self.cfg.power, 1 - math.sqrt(1 - left))
+        return lowest + (self.cfg.lr[0] - lowest) * share

@@ -15,6 +15,9 @@ class AliBertMaskedLMConfig(PretrainingConfig):
 
     causal_share: float = option(0.0,
         "share of the updates that predict the next token (default: 0; GPT-BERT: 1/16)")  # fmt: skip
+    causal_until: float = option(0.0,
+        "share of the run, from its beginning, that predicts the next token (default: 0; ModernCamemBERT-bio: "
+        "0.91)")  # fmt: skip
     leave_unmasked_prob: float = option(0.1, "share of the masked tokens left unchanged (default: 0.1, as BERT)")
     random_token_prob: float = option(0.1,
         "share of the masked tokens replaced by a random subword (default: 0.1, as BERT)")  # fmt: skip
@@ -27,8 +30,8 @@ class AliBertMaskedLMTask(PretrainingTask):
     criterion_name = "alibert_mlm"
 
     @property
-    def causal_share(self) -> float:
-        return self.cfg.causal_share
+    def causal_shares(self) -> tuple[float, float]:
+        return self.cfg.causal_share, self.cfg.causal_until
 
     def masking_rule(self) -> MaskingRule:
         kept, random = self.cfg.leave_unmasked_prob, self.cfg.random_token_prob

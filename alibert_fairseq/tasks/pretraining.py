@@ -119,18 +119,19 @@ class PretrainingTask(FairseqTask):
         try:
             if cfg.mask_prob_end is not None and not 0 < last <= cfg.mask_prob:
                 raise InputError(f"--mask-prob-end {last} is not between 0 and --mask-prob {cfg.mask_prob}.")
-            if not 0 <= self.causal_share < 1:
-                raise InputError(
-                    f"--causal-share {self.causal_share} must be 0 or more and below 1; leave it out for none."
-                )
+            for name, share in zip(("--causal-share", "--causal-until"), self.causal_shares, strict=True):
+                if not 0 <= share < 1:
+                    raise InputError(f"{name} {share} must be 0 or more and below 1; leave it out for none.")
             lengths = parse_lengths(cfg.length_schedule, cfg.tokens_per_sample)
-            curriculum = Curriculum(cfg.mask_prob, last, lengths, self.causal_share)
-            if (curriculum.thins or curriculum.lengths) and not cfg.max_update:
-                raise InputError("--mask-prob-end and --length-schedule need --max-update, the end of the run.")
-            if self.pair_rule() and (self.packs or self.causal_share):
+            curriculum = Curriculum(cfg.mask_prob, last, lengths, *self.causal_shares)
+            if (curriculum.thins or curriculum.lengths or curriculum.causal_until) and not cfg.max_update:
                 raise InputError(
-                    "--pack-sequences and --causal-share are for blocks, and pairs are samples of their own; "
-                    "leave them out."
+                    "--mask-prob-end, --length-schedule and --causal-until need --max-update, the end of the run."
+                )
+            if self.pair_rule() and (self.packs or any(self.causal_shares)):
+                raise InputError(
+                    "--pack-sequences, --causal-share and --causal-until are for blocks, and pairs are samples of "
+                    "their own; leave them out."
                 )
             if curriculum.lengths and (self.packs or self.pair_rule()):
                 raise InputError("--length-schedule cuts blocks; leave it out for pairs and with --pack-sequences.")
@@ -180,9 +181,9 @@ class PretrainingTask(FairseqTask):
         return self.cfg.pack_sequences
 
     @property
-    def causal_share(self) -> float:
-        """Share of the updates that predict the next token."""
-        return 0.0
+    def causal_shares(self) -> tuple[float, float]:
+        """Share of the updates that predict the next token, and share of the run in which all do."""
+        return 0.0, 0.0
 
     @property
     def segment_types(self) -> int:

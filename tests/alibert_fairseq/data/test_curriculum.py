@@ -108,11 +108,17 @@ def test_a_causal_batch_has_no_masks_and_predicts_the_next_token_of_the_same_seq
 
 
 def test_causal_updates_are_evenly_spread():
-    found = [update for update in range(64) if Curriculum(0.3, 0.3, causal=1 / 16).is_causal(update)]
+    found = [update for update in range(64) if Curriculum(0.3, 0.3, causal=1 / 16).is_causal(update, 0.5)]
     assert found == [15, 31, 47, 63]
-    assert not any(Curriculum(0.3, 0.3).is_causal(update) for update in range(64))
+    assert not any(Curriculum(0.3, 0.3).is_causal(update, 0.0) for update in range(64))
     made = [Curriculum(0.3, 0.3, causal=0.5).apply(batch(), 0, update, PAD, BEGIN) for update in (0, 1)]
     assert ["causal" in one["net_input"] for one in made] == [False, True]
+
+
+def test_the_detour_predicts_the_next_token_until_a_share_of_the_run():
+    curriculum = Curriculum(0.3, 0.3, causal_until=0.91)
+    made = [curriculum.apply(batch(), progress, 7, PAD, BEGIN) for progress in (0, 0.909, 0.91, 1)]
+    assert ["causal" in one["net_input"] for one in made] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(

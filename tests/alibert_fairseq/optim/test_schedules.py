@@ -91,6 +91,11 @@ def test_wsd_falls_over_its_last_share_from_the_peak_to_the_end_rate():
     assert found == pytest.approx([LR, (LR + 0.1) / 2, 0.1 + 0.3 / 50, 0.1])
 
 
+def test_wsd_falls_by_the_root_of_its_progress():
+    found = rates("wsd", [0, T // 2, 3 * T // 4, T - 1, T], decay_share=0.5, decay_form="sqrt", warmup_updates=4)
+    assert found == pytest.approx([LR / 4, LR, LR * (1 - math.sqrt(0.5)), LR * (1 - math.sqrt(0.98)), 0])
+
+
 @pytest.mark.parametrize("share", [0, 1.1])
 def test_wsd_refuses_a_share_that_is_none(share):
     with pytest.raises(SystemExit, match="--decay-share .* is not in"):

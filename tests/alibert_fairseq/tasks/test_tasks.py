@@ -110,14 +110,14 @@ def test_packing_is_for_blocks_of_whole_lines_and_for_any_body(monkeypatch):
     packed = {"pack_sequences": True, "data": "data-bin", "sample_break_mode": "none"}
     with pytest.raises(InputError, match="--pack-sequences.*blocks of --sample-break-mode none are full"):
         task_of(AliBertMaskedLMTask, AliBertMaskedLMConfig, **packed)._load_sequences("valid", 1, True, False)
-    for options in (packed, {"causal_share": 0.1}):
-        with pytest.raises(SystemExit, match="--pack-sequences and --causal-share .*pairs are samples of their own"):
+    for options in (packed, {"causal_share": 0.1}, {"causal_until": 0.1, "max_update": 9}):
+        with pytest.raises(SystemExit, match="--pack-sequences, --causal-share and .*pairs are samples of their own"):
             task_of(SegmentPairsTask, SegmentPairsConfig, **options)._curriculum()
-    with pytest.raises(SystemExit, match="--pack-sequences and --causal-share .*pairs are samples of their own"):
+    with pytest.raises(SystemExit, match="--pack-sequences, --causal-share and .*pairs are samples of their own"):
         task_of(ElectraTask, ElectraTaskConfig, sentence_pairs=True, **packed)._curriculum()
     for task_class, config in ((AliBertMaskedLMTask, AliBertMaskedLMConfig), (ElectraTask, ElectraTaskConfig)):
         assert task_of(task_class, config, **packed).packs and not task_of(task_class, config).packs
-    task = SimpleNamespace(packs=True, causal_share=0.1, segment_types=1, max_positions=lambda: 8)
+    task = SimpleNamespace(packs=True, causal_shares=(0.1, 0.0), segment_types=1, max_positions=lambda: 8)
     task.replaces_tokens, task.sentence_objective, task.source_dictionary = False, None, dictionary()
     for model, config in ((AliBertModel, EncoderConfig), (ModernModel, ModernConfig)):
         assert isinstance(model.build_model(config(**SHAPE), task), model)
@@ -133,6 +133,8 @@ def test_packing_is_for_blocks_of_whole_lines_and_for_any_body(monkeypatch):
         ({"length_schedule": "0.5:100"}, "each length must divide --tokens-per-sample 512"),
         ({"length_schedule": "0.5:32", "pack_sequences": True}, "--length-schedule cuts blocks"),
         ({"causal_share": 1.0}, "--causal-share 1.0 must be 0 or more and below 1"),
+        ({"causal_until": 1.0}, "--causal-until 1.0 must be 0 or more and below 1"),
+        ({"causal_until": 0.5, "max_update": 0}, "and --causal-until need --max-update"),
         (
             {"length_schedule": "0.5:32", "sample_break_mode": "complete"},
             "--length-schedule cuts full blocks; give --sample-break-mode none, not complete",
