@@ -77,7 +77,7 @@ def generator_size(discriminator: EncoderSize, cfg: ElectraConfig) -> EncoderSiz
         )
     width = cfg.generator_embed_dim or round(discriminator.width * cfg.generator_width_fraction)
     own_embeddings = cfg.embedding_sharing == "none"
-    if cfg.generator_embedding_dim and not own_embeddings:
+    if not own_embeddings and cfg.generator_embedding_dim not in (None, 0, discriminator.embedding_dim):
         raise ValueError("--generator-embedding-dim needs --embedding-sharing none: shared embeddings have one width")
     return replace(
         discriminator,
@@ -154,6 +154,15 @@ class ElectraModel(PretrainingModel):
             features = self.discriminator.sentence_encoder(fake, batch, flat_segments)
             judged = self.discriminator.head(features, batch.tokens)
         return ElectraOutput(words, judged, fake.ne(original))
+
+    def upgrade_state_dict_named(self, state_dict, name) -> None:
+        """Take the checkpoint of two tables where this model holds their difference."""
+        super().upgrade_state_dict_named(state_dict, name)
+        for key in self.state_dict():
+            table = key.removesuffix(".difference") + ".weight"
+            base = table.replace("discriminator", "generator")
+            if key.endswith(".difference") and key not in state_dict and {table, base} <= state_dict.keys():
+                state_dict[key] = state_dict.pop(table) - state_dict[base]
 
     def weights(self) -> dict[str, Tensor]:
         """The state with whole tables in the place of differences: what an encoder that stands alone has."""

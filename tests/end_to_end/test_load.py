@@ -257,6 +257,45 @@ def test_a_continued_run_starts_there_learns_and_resumes(published, loaded, data
     assert sum(curve[-5:]) < 0.95 * sum(curve[:5])
 
 
+def test_the_difference_of_two_tables_is_learned(loaded, data_bins, repository, tmp_path):
+    """DeBERTaV3's way: the published discriminator's table becomes the generator's and a difference."""
+    family, way = "deberta_rtd", ["--embedding-sharing", "gradient_disentangled"]
+    save, options = tmp_path / "save", ["--lr", "1e-3", "--max-update", "2", "--disable-validation"]
+    train(family, loaded / family, data_bins / family, save, repository, *way, *options)
+    before, after = (
+        checkpoint_utils.load_checkpoint_to_cpu(str(place))["model"]
+        for place in (loaded / family / "checkpoint.pt", save / "checkpoint_last.pt")
+    )
+    table = "{}.sentence_encoder.embed_tokens.{}"
+    whole = after[table.format("generator", "weight")] + after[table.format("discriminator", "difference")]
+    moved = (whole - before[table.format("discriminator", "weight")]).abs().max()
+    assert table.format("discriminator", "weight") not in after and 0 < moved < 2e-2
+
+
+VARIANTS = {
+    "detour": ("modernbert", {"VARIANT": "detour"}, "causal_loss="),
+    "detection": ("modernbert", {"VARIANT": "detection"}, "discriminator_loss_nats="),
+    "detour of a DeBERTa": ("deberta", {"VARIANT": "detour"}, "causal_loss="),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_variants_of_the_recipe(variant, loaded, data_bins, repository, tmp_path):
+    family, chosen, logged = VARIANTS[variant]
+    places = {"FROM": loaded / family, "DATA_BIN": data_bins / family, "SAVE_DIR": tmp_path / "save"}
+    recipe, options = repository / "recipes" / "pretrain" / "continue.sh", ["--cpu", "--log-interval", "1"]
+    options += ["--tokens-per-sample", "64", "--batch-size", "8", "--update-freq", "1", "--num-workers", "0"]
+    given = chosen | {name: str(place) for name, place in places.items()}
+    length = ["--warmup-updates", "1", "--total-num-update", "12", "--max-update", "12"]
+    log = run_forked(
+        "fairseq-train", *arguments_of(recipe, tmp_path, *options, *length, **given), cwd=tmp_path, env=ENVIRONMENT
+    )
+    updates = [line for line in log.splitlines() if "| train_inner |" in line]
+    found = [logged in line and f"{logged}None" not in line for line in updates]
+    assert found == [True] * 12 if variant == "detection" else found == [True] * 11 + [False]
+    export(tmp_path / "save" / "checkpoint_last.pt", loaded / family, tmp_path / "model")
+
+
 @pytest.mark.parametrize("family", ["bert", "electra"])
 def test_the_recipe_goes_on_from_it(family, loaded, data_bins, repository, tmp_path):
     places = {"FROM": loaded / family, "DATA_BIN": data_bins / family, "SAVE_DIR": tmp_path / "save"}

@@ -148,6 +148,54 @@ def test_a_continued_recipe_needs_the_options_of_its_model(repository, options_o
     assert options_of(recipe, FROM=str(folder))["--arch"] == "alibert_base"
 
 
+CONTINUED = {  # family, variant: learning rate, schedule, task
+    ("alibert", ""): ("5e-5", "polynomial_decay", "alibert_mlm"),
+    ("alibert", "detour"): ("2e-4", "wsd", "alibert_mlm"),
+    ("alibert_modern", ""): ("2e-4", "wsd", "alibert_mlm"),
+    ("alibert_modern", "detour"): ("2e-4", "wsd", "alibert_mlm"),
+    ("alibert_modern", "detection"): ("2e-4", "wsd", "electra"),
+    ("alibert_deberta", ""): ("5e-5", "polynomial_decay", "alibert_mlm"),
+    ("electra_deberta", ""): ("5e-5", "polynomial_decay", "electra"),
+}
+
+
+@pytest.fixture
+def folder_of(tmp_path):
+    """A folder of hf.load, as far as the recipe looks at it."""
+
+    def write(family: str) -> str:
+        folder = tmp_path / family
+        folder.mkdir()
+        (folder / "checkpoint.pt").touch()
+        (folder / "options").write_text(f"--arch {family}_base\n")
+        return str(folder)
+
+    return write
+
+
+@pytest.mark.parametrize(("family", "variant"), CONTINUED)
+def test_a_continued_recipe_chooses_by_the_family(family, variant, repository, options_of, folder_of):
+    recipe = repository / "recipes" / "pretrain" / "continue.sh"
+    found = options_of(recipe, FROM=folder_of(family), VARIANT=variant)
+    assert (found["--lr"], found["--lr-scheduler"], found["--task"]) == CONTINUED[family, variant]
+    assert ("--causal-until" in found) == (variant == "detour")
+    assert found["--arch"] == ("electra_modern_base" if variant == "detection" else f"{family}_base")
+
+
+@pytest.mark.parametrize(
+    ("family", "variant", "words"),
+    [
+        ("electra", "detour", "has a generator, and the detour is for one model"),
+        ("alibert", "detection", "is for a ModernBERT"),
+        ("alibert", "other", "is not detour or detection"),
+    ],
+)
+def test_a_variant_that_does_not_fit_is_refused(family, variant, words, repository, tmp_path, folder_of):
+    recipe = repository / "recipes" / "pretrain" / "continue.sh"
+    done = run_recipe(recipe, tmp_path, FROM=folder_of(family), VARIANT=variant)
+    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_detection_of_the_modern_form_starts_from_its_masked_language_model(repository, options_of, tmp_path):
     recipe = repository / "recipes" / "pretrain" / "tiny_modern.sh"
     done = run_recipe(recipe, tmp_path, VARIANT="detection")

@@ -12,6 +12,7 @@ from alibert_fairseq.data.layout import Layout
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from alibert_fairseq.models.config import EncoderConfig, encoder_size
+from alibert_fairseq.models.deberta import DebertaConfig, DebertaModel
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 from alibert_fairseq.models.modern import SIZES, ModernConfig, ModernModel
@@ -22,11 +23,11 @@ from alibert_fairseq.tasks.segment_pairs import SegmentPairsTask
 LARGE = {"num_hidden_layers": 28, "hidden_size": 1024, "intermediate_size": 2624, "num_attention_heads": 16}
 
 
-def task(segment_types=1, sentence_objective=None, length=32, replaces_tokens=False):
+def task(segment_types=1, sentence_objective=None, length=32, replaces_tokens=False, causal_shares=(0.0, 0.0)):
     """A task as build_model sees it."""
     return SimpleNamespace(
         segment_types=segment_types, sentence_objective=sentence_objective, source_dictionary=dictionary(),
-        max_positions=lambda: length, replaces_tokens=replaces_tokens,
+        max_positions=lambda: length, replaces_tokens=replaces_tokens, causal_shares=causal_shares,
     )  # fmt: skip
 
 
@@ -67,6 +68,26 @@ MODERN = {
     "--global-rope-theta nan is not a number of 1 or more": {"global_rope_theta": math.nan},
     "--local-rope-theta inf is not a number of 1 or more": {"local_rope_theta": math.inf},
 }
+
+
+DEBERTA = {
+    "the width (32) must be a multiple of --convolution-groups": {"convolution_width": 3, "convolution_groups": 5},
+    "--convolution-width 2 is even; give an odd number": {"convolution_width": 2},
+    "--position-attention p2p is not c2p, p2c or c2p|p2c": {"position_attention": "p2p"},
+    "--position-buckets 1 and --max-relative-positions 512: give 2": {"position_buckets": 1},
+    "--layer-groups 1: DeBERTa has no shared layers": {"layer_groups": 1},
+    "--position-init sinusoidal: relative positions have no such table": {"position_init": "sinusoidal"},
+}
+
+
+@pytest.mark.parametrize("words", DEBERTA)
+def test_what_a_deberta_body_cannot_be_is_refused_in_one_sentence(words):
+    assert words in refusal(DebertaModel, DebertaConfig(**SHAPE | DEBERTA[words]))
+
+
+def test_a_convolution_reads_later_tokens():
+    config = DebertaConfig(**SHAPE, convolution_width=3)
+    assert "this model's convolution reads later tokens" in refusal(DebertaModel, config, causal_shares=(0.0, 0.5))
 
 
 @pytest.mark.parametrize("words", MODERN)
