@@ -11,20 +11,18 @@ import sentencepiece
 import torch
 import transformers
 from fairseq import checkpoint_utils
-from published_models import (
-    changed_config,
-    sentencepiece_model,
-    write_model,
-    write_tokenizer,
-    write_tokenizer_config,
-)
+from published_configs import MODELS, SMALL, write_published
+from published_models import changed_config, write_model, write_tokenizer_config
+from published_tokenizers import sentencepiece_model, write_tokenizer
 from safetensors.torch import load_file, save_file
 from text_helpers import sample_lines
+from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from alibert_common.errors import InputError
 from alibert_fairseq.hf.export import export
 from alibert_fairseq.hf.load import describe, load
+from alibert_fairseq.hf.published.tokenizer import PublishedTokenizer
 from preprocess.tokenizer.load import load_tokenizer
 
 
@@ -234,3 +232,20 @@ def test_the_remedy_for_a_pickle(published, tmp_path):
     subprocess.run([sys.executable, "-c", command], cwd=source, check=True)
     load(source, tmp_path / "out")
     assert all(torch.equal(value, state[name]) for name, value in back(tmp_path / "out").items())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_layouts_of_french_models(name, tmp_path):
+    """Each with its kind of tokenizer, its special ids and its numbers, but three layers of 32."""
+    source = write_published(tmp_path / "source", name, **SMALL)
+    size = PublishedTokenizer(source).backend.get_vocab_size()
+    write_published(source, name, **SMALL, vocab_size=size + 3)
+    manifest = load(source, tmp_path / "out", new_head=MODELS[name].headless)
+    before, after = load_file(source / "model.safetensors"), back(tmp_path / "out")
+    prefix = "deberta." if MODELS[name].headless else ""
+    assert [one for one, value in before.items() if not torch.equal(value, after[f"{prefix}{one}"])] == []
+    assert max(manifest["largest_difference_of_logits"].values()) < 1e-5
+    own = Tokenizer.from_file(str(source / "tokenizer.json"))
+    read = AutoTokenizer.from_pretrained(tmp_path / "out" / "model")
+    lines = [*sample_lines(), "l’œdème d'une gastroentérologie, 漢字 😀 № ½ µg  <s> [SEP] #"]
+    assert read(lines)["input_ids"] == [encoding.ids for encoding in own.encode_batch(lines)]

@@ -10,7 +10,8 @@ import pytest
 import torch
 import transformers
 from fairseq import checkpoint_utils
-from published_models import changed_config, made, untied, write_tokenizer_config
+from published_models import changed_config, untied, write_tokenizer_config
+from published_tokenizers import made
 
 from alibert_common.errors import InputError
 from alibert_fairseq.hf.load import load

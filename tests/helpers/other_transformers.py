@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from published_models import sentencepiece_model
+from published_tokenizers import sentencepiece_model
 from text_helpers import sample_lines
 from transformers import AutoTokenizer
 

@@ -2,7 +2,7 @@
 
 import pytest
 from fairseq.data import Dictionary
-from published_models import TOKENIZERS, write_tokenizer
+from published_tokenizers import TOKENIZERS, write_tokenizer
 from text_helpers import trained
 
 from alibert_common.errors import InputError

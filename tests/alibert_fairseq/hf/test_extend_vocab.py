@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from published_models import TOKENIZERS, made
+from published_tokenizers import TOKENIZERS, made
 from text_helpers import EVERY_OPTIONS, PAPER, sample_lines, trained
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 

@@ -1,7 +1,7 @@
 """What pieces spell in the three conventions, and which of them a vocabulary holds twice."""
 
 import pytest
-from published_models import TOKENIZERS, made
+from published_tokenizers import TOKENIZERS, made
 from text_helpers import SIZE, trained
 from tokenizers import Tokenizer
 

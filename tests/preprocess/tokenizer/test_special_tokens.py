@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from published_models import TOKENIZERS, made, write_tokenizer
+from published_tokenizers import TOKENIZERS, made, write_tokenizer
 from text_helpers import trained
 from tokenizers import AddedToken, Tokenizer, models
 

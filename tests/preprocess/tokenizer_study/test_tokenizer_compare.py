@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from corpus_helpers import write_shards
-from published_models import TOKENIZERS, made
+from published_tokenizers import TOKENIZERS, made
 from text_helpers import CASED, MOSES, NONE, PAPER, sample_lines, trained
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 

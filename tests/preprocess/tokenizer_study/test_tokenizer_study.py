@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from corpus_helpers import run, write_shards
 from html_helpers import Page
-from published_models import write_tokenizer
+from published_tokenizers import write_tokenizer
 from text_helpers import PAPER, SAMPLE, sample_lines, trained
 
 from alibert_common.errors import InputError
