@@ -208,16 +208,18 @@ def load(
     tokenizer: AnyPath | None = None,
     add_tokens: AnyPath | None = None,
     new_head: bool = False,
+    longest_word: int | None = None,
 ) -> dict[str, Any]:
     """Convert a Hugging Face folder to a checkpoint, to continue its pretraining. Returns the manifest.
 
     `tokenizer` replaces the published one; `add_tokens` is a file of words to add to it, one per line.
     `generator` is ELECTRA's or DeBERTa's. `new_head` takes random weights for a head that the folder lacks.
+    `longest_word` is the number of characters of the longest word that a WordPiece splits.
     """
     from alibert_fairseq.hf import load as stage
 
     given, new, words = (Path(path) if path else None for path in (generator, tokenizer, add_tokens))
-    return stage.load(Path(folder), Path(output), given, new, words, new_head)
+    return stage.load(Path(folder), Path(output), given, new, words, new_head, longest_word)
 
 
 # Using a model

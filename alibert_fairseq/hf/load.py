@@ -41,6 +41,7 @@ from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout, symbols_of, write_symbols
 
 MARKER = Marker.of_command("hf.load")
+LONG_WORD = 100  # characters, BERT's; longer words are unknown to its WordPiece
 # What transformers reads of a folder, beside the weights.
 READ = (
     "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
@@ -50,16 +51,17 @@ READ = (
 
 def load(
     folder: Path, output: Path, generator: Path | None = None, tokenizer: Path | None = None,
-    add_tokens: Path | None = None, new_head: bool = False,
+    add_tokens: Path | None = None, new_head: bool = False, longest_word: int | None = None,
 ) -> dict:  # fmt: skip
     """Write the directory `output` and return its manifest.
 
     tokenizer: a tokenizer directory whose vocabulary replaces the published one. add_tokens: a file of words that
-    become pieces of it. new_head: take random weights for a missing head. Raises InputError for what cannot be
-    continued faithfully; then nothing is written.
+    become pieces of it. new_head: take random weights for a missing head. longest_word: characters from which on a
+    WordPiece takes a word as unknown. Raises InputError for what cannot be continued faithfully; then nothing is
+    written.
     """
     refuse_foreign(output, MARKER)
-    published, source = read_published(folder, generator, new_head), PublishedTokenizer(folder)
+    published, source = read_published(folder, generator, new_head), PublishedTokenizer(folder, longest_word)
     _check_ids(published, source)
     for generator_part in published.parts[1:]:
         source.check_same(generator_part.folder)
@@ -68,6 +70,7 @@ def load(
         "versions": {name: version(name) for name in ("transformers", "tokenizers")},
         "inputs": _inputs(published, tokenizer, add_tokens),
         "left_out": sorted({name for model in published.parts for name in model.left_out}),
+        "longest_word": source.longest_word,
         "new": sorted({name for model in published.parts for name in model.new}),
         "seed": SEED,
         "models": {model.part.cls: _plain(model.size()) for model in published.parts},
@@ -181,6 +184,8 @@ def describe(manifest: dict) -> str:
         lines.append(("new", f"{', '.join(new)}: random weights of seed {manifest['seed']}"))
     if left_out := manifest["left_out"]:
         lines.append(("left out", f"{', '.join(left_out)}: no head of this model"))
+    if (longest := manifest["longest_word"]) and longest < LONG_WORD:
+        lines.append(("unknown", f"words of more than {longest} characters; --longest-word {LONG_WORD} splits them"))
     if rows := manifest["rows"]:
         lines.append(("rows", ", ".join(f"{number:,} {kind}" for kind, number in rows.items())))
     lines.append(("compared", f"{manifest['texts_compared']:,} texts, which have AutoTokenizer's ids"))

@@ -36,6 +36,10 @@ def load_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--new-head", action="store_true", help="random weights for a head that the folder lacks (default: refused)"
     )
+    parser.add_argument(
+        "--longest-word", type=int, metavar="CHARACTERS",
+        help="characters of the longest word that a WordPiece splits (default: the published tokenizer's)",
+    )  # fmt: skip
     add = parser.add_mutually_exclusive_group().add_argument
     add("--tokenizer", type=Path, help="a tokenizer of this project in place of the published one (default none)")
     add("--add-tokens", type=Path, metavar="FILE", help="words to add to the published vocabulary, one a line")

@@ -1,6 +1,7 @@
 """Folders as their publishers lay them out: odd names, missing parts, other classes, half precision, shards."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -218,6 +219,39 @@ def test_two_tables_of_words(family, published, tmp_path):
     assert "--untied-output-words" in manifest["options"]
     assert [name for name in before if not torch.equal(before[name], after[name])] == []
     assert (tmp_path / "out" / "model" / "config.json").read_text().count('"tie_word_embeddings": false') == 1
+
+
+@pytest.mark.parametrize("name", ["almanach/camembertv2-base", "doctolib-lab/doctobert-fr-base"])
+def test_more_words_for_tokenizers_since_2024(name, tmp_path):
+    """A WordPiece behind elisions, and a BPE with bytes that is handed whole lines."""
+    source = write_published(tmp_path / "source", name, **SMALL, vocab_size=700)
+    (tmp_path / "words.txt").write_text("hépatomégalie\nœdématié\n", encoding="utf-8")
+    before = PublishedTokenizer(source).backend
+    load(source, tmp_path / "out", add_tokens=tmp_path / "words.txt")
+    after = load_tokenizer(tmp_path / "out")
+    lines = sample_lines()
+    known = [line for line in lines if not re.search("hépatomégalie|œdématié|[[]MASK[]]", line)]
+    assert [one.ids for one in before.encode_batch(known)] == [one.ids for one in after.encode_batch(known)]
+    tokens = after.encode("une hépatomégalie et œdématié 漢", add_special_tokens=False).tokens
+    assert {"une", "hépatomégalie", "œdématié"} <= {token.lstrip("▁") for token in tokens}
+
+
+def test_words_of_more_than_sixteen_characters(tmp_path):
+    """They are unknown to CamemBERTv2's WordPiece, and split where it is asked for."""
+    source = write_published(tmp_path / "source", "almanach/camembertv2-base", **SMALL, vocab_size=500)
+    text, counts = "une gastroentérologie", []
+    for place, longest in (("as published", None), ("split", 100)):
+        manifest = load(source, tmp_path / place, longest_word=longest)
+        export(tmp_path / place / "checkpoint.pt", tmp_path / place, tmp_path / place / "model")
+        ids = AutoTokenizer.from_pretrained(tmp_path / place / "model")(text)["input_ids"]
+        assert ids[1:-1] == load_tokenizer(tmp_path / place).encode(text, add_special_tokens=False).ids
+        counts.append(ids.count(3))
+        said = "words of more than 16 characters; --longest-word 100 splits them"
+        assert (said in describe(manifest)) == (longest is None)
+    assert counts == [1, 0]
+    write_published(tmp_path / "bpe", "doctolib-lab/doctobert-fr-base", **SMALL, vocab_size=700)
+    with pytest.raises(InputError, match="--longest-word 100: give 1 or more, for a WordPiece; .* has a BPE model"):
+        load(tmp_path / "bpe", tmp_path / "no", longest_word=100)
 
 
 def test_the_remedy_for_a_pickle(published, tmp_path):

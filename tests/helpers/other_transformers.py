@@ -31,7 +31,7 @@ def main(published: Path, loaded: Path, output: Path, families: list[str]) -> No
     try:
         load(published / "untied", output / "untied")
     except InputError as refused:
-        assert "its table of output words differs" in str(refused)
+        assert "its tables of input and output words differ" in str(refused)
     else:
         raise AssertionError("a model whose words are not tied was loaded")
 

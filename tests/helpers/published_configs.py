@@ -91,7 +91,7 @@ def write_published(folder: Path, name: str, **changed) -> Path:
     if "embedding_size" in settings and "hidden_size" in changed:
         settings["embedding_size"] = changed["hidden_size"]
     config = class_of(model.cls).config_class(**settings | changed)
-    written = random_model(model.cls, config)
+    written = random_model(model.cls, config, noise=0.1 if "hidden_size" in changed else 0.02)
     if config.model_type in ("roberta", "camembert"):
         written.base_model.embeddings.token_type_embeddings.weight.data.zero_()
     (written.base_model if model.headless else written).save_pretrained(folder)

@@ -65,13 +65,13 @@ def class_of(name: str) -> type[transformers.PreTrainedModel]:
     return DebertaV2Detector if name == "DebertaV2Detector" else getattr(transformers, name)
 
 
-def random_model(cls: str, config, seed: int = 1):
+def random_model(cls: str, config, seed: int = 1, noise: float = 0.1):
     """A model whose every parameter is random: what is zero or one at the start of a training shows no mistake."""
     torch.manual_seed(seed)
     model = class_of(cls)(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(0.1 * torch.randn_like(parameter))
+            parameter.add_(noise * torch.randn_like(parameter))
     return model
 
 

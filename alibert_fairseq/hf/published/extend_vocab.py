@@ -9,7 +9,8 @@ sentencepiece and byte-level BPE mark the start of a word by the space before it
 parenthesis then has no mark (l'hépatite). So every word becomes two pieces, ▁hépatite and hépatite. Rules that put a
 space there themselves, as this project's, leave no place for the second. Nor does a sentencepiece BPE (DrBERT's): it
 gets all between two spaces at once, and takes only a piece that is all of it before the merges. So it finds ▁hépatite
-in "une hépatite" and nowhere else.
+in "une hépatite" and nowhere else. Rules that hand it whole lines (DoctoBERT) are told to split them at spaces. Only
+runs of spaces can have other ids then.
 """
 
 import json
@@ -28,13 +29,22 @@ INSIDE = ("l'{}", "({})")  # where French text has a word without a space before
 UNKNOWN_COST = 10.0  # what `tokenizers` subtracts from the worst score for a character that is no piece
 
 
+def _word_by_word(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer, whose rules hand its model the words of a line, not the line."""
+    rules = json.loads(tokenizer.to_str())
+    if (rules["pre_tokenizer"] or {}).get("split") is not False:
+        return tokenizer
+    rules["pre_tokenizer"]["split"] = True
+    return Tokenizer.from_str(json.dumps(rules))
+
+
 class MorePieces:
     """A tokenizer with the words of a file. `added`: for each new id, the old pieces of what it spells."""
 
     def __init__(self, old: Tokenizer, unknown: int, file: Path):
         """Raise InputError for a word that cannot be a piece, or a model that cannot take one."""
         self.file = file
-        self.splitter = WordSplitter(old, unknown)
+        self.splitter = WordSplitter(_word_by_word(old), unknown)
         self.words = self._read(file)
         had = self.splitter.tokenizer.get_vocab()
         pieces = [piece for forms in self.words.values() for piece in forms]

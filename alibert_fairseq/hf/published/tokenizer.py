@@ -7,6 +7,7 @@ kind of subword model than that of tokenizer.json. DrBERT's is a BPE, CamembertT
 is read as it is, as version 4 reads it.
 """
 
+import json
 from pathlib import Path
 
 from tokenizers import Tokenizer
@@ -45,15 +46,18 @@ MAKE_FILE = (
 class PublishedTokenizer:
     """AutoTokenizer's reading of a folder. `tokens` gives the token of every role, `ids` their ids."""
 
-    def __init__(self, folder: Path):
-        """Raise InputError where AutoTokenizer gives none that can be used, or contradicts the folder's own file."""
+    def __init__(self, folder: Path, longest_word: int | None = None):
+        """Raise InputError where AutoTokenizer gives none that can be used, or contradicts the folder's own file.
+
+        longest_word: characters of the longest word that its WordPiece is to split, where the folder says fewer.
+        """
         self.folder = folder
         self.auto = _auto(folder)
         if not self.auto.is_fast:
             raise InputError(
                 f"{folder}: transformers makes no fast tokenizer of it; add a tokenizer.json to the folder."
             )
-        self.backend = Tokenizer.from_str(self.auto.backend_tokenizer.to_str())
+        self.backend = Tokenizer.from_str(self._with_long_words(longest_word))
         self.backend.no_truncation()
         self.backend.no_padding()
         self.tokens = self._tokens()
@@ -65,6 +69,28 @@ class PublishedTokenizer:
         self.texts = texts_of(self.backend)
         if (folder / "tokenizer.json").is_file():
             self._check_own_file(folder / "tokenizer.json")
+        if longest_word:  # from here on, this is the published tokenizer
+            self.auto = PreTrainedTokenizerFast(tokenizer_object=self.backend, **self._settings())
+
+    @property
+    def longest_word(self) -> int | None:
+        """Characters of the longest word that a WordPiece splits; longer ones are unknown. None for other models."""
+        return getattr(self.backend.model, "max_input_chars_per_word", None)
+
+    def _with_long_words(self, longest: int | None) -> str:
+        """tokenizer.json, whose WordPiece splits words up to so many characters."""
+        rules = json.loads(self.auto.backend_tokenizer.to_str())
+        if longest is not None:
+            if rules["model"]["type"] != "WordPiece" or longest < 1:
+                raise InputError(
+                    f"--longest-word {longest}: give 1 or more, for a WordPiece; {self.folder} has a "
+                    f"{rules['model']['type']} model."
+                )
+            rules["model"]["max_input_chars_per_word"] = longest
+        return json.dumps(rules)
+
+    def _settings(self) -> dict:
+        return {name: getattr(self.auto, name) for name in (*ROLES.values(), "bos_token", "eos_token")}
 
     def _tokens(self) -> dict[str, str]:
         begin, end = (getattr(self.auto, name) for name in ("bos_token", "eos_token"))  # where there is no [CLS], [SEP]
