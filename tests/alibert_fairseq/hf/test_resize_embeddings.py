@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from published_models import special
+from published_tokenizers import special
 from published_tokenizers import TOKENIZERS, made
 from text_helpers import CASED, trained
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
