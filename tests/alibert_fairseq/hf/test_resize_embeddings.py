@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from published_tokenizers import special
-from published_tokenizers import TOKENIZERS, made
+from published_tokenizers import TOKENIZERS, made, special
 from text_helpers import CASED, trained
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import RobertaConfig, RobertaForMaskedLM

@@ -9,8 +9,8 @@ import pytest
 from corpus_helpers import tiny_tokenizer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from published_models import TOKENIZERS as PUBLISHED
 from published_models import write_tokenizer
+from published_tokenizers import TOKENIZERS as PUBLISHED
 from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
 
 from alibert_common.errors import InputError
