@@ -42,6 +42,7 @@ class Model:
     settings: dict  # of config.json, its special ids left out
     tokenizer: str  # the kind of published_tokenizers
     headless: bool = False  # the folder holds the encoder alone
+    tokenizer_class: str | None = None  # of tokenizer_config.json, where it is not that of the kind
 
 
 MODELS = {
@@ -61,7 +62,9 @@ MODELS = {
     "doctolib-lab/doctobert-fr-base": Model(
         "RobertaForMaskedLM", ROBERTA | {"vocab_size": 32768, "layer_norm_eps": 1e-12}, "doctobert"
     ),
-    "almanach/camembertav2-base": Model("DebertaV2ForMaskedLM", BASE | DEBERTAV2, "camembertav2", headless=True),
+    "almanach/camembertav2-base": Model(
+        "DebertaV2ForMaskedLM", BASE | DEBERTAV2, "camembertv2", True, "DebertaV2Tokenizer"
+    ),
     "almanach/moderncamembert-base": Model("ModernBertForMaskedLM", MODERN | {"vocab_size": 32768}, "camembertv2"),
     "almanach/ModernCamemBERT-bio-large": Model(
         "ModernBertForMaskedLM", MODERN | LARGE | {"vocab_size": 32768}, "camembertv2"
@@ -80,7 +83,8 @@ SMALL = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "i
 def write_published(folder: Path, name: str, **changed) -> Path:
     """The folder of a published model with random weights and a tokenizer of its kind."""
     model = MODELS[name]
-    tokenizer = write_tokenizer(folder, model.tokenizer)
+    named = {"tokenizer_class": model.tokenizer_class} if model.tokenizer_class else {}
+    tokenizer = write_tokenizer(folder, model.tokenizer, **named)
     tokens = made(model.tokenizer)[1]
     ids = {role: tokenizer.token_to_id(tokens[f"{role}_token"]) for role in ("pad", "cls", "sep")}
     settings = model.settings | {"pad_token_id": ids["pad"], "bos_token_id": ids["cls"], "eos_token_id": ids["sep"]}

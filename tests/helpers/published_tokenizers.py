@@ -266,19 +266,21 @@ TOKENIZERS = {
     "drbert": (drbert, "CamembertTokenizer"),
     "byte-level": (byte_level, "RobertaTokenizer"),
     "albert": (albert, "AlbertTokenizer"),
+}
+SINCE_2024 = {
     "camembertv2": (camembertv2, "RobertaTokenizer"),
-    "camembertav2": (camembertv2, "DebertaV2Tokenizer"),
     "doctobert": (doctobert, "PreTrainedTokenizerFast"),
     "doctomodernbert": (doctomodernbert, "PreTrainedTokenizerFast"),
     "modernbert": (modernbert, "PreTrainedTokenizerFast"),
     "transbert": (transbert, "XLMRobertaTokenizer"),
 }
+EVERY_KIND = TOKENIZERS | SINCE_2024
 
 
 @lru_cache
 def made(kind: str) -> tuple[str, dict]:
     """tokenizer.json and the tokens of tokenizer_config.json."""
-    tokenizer, tokens = TOKENIZERS[kind][0]()
+    tokenizer, tokens = EVERY_KIND[kind][0]()
     return tokenizer.to_str(), tokens
 
 
@@ -287,6 +289,6 @@ def write_tokenizer(folder: Path, kind: str, **config) -> Tokenizer:
     text, tokens = made(kind)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tokenizer.json").write_text(text, encoding="utf-8")
-    settings = {"tokenizer_class": TOKENIZERS[kind][1], "model_max_length": 512} | tokens | config
+    settings = {"tokenizer_class": EVERY_KIND[kind][1], "model_max_length": 512} | tokens | config
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     return Tokenizer.from_str(text)

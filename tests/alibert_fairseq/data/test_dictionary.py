@@ -2,7 +2,7 @@
 
 import pytest
 from fairseq.data import Dictionary
-from published_tokenizers import TOKENIZERS, write_tokenizer
+from published_tokenizers import SINCE_2024, TOKENIZERS, write_tokenizer
 from text_helpers import trained
 
 from alibert_common.errors import InputError
@@ -50,6 +50,16 @@ def test_text_ids_leave_out_special_tokens_fillers_and_spare_rows(kind, tmp_path
     fillers = {*range(1, 100)} if kind == "wordpiece" else set()
     spare = set(range(len(dictionary) - 3, len(dictionary)))
     assert set(subword_ids(dictionary).tolist()) == {*range(len(dictionary))} - SPECIALS[kind] - fillers - spare
+
+
+@pytest.mark.parametrize("kind", SINCE_2024)
+def test_no_special_token_and_no_free_one_is_drawn(kind, tmp_path):
+    """Some have special tokens beside the five, and ids that are free."""
+    tokenizer, dictionary = published(tmp_path, kind)
+    drawn = set(subword_ids(dictionary).tolist())
+    added = tokenizer.get_added_tokens_decoder()
+    assert not drawn & {number for number, token in added.items() if token.special or "[unused" in token.content}
+    assert len(drawn) > 390
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from published_tokenizers import TOKENIZERS, made, special
+from published_tokenizers import EVERY_KIND, made, special
 from text_helpers import CASED, trained
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import RobertaConfig, RobertaForMaskedLM
@@ -16,7 +16,7 @@ from alibert_fairseq.hf.published.word_splitter import WordSplitter
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import TextOptions
 from preprocess.tokenizer.piece_text import Spelled
-from preprocess.tokenizer.special_tokens import our_layout, read_layout
+from preprocess.tokenizer.special_tokens import ROLES, our_layout, read_layout
 from preprocess.tokenizer.vocabulary import Subwords, build_tokenizer
 
 NEW = ["▁patient", "▁Foie", "ite", "▁hépat", "é", "▁,", "▁", "▁日", "s", ","]  # ids 4 to 13, then a filler and <mask>
@@ -91,7 +91,7 @@ def test_another_padding_moves_robertas_positions_with_it():
     for parameter in model.parameters():
         parameter.add_(torch.randn_like(parameter))
     sources = [0, 5, 1, 2, 3, 4, 6, 7, 8, 9]  # 5 became 1
-    moved = with_rows(PublishedPart(ROBERTA, Path(), model, []), NewRows([[i] for i in sources], padding=1)).model
+    moved = with_rows(PublishedPart(ROBERTA, Path(), model, [], []), NewRows([[i] for i in sources], padding=1)).model
     assert moved.config.pad_token_id == 1 and moved.config.max_position_embeddings == 10
     old = torch.tensor([[0, 7, 9, 2, 5, 5], [0, 1, 3, 4, 6, 2]])
     new = torch.tensor([[sources.index(i) for i in row] for row in old.tolist()])
@@ -99,7 +99,7 @@ def test_another_padding_moves_robertas_positions_with_it():
     assert torch.allclose(scores[0][:, sources], scores[1], atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_the_three_conventions_spell_the_same_words(kind):
     tokenizer = Tokenizer.from_str(made(kind)[0])
     splitter = WordSplitter(tokenizer, 3)
@@ -114,11 +114,11 @@ def test_the_three_conventions_spell_the_same_words(kind):
     assert text_of[start[0]].starts_word and "".join(text_of[n].text for n in start) == "ologie"
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_every_piece_of_our_tokenizers_finds_rows_that_spell_it(kind):
     old, directory = Tokenizer.from_str(made(kind)[0]), trained(CASED)
     new, layout = load_tokenizer(directory), read_layout(directory)
-    roles = dict(zip(("begin", "pad", "end", "unknown", "mask"), PLACES[kind], strict=True))
+    roles = {role: old.token_to_id(made(kind)[1][name]) for role, name in ROLES.items()}
     rows = replaced(old, roles, new, layout)
     assert len(rows.sources) == layout.size and sum(rows.counts.values()) == layout.size
     assert rows.counts["by role"] == 5 and rows.counts["by spelling"] > 200 and rows.counts["means"] > 300
@@ -130,15 +130,6 @@ def test_every_piece_of_our_tokenizers_finds_rows_that_spell_it(kind):
             text = "".join(old_spelled[i].text for i in ids)
             agreeing += text == plain(text_of.text) if kind == "albert" else text == text_of.text
     assert agreeing > 0.9 * len(new_spelled)
-
-
-PLACES = {
-    "wordpiece": (101, 0, 102, 100, 103),
-    "camembert": (5, 1, 6, 3, 404),
-    "drbert": (5, 1, 6, 3, 404),
-    "byte-level": (0, 1, 2, 3, 660),
-    "albert": (2, 0, 3, 1, 4),
-}
 
 
 def plain(text: str) -> str:

@@ -1,13 +1,13 @@
 """Does continuing from each published encoder begin at exactly that model?
 
-    python tests/campaigns/published_models.py OUTPUT --lines TEXT [--transformers-4 FOLDER] [--only NAME ...]
+    python tests/campaigns/continue_published.py OUTPUT --lines TEXT [--transformers-4 FOLDER] [--only NAME ...]
 
 For each model of tests/helpers/published_configs.py: a folder with its true numbers but fewer layers, random weights,
 and a tokenizer of its kind. Then alibert_fairseq.hf.load, and compared with transformers: logits and loss in float32,
 and in float64 with the gradient of every parameter, at 1, 7, 512 and the most tokens, alone and padded; the tensors
 after an export; ten updates, killed and resumed; AutoTokenizer's ids on the lines of TEXT, with both majors of
 transformers. OUTPUT/NAME.json holds the figures of a model, and a second call leaves out those that are there. Prints
-the table of docs/results/published_models.md.
+the table of docs/results/continue_published.md.
 """
 
 import argparse
