@@ -11,13 +11,7 @@ from alibert_common.report.templates import filled
 MADE_BY = "with alibert_fairseq by"  # export recognises its own folders by this text
 TO_COMPLETE = "To be completed by whoever publishes this folder"  # and a card that nobody has edited by this one
 
-DISCRIMINATOR = "ElectraForPreTraining"
-OBJECTIVES = {  # of a class that is trained by more than masked language modelling
-    "BertForPreTraining": "masked language modelling and a sentence objective",
-    "AlbertForPreTraining": "masked language modelling and a sentence objective",
-    DISCRIMINATOR: "replaced token detection (the discriminator)",
-    "ElectraForMaskedLM": "replaced token detection (the generator)",
-}
+WITH_SENTENCES = ("BertForPreTraining", "AlbertForPreTraining")
 LOSSES = {
     "alibert_mlm": "masked tokens",
     "segment_pairs": "masked tokens + sentence pairs",
@@ -42,10 +36,12 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
 
 
 def _objective(checkpoint, part) -> str:
+    if part.name in ("discriminator", "generator"):
+        return f"replaced token detection (the {part.name})"
     if checkpoint.model_name != "electra_modern":
-        return OBJECTIVES.get(part.cls, "masked language modelling")
-    if part.name == "generator":
-        return OBJECTIVES["ElectraForMaskedLM"]
+        causal = any(checkpoint.cfg["task"].get(name) for name in ("causal_share", "causal_until"))
+        others = "a sentence objective" if part.cls in WITH_SENTENCES else "causal modelling" if causal else ""
+        return f"masked language modelling{' and ' + others if others else ''}"
     if checkpoint.cfg["criterion"]["encoder_weight"]:
         return "replaced token detection and masked language modelling"
     return "replaced token detection; the head for words was not trained"
@@ -54,13 +50,13 @@ def _objective(checkpoint, part) -> str:
 def _fills_masks(checkpoint, part) -> bool:
     """Whether the part was trained to predict a word where it sees a mask."""
     if checkpoint.model_name != "electra_modern" or part.name == "generator":
-        return part.cls != DISCRIMINATOR
+        return part.name != "discriminator"
     cfg = checkpoint.cfg
     return bool(cfg["criterion"]["encoder_weight"] and cfg["model"]["kept_mask_prob"])
 
 
 def _auto_class(checkpoint, part) -> str:
-    if part.cls == DISCRIMINATOR:
+    if part.name == "discriminator":
         return "AutoModelForTokenClassification"
     return "AutoModelForMaskedLM" if _fills_masks(checkpoint, part) else "AutoModel"
 

@@ -40,15 +40,27 @@ FRENCH = {"language": "fr", "tags": ["biomedical", "clinical", "french"]}
 
 
 @pytest.mark.parametrize(
-    ("cls", "origin", "expected"),
+    ("cls", "origin", "part", "expected"),
     [
-        ("RobertaForMaskedLM", None, ALWAYS | FRENCH | MASKED),
-        ("ElectraForPreTraining", None, ALWAYS | FRENCH),  # no mask to fill
-        ("BertForMaskedLM", "some-bert", ALWAYS | MASKED),  # of a converted model only its maker knows the language
+        ("RobertaForMaskedLM", None, "encoder", ALWAYS | FRENCH | MASKED),
+        ("ElectraForPreTraining", None, "discriminator", ALWAYS | FRENCH),  # no mask to fill
+        ("DebertaV2Detector", None, "discriminator", ALWAYS | FRENCH),
+        ("DebertaV2ForMaskedLM", None, "generator", ALWAYS | FRENCH | MASKED),
+        # of a converted model only its maker knows the language
+        ("BertForMaskedLM", "some-bert", "encoder", ALWAYS | MASKED),
     ],
 )
-def test_the_metadata_are_those_of_the_model(cls, origin, expected, tmp_path):
-    assert card(tmp_path, cls, origin).data.to_dict() == expected
+def test_the_metadata_are_those_of_the_model(cls, origin, part, expected, tmp_path):
+    made = card(tmp_path, cls, origin, part=part)
+    assert made.data.to_dict() == expected
+    if not origin:
+        objective = "masked language modelling" if part == "encoder" else f"replaced token detection (the {part})"
+        assert f"with alibert_fairseq by {objective}.\n" in made.text
+
+
+def test_a_detour_is_named(tmp_path):
+    made = card(tmp_path, "RobertaForMaskedLM", task=CFG["task"] | {"causal_until": 0.9})
+    assert "with alibert_fairseq by masked language modelling and causal modelling.\n" in made.text
 
 
 @pytest.mark.parametrize("metric", ["loss", "accuracy_pct"])

@@ -1,0 +1,132 @@
+"""`alibert continue`: the ways that fit a family, the commands of each, and which model the table says to keep."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from alibert import continuations
+from alibert.continuations import main, table, verdict, ways_of
+from alibert_common.errors import InputError
+
+MODERN = "--arch alibert_modern_base --encoder-layers 2"
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ("--arch alibert_base", ["mlm", "detour"]),
+        (MODERN, ["mlm", "detour", "detection"]),
+        ("--arch alibert_deberta_base --convolution-width 0", ["mlm", "detour"]),
+        ("--arch alibert_deberta_base --convolution-width 3", ["mlm"]),  # it reads later tokens
+        ("--arch electra_deberta_base --convolution-width 0", ["detection"]),
+        ("--arch electra_base", ["detection"]),
+    ],
+)
+def test_the_ways_that_fit_a_family(options, names):
+    ways = ways_of({"start": options})
+    assert [way.name for way in ways] == ["published", *names] and ways[0].variant is None
+    if options.startswith("--arch electra"):
+        assert ways[1].variant == ""  # what continue.sh does by itself
+
+
+def test_each_way_is_tried_with_the_new_words_too():
+    ways = ways_of({"start": MODERN, "start-new-words": MODERN})
+    assert [way.name for way in ways[4:]] == ["mlm-new-words", "detour-new-words", "detection-new-words"]
+    assert {way.start for way in ways[4:]} == {"start-new-words"}
+
+
+class Commands:
+    """What would be run; each leaves what the next one reads."""
+
+    def __init__(self):
+        self.given, self.variables = [], []
+
+    def __call__(self, words, **variables):
+        command = [str(word) for word in words]
+        self.given.append(command)
+        self.variables.append(variables)
+        if "--output" in command:
+            output = Path(command[command.index("--output") + 1])
+            if "downstream.evaluate" in command:
+                for name in [Path(word).name for word in command[3 : command.index("--data")]]:
+                    write_run(output / "sample" / name, name, [0.5, 0.52] if name == "published" else [0.6, 0.62])
+            else:
+                output.mkdir(parents=True)
+                (output / "options").write_text(MODERN)
+
+
+def write_run(folder: Path, name: str, values: list[float]) -> None:
+    """A metrics.json of downstream.finetune, as far as it is read."""
+    folder.mkdir(parents=True)
+    score = {"mean": sum(values) / 2, "deviation": abs(values[0] - values[1]) / 2**0.5, "values": values}
+    (folder / "metrics.json").write_text(
+        json.dumps(
+            {
+                "task": "sample", "kind": "ner", "recipe": {}, "data_sha256": "", "num_parameters": 1, "data": [{}],
+                "seconds_per_seed": 1, "seeds": [1, 2], "protocol": {}, "dev": {"f1": score}, "selection": None,
+                "chief": {"path": ["f1"], "tally": "micro_f1", "counted": None},
+                "model": {"folder": name, "architecture": "x", "random_init": False, "frozen": False},
+            }
+        )
+    )  # fmt: skip
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    found = Commands()
+    monkeypatch.setattr(continuations, "_call", found)
+    return found
+
+
+def test_the_commands_of_a_comparison(commands, tmp_path, capsys):
+    given = ["folder", "--mix", "mixed", "--data", "sets", "--minutes", "30", "--output", str(tmp_path / "out")]
+    main([*given, "--seeds", "2", "--", "--cpu", "--batch-size", "4"])
+    modules = [command[2] if command[1] == "-m" else Path(command[1]).name for command in commands.given]
+    assert modules == [
+        "alibert_fairseq.hf.load", "preprocess.binarize", "alibert_fairseq.hf.export",
+        *["continue.sh", "alibert_fairseq.hf.export"] * 3, "downstream.evaluate",
+    ]  # fmt: skip
+    recipes = [n for n, command in enumerate(commands.given) if command[0] == "bash"]
+    assert [commands.variables[n]["VARIANT"] for n in recipes] == ["", "detour", "detection"]
+    for n in recipes:
+        assert commands.given[n][2:] == ["--budget-minutes", "30.0", "--cpu", "--batch-size", "4"]
+        assert commands.variables[n]["FROM"] == str(tmp_path / "out" / "start")
+    assert commands.given[-1][-5:-1] == ["--dev-only", "--seeds", "2", "--output"]
+    assert "| published | 0.510 ± 0.014 | 0.510 |" in capsys.readouterr().out
+    text = (tmp_path / "out" / "continuations.md").read_text()
+    assert "Keep mlm: it is better than the published model by 0.100 on dev." in text
+    before = len(commands.given)
+    with pytest.raises(InputError, match="settings.json: of a comparison with other settings; give the same"):
+        main([*given, "--seeds", "3"])
+    assert len(commands.given) == before
+
+
+def test_what_is_done_is_not_done_again(commands, tmp_path):
+    out = tmp_path / "out"
+    for folder in ("start", "data-bin", "published", "mlm"):
+        (out / folder).mkdir(parents=True)
+    (out / "start" / "options").write_text(MODERN)
+    main(["x", "--mix", "m", "--data", "d", "--minutes", "1", "--output", str(out)])
+    assert len([command for command in commands.given if command[0] == "bash"]) == 2
+    assert not any("alibert_fairseq.hf.load" in command for command in commands.given)
+
+
+@pytest.mark.parametrize(
+    ("means", "words"),
+    [
+        ({"published": (0.6, 0.01), "mlm": (0.5, 0.01)}, "Keep the published model: none"),
+        ({"published": (0.5, 0.01), "mlm": (0.52, 0.01)}, "Keep the published model: mlm is better by 0.020"),
+        ({"published": (0.5, 0.01), "mlm": (0.53, 0.01), "detour": (0.51, 0.0)}, "Keep mlm: .* by 0.030"),
+        ({"published": (0.5, None), "mlm": (0.6, None)}, "Best on dev: mlm, by 0.100. One seed shows no noise"),
+    ],
+)
+def test_the_verdict(means, words):
+    assert re.match(words, verdict(means))
+
+
+def test_a_model_that_lacks_a_set_has_no_mean(tmp_path):
+    write_run(tmp_path / "sample" / "published", "published", [0.5, 0.6])
+    text = table(tmp_path, ["published", "mlm"], 5)
+    assert "| mlm |  |  |" in text and "after 5 minutes each" in text
