@@ -46,6 +46,9 @@ class EncoderConfig(FairseqDataclass):
     position_init: ChoiceEnum(["normal", "sinusoidal"]) = option("normal",  # type: ignore[valid-type]
         "initial values of the learned positions: normal noise (default; BERT, ELECTRA), "
         "or sinusoidal for short trainings")  # fmt: skip
+    new_positions: ChoiceEnum(["initial", "copied"]) = option("initial",  # type: ignore[valid-type]
+        "positions beyond those of --finetune-from-model: as initialised (default), or copied, the known ones in turn "
+        "(Longformer)")  # fmt: skip
     output_bias: ChoiceEnum(["zero", "unigram"]) = option("zero",  # type: ignore[valid-type]
         "initial bias of each subword's score: zero (default; BERT, ELECTRA), or unigram, the "
         "logarithm of its frequency")  # fmt: skip

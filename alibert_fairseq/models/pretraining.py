@@ -78,9 +78,10 @@ class PretrainingModel(BaseFairseqModel):
         return self.state_dict()
 
     def upgrade_state_dict_named(self, state_dict, name) -> None:
-        """Take the checkpoint of a training with fewer positions: the others stay as they were initialised.
+        """Take the checkpoint of a training with fewer positions; the others are as --new-positions says.
 
-        BERT trains most updates on sequences of 128 tokens, then some on 512.
+        BERT trains most updates on sequences of 128 tokens, then some on 512. Copied: position p + n k has the row of
+        position p, where k positions are known (Beltagy et al. 2020, Longformer).
         """
         super().upgrade_state_dict_named(state_dict, name)
         for key, ours in self.state_dict().items():
@@ -88,4 +89,12 @@ class PretrainingModel(BaseFairseqModel):
             if key.rsplit(".", 2)[-2:-1] != ["embed_positions"] or theirs is None or len(theirs) >= len(ours):
                 continue
             logger.info("%s: %d positions of the checkpoint, %d new ones", key, len(theirs), len(ours) - len(theirs))
-            state_dict[key] = torch.cat([theirs, ours[len(theirs) :].to(theirs)])
+            state_dict[key] = torch.cat([theirs, self._new_positions(key, theirs, ours)])
+
+    def _new_positions(self, key: str, theirs: Tensor, ours: Tensor) -> Tensor:
+        """The rows that a table of positions lacks; those up to the padding id are of no position."""
+        if str(getattr(self.cfg, "new_positions", "initial")) != "copied":  # absent in an older checkpoint
+            return ours[len(theirs) :].to(theirs)
+        first = self.get_submodule(key.rpartition(".")[0]).padding_idx + 1
+        places = torch.arange(len(theirs), len(ours)) - first
+        return theirs[first + places % (len(theirs) - first)]

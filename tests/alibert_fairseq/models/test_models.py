@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from model_helpers import SHAPE, dictionary, electra_model
+from model_helpers import SHAPE, dictionary, electra_model, mlm_model
 from transformers import AutoConfig
 
 from alibert_fairseq.data.layout import Layout
@@ -172,6 +172,19 @@ def test_positions_of_a_shorter_training_are_carried_over():
     assert torch.equal(table[:66], old) and torch.equal(table[66:], fresh[66:]) and fresh[66:].any()
     with pytest.raises(RuntimeError, match="size mismatch"):
         electra_model().load_state_dict(longer.state_dict())
+
+
+def test_new_positions_are_copies_where_it_is_asked_for():
+    """Of 64 known ones: position 64 begins as position 0, and 135 as 7. The row of padding is none."""
+    short = mlm_model(seed=1)
+    with torch.no_grad():
+        short.encoder.sentence_encoder.embed_positions.weight[0] = 5.0  # as published tables have it
+    options = SHAPE | {"max_positions": 200, "embedding_dim": 32, "new_positions": "copied"}
+    longer = AliBertModel(EncoderConfig(**options), dictionary())
+    longer.load_state_dict(short.state_dict())
+    old, new = (model.encoder.sentence_encoder.embed_positions.weight for model in (short, longer))
+    assert torch.equal(new[:66], old) and len(new) == 202
+    assert torch.equal(new[66], old[2]) and torch.equal(new[2 + 135], old[2 + 7]) and torch.equal(new[2 + 63], old[-1])
 
 
 def test_a_disentangled_table_starts_as_the_generators_and_is_exported_whole():
