@@ -31,7 +31,7 @@ def campaign(repository, monkeypatch):
     return load
 
 
-@pytest.mark.parametrize("name", ["bad_input_mutations", "objective_mutations"])
+@pytest.mark.parametrize("name", ["bad_input_mutations", "objective_mutations", "published_mutations"])
 def test_every_mutation_finds_its_code_and_its_test(campaign, repository, name):
     for one in campaign(name).MUTATIONS:
         assert (repository / one.file).read_text(encoding="utf-8").count(one.text) == 1, one

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Continue a small general model on medical text by masked words, by the causal detour, by replaced token detection, or
+# begin from random weights, at equal minutes, and score all on the French sets: docs/results/detour.md.
+#
+#     bash tests/campaigns/detour.sh DATA OUTPUT
+#
+# DATA: as for french_sets.sh, with fr_general/eltec_fra_romans.txt. OUTPUT: where everything goes; a second call
+# resumes. Two trainings at a time, a core each.
+#
+#   MINUTES=30 GENERAL_MINUTES=60   of a training, and of the general model
+#   SEEDS="1 2 3"                   of the trainings
+#   RATES=0.25                      learning rate, relative to that of the general model's training
+set -euo pipefail
+minutes=${MINUTES:-30} general_minutes=${GENERAL_MINUTES:-60} seeds=(${SEEDS:-1 2 3}) rate=${RATES:-0.25}
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+self=$(realpath "$0")
+data=$(realpath "$1")
+mkdir -p "$2" && cd "$2"
+command -v fairseq-train >/dev/null || . "$root/recipes/environment.sh"
+. "$root/tests/campaigns/french_text.bash"
+
+options=(--cpu --tokens-per-sample 128 --batch-size 32 --update-freq 1)
+options+=(--optimizer muon --muon-weight-decay 0.2 --clip-norm 1.0 --num-workers 0 --max-update 7000 --total-num-update 7000)
+options+=(--warmup-updates 20 --lr "$(python -c "print(3e-3 * $rate)")" --muon-lr "$(python -c "print(0.02 * $rate)")")
+options+=(--end-learning-rate "$(python -c "print(3e-4 * $rate)")" --save-interval-updates 500 --keep-interval-updates 1)
+
+export_model() {  # CHECKPOINTS TOKENIZER FOLDER
+    [ -e "$3" ] || python -m alibert_fairseq.hf.export --checkpoint "$1/checkpoint_last.pt" --tokenizer "$2" --output "$3"
+}
+
+general() {  # the model that stands for a published one
+    if [ ! -e general/data-bin ]; then
+        python -m preprocess.ingest "$data/fr_general/eltec_fra_romans.txt" --output general/documents
+        python -m preprocess.clean general/documents --output general/clean
+        python -m preprocess.deduplicate general/clean --output general/unique
+        python -m preprocess.mix general/unique --output general/mixed --valid 0.02
+        python -m preprocess.train_tokenizer general/mixed --output general/tokenizer --vocab-size 8000
+        python -m preprocess.binarize --tokenizer general/tokenizer --mix general/mixed --output general/data-bin
+    fi
+    [ -e general/model ] || DATA_BIN=general/data-bin SAVE_DIR=general/checkpoints \
+        bash "$root/recipes/pretrain/tiny_modern.sh" --cpu --budget-minutes "$general_minutes" >>general.log 2>&1
+    export_model general/checkpoints general/tokenizer general/model
+    [ -e start ] || python -m alibert_fairseq.hf.load general/model --output start
+    make_data_bin  # the medical text, with a tokenizer of its own for the model from random weights
+    [ -e data-bin-start ] || python -m preprocess.binarize --tokenizer start --mix mixed --output data-bin-start
+}
+
+train() {  # WAY SEED
+    local folder=$1-$2 tokenizer=start
+    mkdir -p "$folder"
+    if [ ! -e "$folder/model" ]; then
+        if [ "$1" = scratch ]; then
+            tokenizer=tokenizer
+            DATA_BIN=data-bin SAVE_DIR=$folder/checkpoints bash "$root/recipes/pretrain/tiny_modern.sh" \
+                --cpu --budget-minutes "$minutes" --seed "$2"
+        else
+            local variant=${1/mlm/} own=("${options[@]}" --leave-unmasked-prob 0 --random-token-prob 0)
+            own+=(--arch alibert_modern_tiny)  # the masks and the precision of the general model
+            [ "$1" != detection ] || own=("${options[@]}" --arch electra_modern_tiny)
+            FROM=start DATA_BIN=data-bin-start SAVE_DIR=$folder/checkpoints VARIANT=$variant \
+                bash "$root/recipes/pretrain/continue.sh" "${own[@]}" --budget-minutes "$minutes" --seed "$2"
+        fi
+        export_model "$folder/checkpoints" "$tokenizer" "$folder/model"
+        ln -sfn "../$folder/model" "models/$folder"
+    fi
+}
+
+if [ $# = 4 ]; then
+    train "$3" "$4" >>"$3-$4.log" 2>&1
+    exit
+fi
+mkdir -p models
+general
+ln -sfn ../general/model models/published
+for seed in "${seeds[@]}"; do
+    for way in mlm detour detection scratch; do echo "$way $seed"; done
+done | xargs -P 2 -L 1 bash "$self" "$data" "$PWD"
+sets=quaero_emea,quaero_medline,fracco,morfitt,frenchmedmcqa,refomed
+python -m downstream.evaluate models/published models/*-[0-9]* --data "$data" --protocol cpu --seeds 1 --jobs 2 --only $sets --output suite
