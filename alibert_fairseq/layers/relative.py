@@ -83,10 +83,13 @@ def skewed(products: Tensor, rows: int) -> Tensor:
 
     What stands at (a, b) is the product of a with column T - 1 + b - a.
     """
-    heads, tokens, columns = products.shape
-    length = tokens // rows
-    strides = (length * columns, tokens * columns, columns - 1, 1)
-    return products.as_strided((rows, heads, length, length), strides, products.storage_offset() + length - 1)
+    length = products.shape[1] // rows
+    by_row = products.unflatten(1, (rows, length)).transpose(0, 1)
+    if length == 1:
+        return by_row
+    # one behind the other, the products of the next token lie 2 T - 1 further, and those wanted 2 T - 2
+    end_to_end = by_row.flatten(-2)[..., length - 1 : length * (2 * length - 1) - 1]
+    return end_to_end.unflatten(-1, (length, 2 * length - 2))[..., :length]
 
 
 def products(tokens: Tensor, distances: Tensor) -> Tensor:

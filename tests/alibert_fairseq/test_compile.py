@@ -35,7 +35,7 @@ def test_an_update_is_one_graph_and_the_same_numbers(objective):
         assert torch.allclose(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("objective", ["masked, packed", "electra", "electra, modern"])
+@pytest.mark.parametrize("objective", ["masked, packed", "electra", "electra, modern", "electra, DeBERTa"])
 def test_batches_of_other_numbers_of_sequences_and_masks_are_not_compiled_anew(objective):
     torch.manual_seed(0)
     torch._dynamo.reset()

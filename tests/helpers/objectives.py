@@ -13,6 +13,7 @@ from alibert_fairseq.data.packed import Packed
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel
 from alibert_fairseq.models.config import EncoderConfig
+from alibert_fairseq.models.deberta import DebertaConfig, DebertaModel, ElectraDebertaConfig, ElectraDebertaModel
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
@@ -51,10 +52,16 @@ OBJECTIVES = {
     ),
     "masked, modern": lambda: mlm(ModernModel(ModernConfig(**SHAPE, local_attention=8), dictionary()), mlm_batch()),
     "masked, packed": lambda: mlm(ModernModel(ModernConfig(**SHAPE, local_attention=8), dictionary()), packed_batch()),
+    "masked, DeBERTa": lambda: mlm(
+        DebertaModel(DebertaConfig(**SHAPE, position_buckets=8, convolution_width=3), dictionary()), mlm_batch()
+    ),
     "pairs": lambda: (
         AlbertModel(EncoderConfig(**SHAPE, **ALBERT), dictionary(), sentence_head=True),
         SegmentPairsLoss(MaskedLMCriterionConfig(), Task), pairs_batch(),
     ),
     "electra": lambda: electra(ElectraModel(ElectraConfig(**SHAPE), dictionary())),
+    "electra, DeBERTa": lambda: electra(
+        ElectraDebertaModel(ElectraDebertaConfig(**SHAPE, position_buckets=8), dictionary())
+    ),
     "electra, modern": lambda: electra(ElectraModernModel(ElectraModernConfig(**SHAPE), dictionary())),
 }  # fmt: skip
