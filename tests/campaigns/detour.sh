@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Continue a small general model on medical text by masked words, by the causal detour, by replaced token detection, or
-# begin from random weights, at equal minutes, and score all on the French sets: docs/results/detour.md.
+# begin from random weights, at equal minutes, and score all on the French sets.
 #
 #     bash tests/campaigns/detour.sh DATA OUTPUT
 #
