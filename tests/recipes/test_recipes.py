@@ -176,9 +176,16 @@ def folder_of(tmp_path):
 @pytest.mark.parametrize(("family", "variant"), CONTINUED)
 def test_a_continued_recipe_chooses_by_the_family(family, variant, repository, options_of, folder_of):
     recipe = repository / "recipes" / "pretrain" / "continue.sh"
-    found = options_of(recipe, FROM=folder_of(family), VARIANT=variant)
+    folder = folder_of(family)
+    found = options_of(recipe, FROM=folder, VARIANT=variant)
     assert (found["--lr"], found["--lr-scheduler"], found["--task"]) == CONTINUED[family, variant]
     assert ("--causal-until" in found) == (variant == "detour")
+    like_modern = found["--lr-scheduler"] == "wsd"
+    assert (found["--optimizer"], found["--alibert-adam-betas"]) == (
+        "alibert_adam", "0.9,0.98" if like_modern else "0.9,0.999"
+    )  # fmt: skip
+    other = options_of(recipe, "--optimizer", "muon", FROM=folder, VARIANT=variant)
+    assert other["--optimizer"] == "muon" and not any("adam" in name or "decay" == name for name in other)
     assert found["--arch"] == ("electra_modern_base" if variant == "detection" else f"{family}_base")
 
 
