@@ -195,14 +195,10 @@ def spacy_encoder(place: Path, expected: dict) -> str:
 
     spans = {"@span_getters": "spacy-transformers.strided_spans.v1", "window": 20, "stride": 15}
     listener = {"@architectures": "spacy-transformers.TransformerListener.v1", "grad_factor": 1.0}
-    parser = {"@architectures": "spacy.TransitionBasedParser.v2", "state_type": "ner", "extra_state_tokens": False}
-    parser |= {"hidden_width": 32, "maxout_pieces": 2, "use_upper": False}
+    listener |= {"pooling": {"@layers": "reduce_mean.v1"}}
     nlp = spacy.blank("fr")
-    model = {"@architectures": "spacy-transformers.TransformerModel.v3", "get_spans": spans}
-    model |= {"name": str(place / "encoder"), "tokenizer_config": {"use_fast": True}}
-    nlp.add_pipe("transformer", config={"model": model})
-    tok2vec = listener | {"pooling": {"@layers": "reduce_mean.v1"}}
-    nlp.add_pipe("ner", config={"model": parser | {"tok2vec": tok2vec}}).add_label("DRUG")
+    nlp.add_pipe("transformer", config={"model": {"name": str(place / "encoder"), "get_spans": spans}})
+    nlp.add_pipe("ner", config={"model": {"tok2vec": listener}})
     example = Example.from_dict(nlp.make_doc(TEXT), {"entities": [DRUG]})
     optimizer = nlp.initialize(lambda: [example])
 
