@@ -27,6 +27,7 @@ DROPOUTS = """
 hidden_dropout_prob attention_probs_dropout_prob classifier_dropout dropout attention_dropout seq_classif_dropout
 embedding_dropout mlp_dropout
 """.split()
+OLDER_NAMES = ("global_rope_theta", "local_rope_theta", "global_attn_every_n_layers")  # of a ModernBERT
 # Copied as they are: what transformers 5 would write names a tokenizer class that 4.57 does not know.
 TOKENIZER_FILES = """
 tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json
@@ -250,8 +251,16 @@ def save_model(model, source: Path, target: Path, notes: dict, others: dict | No
         for name in TOKENIZER_FILES:
             if (source / name).is_file():
                 shutil.copyfile(source / name, folder / name)
+        _keep_older_names(source / "config.json", folder / "config.json")
         _form_pairs(folder / "tokenizer.json", model.config)
         write_json(folder / "finetuning.json", notes)
+
+
+def _keep_older_names(source: Path, target: Path) -> None:
+    """The settings of ModernBERT that transformers 5 writes under new names only: version 4 would take its defaults."""
+    before, after = (read_json(file) if file.is_file() else {} for file in (source, target))
+    if lost := {name: before[name] for name in OLDER_NAMES if name in before and name not in after}:
+        write_json(target, after | lost)
 
 
 def _form_pairs(file: Path, config) -> None:

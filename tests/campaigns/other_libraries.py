@@ -42,6 +42,7 @@ def make(place: Path, family: str, changed: dict) -> None:
 
     from alibert_fairseq.hf.export import export
     from alibert_fairseq.hf.load import load
+    from downstream.training.models import save_model
 
     with tempfile.TemporaryDirectory() as folder:
         published, loaded = Path(folder, "published"), Path(folder, "loaded")
@@ -57,9 +58,7 @@ def make(place: Path, family: str, changed: dict) -> None:
     labels = dict(enumerate(("O", "B-DRUG", "I-DRUG")))
     model = AutoModelForTokenClassification.from_pretrained(place / "encoder", id2label=labels)
     torch.nn.init.normal_(model.classifier.weight, std=0.3)
-    model.save_pretrained(place / "entities")
-    for file in (place / "encoder").glob("*token*.json"):
-        shutil.copy(file, place / "entities")
+    save_model(model, place / "encoder", place / "entities", {})
     (place / "expected.json").write_text(json.dumps(expected | {"entities": entities_of(finder(place))}))
 
 

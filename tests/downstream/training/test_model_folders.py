@@ -406,6 +406,21 @@ def test_a_form_for_pairs_stays_as_it_is(folder, tmp_path, post_processor):
     assert (tmp_path / "saved" / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
 
 
+def test_a_modernbert_keeps_the_names_that_transformers_4_reads(folder, tmp_path):
+    """Version 5 writes its rotary bases under a new name alone, and version 4 would take 160000 and 10000."""
+    bases = {"global_rope_theta": 80000.0, "local_rope_theta": 5000.0}
+    size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    config = ModernBertConfig(vocab_size=len(load_tokenizer(folder)), pad_token_id=1, **size, **bases)
+    ModernBertForMaskedLM(config).save_pretrained(folder)
+    written = json.loads((folder / "config.json").read_text()) | bases | {"global_attn_every_n_layers": 3}
+    (folder / "config.json").write_text(json.dumps(written))  # as hf.export has it
+    save_model(load_model(folder, HEAD, random_init=False), folder, tmp_path / "saved", {})
+    saved = json.loads((tmp_path / "saved" / "config.json").read_text())
+    assert {name: saved[name] for name in (*bases, "global_attn_every_n_layers")} == bases | {
+        "global_attn_every_n_layers": 3
+    }
+
+
 def test_the_fingerprint_follows_the_tokenizer_and_nothing_that_is_not_read(folder):
     seen = {fingerprint(folder)}
     for name in ("training_args.bin", "README.md", "finetuning.json"):
