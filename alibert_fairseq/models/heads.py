@@ -24,6 +24,7 @@ class MaskedLMHead(nn.Module):
         self.dense = nn.Linear(size.width, size.embedding_dim, bias=size.rotary is None)
         self.activation = ACTIVATIONS[size.activation]
         self.layer_norm = layer_norm(size, size.embedding_dim)
+        self.tied = size.tied
         self.weight = word_table if size.tied else nn.Parameter(torch.empty_like(word_table))  # (V, E)
         self.bias = nn.Parameter(torch.zeros(size.vocabulary))
 

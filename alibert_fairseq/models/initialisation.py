@@ -5,6 +5,7 @@ import math
 
 import torch
 import torch.nn as nn
+from torch import Tensor
 
 from alibert_fairseq.models.encoder import SentenceEncoder
 from alibert_fairseq.models.heads import MaskedLMHead
@@ -16,7 +17,9 @@ INIT_STD = 0.02  # truncated normal, BERT, ALBERT and ELECTRA (`initializer_rang
 
 def initialise(module: nn.Module) -> None:
     """BERT's start for one module (use with `apply`): truncated normal weights, zero biases and padding rows."""
-    if isinstance(module, (nn.Linear, nn.Embedding, nn.Conv1d, MaskedLMHead)):
+    own_table = isinstance(module, MaskedLMHead) and not module.tied  # a tied one is drawn once, as the input's
+    if own_table or isinstance(module, (nn.Linear, nn.Embedding, nn.Conv1d)):
+        assert isinstance(module.weight, Tensor)
         nn.init.trunc_normal_(module.weight, std=INIT_STD, a=-2 * INIT_STD, b=2 * INIT_STD)
     if isinstance(module, (nn.Linear, nn.Conv1d)) and module.bias is not None:
         nn.init.zeros_(module.bias)

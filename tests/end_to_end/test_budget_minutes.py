@@ -56,7 +56,7 @@ def test_a_run_that_begins_with_the_weights_of_another_has_its_whole_budget(fini
     [
         (
             ["--budget-minutes", "1"],
-            "error: --mask-prob-end and --length-schedule need --max-update, the end of the run.",
+            "error: --mask-prob-end, --length-schedule and --causal-until need --max-update, the end of the run.",
         ),
         (
             ["--budget-minutes", "0.09", "--max-update", "9"],

@@ -79,3 +79,10 @@ def test_a_modern_body_starts_by_fan_in_whatever_its_width():
         drawn = 0.88  # the deviation of a normal distribution cut at two deviations
         assert layer.self_attn.q_proj.weight.std().item() == pytest.approx(drawn / math.sqrt(width), rel=0.05)
         assert layer.fc2.weight.std().item() == pytest.approx(drawn / math.sqrt(512) / 2, rel=0.05)
+
+
+def test_a_table_of_output_words_starts_as_others():
+    tied, untied = (mlm_model(seed=1, untied_output_words=untied) for untied in (False, True))
+    assert tied.encoder.lm_head.weight is tied.encoder.sentence_encoder.embed_tokens.weight
+    table = untied.encoder.lm_head.weight
+    assert 0.015 < table.std() < 0.02 and table.abs().max() <= 0.04  # truncated at two deviations of 0.02

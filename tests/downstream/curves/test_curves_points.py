@@ -41,7 +41,7 @@ def test_the_step_is_in_the_card_that_the_exporter_writes(tmp_path):
         model_name="alibert", cfg=cfg, size=lambda _: size, updates=3500, converted_from=None, best_loss=None,
         average=False,
     )  # fmt: skip
-    write_card(tmp_path, checkpoint, SimpleNamespace(cls="RobertaForMaskedLM"), 0.0, "other")
+    write_card(tmp_path, checkpoint, SimpleNamespace(cls="RobertaForMaskedLM", name="encoder"), 0.0, "other")
     assert step_of(tmp_path) == 3500
 
 
