@@ -5,13 +5,14 @@
 #     bash tests/campaigns/detour.sh DATA OUTPUT
 #
 # DATA: as for french_sets.sh, with fr_general/eltec_fra_romans.txt. OUTPUT: where everything goes; a second call
-# resumes. Two trainings at a time, a core each.
+# resumes. A core for each training.
 #
 #   MINUTES=30 GENERAL_MINUTES=60   of a training, and of the general model
 #   SEEDS="1 2 3"                   of the trainings
-#   RATES=0.25                      learning rate, relative to that of the general model's training
+#   RATE=0.25                       learning rate, relative to that of the general model's training
+#   JOBS=2                          trainings at a time
 set -euo pipefail
-minutes=${MINUTES:-30} general_minutes=${GENERAL_MINUTES:-60} seeds=(${SEEDS:-1 2 3}) rate=${RATES:-0.25}
+minutes=${MINUTES:-30} general_minutes=${GENERAL_MINUTES:-60} seeds=(${SEEDS:-1 2 3}) rate=${RATE:-0.25} jobs=${JOBS:-2}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 self=$(realpath "$0")
 data=$(realpath "$1")
@@ -74,6 +75,7 @@ general
 ln -sfn ../general/model models/published
 for seed in "${seeds[@]}"; do
     for way in mlm detour detection scratch; do echo "$way $seed"; done
-done | xargs -P 2 -L 1 bash "$self" "$data" "$PWD"
+done | xargs -P "$jobs" -L 1 bash "$self" "$data" "$PWD"
 sets=quaero_emea,quaero_medline,fracco,morfitt,frenchmedmcqa,refomed
-python -m downstream.evaluate models/published models/*-[0-9]* --data "$data" --protocol cpu --seeds 1 --jobs 2 --only $sets --output suite
+python -m downstream.evaluate models/published models/*-[0-9]* --data "$data" --protocol cpu --seeds 1 --jobs "$jobs" \
+    --only $sets --output suite
