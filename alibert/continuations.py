@@ -41,11 +41,14 @@ def main(arguments: list[str]) -> None:
     if "--" in arguments:
         ours, more = arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]
     args = parser().parse_args(ours)
+    scoring = _scoring(args)
     args.output.mkdir(parents=True, exist_ok=True)
-    _same_settings(args, more)
+    settings = {name: str(value) for name, value in vars(args).items() if name != "output"} | {"options": more}
+    _refuse_others(args.output / SETTINGS, settings)
     starts = ["start", *(["start-new-words"] if args.tokenizer or args.add_tokens else [])]
     for start in starts:
         _load_and_binarize(args, start)
+    write_json(args.output / SETTINGS, settings, shared=True)  # here: a first call with a wrong path binds nobody
     ways = ways_of({start: (args.output / start / "options").read_text(encoding="utf-8") for start in starts})
     began = time.monotonic()
     for number, way in enumerate(ways):
@@ -53,10 +56,7 @@ def main(arguments: list[str]) -> None:
         minutes = (time.monotonic() - began) / 60
         left = minutes / (number + 1) * (len(ways) - number - 1)
         print(f"== {number + 1} of {len(ways)}: {way.name} ({minutes:.0f} min, about {left:.0f} to go)", flush=True)
-    models = [str(args.output / way.name) for way in ways]
-    chosen = {f"--{name}": getattr(args, name) for name in ("only", "protocol", "seeds") if getattr(args, name)}
-    given = [word for name, value in chosen.items() for word in (name, value)]
-    _run("downstream.evaluate", *models, "--data", args.data, "--dev-only", *given, "--output", args.output / "scores")
+    _run("downstream.evaluate", *(args.output / way.name for way in ways), *scoring)
     text = table(args.output / "scores", [way.name for way in ways], args.minutes)
     write_text(args.output / TABLE, text, shared=True)
     print(text)
@@ -85,13 +85,27 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def _same_settings(args: argparse.Namespace, more: list[str]) -> None:
+def _scoring(args: argparse.Namespace) -> list[str]:
+    """The options of downstream.evaluate. Raises InputError for wrong ones now, not after hours of training."""
+    if not 0 < args.minutes < math.inf:
+        raise InputError(f"--minutes {args.minutes:g}: give a number above 0.")
+    chosen = {f"--{name}": getattr(args, name) for name in ("only", "protocol", "seeds") if getattr(args, name)}
+    words = ["--data", args.data, "--dev-only", *(word for pair in chosen.items() for word in pair)]
+    words = [str(word) for word in [*words, "--output", args.output / "scores"]]
+    from downstream.evaluate.__main__ import build_parser, refuse  # here: --help needs none of these
+    from downstream.evaluate.plan import plan
+
+    given = build_parser().parse_args([PUBLISHED, *words])
+    refuse(given)
+    if not plan(given)[0]:
+        raise InputError(f"{args.data}: no data of {args.only or 'any recipe'} in it; see the recipes' `folder`.")
+    return words
+
+
+def _refuse_others(file: Path, settings: dict) -> None:
     """Raise InputError where the output belongs to another comparison."""
-    settings = {name: str(value) for name, value in vars(args).items() if name != "output"} | {"options": more}
-    file = args.output / SETTINGS
     if file.is_file() and read_json(file) != settings:
         raise InputError(f"{file}: of a comparison with other settings; give the same, or another --output.")
-    write_json(file, settings, shared=True)
 
 
 def _load_and_binarize(args: argparse.Namespace, start: str) -> None:

@@ -75,7 +75,10 @@ def write_run(folder: Path, name: str, values: list[float]) -> None:
 
 @pytest.fixture
 def commands(monkeypatch):
+    """No command runs, and the data of every task are there."""
     found = Commands()
+    monkeypatch.setattr("downstream.evaluate.__main__.refuse", lambda _: None)
+    monkeypatch.setattr("downstream.evaluate.plan.plan", lambda _: (["a job"], {}))
     monkeypatch.setattr(continuations, "_call", found)
     return found
 
@@ -101,6 +104,23 @@ def test_the_commands_of_a_comparison(commands, tmp_path, capsys):
     with pytest.raises(InputError, match="settings.json: of a comparison with other settings; give the same"):
         main([*given, "--seeds", "3"])
     assert len(commands.given) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (["--minutes", "0"], "--minutes 0: give a number above 0"),
+        (["--data", "nowhere"], "nowhere: no such folder"),
+        (["--only", "quaero_emea"], "no data of quaero_emea in it"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_before_anything_is_trained(changed, words, tmp_path, monkeypatch):
+    monkeypatch.setattr(continuations, "_call", lambda *_, **__: pytest.fail("something ran"))
+    (tmp_path / "sets").mkdir()
+    given = ["x", "--mix", "m", "--data", str(tmp_path / "sets"), "--minutes", "1", "--output", str(tmp_path / "out")]
+    with pytest.raises(InputError, match=words):
+        main([*given, *changed])
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_done_is_not_done_again(commands, tmp_path):

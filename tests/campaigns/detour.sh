@@ -49,7 +49,7 @@ general() {  # the model that stands for a published one
 train() {  # WAY SEED
     local folder=$1-$2 tokenizer=start
     mkdir -p "$folder"
-    if [ ! -e "$folder/model" ]; then
+    if [ ! -e "models/$folder" ]; then  # evaluate tells models by the names of their folders
         if [ "$1" = scratch ]; then
             tokenizer=tokenizer
             DATA_BIN=data-bin SAVE_DIR=$folder/checkpoints bash "$root/recipes/pretrain/tiny_modern.sh" \
@@ -61,8 +61,7 @@ train() {  # WAY SEED
             FROM=start DATA_BIN=data-bin-start SAVE_DIR=$folder/checkpoints VARIANT=$variant \
                 bash "$root/recipes/pretrain/continue.sh" "${own[@]}" --budget-minutes "$minutes" --seed "$2"
         fi
-        export_model "$folder/checkpoints" "$tokenizer" "$folder/model"
-        ln -sfn "../$folder/model" "models/$folder"
+        export_model "$folder/checkpoints" "$tokenizer" "models/$folder"
     fi
 }
 
@@ -72,7 +71,7 @@ if [ $# = 4 ]; then
 fi
 mkdir -p models
 general
-ln -sfn ../general/model models/published
+[ -e models/published ] || cp -r general/model models/published
 for seed in "${seeds[@]}"; do
     for way in mlm detour detection scratch; do echo "$way $seed"; done
 done | xargs -P "$jobs" -L 1 bash "$self" "$data" "$PWD"

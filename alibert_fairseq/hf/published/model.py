@@ -3,6 +3,7 @@
 Nothing is unpickled: only safetensors are read.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -28,9 +29,9 @@ SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT, ELECTRA, Mod
 GENERATOR = "generator"  # the folder of one, in its discriminator's
 SEED = 1  # of a new head's weights
 TO_SAFETENSORS = (
-    'if you trust who made it, write model.safetensors once: python -c "import torch, safetensors.torch as s; '
-    "w = torch.load('pytorch_model.bin', weights_only=True); "
-    "s.save_file({k: v.clone() for k, v in w.items()}, 'model.safetensors', {'format': 'pt'})\""
+    'if you trust who made it, write model.safetensors once: python -c "import glob, torch, safetensors.torch as s; '
+    "w = {{k: v.clone() for f in glob.glob('{0}') for k, v in torch.load(f, weights_only=True).items()}}; "
+    "s.save_file(w, 'model.safetensors', {{'format': 'pt'}})\""
 )
 # In the order in which transformers takes the first that is there.
 WEIGHT_FILES = (
@@ -137,7 +138,8 @@ def _read_generator(
     return generator
 
 
-def _read_part(folder: Path, candidates: tuple[Part, ...], new_head: bool = False) -> PublishedPart:
+def _read_part(folder: Path, candidates: tuple[Part, ...], new_head: bool | None = None) -> PublishedPart:
+    """new_head: whether a missing head is taken with random weights; None: that is not offered either."""
     _check_files(folder)
     for part in candidates:
         _check_size(folder, part)
@@ -148,7 +150,7 @@ def _read_part(folder: Path, candidates: tuple[Part, ...], new_head: bool = Fals
     body = any(name.startswith(f"{model.base_model_prefix}.") for name in missing)
     if new_head and not body:
         return PublishedPart(part, folder, model, left_out, missing)
-    remedy = "" if body else ", or --new-head, whose head begins with random weights"
+    remedy = "" if body or new_head is None else ", or --new-head, whose head begins with random weights"
     raise InputError(
         f"{folder}: no whole {part.cls}: {', '.join(missing[:2])}{' and more' if missing[2:] else ''} missing; "
         f"give a model published with the head of its pretraining{remedy}."
@@ -159,7 +161,8 @@ def _check_files(folder: Path) -> None:
     """Refuse pickles, and an index that lists what is not there."""
     files = weight_files(folder)
     if files and files[0].name.startswith("pytorch_model.bin"):
-        raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS}.")
+        pattern = "pytorch_model-*.bin" if files[0].suffix == ".json" else files[0].name
+        raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS.format(pattern)}.")
     for file in files:
         if not file.is_file():
             raise InputError(f"{file}: listed in {files[0].name} and not there; copy it too.")
@@ -184,7 +187,13 @@ def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], l
             )  # fmt: skip
     except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
         raise InputError(f"{folder}: its weights cannot be read as a {part.cls} ({reason(error)}).") from None
-    return model.eval(), sorted(loaded["unexpected_keys"]), sorted(loaded["missing_keys"])
+    patterns = model._keys_to_ignore_on_load_unexpected or []  # what transformers leaves out in silence
+    held, silent = (
+        model.state_dict(),
+        [name for name in stored_names(folder) if any(re.search(p, name) for p in patterns)],
+    )
+    left_out = {*loaded["unexpected_keys"], *(name for name in silent if name not in held)}
+    return model.eval(), sorted(left_out), sorted(loaded["missing_keys"])
 
 
 def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
@@ -207,6 +216,16 @@ def weight_files(folder: Path) -> list[Path]:
         return [file] if file else []
     parts = read_json(file)["weight_map"].values()
     return [file, *(folder / part for part in sorted(set(parts)))]
+
+
+def stored_names(folder: Path) -> list[str]:
+    """The names of the tensors that the files hold."""
+    found: list[str] = []
+    for file in weight_files(folder):
+        if file.suffix == ".safetensors":
+            with safe_open(file, "pt") as weights:
+                found += weights.keys()
+    return found
 
 
 def stored_tensors(folder: Path, wanted: Iterable[str]) -> dict[str, Tensor]:
