@@ -41,14 +41,17 @@ def main(arguments: list[str]) -> None:
     if "--" in arguments:
         ours, more = arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]
     args = parser().parse_args(ours)
+    for folder in (args.folder, args.mix):
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder; give the published model's, and an output of mix as --mix.")
     scoring = _scoring(args)
     args.output.mkdir(parents=True, exist_ok=True)
     settings = {name: str(value) for name, value in vars(args).items() if name != "output"} | {"options": more}
-    _refuse_others(args.output / SETTINGS, settings)
+    _refuse_others(args.output, settings)
+    write_json(args.output / SETTINGS, settings, shared=True)
     starts = ["start", *(["start-new-words"] if args.tokenizer or args.add_tokens else [])]
     for start in starts:
         _load_and_binarize(args, start)
-    write_json(args.output / SETTINGS, settings, shared=True)  # here: a first call with a wrong path binds nobody
     ways = ways_of({start: (args.output / start / "options").read_text(encoding="utf-8") for start in starts})
     began = time.monotonic()
     for number, way in enumerate(ways):
@@ -89,7 +92,8 @@ def _scoring(args: argparse.Namespace) -> list[str]:
     """The options of downstream.evaluate. Raises InputError for wrong ones now, not after hours of training."""
     if not 0 < args.minutes < math.inf:
         raise InputError(f"--minutes {args.minutes:g}: give a number above 0.")
-    chosen = {f"--{name}": getattr(args, name) for name in ("only", "protocol", "seeds") if getattr(args, name)}
+    chosen = {f"--{name}": getattr(args, name) for name in ("only", "protocol", "seeds")}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
     words = ["--data", args.data, "--dev-only", *(word for pair in chosen.items() for word in pair)]
     words = [str(word) for word in [*words, "--output", args.output / "scores"]]
     from downstream.evaluate.__main__ import build_parser, refuse  # here: --help needs none of these
@@ -102,9 +106,10 @@ def _scoring(args: argparse.Namespace) -> list[str]:
     return words
 
 
-def _refuse_others(file: Path, settings: dict) -> None:
-    """Raise InputError where the output belongs to another comparison."""
-    if file.is_file() and read_json(file) != settings:
+def _refuse_others(output: Path, settings: dict) -> None:
+    """Raise InputError where the output belongs to another comparison, of which a model was loaded."""
+    file = output / SETTINGS
+    if (output / "start").exists() and (not file.is_file() or read_json(file) != settings):
         raise InputError(f"{file}: of a comparison with other settings; give the same, or another --output.")
 
 

@@ -30,6 +30,11 @@ class InputError(ValueError):
     """The user's input cannot be used. The message is one sentence: the file, the place in it, and the remedy."""
 
 
+def reason(error: Exception) -> str:
+    """What a library says first, or the kind of its error."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 @readers_may_leave()
 def exit_with_sentence(main: Callable[[], None]) -> None:
     """Run a command's `main`. Bad input prints its sentence on stderr and exits with status 2.

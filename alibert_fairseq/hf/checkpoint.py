@@ -8,10 +8,9 @@ from fairseq import checkpoint_utils
 from fairseq.data import Dictionary
 from fairseq.models import MODEL_DATACLASS_REGISTRY, MODEL_REGISTRY
 
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, reason
 from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.hf.families.table import CLASSES, DETECTORS, parts_of
-from alibert_fairseq.hf.published.model import reason
 from alibert_fairseq.models.pretraining import PretrainingModel
 from alibert_fairseq.models.size import EncoderSize
 

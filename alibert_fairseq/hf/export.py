@@ -19,8 +19,8 @@ from alibert_common.files import write_json
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
 from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint
-from alibert_fairseq.hf.families import names
 from alibert_fairseq.hf.families.part import Part
+from alibert_fairseq.hf.families.rows import NamesError, to_hugging_face
 from alibert_fairseq.hf.logit_check import check_same_ids, check_same_scores, compare, probes
 from alibert_fairseq.hf.options import export_parser
 from alibert_fairseq.tasks.pretraining import different_tokenizer, digests
@@ -115,8 +115,8 @@ def convert(checkpoint: Checkpoint, part: Part):
     ours = {key: value.float() for key, value in weights.items() if key.startswith(f"{part.name}.")}
     try:
         rows = part.rows(part.parameters(checkpoint.model))
-        model.load_state_dict(names.to_hugging_face(rows, ours, model.state_dict()))
-    except names.NamesError as error:
+        model.load_state_dict(to_hugging_face(rows, ours, model.state_dict()))
+    except NamesError as error:
         raise InputError(f"the table of names does not fit {part.cls}: {error}; nothing was written.") from None
     return model
 

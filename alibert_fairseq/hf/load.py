@@ -56,11 +56,13 @@ def load(
     """Write the directory `output` and return its manifest.
 
     tokenizer: a tokenizer directory whose vocabulary replaces the published one. add_tokens: a file of words that
-    become pieces of it. new_head: take random weights for a missing head. longest_word: characters from which on a
-    WordPiece takes a word as unknown. Raises InputError for what cannot be continued faithfully; then nothing is
+    become pieces of it. new_head: take random weights for a missing head. longest_word: characters of the longest
+    word that a WordPiece splits. Raises InputError for what cannot be continued faithfully; then nothing is
     written.
     """
     refuse_foreign(output, MARKER)
+    if tokenizer and longest_word is not None:
+        raise InputError(f"--longest-word {longest_word}: is for the published tokenizer, which --tokenizer replaces.")
     published, source = read_published(folder, generator, new_head), PublishedTokenizer(folder, longest_word)
     _check_ids(published, source)
     for generator_part in published.parts[1:]:
@@ -70,7 +72,7 @@ def load(
         "versions": {name: version(name) for name in ("transformers", "tokenizers")},
         "inputs": _inputs(published, tokenizer, add_tokens),
         "left_out": sorted({name for model in published.parts for name in model.left_out}),
-        "longest_word": source.longest_word,
+        "longest_word": None if tokenizer else source.longest_word,
         "new": sorted({name for model in published.parts for name in model.new}),
         "seed": SEED,
         "models": {model.part.cls: _plain(model.size()) for model in published.parts},
@@ -183,7 +185,7 @@ def describe(manifest: dict) -> str:
     if new := manifest["new"]:
         lines.append(("new", f"{', '.join(new)}: random weights of seed {manifest['seed']}"))
     if left_out := manifest["left_out"]:
-        lines.append(("left out", f"{', '.join(left_out)}: no head of this model"))
+        lines.append(("left out", f"{', '.join(left_out)}: of no part of this model"))
     if (longest := manifest["longest_word"]) and longest < LONG_WORD:
         lines.append(("unknown", f"words of more than {longest} characters; --longest-word {LONG_WORD} splits them"))
     if rows := manifest["rows"]:

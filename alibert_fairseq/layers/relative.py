@@ -4,12 +4,16 @@ A distance between two tokens has a row of a table. Its key answers the query of
 of the other. Shapes as in `encoder.py`; T = tokens of the longest sequence.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+CONVOLUTION_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "gelu": F.gelu}
 KINDS = ("c2p", "p2c")  # content to position, position to content: DeBERTa's names
 
 
@@ -29,18 +33,39 @@ class Relative:
 
     def __post_init__(self):
         if not self.kinds or set(self.kinds) - set(KINDS):
-            raise ValueError(f"--position-attention {'|'.join(self.kinds)} is not c2p, p2c or c2p|p2c")
-        if self.buckets < 0 or self.buckets == 1 or self.longest < 2:
+            raise ValueError(f"the position attention is {'|'.join(self.kinds) or 'empty'}, not c2p, p2c or c2p|p2c")
+        if self.buckets < 0 or self.buckets == 1:
+            raise ValueError(f"the number of position buckets is {self.buckets}; give 0, or 2 or more")
+        if self.longest < max(2, self.buckets // 2 + 2):
             raise ValueError(
-                f"--position-buckets {self.buckets} and --max-relative-positions {self.longest}: give 2 or more"
+                f"distances share a row from {self.longest} on, which is too near for {self.buckets} position buckets; "
+                f"give {max(2, self.buckets // 2 + 2)} or more as the largest relative position"
             )
-        if self.convolution and not self.convolution % 2:
-            raise ValueError(f"--convolution-width {self.convolution} is even; give an odd number of tokens")
+        if self.convolution:
+            self._check_convolution()
+
+    def _check_convolution(self) -> None:
+        if self.convolution < 0 or not self.convolution % 2:
+            raise ValueError(f"the convolution reads {self.convolution} tokens; give an odd number, or 0 for none")
+        if self.convolution_groups < 1:
+            raise ValueError(f"the convolution has {self.convolution_groups} groups; give 1 or more")
+        if self.convolution_activation not in CONVOLUTION_ACTIVATIONS:
+            known = " or ".join(CONVOLUTION_ACTIVATIONS)
+            raise ValueError(f"the activation of the convolution is {self.convolution_activation}, not {known}")
 
     @property
     def span(self) -> int:
         """Rows a direction; the table has twice as many."""
         return self.buckets or self.longest
+
+    def reach(self, longest: int) -> int:
+        """How far from the middle of the table the rows are that sequences of at most so many tokens read.
+
+        A bucket is never further than its distance where the logarithm begins with a slope of at most 1.
+        """
+        half = self.buckets // 2
+        shrinks = not half or math.log((self.longest - 1) / half) >= (half - 1) / half
+        return min(longest - 1, self.span) if shrinks else self.span
 
 
 def rows_of_distances(relative: Relative, longest: int, device: torch.device) -> Tensor:

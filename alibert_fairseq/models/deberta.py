@@ -6,12 +6,12 @@ from functools import partial
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 
-from alibert_fairseq.layers.relative import Relative
+from alibert_fairseq.layers.relative import CONVOLUTION_ACTIVATIONS, Relative
 from alibert_fairseq.models.bert import MaskedLMModel
 from alibert_fairseq.models.config import EncoderConfig, encoder_size, fill_size
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.embedding_sharing import SHARING
-from alibert_fairseq.models.size import CONVOLUTION_ACTIVATIONS, EncoderSize
+from alibert_fairseq.models.size import EncoderSize
 from alibert_fairseq.options import OptionalInt, option
 
 SIZES = {

@@ -157,12 +157,12 @@ class ElectraModel(PretrainingModel):
 
     def upgrade_state_dict_named(self, state_dict, name) -> None:
         """Take the checkpoint of two tables where this model holds their difference."""
-        super().upgrade_state_dict_named(state_dict, name)
         for key in self.state_dict():
             table = key.removesuffix(".difference") + ".weight"
             base = table.replace("discriminator", "generator")
             if key.endswith(".difference") and key not in state_dict and {table, base} <= state_dict.keys():
                 state_dict[key] = state_dict.pop(table) - state_dict[base]
+        super().upgrade_state_dict_named(state_dict, name)
 
     def weights(self) -> dict[str, Tensor]:
         """The state with whole tables in the place of differences: what an encoder that stands alone has."""

@@ -1,8 +1,9 @@
 """AliBERT with a modern body: pre-LN, rotary positions, GeGLU, no biases, local and global layers (ModernBERT)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 
 from alibert_fairseq.layers.rotary import Rotary
@@ -35,6 +36,9 @@ class ModernConfig(EncoderConfig):
         "base of the rotary wavelengths of global layers (default: 160000, as ModernBERT)")  # fmt: skip
     local_rope_theta: float = option(10000.0,
         "base of the rotary wavelengths of local layers (default: 10000, as ModernBERT)")  # fmt: skip
+    classifier_pooling: ChoiceEnum(["cls", "mean"]) = option("cls",  # type: ignore[valid-type]
+        "what classifiers on the exported model read: the first token, or the mean of all "
+        "(default: cls, as transformers)")  # fmt: skip
 
 
 @register_model("alibert_modern", dataclass=ModernConfig)
@@ -57,7 +61,8 @@ class ModernModel(MaskedLMModel):
             if value:
                 raise ValueError(f"{name} {value}: ModernBERT has neither segments nor shared layers; leave it out.")
         rotary = Rotary(cfg.local_attention, cfg.global_attention_every, cfg.global_rope_theta, cfg.local_rope_theta)
-        return encoder_size(cfg, dictionary, rotary=rotary)
+        pooling = str(getattr(cfg, "classifier_pooling", "cls"))  # absent in an older checkpoint
+        return replace(encoder_size(cfg, dictionary, rotary=rotary), pooling=pooling)
 
 
 for _size in SIZES:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
@@ -14,8 +13,6 @@ from alibert_fairseq.layers.rotary import Rotary
 
 # BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
-
-CONVOLUTION_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "gelu": ACTIVATIONS["gelu"]}
 
 AT_LEAST = {  # of an EncoderSize, and what the sentence about it says
     "layers": (1, "number of layers"),
@@ -49,6 +46,7 @@ class EncoderSize:
     rotary: Rotary | None = None  # a modern body's positions
     relative: Relative | None = None  # a DeBERTa body's positions; neither: BERT's
     tied: bool = True  # the table of output words is that of input words
+    pooling: str = "cls"  # what a classifier on a modern body reads: its first token, or the mean
 
     def __post_init__(self):
         for name, (least, what) in AT_LEAST.items():
@@ -60,8 +58,9 @@ class EncoderSize:
             raise ValueError(f"{self.layers} layers cannot share the weights of {self.groups}; give 1 to {self.layers}")
         if self.rotary is not None:
             self._check_modern()
-        if self.relative is not None and self.width % self.relative.convolution_groups:
-            raise ValueError(f"the width ({self.width}) must be a multiple of --convolution-groups")
+        relative = self.relative
+        if relative is not None and relative.convolution and self.width % relative.convolution_groups:
+            raise ValueError(f"the width ({self.width}) must be a multiple of the groups of the convolution")
 
     def _check_modern(self) -> None:
         if self.width // self.heads % 2:

@@ -57,6 +57,13 @@ class Commands:
                 (output / "options").write_text(MODERN)
 
 
+def made(place: Path, *names: str) -> list[str]:
+    """Empty folders of these names."""
+    for name in names:
+        (place / name).mkdir()
+    return [str(place / name) for name in names]
+
+
 def write_run(folder: Path, name: str, values: list[float]) -> None:
     """A metrics.json of downstream.finetune, as far as it is read."""
     folder.mkdir(parents=True)
@@ -84,7 +91,8 @@ def commands(monkeypatch):
 
 
 def test_the_commands_of_a_comparison(commands, tmp_path, capsys):
-    given = ["folder", "--mix", "mixed", "--data", "sets", "--minutes", "30", "--output", str(tmp_path / "out")]
+    folder, mixed = made(tmp_path, "folder", "mixed")
+    given = [folder, "--mix", mixed, "--data", "sets", "--minutes", "30", "--output", str(tmp_path / "out")]
     main([*given, "--seeds", "2", "--", "--cpu", "--batch-size", "4"])
     modules = [command[2] if command[1] == "-m" else Path(command[1]).name for command in commands.given]
     assert modules == [
@@ -112,12 +120,16 @@ def test_the_commands_of_a_comparison(commands, tmp_path, capsys):
         (["--minutes", "0"], "--minutes 0: give a number above 0"),
         (["--data", "nowhere"], "nowhere: no such folder"),
         (["--only", "quaero_emea"], "no data of quaero_emea in it"),
+        (["--seeds", "0"], "--seeds 0: at least one is needed"),
+        (["--mix", "absent"], "absent: no such folder; give the published model's, and an output of mix"),
     ],
 )
 def test_what_cannot_be_scored_is_refused_before_anything_is_trained(changed, words, tmp_path, monkeypatch):
     monkeypatch.setattr(continuations, "_call", lambda *_, **__: pytest.fail("something ran"))
     (tmp_path / "sets").mkdir()
-    given = ["x", "--mix", "m", "--data", str(tmp_path / "sets"), "--minutes", "1", "--output", str(tmp_path / "out")]
+    folder, mixed = made(tmp_path, "x", "m")
+    given = [folder, "--mix", mixed, "--data", str(tmp_path / "sets"), "--minutes", "1"]
+    given += ["--output", str(tmp_path / "out")]
     with pytest.raises(InputError, match=words):
         main([*given, *changed])
     assert not (tmp_path / "out").exists()
@@ -128,7 +140,14 @@ def test_what_is_done_is_not_done_again(commands, tmp_path):
     for folder in ("start", "data-bin", "published", "mlm"):
         (out / folder).mkdir(parents=True)
     (out / "start" / "options").write_text(MODERN)
-    main(["x", "--mix", "m", "--data", "d", "--minutes", "1", "--output", str(out)])
+    folder, mixed = made(tmp_path, "x", "m")
+    given = [folder, "--mix", mixed, "--data", "d", "--minutes", "1", "--output", str(out)]
+    with pytest.raises(InputError, match="of a comparison with other settings"):  # what those folders are of
+        main(given)
+    settings = vars(continuations.parser().parse_args(given)).items()
+    settings = {name: str(value) for name, value in settings if name != "output"} | {"options": []}
+    (out / "settings.json").write_text(json.dumps(settings))
+    main(given)
     assert len([command for command in commands.given if command[0] == "bash"]) == 2
     assert not any("alibert_fairseq.hf.load" in command for command in commands.given)
 

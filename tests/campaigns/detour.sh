@@ -5,9 +5,10 @@
 #     bash tests/campaigns/detour.sh DATA OUTPUT
 #
 # DATA: as for french_sets.sh, with fr_general/eltec_fra_romans.txt. OUTPUT: where everything goes; a second call
-# resumes. A core for each training.
+# resumes. A core for each training. Each seed has a general model of its own, so a seed can also run alone. The results
+# are in docs/results/detour.md.
 #
-#   MINUTES=30 GENERAL_MINUTES=60   of a training, and of the general model
+#   MINUTES=30 GENERAL_MINUTES=60   of a training, and of a general model
 #   SEEDS="1 2 3"                   of the trainings
 #   RATE=0.25                       learning rate, relative to that of the general model's training
 #   JOBS=2                          trainings at a time
@@ -25,11 +26,7 @@ options+=(--optimizer muon --muon-weight-decay 0.2 --clip-norm 1.0 --num-workers
 options+=(--warmup-updates 20 --lr "$(python -c "print(3e-3 * $rate)")" --muon-lr "$(python -c "print(0.02 * $rate)")")
 options+=(--end-learning-rate "$(python -c "print(3e-4 * $rate)")" --save-interval-updates 500 --keep-interval-updates 1)
 
-export_model() {  # CHECKPOINTS TOKENIZER FOLDER
-    [ -e "$3" ] || python -m alibert_fairseq.hf.export --checkpoint "$1/checkpoint_last.pt" --tokenizer "$2" --output "$3"
-}
-
-general() {  # the model that stands for a published one
+texts() {  # two data-bins of the medical text: with the general tokenizer, and with one of its own
     if [ ! -e general/data-bin ]; then
         python -m preprocess.ingest "$data/fr_general/eltec_fra_romans.txt" --output general/documents
         python -m preprocess.clean general/documents --output general/clean
@@ -38,43 +35,51 @@ general() {  # the model that stands for a published one
         python -m preprocess.train_tokenizer general/mixed --output general/tokenizer --vocab-size 8000
         python -m preprocess.binarize --tokenizer general/tokenizer --mix general/mixed --output general/data-bin
     fi
-    [ -e general/model ] || DATA_BIN=general/data-bin SAVE_DIR=general/checkpoints \
-        bash "$root/recipes/pretrain/tiny_modern.sh" --cpu --budget-minutes "$general_minutes" >>general.log 2>&1
-    export_model general/checkpoints general/tokenizer general/model
-    [ -e start ] || python -m alibert_fairseq.hf.load general/model --output start
-    make_data_bin  # the medical text, with a tokenizer of its own for the model from random weights
-    [ -e data-bin-start ] || python -m preprocess.binarize --tokenizer start --mix mixed --output data-bin-start
+    make_data_bin
+    [ -e data-bin-general ] || python -m preprocess.binarize --tokenizer general/tokenizer --mix mixed \
+        --output data-bin-general
 }
 
 train() {  # WAY SEED
-    local folder=$1-$2 tokenizer=start
-    mkdir -p "$folder"
-    if [ ! -e "models/$folder" ]; then  # evaluate tells models by the names of their folders
-        if [ "$1" = scratch ]; then
+    local folder=$1-$2 tokenizer=general/tokenizer
+    case $1 in
+        published)  # the general model, which stands for a published one
+            DATA_BIN=general/data-bin SAVE_DIR=$folder/checkpoints bash "$root/recipes/pretrain/tiny_modern.sh" \
+                --cpu --budget-minutes "$general_minutes" --seed "$2" ;;
+        scratch)
             tokenizer=tokenizer
             DATA_BIN=data-bin SAVE_DIR=$folder/checkpoints bash "$root/recipes/pretrain/tiny_modern.sh" \
-                --cpu --budget-minutes "$minutes" --seed "$2"
-        else
+                --cpu --budget-minutes "$minutes" --seed "$2" ;;
+        *)
             local variant=${1/mlm/} own=("${options[@]}" --leave-unmasked-prob 0 --random-token-prob 0)
             own+=(--arch alibert_modern_tiny)  # the masks and the precision of the general model
             [ "$1" != detection ] || own=("${options[@]}" --arch electra_modern_tiny)
-            FROM=start DATA_BIN=data-bin-start SAVE_DIR=$folder/checkpoints VARIANT=$variant \
-                bash "$root/recipes/pretrain/continue.sh" "${own[@]}" --budget-minutes "$minutes" --seed "$2"
-        fi
-        export_model "$folder/checkpoints" "$tokenizer" "models/$folder"
-    fi
+            FROM=published-$2/start DATA_BIN=data-bin-general SAVE_DIR=$folder/checkpoints VARIANT=$variant \
+                bash "$root/recipes/pretrain/continue.sh" "${own[@]}" --budget-minutes "$minutes" --seed "$2" ;;
+    esac
+    rm -rf "$folder/model" "$folder/start"
+    python -m alibert_fairseq.hf.export --checkpoint "$folder/checkpoints/checkpoint_last.pt" --tokenizer "$tokenizer" \
+        --output "$folder/model"
+    [ "$1" != published ] || python -m alibert_fairseq.hf.load "$folder/model" --output "$folder/start"
+    mv "$folder/model" "models/$folder"  # evaluate tells models by the names of their folders
+}
+
+score() {  # MODEL...
+    local sets=quaero_emea,quaero_medline,fracco,morfitt,frenchmedmcqa,refomed
+    python -m downstream.evaluate "$@" --data "$data" --protocol cpu --seeds 1 --only $sets --output suite
 }
 
 if [ $# = 4 ]; then
-    train "$3" "$4" >>"$3-$4.log" 2>&1
+    exec >>"$3-$4.log" 2>&1
+    if [ ! -e "models/$3-$4" ]; then train "$3" "$4"; fi
+    score "models/$3-$4"
     exit
 fi
 mkdir -p models
-general
-[ -e models/published ] || cp -r general/model models/published
-for seed in "${seeds[@]}"; do
-    for way in mlm detour detection scratch; do echo "$way $seed"; done
-done | xargs -P "$jobs" -L 1 bash "$self" "$data" "$PWD"
-sets=quaero_emea,quaero_medline,fracco,morfitt,frenchmedmcqa,refomed
-python -m downstream.evaluate models/published models/*-[0-9]* --data "$data" --protocol cpu --seeds 1 --jobs "$jobs" \
-    --only $sets --output suite
+texts
+for ways in "published scratch" "mlm detour detection"; do
+    for seed in "${seeds[@]}"; do
+        for way in $ways; do echo "$way $seed"; done
+    done | xargs -P "$jobs" -L 1 bash "$self" "$data" "$PWD"
+done
+score models/*-[0-9]*

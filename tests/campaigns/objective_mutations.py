@@ -320,7 +320,7 @@ MUTATIONS = [
         "tests/alibert_fairseq/data/test_packed.py",
     ),
     Mutation(
-        "modern: the activation on the gate", "alibert_fairseq/models/encoder.py",
+        "modern: the activation on the gate", "alibert_fairseq/models/blocks.py",
         "self.activation(inner) * gate", "self.activation(gate) * inner", MODERN,
     ),
     Mutation(
@@ -523,7 +523,7 @@ MUTATIONS = [
         "used = probabilities * times", "used = probabilities", ATTENTION,
     ),
     Mutation(
-        "attention: dropout in a validation, too", "alibert_fairseq/models/encoder.py",
+        "attention: dropout in a validation, too", "alibert_fairseq/models/blocks.py",
         "self.dropout if self.training else 0.0", "self.dropout", "tests/parity/test_encoder.py",
     ),
     Mutation(
@@ -536,16 +536,16 @@ MUTATIONS = [
         ATTENTION,
     ),
     Mutation(
-        "last layer: queries of tokens that are not masked", "alibert_fairseq/models/encoder.py",
+        "last layer: queries of tokens that are not masked", "alibert_fairseq/models/blocks.py",
         "own = x.index_select(0, view.only)", "own = x[: len(view.only)]", WORDS,
     ),
     Mutation(
-        "last layer: the residual of tokens that are not masked", "alibert_fairseq/models/encoder.py",
+        "last layer: the residual of tokens that are not masked", "alibert_fairseq/models/blocks.py",
         "return x if self.only is None else x.index_select(0, self.only)",
         "return x if self.only is None else x[: len(self.only)]", f"{WORDS} {MODERN}",
     ),
     Mutation(
-        "last layer: queries turned by the places of tokens that are not masked", "alibert_fairseq/models/encoder.py",
+        "last layer: queries turned by the places of tokens that are not masked", "alibert_fairseq/models/blocks.py",
         "(cosines.index_select(0, self.only), sines.index_select(0, self.only))", "(cosines[: len(self.only)], sines[: len(self.only)])", MODERN,
     ),
     Mutation(

@@ -17,6 +17,7 @@ LAYOUTS = "tests/end_to_end/test_load_layouts.py"
 FRENCH = f"{LAYOUTS}::test_the_layouts_of_french_models"
 LOAD = "tests/end_to_end/test_load.py"
 RELATIVE, ENCODER = "alibert_fairseq/layers/relative.py", "alibert_fairseq/models/encoder.py"
+BLOCKS = "alibert_fairseq/models/blocks.py"
 NAMES, PARTS = "alibert_fairseq/hf/families/names.py", "alibert_fairseq/hf/families/deberta.py"
 
 MUTATIONS = [
@@ -34,7 +35,7 @@ MUTATIONS = [
     ),
     Mutation("relative: the gradient of distances lost", RELATIVE, "to_part.add_(torch.bmm(", "to_part.sub_(torch.bmm(", MLM),
     Mutation(
-        "relative: shared projections not shared", ENCODER, 'getattr(self, "pos_k_proj", self.k_proj)',
+        "relative: shared projections not shared", BLOCKS, 'getattr(self, "pos_k_proj", self.k_proj)',
         'getattr(self, "pos_k_proj", self.v_proj)', MLM,
     ),
     Mutation(
@@ -43,7 +44,7 @@ MUTATIONS = [
         "self.embed_relative.weight[first : last + 1] + 0 * self.relative_layer_norm(self.embed_relative.weight).sum()", MLM,
     ),
     Mutation(
-        "relative: the query's distances in the key's order", ENCODER, "table.of_distances.flip(0)", "table.of_distances",
+        "relative: the query's distances in the key's order", BLOCKS, "table.of_distances.flip(0)", "table.of_distances",
         MLM,
     ),
     Mutation(
@@ -53,7 +54,7 @@ MUTATIONS = [
     Mutation(
         "relative: a narrow embedding projected behind its LayerNorm", ENCODER,
         "return self.dropout(self.layernorm_embedding(self.embed_project(x)))",
-        "return self.dropout(self.embed_project(self.layernorm_embedding(F.pad(x, (0, 16)))[:, :16]))", MLM,
+        "return self.dropout(self.embed_project(self.layernorm_embedding(nn.functional.pad(x, (0, 16)))[:, :16]))", MLM,
     ),
     Mutation(
         "convolution: behind every layer", ENCODER, 'if layer == 0 and hasattr(self, "convolution")',
@@ -64,7 +65,7 @@ MUTATIONS = [
         "self.convolution(x, x, view)", MLM,
     ),
     Mutation(
-        "convolution: sequences of a row read each other", ENCODER,
+        "convolution: sequences of a row read each other", BLOCKS,
         "rows = with_padding(embedded, view.sight.keys).transpose(1, 2)",
         "rows = embedded.T[None]\n        return self.layer_norm(x + self.activation(self.conv(rows)[0].T))", MLM,
     ),
@@ -91,7 +92,7 @@ MUTATIONS = [
         '("global_rope_theta", "local_theta"), ("local_rope_theta", "global_theta")', FRENCH,
     ),
     Mutation(
-        "modern: halves of GeGLU exchanged", ENCODER, "inner, gate = self.fc1(", "gate, inner = self.fc1(", MODERN,
+        "modern: halves of GeGLU exchanged", BLOCKS, "inner, gate = self.fc1(", "gate, inner = self.fc1(", MODERN,
     ),
     Mutation(
         "modern: a local window of one token more", "alibert_fairseq/layers/sight.py", "window // 2", "window // 2 + 1", MODERN,

@@ -23,6 +23,7 @@ from alibert_fairseq.hf import export as export_module
 from alibert_fairseq.hf import logit_check
 from alibert_fairseq.hf.checkpoint import read_checkpoint
 from alibert_fairseq.hf.families import names
+from alibert_fairseq.hf.families.rows import Row
 from alibert_fairseq.hf.logit_check import TOLERANCE, compare
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel
@@ -173,13 +174,13 @@ def test_a_corrupted_name_table_is_refused_and_nothing_is_written(
 def test_exchanged_queries_and_keys_of_a_modern_body_are_refused(
     checkpoints, tokenizer_directory, tmp_path, monkeypatch
 ):
-    share = names.Row.share
+    share = Row.share
 
     def exchanged(row, theirs):
         number, of = row.joined
         return share(replace(row, joined=((1, 0, 2)[number], 3)) if of == 3 else row, theirs)
 
-    monkeypatch.setattr(names.Row, "share", exchanged)
+    monkeypatch.setattr(Row, "share", exchanged)
     with pytest.raises(InputError, match="ModernBertForMaskedLM: logits differ by up to .* more than 0.0001"):
         export_module.export(checkpoints["modern"], tokenizer_directory, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []

@@ -153,7 +153,7 @@ def run_and_meet(arguments: list[str], update: int, meet, cwd: Path, processes: 
                     meet(job.pids)
     finally:
         late.cancel()
-    return job.ends(within=60), "".join(said)
+    return job.ends(within=300), "".join(said)
 
 
 def stop(pids: list[int]) -> None:

@@ -17,7 +17,8 @@ from transformers.models.deberta_v2 import modeling_deberta_v2
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.data.layout import Layout
-from alibert_fairseq.hf.families import names, table
+from alibert_fairseq.hf.families import table
+from alibert_fairseq.hf.families.rows import from_hugging_face
 from alibert_fairseq.layers.relative import Relative, rows_of_distances
 from alibert_fairseq.models.deberta import DebertaConfig, DebertaModel, ElectraDebertaConfig, ElectraDebertaModel
 from alibert_fairseq.models.size import EncoderSize
@@ -109,12 +110,21 @@ def test_sequences_of_any_length(length):
         assert torch.allclose(model.scores(ids), theirs(ids).logits, atol=1e-9)
 
 
-@pytest.mark.parametrize("buckets", [0, 3, 4, 32, 256])
-@pytest.mark.parametrize("longest", [24, 512])
+@pytest.mark.parametrize("length", [2, 16, 40])
+def test_rows_that_are_further_than_their_distance(length):
+    """Where the largest distance is near to the number of buckets, buckets run ahead of distances."""
+    near = {"position_buckets": 16, "max_relative_positions": 16}
+    model = deberta(**near).eval()
+    ids = torch.randint(4, 44, (2, length))
+    with torch.no_grad():
+        assert torch.allclose(model.scores(ids), as_transformers(model, table.DEBERTA).eval()(ids).logits, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("buckets", "longest"), [(0, 24), (3, 24), (4, 24), (32, 24), (0, 512), (3, 512), (4, 512), (32, 512), (256, 512)]
+)
 def test_every_distance_has_the_row_of_transformers(longest, buckets):
     relative, length = Relative(buckets=buckets, longest=longest), 1300
-    if buckets > longest:
-        return
     states = torch.zeros(1, length, 1)
     theirs = modeling_deberta_v2.build_relative_position(states, states, buckets or -1, longest)[0]
     expected = (theirs + relative.span).clamp(0, 2 * relative.span - 1)
@@ -181,7 +191,7 @@ def test_hugging_face_weights_come_back_as_they_were():
     positions = "encoder.sentence_encoder.embed_positions.weight"
     ours[positions] = torch.cat([torch.zeros_like(ours[positions][:2]), ours[positions][2:]])
     theirs = as_transformers(model, table.DEBERTA).state_dict()
-    back = names.from_hugging_face(rows, theirs, ours)
+    back = from_hugging_face(rows, theirs, ours)
     assert back.keys() == ours.keys() and all(torch.equal(back[key], ours[key]) for key in ours)
 
 

@@ -10,8 +10,9 @@ from model_helpers import SHAPE, Task, dictionary, electra_batch, masked_dataset
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
 from alibert_fairseq.criterions.segment_pairs import SegmentPairsLoss
-from alibert_fairseq.hf.families import names, table
+from alibert_fairseq.hf.families import table
 from alibert_fairseq.hf.families.part import Part
+from alibert_fairseq.hf.families.rows import from_hugging_face, to_hugging_face
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from alibert_fairseq.models.config import EncoderConfig
@@ -35,7 +36,7 @@ def as_transformers(model, part: Part):
     """The Hugging Face model of a part, with its weights, in double precision and without dropout."""
     theirs = part.hugging_face_class(part.config(getattr(model, part.name).sentence_encoder.size, dictionary()))
     ours = {key: value for key, value in model.weights().items() if key.startswith(f"{part.name}.")}
-    theirs.load_state_dict(names.to_hugging_face(part.rows(part.parameters(model)), ours, theirs.state_dict()))
+    theirs.load_state_dict(to_hugging_face(part.rows(part.parameters(model)), ours, theirs.state_dict()))
     return theirs.double().train()
 
 
@@ -191,5 +192,5 @@ def test_hugging_face_weights_come_back_as_they_were():
         positions = f"{part.name}.sentence_encoder.embed_positions.weight"
         ours[positions] = torch.cat([torch.zeros_like(ours[positions][:2]), ours[positions][2:]])
         theirs = as_transformers(model, part).state_dict()
-        back = names.from_hugging_face(rows, theirs, ours)
+        back = from_hugging_face(rows, theirs, ours)
         assert back.keys() == ours.keys() and all(torch.equal(back[key], ours[key]) for key in ours)

@@ -21,7 +21,8 @@ from transformers.models.modernbert import modeling_modernbert
 
 from alibert_fairseq.criterions.electra import ElectraCriterionConfig, ElectraLoss
 from alibert_fairseq.criterions.masked_lm import AliBertMaskedLMLoss, MaskedLMCriterionConfig
-from alibert_fairseq.hf.families import modern, names, table
+from alibert_fairseq.hf.families import modern, table
+from alibert_fairseq.hf.families.rows import from_hugging_face
 from alibert_fairseq.hf.logit_check import LONGEST, probes
 from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 from alibert_fairseq.models.modern import ModernConfig, ModernModel
@@ -186,7 +187,7 @@ def test_the_longest_sequence(monkeypatch):
 def test_hugging_face_weights_come_back_as_they_were(pair):
     model, theirs = pair
     ours, rows = model.state_dict(), table.MODERN.rows(table.MODERN.parameters(model))
-    back = names.from_hugging_face(rows, theirs.state_dict(), ours)
+    back = from_hugging_face(rows, theirs.state_dict(), ours)
     assert back.keys() == ours.keys() and all(torch.equal(back[key], ours[key]) for key in ours)
 
 

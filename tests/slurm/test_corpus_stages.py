@@ -8,6 +8,8 @@ import time
 import pytest
 from corpus_helpers import REPOSITORY, one_sentence, run, write_tokenizer
 
+PATIENCE = 180  # seconds for a command to reach Slurm, on a machine that is busy with other tests
+
 FILE = """
 sources:
   lettres: {paths: lettres}
@@ -70,9 +72,9 @@ def queue():
 
 
 def wait_for(condition):
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, "it did not come about in 30 seconds"
+        assert time.monotonic() < end, f"it did not come about in {PATIENCE} seconds"
         time.sleep(0.2)
 
 

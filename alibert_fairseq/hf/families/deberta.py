@@ -28,7 +28,7 @@ class DebertaPart(Part):
     @property
     def settings(self) -> dict:
         """Settings with which its class is read. transformers 4 would tie Microsoft's head to a wrong table."""
-        return {} if self.legacy else {"legacy": False, "tie_word_embeddings": False}
+        return {"legacy": True} if self.legacy else {"legacy": False, "tie_word_embeddings": False}
 
     def config(self, size: EncoderSize, dictionary) -> PretrainedConfig:
         """The Hugging Face configuration of an encoder of this size."""
@@ -61,23 +61,27 @@ class DebertaPart(Part):
         head_width = config.hidden_size // config.num_attention_heads
         if getattr(config, "attention_head_size", head_width) != head_width:
             raise ValueError(f"its heads are {config.attention_head_size} wide; ours are width / heads, {head_width}")
+        kinds = config.pos_att_type or []
+        if not kinds or set(kinds) - set(KINDS):
+            raise ValueError(f"pos_att_type is {'|'.join(kinds) or 'empty'}; ours is c2p, p2c or both")
         if not hasattr(config, "embedding_size"):
             config.embedding_size = config.hidden_size
         longest = getattr(config, "max_relative_positions", -1)
         convolution = getattr(config, "conv_kernel_size", 0) or 0
+        of_convolution = {
+            "convolution": convolution,
+            "convolution_groups": getattr(config, "conv_groups", 1),
+            "convolution_activation": getattr(config, "conv_act", "tanh"),
+        }
         relative = Relative(
             buckets=max(0, getattr(config, "position_buckets", -1)),
             longest=longest if longest > 0 else config.max_position_embeddings,
-            kinds=tuple(kind for kind in KINDS if kind in (config.pos_att_type or [])),
+            kinds=tuple(kind for kind in KINDS if kind in kinds),
             shared=getattr(config, "share_att_key", False),
             normalised="layer_norm" in getattr(config, "norm_rel_ebd", "none").lower(),
             absolute=getattr(config, "position_biased_input", True),
-            convolution=max(0, convolution),
-            convolution_groups=getattr(config, "conv_groups", 1),
-            convolution_activation=getattr(config, "conv_act", "tanh"),
+            **(of_convolution if convolution > 0 else {}),
         )
-        if unknown := set(config.pos_att_type or []) - set(KINDS):
-            raise ValueError(f"pos_att_type has {', '.join(sorted(unknown))}; ours are c2p and p2c")
         return super().size(config) | {"relative": relative}
 
 

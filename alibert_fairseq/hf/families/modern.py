@@ -9,8 +9,8 @@ from alibert_fairseq.models.size import EncoderSize
 MODERN_FIELDS = (
     ("vocab_size", "vocabulary"), ("hidden_size", "width"), ("intermediate_size", "ffn_width"),
     ("num_hidden_layers", "layers"), ("num_attention_heads", "heads"), ("embedding_dropout", "dropout"),
-    ("attention_dropout", "attention_dropout"), ("mlp_dropout", "activation_dropout"),
-    ("norm_eps", "layer_norm_eps"), ("pad_token_id", "padding_id"), ("max_position_embeddings", "max_positions"),
+    ("attention_dropout", "attention_dropout"), ("mlp_dropout", "activation_dropout"), ("norm_eps", "layer_norm_eps"),
+    ("pad_token_id", "padding_id"), ("max_position_embeddings", "max_positions"), ("classifier_pooling", "pooling"),
 )  # fmt: skip
 ROTARY_FIELDS = (
     ("local_attention", "local_attention"), ("global_attn_every_n_layers", "global_every"),
@@ -48,6 +48,8 @@ class ModernPart(Part):
                 raise ValueError(f"{name} is true; a modern body of ours has no biases")
         if not config.decoder_bias:
             raise ValueError("decoder_bias is false; ours has a bias there")
+        if config.classifier_pooling not in ("cls", "mean"):
+            raise ValueError(f"classifier_pooling is {config.classifier_pooling!r}, not cls or mean")
         if config.classifier_activation != config.hidden_activation:
             raise ValueError("its head has another activation than its layers")
         fields |= {"activation": activation_of(config.hidden_activation), "rotary": rotary_of(config), "relative": None}

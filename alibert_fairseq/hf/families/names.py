@@ -1,55 +1,11 @@
-"""The one table between our parameter names and Hugging Face's, read in both directions.
+"""The one table between our parameter names and Hugging Face's, a function a family."""
 
-Every parameter of both sides must be named here: a key that no row consumes stops the conversion.
-"""
-
-from dataclasses import dataclass
-
-import torch
-from torch import Tensor
-
+from alibert_fairseq.hf.families.rows import Parameters, Row
 from alibert_fairseq.layers.relative import Relative
 
 # The endings of our names of what has a row a word: the tables, which are one, and the output's bias.
 WORD_TABLES = ("embed_tokens.weight", "lm_head.weight")
 WORDS = (*WORD_TABLES, "lm_head.bias")
-
-
-class NamesError(ValueError):
-    """A parameter has no counterpart, or its shape differs."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One pair of names. `ours` is None where Hugging Face has a parameter this model does not: there it is zero.
-
-    skipped: rows at the top of our table that theirs lacks, and that no token reads: fairseq counts positions from
-    padding_id + 1, as RobertaForMaskedLM does; the others count from 0. Coming from theirs they are zero.
-    joined: (n, of) where their table is `of` of ours, one below the other, and this is the n-th.
-    """
-
-    ours: str | None
-    theirs: str
-    skipped: int = 0
-    joined: tuple[int, int] = (0, 1)
-
-    def share(self, theirs: Tensor) -> Tensor:
-        """Their table, or what of it is ours."""
-        number, of = self.joined
-        return theirs if of == 1 else theirs.chunk(of)[number]
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """What of an encoder decides which parameters it has."""
-
-    layers: int  # with weights of their own
-    projected: bool  # embeddings narrower than the layers
-    segments: bool
-    padding_id: int
-    sentence_head: bool = False
-    relative: Relative | None = None  # of a DeBERTa body
-
 
 # The parts of a layer: ours, those of BERT and its kin, ALBERT's.
 _LAYER = (
@@ -62,8 +18,6 @@ _LAYER = (
     ("fc2", "output.dense", "ffn_output"),
     ("final_layer_norm", "output.LayerNorm", "full_layer_layer_norm"),
 )
-
-
 _MODERN_LAYER = (
     ("self_attn.out_proj", "attn.Wo"),
     ("self_attn_layer_norm", "attn_norm"),  # not in the first layer
@@ -71,7 +25,6 @@ _MODERN_LAYER = (
     ("fc2", "mlp.Wo"),
     ("final_layer_norm", "mlp_norm"),
 )
-
 
 # What differs from BERT's in DeBERTa's layers.
 _DEBERTAS = {"query": "query_proj", "key": "key_proj", "value": "value_proj"}
@@ -236,60 +189,3 @@ def modern(has: Parameters, part: str = "encoder") -> list[Row]:
             for i, one in enumerate("qkv")
         ]
     return rows
-
-
-def to_hugging_face(rows: list[Row], ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Values for every key of `theirs` (a fresh model's state dict, for its shapes) out of `ours`.
-
-    Raises NamesError when a key of either side has no row, or a shape differs.
-    """
-    _check_keys(rows, ours, theirs)
-    converted: dict[str, Tensor] = {}
-    for row in rows:
-        place = row.share(theirs[row.theirs])
-        value = torch.zeros_like(place) if row.ours is None else ours[row.ours][row.skipped :]
-        _same_shape(row, value, place)
-        if place.shape == theirs[row.theirs].shape:
-            converted[row.theirs] = value.contiguous()
-        else:
-            whole = converted.setdefault(row.theirs, torch.empty_like(theirs[row.theirs], dtype=value.dtype))
-            row.share(whole).copy_(value)
-    return converted
-
-
-def from_hugging_face(rows: list[Row], theirs: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Values for every key of `ours` (a fresh model's state dict, for its shapes) out of `theirs`.
-
-    Raises NamesError when a key of either side has no row, a shape differs, two names of one parameter of ours
-    have different values, or one that we have not is not zero.
-    """
-    _check_keys(rows, ours, theirs)
-    converted: dict[str, Tensor] = {}
-    for row in rows:
-        value = row.share(theirs[row.theirs])
-        if row.ours is None:
-            if value.any():
-                raise NamesError(f"{row.theirs} is not zero, and this model has no parameter for it")
-            continue
-        value = torch.cat([value.new_zeros(row.skipped, *value.shape[1:]), value]) if row.skipped else value
-        _same_shape(row, ours[row.ours], value)
-        if not torch.equal(converted.setdefault(row.ours, value), value):
-            raise NamesError(f"{row.theirs} differs from what it is tied to in this model, {row.ours}")
-    return converted
-
-
-def _same_shape(row: Row, ours: Tensor, theirs: Tensor) -> None:
-    if ours.shape != theirs.shape:
-        raise NamesError(f"{row.ours} has shape {tuple(ours.shape)}, {row.theirs} {tuple(theirs.shape)}")
-
-
-def _check_keys(rows: list[Row], ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> None:
-    """Raise NamesError where a key of either side has no row, or a row no key."""
-    for side, keys, named in (
-        ("ours", set(ours), {row.ours for row in rows if row.ours}),
-        ("Hugging Face's", set(theirs), {row.theirs for row in rows}),
-    ):
-        for complaint, left in (("no row for", keys - named), ("a row for the missing", named - keys)):
-            if left:
-                shown = f"{', '.join(sorted(left)[:3])}{' and more' if len(left) > 3 else ''} ({len(left)} keys)"
-                raise NamesError(f"{side} names: {complaint} {shown}")

@@ -7,7 +7,7 @@ import torch.nn as nn
 import transformers
 from transformers import PretrainedConfig, PreTrainedModel
 
-from alibert_fairseq.hf.families import names
+from alibert_fairseq.hf.families.rows import Parameters, Row
 from alibert_fairseq.models.size import EncoderSize
 
 # Hugging Face's configuration and EncoderSize.
@@ -42,7 +42,7 @@ class Part:
 
     cls: str
     name: str  # of the part in our model
-    rows: Callable[[names.Parameters], list[names.Row]]
+    rows: Callable[[Parameters], list[Row]]
     counts_from_padding: bool = False  # positions begin at padding_id + 1, as fairseq's
     factorised: bool = False  # has a width of embeddings of its own
     grouped: bool = False  # has layers that share weights
@@ -58,14 +58,12 @@ class Part:
         """Settings with which its class is read, whatever the folder's configuration says."""
         return {}
 
-    def parameters(self, model: nn.Module) -> names.Parameters:
+    def parameters(self, model: nn.Module) -> Parameters:
         """What the part of this model has."""
         part = getattr(model, self.name)
         size = part.sentence_encoder.size
         projected, sentence_head = hasattr(part.sentence_encoder, "embed_project"), hasattr(part, "sentence_head")
-        return names.Parameters(
-            size.groups, projected, size.segments > 0, size.padding_id, sentence_head, size.relative
-        )
+        return Parameters(size.groups, projected, size.segments > 0, size.padding_id, sentence_head, size.relative)
 
     def config(self, size: EncoderSize, dictionary) -> PretrainedConfig:
         """The Hugging Face configuration of an encoder of this size."""
@@ -108,7 +106,7 @@ class Part:
 
     def names_of(self, endings: tuple[str, ...]) -> list[str]:
         """Their names of what has one of these endings with us, outside the layers."""
-        table = self.rows(names.Parameters(layers=0, projected=False, segments=False, padding_id=0))
+        table = self.rows(Parameters(layers=0, projected=False, segments=False, padding_id=0))
         return [row.theirs for row in table if row.ours and row.ours.endswith(endings)]
 
     def skipped(self, padding_id: int) -> int:

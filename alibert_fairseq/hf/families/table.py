@@ -23,6 +23,9 @@ DEBERTA_MICROSOFT = replace(DEBERTA, rows=partial(names.deberta, head=names.MICR
 DEBERTA_GENERATOR = replace(
     DEBERTA, name="generator", rows=partial(names.deberta, part="generator"), folder="generator"
 )
+MICROSOFTS_GENERATOR = replace(
+    DEBERTA_GENERATOR, rows=partial(names.deberta, part="generator", head=names.MICROSOFTS_HEAD), legacy=False
+)
 DEBERTA_DISCRIMINATOR = replace(
     DEBERTA, cls="DebertaV2Detector", name="discriminator", rows=names.deberta_discriminator
 )
@@ -33,6 +36,7 @@ CLASSES |= {"segment_bert": (BERT, BERT_WORDS), "albert": (ALBERT, ALBERT_WORDS)
 CLASSES |= {"alibert_deberta": (DEBERTA_MICROSOFT, DEBERTA)}
 # The models with a discriminator, which stands first: it is what one fine-tunes.
 DETECTORS = {"electra": (DISCRIMINATOR, GENERATOR), "electra_deberta": (DEBERTA_DISCRIMINATOR, DEBERTA_GENERATOR)}
+GENERATORS = {"electra": (GENERATOR,), "electra_deberta": (MICROSOFTS_GENERATOR, DEBERTA_GENERATOR)}  # as CLASSES
 
 
 def parts_of(model_name: str, sentence_head: bool) -> tuple[Part, ...]:

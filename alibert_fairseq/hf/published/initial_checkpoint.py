@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from alibert_common.errors import InputError
 from alibert_fairseq.hf.checkpoint import build_model
-from alibert_fairseq.hf.families import names
+from alibert_fairseq.hf.families.rows import from_hugging_face
 from alibert_fairseq.hf.families.table import ALBERT, BERT
 from alibert_fairseq.hf.published.model import Published
 from alibert_fairseq.layers.rotary import LEAST
@@ -45,12 +45,11 @@ def model_options(published: Published) -> list[str]:
     values = {name: size[field] for field, name in OPTIONS.items() if field in size}
     if rotary := size["rotary"]:
         values |= {f"--{option}": getattr(rotary, field) for field, _, option in LEAST}
-        values["--activation-dropout"] = size["activation_dropout"]
+        values |= {"--activation-dropout": size["activation_dropout"], "--classifier-pooling": size["pooling"]}
         del values["--segments"]
     if relative := size["relative"]:
         values |= {name: getattr(relative, field) for field, name in OF_RELATIVE.items()}
         values["--position-attention"] = "|".join(relative.kinds)
-        del values["--layer-groups"]
         flags += [name for field, (name, value) in FLAGS.items() if getattr(relative, field) is value]
     options += [word for name, value in values.items() if value is not None for word in (name, str(value))]
     options += flags
@@ -87,7 +86,7 @@ def build(published: Published, cfg: DictConfig, dictionary) -> torch.nn.Module:
         fresh, converted = model.state_dict(), dict[str, torch.Tensor]()
         for part, _, theirs, *_ in published.parts:
             ours = {name: value for name, value in fresh.items() if name.startswith(f"{part.name}.")}
-            converted |= names.from_hugging_face(part.rows(part.parameters(model)), theirs.state_dict(), ours)
+            converted |= from_hugging_face(part.rows(part.parameters(model)), theirs.state_dict(), ours)
     except ValueError as error:  # NamesError is one
         raise InputError(f"{published.parts[0].folder}: cannot be continued: {error}.") from None
     model.load_state_dict(converted)

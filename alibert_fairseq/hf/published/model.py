@@ -13,12 +13,12 @@ from safetensors import safe_open
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, reason
 from alibert_common.files import read_json
 from alibert_common.json_value import parse_json
 from alibert_fairseq.hf.families import names
 from alibert_fairseq.hf.families.part import Part
-from alibert_fairseq.hf.families.table import CLASSES, DETECTORS
+from alibert_fairseq.hf.families.table import CLASSES, DETECTORS, GENERATORS
 
 FAMILIES = {  # Hugging Face's type -> our model
     "roberta": "alibert", "camembert": "alibert", "xlm-roberta": "alibert", "bert": "segment_bert",
@@ -28,6 +28,7 @@ WITH_GENERATOR = {"alibert_deberta": "electra_deberta"}  # what else a folder be
 SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT, ELECTRA, ModernBERT and DeBERTa-v2 (V3 too)"
 GENERATOR = "generator"  # the folder of one, in its discriminator's
 SEED = 1  # of a new head's weights
+OF_FINE_TUNING = ("classifier_dropout", "cls_dropout", "pooler_dropout", "pooler_hidden_act")  # ours have defaults
 TO_SAFETENSORS = (
     'if you trust who made it, write model.safetensors once: python -c "import glob, torch, safetensors.torch as s; '
     "w = {{k: v.clone() for f in glob.glob('{0}') for k, v in torch.load(f, weights_only=True).items()}}; "
@@ -39,18 +40,13 @@ WEIGHT_FILES = (
 )  # fmt: skip
 
 
-def reason(error: Exception) -> str:
-    """What a library says first, or the kind of its error."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
 class PublishedPart(NamedTuple):
     """One folder's model, in eval mode and float32."""
 
     part: Part
     folder: Path
     model: PreTrainedModel
-    left_out: list[str]  # names of weights that neither the class nor our model has
+    left_out: list[str]  # weights that neither the class nor our model has, settings that ours do not keep
     new: list[str]  # names of the head's weights that the folder lacks, and that are random
 
     def size(self) -> dict:
@@ -89,9 +85,9 @@ def read_published(folder: Path, generator: Path | None = None, new_head: bool =
     if generator or (folder / GENERATOR / "config.json").is_file():
         model_name = WITH_GENERATOR.get(model_name, model_name)
     if model_name in DETECTORS:
-        discriminator, generator_part = DETECTORS[model_name]
-        first = _read_part(folder, (discriminator,), new_head)
-        return Published(model_name, [first, _read_generator(folder, generator, first, generator_part, kind)])
+        first = _read_part(folder, DETECTORS[model_name][:1], new_head)
+        second = _read_generator(folder, generator, first, GENERATORS[model_name], kind)
+        return Published(model_name, [first, second])
     if generator:
         raise InputError(
             f"--generator {generator}: only ELECTRA and DeBERTa have a generator, and {folder} is {kind}; leave it out."
@@ -106,6 +102,7 @@ def _kind(folder: Path) -> str:
     try:
         config = parse_json(file.read_text(encoding="utf-8"))
         kind, code = str(config.get("model_type", "unknown")), config.get("auto_map")
+        other_file = config.get("transformers_weights")
     except (ValueError, AttributeError) as error:
         raise InputError(f"{file}: not a model's configuration ({error}).") from None
     if code:
@@ -113,21 +110,26 @@ def _kind(folder: Path) -> str:
             f"{file}: the model needs code of its own (auto_map), which is never run; give a model of transformers' "
             "own classes."
         )
+    if other_file:
+        raise InputError(
+            f"{file}: its weights are in {other_file} (transformers_weights); remove that line from a copy, and name "
+            "the file model.safetensors there."
+        )
     return kind
 
 
 def _read_generator(
-    folder: Path, given: Path | None, discriminator: PublishedPart, part: Part, kind: str
+    folder: Path, given: Path | None, discriminator: PublishedPart, candidates: tuple[Part, ...], kind: str
 ) -> PublishedPart:
     place = given or folder / GENERATOR
     if not (place / "config.json").is_file():
         raise InputError(
-            f"{place}: no generator there, and ELECTRA's training needs one that fits its discriminator (a new one "
-            "would replace words by noise, which teaches nothing); give the published one with --generator."
+            f"{place}: no config.json there, and replaced token detection needs a generator that fits its "
+            "discriminator (a new one would replace words by noise); give the published one with --generator."
         )
     if _kind(place) != kind:
         raise InputError(f"{place}: a model of the type {_kind(place)!r}, no generator for {kind}.")
-    generator = _read_part(place, (part,))
+    generator = _read_part(place, candidates)
     own = ("layers", "width", "ffn_width", "heads", "embedding_dim", "tied")  # what a generator may have otherwise
     sizes = [{k: v for k, v in one.size().items() if k not in own} for one in (discriminator, generator)]
     if different := [name for name in sizes[0] if sizes[0][name] != sizes[1][name]]:
@@ -163,7 +165,9 @@ def _check_files(folder: Path) -> None:
     if files and files[0].name.startswith("pytorch_model.bin"):
         pattern = "pytorch_model-*.bin" if files[0].suffix == ".json" else files[0].name
         raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS.format(pattern)}.")
-    for file in files:
+    for file in files[files[0].suffix == ".json" :] if files else []:
+        if file.suffix != ".safetensors":
+            raise InputError(f"{files[0]}: lists {file.name}, and only safetensors are read; copy those of the model.")
         if not file.is_file():
             raise InputError(f"{file}: listed in {files[0].name} and not there; copy it too.")
 
@@ -187,12 +191,13 @@ def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], l
             )  # fmt: skip
     except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
         raise InputError(f"{folder}: its weights cannot be read as a {part.cls} ({reason(error)}).") from None
-    patterns = model._keys_to_ignore_on_load_unexpected or []  # what transformers leaves out in silence
-    held, silent = (
-        model.state_dict(),
-        [name for name in stored_names(folder) if any(re.search(p, name) for p in patterns)],
-    )
+    held, patterns = model.state_dict(), model._keys_to_ignore_on_load_unexpected or []
+    silent = [name for name in stored_names(folder) if any(re.search(pattern, name) for pattern in patterns)]
     left_out = {*loaded["unexpected_keys"], *(name for name in silent if name not in held)}
+    default = type(model.config)()
+    for name in OF_FINE_TUNING:
+        if (value := getattr(model.config, name, None)) != getattr(default, name, None):
+            left_out.add(f"{name} {value} of config.json")
     return model.eval(), sorted(left_out), sorted(loaded["missing_keys"])
 
 
@@ -214,8 +219,10 @@ def weight_files(folder: Path) -> list[Path]:
     file = next((folder / name for name in WEIGHT_FILES if (folder / name).is_file()), None)
     if file is None or file.suffix != ".json":
         return [file] if file else []
-    parts = read_json(file)["weight_map"].values()
-    return [file, *(folder / part for part in sorted(set(parts)))]
+    parts = read_json(file).get("weight_map")
+    if not isinstance(parts, dict) or not parts or not all(isinstance(part, str) for part in parts.values()):
+        raise InputError(f"{file}: lists no weights; copy it from the published model again.")
+    return [file, *(folder / part for part in sorted(set(parts.values())))]
 
 
 def stored_names(folder: Path) -> list[str]:

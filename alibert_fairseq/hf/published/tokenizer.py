@@ -13,10 +13,9 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, reason
 from alibert_common.files import write_json
 from alibert_fairseq.hf.logit_check import SENTENCES
-from alibert_fairseq.hf.published.model import reason
 from preprocess.tokenizer.special_tokens import ROLES
 
 # What tokenizers differ in: capitals, apostrophes, ligatures, white space, marks, accents apart, other scripts.
@@ -90,7 +89,8 @@ class PublishedTokenizer:
         return json.dumps(rules)
 
     def _settings(self) -> dict:
-        return {name: getattr(self.auto, name) for name in (*ROLES.values(), "bos_token", "eos_token")}
+        kept = ("bos_token", "eos_token", "model_input_names", "clean_up_tokenization_spaces")
+        return {name: getattr(self.auto, name) for name in (*ROLES.values(), *kept)}
 
     def _tokens(self) -> dict[str, str]:
         begin, end = (getattr(self.auto, name) for name in ("bos_token", "eos_token"))  # where there is no [CLS], [SEP]

@@ -71,10 +71,13 @@ MODERN = {
 
 
 DEBERTA = {
-    "the width (32) must be a multiple of --convolution-groups": {"convolution_width": 3, "convolution_groups": 5},
-    "--convolution-width 2 is even; give an odd number": {"convolution_width": 2},
-    "--position-attention p2p is not c2p, p2c or c2p|p2c": {"position_attention": "p2p"},
-    "--position-buckets 1 and --max-relative-positions 512: give 2": {"position_buckets": 1},
+    "the width (32) must be a multiple of the groups": {"convolution_width": 3, "convolution_groups": 5},
+    "the convolution reads 2 tokens; give an odd number": {"convolution_width": 2},
+    "the convolution reads -1 tokens; give an odd number": {"convolution_width": -1},
+    "the convolution has 0 groups; give 1 or more": {"convolution_width": 3, "convolution_groups": 0},
+    "the position attention is p2p, not c2p, p2c or c2p|p2c": {"position_attention": "p2p"},
+    "the number of position buckets is 1; give 0, or 2 or more": {"position_buckets": 1},
+    "too near for 256 position buckets; give 130 or more": {"max_relative_positions": 129},
     "--layer-groups 1: DeBERTa has no shared layers": {"layer_groups": 1},
     "--position-init sinusoidal: relative positions have no such table": {"position_init": "sinusoidal"},
 }
