@@ -4,6 +4,7 @@ AliBERT becomes a `RobertaForMaskedLM`, with a modern body a `ModernBertForMaske
 `BertForPreTraining`, ALBERT an `AlbertForPreTraining` (`...ForMaskedLM` without a sentence head). ELECTRA becomes an
 `ElectraForPreTraining` (the discriminator, which is what one fine-tunes) with an `ElectraForMaskedLM` (the generator)
 in the folder `generator` inside it. Its modern form becomes a `ModernBertForMaskedLM` with another one in that folder.
+A DeBERTa body becomes a `DebertaV2ForMaskedLM`, with replaced token detection a `DebertaV2Model` with Microsoft's head.
 """
 
 import json

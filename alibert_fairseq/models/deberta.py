@@ -89,12 +89,13 @@ class ElectraDebertaModel(ElectraModel):
     """Generator and discriminator of DeBERTa bodies (DeBERTaV3, He et al. 2021)."""
 
     size = staticmethod(deberta_size)
+    generator_depth = 0.5
 
 
-for _size, _shape in SIZES.items():
+for _size in SIZES:
     register_model_architecture("alibert_deberta", f"alibert_deberta_{_size}")(
         partial(fill_size, size=_size, sizes=SIZES)
     )
     register_model_architecture("electra_deberta", f"electra_deberta_{_size}")(
-        partial(fill_size, size=_size, sizes=SIZES, generator_width_fraction=1.0, generator_layers=_shape[0] // 2)
+        partial(fill_size, size=_size, sizes=SIZES, generator_width_fraction=1.0)
     )

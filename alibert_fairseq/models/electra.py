@@ -68,8 +68,8 @@ def check_generator_layers(layers: int | None) -> None:
         raise ValueError(f"--generator-layers {layers} is not 1 or more; leave it out for the default.")
 
 
-def generator_size(discriminator: EncoderSize, cfg: ElectraConfig) -> EncoderSize:
-    """Width, feed-forward width and heads shrink by the fraction, depth does not (`get_generator_config`)."""
+def generator_size(discriminator: EncoderSize, cfg: ElectraConfig, depth: float = 1.0) -> EncoderSize:
+    """Width, feed-forward width and heads shrink by the fraction (`get_generator_config`); depth as asked for."""
     if not 0 < cfg.generator_width_fraction <= 1:
         raise ValueError(
             f"--generator-width-fraction {cfg.generator_width_fraction} is not in (0, 1]; leave it out for --arch's, "
@@ -82,7 +82,7 @@ def generator_size(discriminator: EncoderSize, cfg: ElectraConfig) -> EncoderSiz
     return replace(
         discriminator,
         width=width,
-        layers=cfg.generator_layers or discriminator.layers,
+        layers=cfg.generator_layers or max(1, round(discriminator.layers * depth)),
         ffn_width=cfg.generator_ffn_embed_dim or round(discriminator.ffn_width * cfg.generator_width_fraction),
         heads=cfg.generator_attention_heads or max(1, width // 64),
         embedding_dim=(cfg.generator_embedding_dim or width) if own_embeddings else discriminator.embedding_dim,
@@ -94,6 +94,7 @@ class ElectraModel(PretrainingModel):
     """Generator and discriminator (AliBERT section 3.3.1, Figure 3; ELECTRA section 3)."""
 
     hub_interface = ElectraHubInterface
+    generator_depth = 1.0  # relative to the discriminator's, without --generator-layers
 
     def __init__(self, cfg: ElectraConfig, dictionary):
         super().__init__()
@@ -106,7 +107,7 @@ class ElectraModel(PretrainingModel):
         self.discriminator = _Discriminator(size)
         discriminator = self.discriminator.sentence_encoder
         shared = discriminator if cfg.embedding_sharing == "all" else None
-        self.generator = EncoderWithHeads(generator_size(size, cfg), share_embeddings_of=shared)
+        self.generator = EncoderWithHeads(generator_size(size, cfg, self.generator_depth), share_embeddings_of=shared)
         self.apply(initialise)
         # The layers for which ELECTRA's code names no initialiser get TensorFlow's default, Glorot's uniform.
         nn.init.xavier_uniform_(self.discriminator.head.out_proj.weight)

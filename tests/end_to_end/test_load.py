@@ -206,7 +206,7 @@ def test_the_options_are_the_whole_model(loaded):
     modern = f"--arch alibert_modern_base {layers} --activation-fn gelu --layer-norm-eps 1e-05 --dropout 0.0"
     modern += " --attention-dropout 0.0 --local-attention 16 --global-attention-every 3 --global-rope-theta 160000.0"
     assert {family: (loaded / family / "options").read_text() for family in EVERY} == {
-        "modernbert": f"{modern} --local-rope-theta 10000.0 --activation-dropout 0.0\n",
+        "modernbert": f"{modern} --local-rope-theta 10000.0 --activation-dropout 0.0 --classifier-pooling cls\n",
         "deberta": f"{deberta}\n",
         "deberta_xlarge": f"{xlarge}\n",
         "deberta_rtd": f"{of_two}\n",

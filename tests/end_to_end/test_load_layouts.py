@@ -155,6 +155,38 @@ def test_microsofts_deberta(published, tmp_path):
     assert [name for name in after if not torch.equal(after[name], before[name].half().float())] == []
 
 
+@pytest.mark.parametrize("says_so", [False, True])
+def test_microsofts_generator(says_so, published, tmp_path):
+    """A generator under Microsoft's names, which its configuration may also say."""
+    generator = write_model(tmp_path / "generator", "deberta", num_hidden_layers=1)
+    first = load(published / "deberta_rtd", tmp_path / "first", generator=generator)
+    renamed(generator, MICROSOFTS)
+    if says_so:
+        changed_config(generator, legacy=False)
+    second = load(published / "deberta_rtd", tmp_path / "second", generator=generator)
+    assert first["options"] == second["options"] and "--generator-layers 1" in first["options"]
+    places = (tmp_path / place / "checkpoint.pt" for place in ("first", "second"))
+    before, after = (checkpoint_utils.load_checkpoint_to_cpu(str(place))["model"] for place in places)
+    assert before.keys() == after.keys() and all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_a_new_head_for_a_folder_of_microsofts_names(published, tmp_path):
+    source = shutil.copytree(published / "deberta", tmp_path / "source")
+    changed_config(source, legacy=False)
+    headless(source)
+    assert len(load(source, tmp_path / "out", new_head=True)["new"]) >= 5
+
+
+def test_what_fine_tuning_reads_of_a_configuration(published, tmp_path):
+    """The pooling of a ModernBERT stays; the dropout of classifiers is named, and left out."""
+    source = shutil.copytree(published / "modernbert", tmp_path / "source")
+    changed_config(source, classifier_pooling="mean", classifier_dropout=0.2)
+    manifest = load(source, tmp_path / "out")
+    assert manifest["left_out"] == ["classifier_dropout 0.2 of config.json"]
+    back(tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "model" / "config.json").read_text())["classifier_pooling"] == "mean"
+
+
 def headless(folder: Path) -> dict[str, torch.Tensor]:
     """The encoder alone, without a prefix, as AutoModel saves it; its tensors."""
     weights = load_file(folder / "model.safetensors")
@@ -252,6 +284,17 @@ def test_words_of_more_than_sixteen_characters(tmp_path):
     write_published(tmp_path / "bpe", "doctolib-lab/doctobert-fr-base", **SMALL, vocab_size=700)
     with pytest.raises(InputError, match="--longest-word 100: give 1 or more, for a WordPiece; .* has a BPE model"):
         load(tmp_path / "bpe", tmp_path / "no", longest_word=100)
+    with pytest.raises(InputError, match="--longest-word 100: is for the published tokenizer, which --tokenizer"):
+        load(source, tmp_path / "no", tokenizer=tmp_path / "split", longest_word=100)
+
+
+def test_longer_words_change_nothing_else(published, tmp_path):
+    """BERT's tokenizer gives segments, and goes on to give them."""
+    configurations = []
+    for place, longest in (("as published", None), ("split", 200)):
+        load(published / "bert", tmp_path / place, longest_word=longest)
+        configurations.append((tmp_path / place / "tokenizer_config.json").read_text())
+    assert configurations[0] == configurations[1] and "token_type_ids" in configurations[0]
 
 
 @pytest.mark.parametrize("shards", [False, True])

@@ -43,6 +43,17 @@ def missing_shard(folder: Path) -> None:
     sorted(folder.glob("model-*.safetensors"))[1].unlink()
 
 
+def index_of(file: str | None):
+    """An index in the place of the weights."""
+
+    def change(folder: Path) -> None:
+        weights = {"cls.predictions.bias": file} if file else []
+        (folder / "model.safetensors").rename(folder / "weights.safetensors")
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weights}))
+
+    return change
+
+
 def foreign_tokenizer(folder: Path) -> None:
     text, _ = made("byte-level")
     (folder / "tokenizer.json").write_text(text, encoding="utf-8")
@@ -78,8 +89,32 @@ REFUSALS = {
     "positions that ask each other": (
         "deberta",
         lambda f: changed_config(f, pos_att_type=["c2p", "p2p"]),
-        "pos_att_type has p2p; ours are c2p and p2c",
+        "pos_att_type is c2p|p2p; ours is c2p, p2c or both",
     ),
+    "distances of no kind": ("deberta", lambda f: changed_config(f, pos_att_type=[]), "pos_att_type is empty; ours is"),
+    "distances that share a row at once": (
+        "deberta",
+        lambda f: changed_config(f, max_relative_positions=9),
+        "which is too near for 16 position buckets; give 10 or more as the largest relative position",
+    ),
+    "another convolution": (
+        "deberta_xlarge",
+        lambda f: changed_config(f, conv_act="relu"),
+        "the activation of the convolution is relu, not tanh or gelu",
+    ),
+    "weights under another name": (
+        "bert",
+        lambda f: changed_config(f, transformers_weights="adapter_model.bin"),
+        "its weights are in adapter_model.bin (transformers_weights); remove that line",
+    ),
+    "an index of pickles": ("bert", index_of("x.bin"), "x.bin, and only safetensors of its folder are read"),
+    "an index of another folder": (
+        "bert",
+        index_of("../x.safetensors"),
+        "../x.safetensors, and only safetensors of its",
+    ),
+    "an index of another place": ("bert", index_of("/x.safetensors"), "lists /x.safetensors, and only safetensors of"),
+    "an index of nothing": ("bert", index_of(None), "index.json: lists no weights; copy it from the published model"),
     "no configuration": ("bert", lambda f: (f / "config.json").unlink(), "config.json: no such file"),
     "a damaged configuration": ("bert", lambda f: (f / "config.json").write_text("{"), "not a model's configuration"),
     "an unknown activation": ("bert", lambda f: changed_config(f, hidden_act="relu"), "the activation is 'relu'"),
@@ -113,7 +148,11 @@ REFUSALS = {
         "AutoTokenizer cannot read" if transformers.__version__.startswith("4.") else "holds no tokenizer",
     ),
     "no mask": ("bert", no_mask, "its tokenizer has no mask_token"),
-    "no generator": ("electra", remove_generator, "no generator there, and ELECTRA's training needs one"),
+    "no generator": (
+        "electra",
+        remove_generator,
+        "no config.json there, and replaced token detection needs",
+    ),
     "a generator of other words": (
         "electra",
         lambda f: changed_config(f / "generator", max_position_embeddings=32),

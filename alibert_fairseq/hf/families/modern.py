@@ -48,8 +48,6 @@ class ModernPart(Part):
                 raise ValueError(f"{name} is true; a modern body of ours has no biases")
         if not config.decoder_bias:
             raise ValueError("decoder_bias is false; ours has a bias there")
-        if config.classifier_pooling not in ("cls", "mean"):
-            raise ValueError(f"classifier_pooling is {config.classifier_pooling!r}, not cls or mean")
         if config.classifier_activation != config.hidden_activation:
             raise ValueError("its head has another activation than its layers")
         fields |= {"activation": activation_of(config.hidden_activation), "rotary": rotary_of(config), "relative": None}

@@ -66,14 +66,14 @@ class PublishedPart(NamedTuple):
 
 
 class Published(NamedTuple):
-    """What a folder becomes: one part, or ELECTRA's discriminator and generator."""
+    """What a folder becomes: one part, or a discriminator (ELECTRA's, DeBERTa's) and its generator."""
 
     model_name: str  # of ours
     parts: list[PublishedPart]
 
 
 def read_published(folder: Path, generator: Path | None = None, new_head: bool = False) -> Published:
-    """Read a folder, and of ELECTRA its generator's: `generator`, or the folder of that name inside.
+    """Read a folder, and of a discriminator its generator's: `generator`, or the folder of that name inside.
 
     new_head: where a folder lacks the head of its pretraining, as camembertav2-base, take one with random weights.
     Raises InputError for what cannot be continued: another architecture, a missing head, untied word tables, ...
@@ -166,8 +166,10 @@ def _check_files(folder: Path) -> None:
         pattern = "pytorch_model-*.bin" if files[0].suffix == ".json" else files[0].name
         raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS.format(pattern)}.")
     for file in files[files[0].suffix == ".json" :] if files else []:
-        if file.suffix != ".safetensors":
-            raise InputError(f"{files[0]}: lists {file.name}, and only safetensors are read; copy those of the model.")
+        if file.suffix != ".safetensors" or file.parent != folder:
+            raise InputError(
+                f"{files[0]}: lists {file}, and only safetensors of its folder are read; copy the model's."
+            )
         if not file.is_file():
             raise InputError(f"{file}: listed in {files[0].name} and not there; copy it too.")
 

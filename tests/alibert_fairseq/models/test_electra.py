@@ -168,6 +168,7 @@ def test_padding_changes_nothing():
 
 def test_widths_shrink_and_depth_does_not():
     size = electra_model().discriminator.sentence_encoder.size
+    assert generator_size(size, ElectraConfig(), depth=0.5).layers == size.layers // 2
     small = generator_size(size, ElectraConfig(generator_width_fraction=0.5))
     assert (small.layers, small.width, small.ffn_width) == (size.layers, size.width // 2, size.ffn_width // 2)
     assert small.heads == 1 and small.embedding_dim == size.embedding_dim

@@ -201,6 +201,18 @@ def test_a_disentangled_table_starts_as_the_generators_and_is_exported_whole():
     assert f"discriminator.{words}.difference" not in weights
 
 
+def test_two_tables_become_one_and_a_difference_at_more_positions():
+    two = electra_model(embedding_sharing="none", embedding_dim=16, generator_embedding_dim=16)
+    longer = electra_model(
+        embedding_sharing="gradient_disentangled", embedding_dim=16, max_positions=2 * two.max_positions()
+    )
+    longer.load_state_dict(two.state_dict())
+    before, after = two.weights(), longer.weights()
+    for part in ("discriminator", "generator"):
+        name = f"{part}.sentence_encoder.embed_positions.weight"
+        assert torch.allclose(after[name][: len(before[name])], before[name]) and len(after[name]) > len(before[name])
+
+
 @pytest.mark.parametrize("kind", [(ElectraModel, ElectraConfig), (ElectraModernModel, ElectraModernConfig)])
 def test_a_generator_without_layers_is_refused_in_a_training(kind):
     """A checkpoint of before may have 0: it loads with the default depth."""
