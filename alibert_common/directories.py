@@ -42,7 +42,7 @@ def directory_written_whole(path: os.PathLike, marker: Marker | None = None, sha
     a mistyped `--output` never removes a user's files. It also refuses an older output with files that the new one
     lacks, except those of `marker.sometimes`. Without a marker any directory is replaced. rights.py explains `shared`.
     """
-    path = Path(path)
+    path = Path(path).resolve() if Path(path).is_symlink() else Path(path)  # a link stays, as on clusters' scratch
     if marker:
         refuse_foreign(path, marker)
     make_folder(path.parent, shared)

@@ -16,7 +16,7 @@ FILLERS = ("<unused", "[unused")  # they round our vocabularies up; BERT's vocab
 class PublishedDictionary(Dictionary):
     """fairseq's dictionary with the special tokens where a published model has them.
 
-    `index("<mask>")` is the mask's id here too, whatever its name, because the rest of this plugin looks it up so.
+    `index("<mask>")` is the mask's id here too, whatever its name, unless a subword is called so.
     special: the ids of all special tokens of the tokenizer, also those without a role (CamemBERT's <s>NOTUSED).
     """
 
@@ -25,7 +25,7 @@ class PublishedDictionary(Dictionary):
         self.indices = {symbol: number for number, symbol in enumerate(symbols)}
         self.indices.setdefault(MASK, layout.mask)
         self.bos_index, self.pad_index = layout.begin, layout.pad
-        self.eos_index, self.unk_index = layout.end, layout.unknown
+        self.eos_index, self.unk_index, self.mask_index = layout.end, layout.unknown, layout.mask
         self.bos_word, self.pad_word = symbols[layout.begin], symbols[layout.pad]
         self.eos_word, self.unk_word = symbols[layout.end], symbols[layout.unknown]
         self.nspecial = 0  # fairseq's four in front of dict.txt: here dict.txt has them
@@ -56,8 +56,8 @@ def load_dictionary(directory: Path) -> Dictionary:
 
 
 def mask_id(dictionary: Dictionary) -> int:
-    """The id of the mask; a published dictionary knows it by our name too."""
-    return dictionary.index(MASK)
+    """The id of the mask, whatever its name."""
+    return getattr(dictionary, "mask_index", dictionary.index(MASK))
 
 
 def special_ids(dictionary: Dictionary) -> list[int]:

@@ -14,13 +14,18 @@ from alibert_fairseq.layers.rotary import Rotary
 # BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
 
-AT_LEAST = {  # of an EncoderSize, and what the sentence about it says
+AT_LEAST: dict[str, tuple[int, str]] = {  # of an EncoderSize, and what the sentence about it says
     "layers": (1, "number of layers"),
     "width": (1, "width"),
     "ffn_width": (1, "feed-forward width"),
     "heads": (1, "number of heads"),
     "embedding_dim": (1, "width of the embeddings"),
     "segments": (0, "number of segments"),
+    "max_positions": (1, "number of positions"),
+    "layer_norm_eps": (0, "epsilon of the LayerNorms"),
+    "dropout": (0, "dropout"),
+    "attention_dropout": (0, "dropout of attention"),
+    "activation_dropout": (0, "dropout of the feed-forward blocks"),
 }
 
 

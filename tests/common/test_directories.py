@@ -24,6 +24,17 @@ def test_a_directory_takes_the_place_of_the_older_one(tmp_path):
     assert (tmp_path / "out" / "text").read_text() == "2"
 
 
+def test_a_link_stays_and_its_folder_is_written(tmp_path):
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "scratch" / "data")
+    for number in ("1", "2"):
+        with directory_written_whole(tmp_path / "out", MARKER) as directory:
+            (directory / "text").write_text(number)
+            (directory / "manifest.json").write_text('{"command": "mix"}')
+    assert names(tmp_path) == ["out", "scratch"] and names(tmp_path / "scratch") == ["data"]
+    assert (tmp_path / "out").is_symlink() and (tmp_path / "out" / "text").read_text() == "2"
+
+
 def test_an_error_leaves_the_older_directory_and_nothing_else(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text('{"command": "mix"}')

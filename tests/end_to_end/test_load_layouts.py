@@ -282,7 +282,7 @@ def test_words_of_more_than_sixteen_characters(tmp_path):
         assert (said in describe(manifest)) == (longest is None)
     assert counts == [1, 0]
     write_published(tmp_path / "bpe", "doctolib-lab/doctobert-fr-base", **SMALL, vocab_size=700)
-    with pytest.raises(InputError, match="--longest-word 100: give 1 or more, for a WordPiece; .* has a BPE model"):
+    with pytest.raises(InputError, match="--longest-word 100: give 1 to 10,000, for a WordPiece; .* has a BPE model"):
         load(tmp_path / "bpe", tmp_path / "no", longest_word=100)
     with pytest.raises(InputError, match="--longest-word 100: is for the published tokenizer, which --tokenizer"):
         load(source, tmp_path / "no", tokenizer=tmp_path / "split", longest_word=100)

@@ -130,7 +130,37 @@ REFUSALS = {
     "a list of types": ("bert", lambda f: changed_config(f, model_type=["bert"]), "of the type \"['bert']\"; only"),
     "a pickle that runs code": ("bert", evil_pickle, "pytorch_model.bin: a pickle, which is never opened"),
     "no weights": ("bert", lambda f: (f / "model.safetensors").unlink(), "its weights cannot be read"),
-    "weights of another size": ("bert", lambda f: changed_config(f, hidden_size=64), "its weights cannot be read"),
+    "weights of another size": (
+        "bert",
+        lambda f: changed_config(f, hidden_size=64),
+        "in the file, and (64,) by config.json; give the config.json that was published with the weights",
+    ),
+    "no positions": (
+        "modernbert",
+        lambda f: changed_config(f, max_position_embeddings=0),
+        "the number of positions of an encoder must be 1 or more, not 0",
+    ),
+    "a negative epsilon": (
+        "modernbert",
+        lambda f: changed_config(f, norm_eps=-1e-5),
+        "the epsilon of the LayerNorms of an encoder must be 0 or more",
+    ),
+    "heads of another width": ("modernbert", lambda f: changed_config(f, head_dim=8), "its heads are 8 wide"),
+    "padding that is a word's end": (
+        "bert",
+        lambda f: write_tokenizer_config(f, pad_token="[SEP]"),
+        "[SEP] is both sep_token and pad_token; give each a token of its own",
+    ),
+    "an unknown token that is not there": (
+        "bert",
+        lambda f: write_tokenizer_config(f, tokenizer_class="PreTrainedTokenizerFast", unk_token="<new>"),
+        "its tokenizer gives ids up to 504, its model has 504 words",
+    ),
+    "a length that is none": (
+        "bert",
+        lambda f: write_tokenizer_config(f, model_max_length="abc"),
+        "its tokenizer cannot read a text",
+    ),
     "a tokenizer of more words": ("bert", foreign_tokenizer, "its tokenizer gives ids up to 660, its model has 504"),
     "another padding": (
         "bert",
@@ -156,7 +186,7 @@ REFUSALS = {
     "a generator of other words": (
         "electra",
         lambda f: changed_config(f / "generator", max_position_embeddings=32),
-        "its weights cannot be read as a ElectraForMaskedLM",
+        "electra.embeddings.position_embeddings.weight has the shape (64, 16) in the file, and (32, 16) by config.json",
     ),
 }
 

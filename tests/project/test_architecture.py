@@ -59,6 +59,8 @@ ROOMS = {
         "launch",
         "*",  # __init__.py, which --user-dir loads
     ),
+    "alibert_fairseq/hf": ("families", "options", "logit_check", "checkpoint", "published", "*"),
+    "alibert_fairseq/hf/families": ("rows", "names", "part", "deberta", "modern", "table"),
     "alibert_common/report": ("document", "templates", "markdown", "html", "plots", "*"),
     "preprocess/readers": (
         "dates",

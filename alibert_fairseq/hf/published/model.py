@@ -19,6 +19,7 @@ from alibert_common.json_value import parse_json
 from alibert_fairseq.hf.families import names
 from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.hf.families.table import CLASSES, DETECTORS, GENERATORS
+from alibert_fairseq.models.size import EncoderSize
 
 FAMILIES = {  # Hugging Face's type -> our model
     "roberta": "alibert", "camembert": "alibert", "xlm-roberta": "alibert", "bert": "segment_bert",
@@ -177,9 +178,10 @@ def _check_files(folder: Path) -> None:
 def _check_size(folder: Path, part: Part) -> None:
     try:
         config_class = part.hugging_face_class.config_class
-        part.size(config_class.from_pretrained(folder, local_files_only=True, trust_remote_code=False))
+        config = config_class.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        EncoderSize(**part.size(config))
     except Exception as error:  # ValueError of ours, and whatever a damaged configuration makes the library say
-        raise InputError(f"{folder}: cannot be continued: {error}.") from None
+        raise InputError(f"{folder}: cannot be continued: {' '.join(str(error).split())}.") from None
 
 
 def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], list[str]]:
@@ -189,10 +191,15 @@ def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], l
             torch.manual_seed(SEED)
             model, loaded = part.hugging_face_class.from_pretrained(
                 folder, output_loading_info=True, dtype=torch.float32, local_files_only=True, trust_remote_code=False,
-                **part.settings,
+                ignore_mismatched_sizes=True, **part.settings,
             )  # fmt: skip
     except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
         raise InputError(f"{folder}: its weights cannot be read as a {part.cls} ({reason(error)}).") from None
+    for name, stored, expected in sorted(loaded["mismatched_keys"]):
+        raise InputError(
+            f"{folder}: {name} has the shape {tuple(stored)} in the file, and {tuple(expected)} by config.json; give "
+            "the config.json that was published with the weights."
+        )
     held, patterns = model.state_dict(), model._keys_to_ignore_on_load_unexpected or []
     silent = [name for name in stored_names(folder) if any(re.search(pattern, name) for pattern in patterns)]
     left_out = {*loaded["unexpected_keys"], *(name for name in silent if name not in held)}

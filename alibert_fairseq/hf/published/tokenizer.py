@@ -34,6 +34,7 @@ REMEDY = (
     'if its tokenizer.json is right, write "tokenizer_class": "PreTrainedTokenizerFast" into the tokenizer_config.json '
     "of a copy; if the class is, remove tokenizer.json from the copy"
 )
+LONGEST_WORD = 10_000  # characters; a WordPiece takes time by their square
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # the files of which AutoTokenizer makes a tokenizer
 MAKE_FILE = (
     "in an environment with transformers 4, sentencepiece and protobuf, make its tokenizer.json once: python -c "
@@ -62,6 +63,7 @@ class PublishedTokenizer:
         self.tokens = self._tokens()
         vocabulary = self.backend.get_vocab()
         self.ids = {role: vocabulary[token] for role, token in self.tokens.items()}
+        self._check_special(vocabulary)
         self._check_enclosing()
         if not _token_texts(self.backend):  # what version 5 makes of a class without its files
             raise InputError(f"{folder}: holds no tokenizer; put the published one's files into it.")
@@ -80,9 +82,9 @@ class PublishedTokenizer:
         """tokenizer.json, whose WordPiece splits words up to so many characters."""
         rules = json.loads(self.auto.backend_tokenizer.to_str())
         if longest is not None:
-            if rules["model"]["type"] != "WordPiece" or longest < 1:
+            if rules["model"]["type"] != "WordPiece" or not 1 <= longest <= LONGEST_WORD:
                 raise InputError(
-                    f"--longest-word {longest}: give 1 or more, for a WordPiece; {self.folder} has a "
+                    f"--longest-word {longest}: give 1 to {LONGEST_WORD:,}, for a WordPiece; {self.folder} has a "
                     f"{rules['model']['type']} model."
                 )
             rules["model"]["max_input_chars_per_word"] = longest
@@ -100,8 +102,21 @@ class PublishedTokenizer:
             raise InputError(f"{self.folder}: its tokenizer has no {ROLES[missing[0]]}, which pretraining needs.")
         return tokens
 
+    def _check_special(self, vocabulary: dict[str, int]) -> None:
+        roles: dict[str, str] = {}  # by their tokens
+        for role, token in self.tokens.items():
+            if other := roles.get(token):
+                raise InputError(
+                    f"{self.folder}: {token} is both {ROLES[other]} and {ROLES[role]}; give each a token of its own in "
+                    "a copy of tokenizer_config.json."
+                )
+            roles[token] = role
+        unknown = getattr(self.backend.model, "unk_token", None)
+        if unknown is not None and unknown not in vocabulary:
+            raise InputError(f"{self.folder}: its vocabulary lacks the unknown token {unknown} of tokenizer.json.")
+
     def _check_enclosing(self) -> None:
-        got, inside = self.auto("a")["input_ids"], self.backend.encode("a", add_special_tokens=False).ids
+        got, inside = _encode(self.auto, ["a"])[0], self.backend.encode("a", add_special_tokens=False).ids
         if got != [self.ids["begin"], *inside, self.ids["end"]]:
             raise InputError(
                 f"{self.folder}: its tokenizer does not put a text between {self.tokens['begin']} and "
@@ -167,7 +182,10 @@ def _token_texts(tokenizer: Tokenizer) -> list[str]:
 
 
 def _encode(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:
-    return tokenizer(texts, truncation=False, padding=False)["input_ids"]
+    try:
+        return tokenizer(texts, truncation=False, padding=False)["input_ids"]
+    except Exception as error:  # settings of tokenizer_config.json of which transformers reads only now
+        raise InputError(f"{tokenizer.name_or_path}: its tokenizer cannot read a text ({reason(error)}).") from None
 
 
 def _difference(texts: list[str], expected: list[list[int]], tokenizer: PreTrainedTokenizerBase) -> str | None:

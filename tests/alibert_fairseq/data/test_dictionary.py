@@ -6,9 +6,9 @@ from published_tokenizers import SINCE_2024, TOKENIZERS, write_tokenizer
 from text_helpers import trained
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.dictionary import PublishedDictionary, load_dictionary, subword_ids
+from alibert_fairseq.data.dictionary import PublishedDictionary, load_dictionary, mask_id, subword_ids
 from preprocess.tokenizer.load import load_tokenizer
-from preprocess.tokenizer.special_tokens import symbols_of, write_symbols
+from preprocess.tokenizer.special_tokens import Layout, symbols_of, write_symbols
 
 SPECIALS = {  # ids that text never has, beside fillers
     "wordpiece": {0, 100, 101, 102, 103},
@@ -71,6 +71,12 @@ def test_the_rest_of_the_plugin_finds_the_special_tokens(kind, tmp_path):
     assert dictionary.index("<mask>") == dictionary.add_symbol("<mask>") == mask
     assert dictionary[dictionary.pad()] in ("<pad>", "[PAD]") and dictionary[dictionary.unk()] in ("<unk>", "[UNK]")
     assert len(dictionary) == tokenizer.get_vocab_size()  # nothing was added
+
+
+def test_a_subword_that_is_called_as_our_mask_is_none():
+    layout = Layout(begin=0, pad=1, end=2, unknown=3, mask=4, size=7, published=True)
+    dictionary = PublishedDictionary(["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "<mask>", "a"], layout, set())
+    assert mask_id(dictionary) == 4 and subword_ids(dictionary).tolist() == [5, 6]
 
 
 def test_saved_it_is_the_same_file(tmp_path):

@@ -202,10 +202,10 @@ def test_a_disentangled_table_starts_as_the_generators_and_is_exported_whole():
 
 
 def test_two_tables_become_one_and_a_difference_at_more_positions():
-    two = electra_model(embedding_sharing="none", embedding_dim=16, generator_embedding_dim=16)
-    longer = electra_model(
-        embedding_sharing="gradient_disentangled", embedding_dim=16, max_positions=2 * two.max_positions()
-    )
+    two = electra_model(embedding_sharing="none", generator_embedding_dim=16)
+    options = SHAPE | {"embedding_dim": 16, "generator_width_fraction": 0.5, "max_positions": 128}
+    options |= {"embedding_sharing": "gradient_disentangled"}
+    longer = ElectraModel(ElectraConfig(**options), dictionary())
     longer.load_state_dict(two.state_dict())
     before, after = two.weights(), longer.weights()
     for part in ("discriminator", "generator"):
