@@ -1,6 +1,7 @@
 """DeBERTa-v2's configuration and ours, and the discriminator that transformers has no class for."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor, nn
 from transformers import DebertaV2Config, DebertaV2Model, PretrainedConfig, PreTrainedModel
@@ -68,7 +69,7 @@ class DebertaPart(Part):
             config.embedding_size = config.hidden_size
         longest = getattr(config, "max_relative_positions", -1)
         convolution = getattr(config, "conv_kernel_size", 0) or 0
-        of_convolution = {
+        of_convolution: dict[str, Any] = {
             "convolution": convolution,
             "convolution_groups": getattr(config, "conv_groups", 1),
             "convolution_activation": getattr(config, "conv_act", "tanh"),
