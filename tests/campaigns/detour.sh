@@ -5,8 +5,8 @@
 #     bash tests/campaigns/detour.sh DATA OUTPUT
 #
 # DATA: as for french_sets.sh, with fr_general/eltec_fra_romans.txt. OUTPUT: where everything goes; a second call
-# resumes. A core for each training. Each seed has a general model of its own, so a seed can also run alone. The results
-# are in docs/results/detour.md.
+# resumes. A core for each training. Each seed has a general model of its own, so a seed can also run alone,
+# about three hours on two cores. The results are in docs/results/detour.md.
 #
 #   MINUTES=30 GENERAL_MINUTES=60   of a training, and of a general model
 #   SEEDS="1 2 3"                   of the trainings
@@ -64,22 +64,38 @@ train() {  # WAY SEED
     mv "$folder/model" "models/$folder"  # evaluate tells models by the names of their folders
 }
 
-score() {  # MODEL...
-    local sets=quaero_emea,quaero_medline,fracco,morfitt,frenchmedmcqa,refomed
-    python -m downstream.evaluate "$@" --data "$data" --protocol cpu --seeds 1 --only $sets --output suite
+score() {  # SETS MODEL...
+    python -m downstream.evaluate "${@:2}" --data "$data" --protocol cpu --seeds 1 --only "$1" --output suite
 }
 
-if [ $# = 4 ]; then
-    exec >>"$3-$4.log" 2>&1
-    if [ ! -e "models/$3-$4" ]; then train "$3" "$4"; fi
-    score "models/$3-$4"
+jobs() {  # lines: train WAY SEED, or score WAY SEED SET
+    xargs -P "$jobs" -L 1 bash "$self" "$data" "$PWD"
+}
+
+scores() {  # WAY...
+    local set seed way
+    for set in $sets; do
+        for seed in "${seeds[@]}"; do
+            for way in "$@"; do echo "score $way $seed $set"; done
+        done
+    done
+}
+
+sets="quaero_emea quaero_medline fracco refomed morfitt frenchmedmcqa"
+if [ $# -gt 2 ]; then
+    exec >>"$4-$5.log" 2>&1
+    trap '[ $? = 0 ] || { touch stopped; exit 255; }' EXIT  # which ends xargs
+    if [ "$3" = score ]; then
+        until [ -e "models/$4-$5" ]; do [ ! -e stopped ] || exit 1; sleep 5; done  # another job trains it
+        score "$6" "models/$4-$5"
+    elif [ ! -e "models/$4-$5" ]; then
+        train "$4" "$5"
+    fi
     exit
 fi
 mkdir -p models
+rm -f stopped
 texts
-for ways in "published scratch" "mlm detour detection"; do
-    for seed in "${seeds[@]}"; do
-        for way in $ways; do echo "$way $seed"; done
-    done | xargs -P "$jobs" -L 1 bash "$self" "$data" "$PWD"
-done
-score models/*-[0-9]*
+{ for seed in "${seeds[@]}"; do printf 'train %s\n' "published $seed" "scratch $seed"; done; scores scratch; } | jobs
+{ for seed in "${seeds[@]}"; do printf "train %s $seed\n" mlm detour detection; done; scores mlm detour detection; } | jobs
+score "${sets// /,}" models/*-[0-9]*

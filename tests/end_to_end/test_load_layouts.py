@@ -314,7 +314,7 @@ def test_the_remedy_for_a_pickle(shards, published, tmp_path):
     with pytest.raises(InputError, match="pytorch_model.bin.*: a pickle, which is never opened; .* write") as refused:
         load(source, tmp_path / "out")
     command = str(refused.value).split('python -c "')[1].rsplit('"', 1)[0]
-    subprocess.run([sys.executable, "-c", command], cwd=source, check=True)
+    subprocess.run([sys.executable, "-c", command], cwd=tmp_path, check=True)  # from any folder
     load(source, tmp_path / "out")
     assert all(torch.equal(value, state[name]) for name, value in back(tmp_path / "out").items())
 

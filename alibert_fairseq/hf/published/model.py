@@ -32,8 +32,8 @@ SEED = 1  # of a new head's weights
 OF_FINE_TUNING = ("classifier_dropout", "cls_dropout", "pooler_dropout", "pooler_hidden_act")  # ours have defaults
 TO_SAFETENSORS = (
     'if you trust who made it, write model.safetensors once: python -c "import glob, torch, safetensors.torch as s; '
-    "w = {{k: v.clone() for f in glob.glob('{0}') for k, v in torch.load(f, weights_only=True).items()}}; "
-    "s.save_file(w, 'model.safetensors', {{'format': 'pt'}})\""
+    "w = {{k: v.clone() for f in glob.glob('{0}/{1}') for k, v in torch.load(f, weights_only=True).items()}}; "
+    "s.save_file(w, '{0}/model.safetensors', {{'format': 'pt'}})\""
 )
 # In the order in which transformers takes the first that is there.
 WEIGHT_FILES = (
@@ -165,7 +165,7 @@ def _check_files(folder: Path) -> None:
     files = weight_files(folder)
     if files and files[0].name.startswith("pytorch_model.bin"):
         pattern = "pytorch_model-*.bin" if files[0].suffix == ".json" else files[0].name
-        raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS.format(pattern)}.")
+        raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS.format(folder, pattern)}.")
     for file in files[files[0].suffix == ".json" :] if files else []:
         if file.suffix != ".safetensors" or file.parent != folder:
             raise InputError(
