@@ -133,7 +133,7 @@ REFUSALS = {
     "weights of another size": (
         "bert",
         lambda f: changed_config(f, hidden_size=64),
-        "in the file, and (64,) by config.json; give the config.json that was published with the weights",
+        "has not the shape (64,) of config.json; give the config.json that was published with the weights",
     ),
     "no positions": (
         "modernbert",
@@ -186,7 +186,7 @@ REFUSALS = {
     "a generator of other words": (
         "electra",
         lambda f: changed_config(f / "generator", max_position_embeddings=32),
-        "electra.embeddings.position_embeddings.weight has the shape (64, 16) in the file, and (32, 16) by config.json",
+        "electra.embeddings.position_embeddings.weight has not the shape (32, 16) of config.json",
     ),
 }
 

@@ -195,12 +195,13 @@ def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], l
             )  # fmt: skip
     except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
         raise InputError(f"{folder}: its weights cannot be read as a {part.cls} ({reason(error)}).") from None
-    for name, stored, expected in sorted(loaded["mismatched_keys"]):
-        raise InputError(
-            f"{folder}: {name} has the shape {tuple(stored)} in the file, and {tuple(expected)} by config.json; give "
-            "the config.json that was published with the weights."
-        )
     held, patterns = model.state_dict(), model._keys_to_ignore_on_load_unexpected or []
+    # transformers 4 gives names, 5 names with shapes
+    if mismatched := sorted(key if isinstance(key, str) else key[0] for key in loaded["mismatched_keys"]):
+        raise InputError(
+            f"{folder}: {mismatched[0]} has not the shape {tuple(held[mismatched[0]].shape)} of config.json; give the "
+            "config.json that was published with the weights."
+        )
     silent = [name for name in stored_names(folder) if any(re.search(pattern, name) for pattern in patterns)]
     left_out = {*loaded["unexpected_keys"], *(name for name in silent if name not in held)}
     default = type(model.config)()
