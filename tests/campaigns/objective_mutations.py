@@ -93,8 +93,8 @@ MUTATIONS = [
     ),
     Mutation(
         "generator's depth scaled", "alibert_fairseq/models/electra.py",
-        "layers=cfg.generator_layers or discriminator.layers",
-        "layers=cfg.generator_layers or round(discriminator.layers * cfg.generator_width_fraction)",
+        "layers=cfg.generator_layers or max(1, round(discriminator.layers * depth)),",
+        "layers=cfg.generator_layers or max(1, round(discriminator.layers * cfg.generator_width_fraction)),",
         "tests/alibert_fairseq/models/test_electra.py::test_widths_shrink_and_depth_does_not",
     ),
     Mutation(

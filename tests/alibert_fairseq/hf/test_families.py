@@ -20,5 +20,5 @@ def test_a_configuration_holds_every_field_of_the_size(part):
         activation="gelu_tanh", dropout=0.3, attention_dropout=0.4, activation_dropout=0.0,
     )  # fmt: skip
     config = part.config(size, dictionary())
-    assert part.size(config) | {"activation_dropout": 0.0, "tied": True} == asdict(size)
+    assert part.size(config) | {"activation_dropout": 0.0, "tied": True, "pooling": "cls"} == asdict(size)
     assert config.layer_norm_eps == 1e-7
