@@ -30,7 +30,7 @@ class InputError(ValueError):
     """The user's input cannot be used. The message is one sentence: the file, the place in it, and the remedy."""
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """What a library says first, or the kind of its error."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 

@@ -21,7 +21,7 @@ from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
 from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint
 from alibert_fairseq.hf.families.part import Part
-from alibert_fairseq.hf.families.rows import NamesError, to_hugging_face
+from alibert_fairseq.hf.families.rows import to_hugging_face
 from alibert_fairseq.hf.logit_check import check_same_ids, check_same_scores, compare, probes
 from alibert_fairseq.hf.options import export_parser
 from alibert_fairseq.tasks.pretraining import different_tokenizer, digests
@@ -111,14 +111,14 @@ def _give_pairs_segments(file: Path, begin: str, end: str) -> None:
 
 def convert(checkpoint: Checkpoint, part: Part):
     """The Hugging Face model of a part, with the checkpoint's weights, in eval mode."""
-    model = part.hugging_face_class(part.config(checkpoint.size(part), checkpoint.dictionary)).eval()
     weights = checkpoint.model.weights()
     ours = {key: value.float() for key, value in weights.items() if key.startswith(f"{part.name}.")}
     try:
+        model = part.hugging_face_class(part.config(checkpoint.size(part), checkpoint.dictionary)).eval()
         rows = part.rows(part.parameters(checkpoint.model))
         model.load_state_dict(to_hugging_face(rows, ours, model.state_dict()))
-    except NamesError as error:
-        raise InputError(f"the table of names does not fit {part.cls}: {error}; nothing was written.") from None
+    except ValueError as error:  # NamesError is one
+        raise InputError(f"the checkpoint cannot be a {part.cls}: {error}; nothing was written.") from None
     return model
 
 

@@ -20,7 +20,7 @@ import transformers
 from tokenizers import Tokenizer
 
 from alibert_common.directories import Marker, directory_written_whole, refuse_foreign
-from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.errors import InputError, exit_with_sentence, readable
 from alibert_common.files import write_json
 from alibert_common.input_log import InputLog
 from alibert_fairseq.data.dictionary import load_dictionary
@@ -33,9 +33,10 @@ from alibert_fairseq.hf.published.initial_checkpoint import (
     training_configuration,
     write_checkpoint,
 )
-from alibert_fairseq.hf.published.model import SEED, Published, read_published, weight_files
+from alibert_fairseq.hf.published.model import SEED, Published, read_published
 from alibert_fairseq.hf.published.resize_embeddings import NewRows, extended, replaced, with_rows
 from alibert_fairseq.hf.published.tokenizer import PublishedTokenizer
+from alibert_fairseq.hf.published.weights import weight_files
 from preprocess.databin.build import TOKENIZER_FILES
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout, symbols_of, write_symbols
@@ -61,6 +62,8 @@ def load(
     written.
     """
     refuse_foreign(output, MARKER)
+    if "${" in str(output) or not str(output).isprintable():
+        raise InputError(f"--output {readable(output)}: fairseq cannot keep this name in a checkpoint; give another.")
     if tokenizer and longest_word is not None:
         raise InputError(f"--longest-word {longest_word}: is for the published tokenizer, which --tokenizer replaces.")
     published, source = read_published(folder, generator, new_head), PublishedTokenizer(folder, longest_word)

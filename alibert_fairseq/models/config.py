@@ -71,6 +71,15 @@ def fill_size(args, size: str, embedding_dim: int | None = None, sizes=SIZES, **
     args.embedding_dim = getattr(args, "embedding_dim", embedding_dim or args.encoder_embed_dim)
 
 
+def check_activation(cfg: "EncoderConfig", exact: str) -> None:
+    """Raise ValueError for another activation than the head of the class `exact` computes; '' is any class."""
+    if exact and str(cfg.activation_fn) != "gelu":
+        raise ValueError(
+            f"--activation-fn {cfg.activation_fn}: the head of {exact}, which this model becomes, always computes "
+            "gelu; leave it out."
+        )
+
+
 def encoder_size(
     cfg: EncoderConfig, dictionary, rotary: Rotary | None = None, relative: Relative | None = None
 ) -> EncoderSize:

@@ -1,5 +1,6 @@
 """The numbers that fix an encoder. Shapes as in `encoder.py`."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -55,8 +56,10 @@ class EncoderSize:
 
     def __post_init__(self):
         for name, (least, what) in AT_LEAST.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"the {what} of an encoder must be {least} or more, not {getattr(self, name)}")
+            value, most = getattr(self, name), 1.0 if name.endswith("dropout") else math.inf
+            if isinstance(value, bool) or not least <= value < most:
+                below = " and below 1" if most == 1 else ""
+                raise ValueError(f"the {what} of an encoder must be {least} or more{below}, not {value}")
         if self.width % self.heads:
             raise ValueError(f"the width ({self.width}) must be a multiple of the number of heads ({self.heads})")
         if not 1 <= self.groups <= self.layers:

@@ -124,7 +124,7 @@ MUTATIONS = [
     ),
     Mutation(
         "tokenizer: long words unknown in what is written", "alibert_fairseq/hf/published/tokenizer.py",
-        'rules["model"]["max_input_chars_per_word"] = longest', "pass",
+        'rules["model"][LIMIT] = longest', "pass",
         f"{LAYOUTS}::test_words_of_more_than_sixteen_characters",
     ),
     Mutation(

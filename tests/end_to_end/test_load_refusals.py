@@ -12,6 +12,7 @@ import transformers
 from fairseq import checkpoint_utils
 from published_models import changed_config, untied, write_tokenizer_config
 from published_tokenizers import made
+from safetensors.torch import load_file, save_file
 
 from alibert_common.errors import InputError
 from alibert_fairseq.hf.load import load
@@ -71,6 +72,36 @@ def other_rules(folder: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
 
 
+def in_rules(change):
+    """A tokenizer.json that is otherwise, and read as it stands."""
+
+    def changed(folder: Path) -> None:
+        rules = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+        change(rules)
+        (folder / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
+        write_tokenizer_config(folder, tokenizer_class="PreTrainedTokenizerFast")
+
+    return changed
+
+
+def a_point_that_is_special(rules: dict) -> None:
+    flags = {"special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    rules["added_tokens"].append({"id": rules["model"]["vocab"]["."], "content": "."} | flags)
+
+
+def in_weights(**values: float):
+    """Tensors of one value; `__` stands for a point."""
+
+    def changed(folder: Path) -> None:
+        weights = load_file(folder / "model.safetensors")
+        for name, value in values.items():
+            name = name.replace("__", ".")
+            weights[name] = torch.full_like(weights.get(name, weights["lm_head.bias"]), value)
+        save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+    return changed
+
+
 def no_tokenizer(folder: Path) -> None:
     for file in folder.glob("tokenizer*"):
         file.unlink()
@@ -126,6 +157,63 @@ REFUSALS = {
     "several inner groups": ("albert", lambda f: changed_config(f, inner_group_num=2), "inner_group_num is 2"),
     "no head": ("bert", without_head, "no whole BertForMaskedLM: cls.predictions"),
     "untied words": ("camembert", untied, "its tables of input and output words differ"),
+    "biases that differ": (
+        "roberta",
+        in_weights(lm_head__bias=1.0, lm_head__decoder__bias=2.0),
+        "lm_head.bias and lm_head.decoder.bias differ, and its config.json says they are one; remove the wrong one",
+    ),
+    "weights that are no numbers": (
+        "roberta",
+        in_weights(lm_head__bias=float("nan")),
+        "bias holds NaN or infinity; copy the published weights again",
+    ),
+    "a head with another GELU": (
+        "roberta",
+        lambda f: changed_config(f, hidden_act="gelu_new"),
+        "its layers compute gelu_new and the head of RobertaForMaskedLM gelu; ours compute the same",
+    ),
+    "a generator's head with another GELU": (
+        "electra",
+        lambda f: changed_config(f / "generator", hidden_act="gelu_pytorch_tanh"),
+        "its layers compute gelu_new and the head of ElectraForMaskedLM gelu",
+    ),
+    "a decoder": ("bert", lambda f: changed_config(f, is_decoder=True), "is_decoder is true; ours reads in both"),
+    "a dropout that is no number": (
+        "bert",
+        lambda f: changed_config(f, hidden_dropout_prob=float("nan")),
+        "the dropout of an encoder must be 0 or more and below 1, not nan",
+    ),
+    "a dropout of all": (
+        "bert",
+        lambda f: changed_config(f, attention_probs_dropout_prob=1.0),
+        "the dropout of attention of an encoder must be 0 or more and below 1, not 1.0",
+    ),
+    "buckets in words": (
+        "deberta",
+        lambda f: changed_config(f, position_buckets="many"),
+        "position_buckets is 'many', not a whole number",
+    ),
+    "scaled rotary positions": (
+        "modernbert",
+        lambda f: changed_config(f, rope_scaling={"type": "linear", "factor": 2.0}),
+        "its rotary positions are scaled",
+    ),
+    "settings that transformers cannot compute with": (
+        "bert",
+        lambda f: changed_config(f, chunk_size_feed_forward=7),
+        "cannot compute with its config.json (",
+    ),
+    "a negative padding": ("bert", lambda f: changed_config(f, pad_token_id=-1), "pad_token_id is -1; write the id"),
+    "a special token that is a word": (
+        "bert",
+        in_rules(a_point_that_is_special),
+        "ids that preprocess.binarize does not, for it flags . as special; correct tokenizer.json in a copy",
+    ),
+    "a Unigram model without an unknown": (
+        "camembert",
+        in_rules(lambda rules: rules["model"].update(unk_id=None)),
+        "cannot read a text (",
+    ),
     "no padding": ("roberta", lambda f: changed_config(f, pad_token_id=None), "pad_token_id is null"),
     "a list of types": ("bert", lambda f: changed_config(f, model_type=["bert"]), "of the type \"['bert']\"; only"),
     "a pickle that runs code": ("bert", evil_pickle, "pytorch_model.bin: a pickle, which is never opened"),
@@ -198,7 +286,7 @@ def test_what_cannot_be_continued_is_refused_and_nothing_is_written(what, publis
     change(folder)
     with pytest.raises(InputError, match=re.escape(complaint)) as refused:
         load(folder, tmp_path / "out" / "model")
-    assert str(refused.value).count("\n") == 0 and not (tmp_path / "out").exists()
+    assert str(refused.value).count("\n") == 0 and not any((tmp_path / "out").rglob("*"))
     assert not (folder / "executed").exists()
 
 
@@ -211,6 +299,24 @@ def test_a_class_that_contradicts_the_tokenizer_json_is_refused(published, tmp_p
     write_tokenizer_config(folder, tokenizer_class="PreTrainedTokenizerFast")  # the remedy that the sentence names
     load(folder, tmp_path / "out")
     assert load_tokenizer(tmp_path / "out").encode("LE", add_special_tokens=False).tokens == ["le"]
+
+
+def test_a_class_that_splits_longer_words_is_refused(published, tmp_path):
+    """transformers 5 forgets a limit of tokenizer.json: words of 17 letters would be known to it alone."""
+    folder = shutil.copytree(published / "bert", tmp_path / "source")
+    in_rules(lambda rules: rules["model"].update(max_input_chars_per_word=60))(folder)
+    write_tokenizer_config(folder, tokenizer_class="BertTokenizer")
+    if transformers.__version__.startswith("4."):
+        return load(folder, tmp_path / "out")
+    with pytest.raises(InputError, match="in the longest word that they split: 100 and 60; if its tokenizer.json is"):
+        load(folder, tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["${x}", "a\udcff"])
+def test_an_output_that_a_checkpoint_cannot_name_is_refused(name, published, tmp_path):
+    with pytest.raises(InputError, match="fairseq cannot keep this name in a checkpoint; give another"):
+        load(published / "bert", tmp_path / name)
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_generator_elsewhere_and_one_that_does_not_fit(published, tmp_path):

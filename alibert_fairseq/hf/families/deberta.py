@@ -67,23 +67,31 @@ class DebertaPart(Part):
             raise ValueError(f"pos_att_type is {'|'.join(kinds) or 'empty'}; ours is c2p, p2c or both")
         if not hasattr(config, "embedding_size"):
             config.embedding_size = config.hidden_size
-        longest = getattr(config, "max_relative_positions", -1)
-        convolution = getattr(config, "conv_kernel_size", 0) or 0
+        longest = _number(config, "max_relative_positions", -1)
+        convolution = _number(config, "conv_kernel_size", 0)
         of_convolution: dict[str, Any] = {
             "convolution": convolution,
-            "convolution_groups": getattr(config, "conv_groups", 1),
+            "convolution_groups": _number(config, "conv_groups", 1),
             "convolution_activation": getattr(config, "conv_act", "tanh"),
         }
         relative = Relative(
-            buckets=max(0, getattr(config, "position_buckets", -1)),
+            buckets=max(0, _number(config, "position_buckets", -1)),
             longest=longest if longest > 0 else config.max_position_embeddings,
             kinds=tuple(kind for kind in KINDS if kind in kinds),
             shared=getattr(config, "share_att_key", False),
-            normalised="layer_norm" in getattr(config, "norm_rel_ebd", "none").lower(),
+            normalised="layer_norm" in str(getattr(config, "norm_rel_ebd", "none")).lower(),
             absolute=getattr(config, "position_biased_input", True),
             **(of_convolution if convolution > 0 else {}),
         )
         return super().size(config) | {"relative": relative}
+
+
+def _number(config: PretrainedConfig, name: str, missing: int) -> int:
+    """A whole number of the configuration; `missing` where it has none, or null."""
+    value = getattr(config, name, None)
+    if value is not None and type(value) is not int:
+        raise ValueError(f"{name} is {value!r}, not a whole number")
+    return missing if value is None else value
 
 
 class ReplacedTokenHead(nn.Module):

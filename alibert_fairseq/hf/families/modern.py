@@ -2,7 +2,7 @@
 
 from transformers import PretrainedConfig
 
-from alibert_fairseq.hf.families.part import ACTIVATIONS, Part, activation_of, refuse_no_padding
+from alibert_fairseq.hf.families.part import ACTIVATIONS, Part, activation_of, check_common
 from alibert_fairseq.layers.rotary import Rotary
 from alibert_fairseq.models.size import EncoderSize
 
@@ -42,7 +42,7 @@ class ModernPart(Part):
         Raises ValueError for what our encoder cannot be.
         """
         fields = {ours: getattr(config, theirs) for theirs, ours in MODERN_FIELDS}
-        refuse_no_padding(config)
+        check_common(config)
         for name in ("attention_bias", "mlp_bias", "norm_bias", "classifier_bias"):
             if getattr(config, name):
                 raise ValueError(f"{name} is true; a modern body of ours has no biases")
@@ -61,6 +61,8 @@ def rotary_of(config: PretrainedConfig) -> Rotary:
     """What a configuration of either major of transformers says of positions. Raises ValueError for scaled ones."""
     kinds = getattr(config, "layer_types", None)
     if kinds is None:  # transformers 4
+        if getattr(config, "rope_scaling", None):
+            raise ValueError("its rotary positions are scaled (rope_scaling); ours are not")
         fields = {ours: getattr(config, theirs) for theirs, ours in ROTARY_FIELDS}
         fields["global_every"] = min(fields["global_every"], config.num_hidden_layers)
         return Rotary(**fields | {"local_theta": fields["local_theta"] or fields["global_theta"]})
@@ -71,6 +73,6 @@ def rotary_of(config: PretrainedConfig) -> Rotary:
     if config.rope_parameters["sliding_attention"].get("rope_theta") is None:
         raise ValueError("local_rope_theta is null; write global_rope_theta's number there in a copy of config.json")
     of_all, near = (config.rope_parameters[kind] for kind in ("full_attention", "sliding_attention"))
-    if {of_all.get("rope_type", "default"), near.get("rope_type", "default")} != {"default"}:
+    if {values.get(key, "default") for values in (of_all, near) for key in ("rope_type", "type")} != {"default"}:
         raise ValueError("its rotary positions are scaled; ours are not")
     return Rotary(config.local_attention, every, of_all["rope_theta"], near["rope_theta"])

@@ -5,7 +5,8 @@ from alibert_fairseq.layers.relative import Relative
 
 # The endings of our names of what has a row a word: the tables, which are one, and the output's bias.
 WORD_TABLES = ("embed_tokens.weight", "lm_head.weight")
-WORDS = (*WORD_TABLES, "lm_head.bias")
+WORD_BIAS = ("lm_head.bias",)
+WORDS = WORD_TABLES + WORD_BIAS
 
 # The parts of a layer: ours, those of BERT and its kin, ALBERT's.
 _LAYER = (

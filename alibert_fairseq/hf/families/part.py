@@ -23,10 +23,16 @@ ACTIVATIONS = {"gelu": ("gelu",), "gelu_tanh": ("gelu_new", "gelu_pytorch_tanh")
 OUR_ACTIVATION = {theirs: ours for ours, names_ in ACTIVATIONS.items() for theirs in names_}
 
 
-def refuse_no_padding(config: PretrainedConfig) -> None:
-    """Raise ValueError for a configuration without a padding id."""
-    if config.pad_token_id is None:
-        raise ValueError("pad_token_id is null; write the id of the tokenizer's pad_token into a copy of config.json")
+def check_common(config: PretrainedConfig) -> None:
+    """Raise ValueError for a configuration without a padding id, or of a decoder."""
+    if getattr(config, "is_decoder", False):
+        raise ValueError("is_decoder is true; ours reads in both directions")
+    number = config.pad_token_id
+    if number is None or not 0 <= number < config.vocab_size:
+        raise ValueError(
+            f"pad_token_id is {'null' if number is None else number}; write the id of the tokenizer's pad_token into a "
+            "copy of config.json"
+        )
 
 
 def activation_of(name: str) -> str:
@@ -47,6 +53,7 @@ class Part:
     factorised: bool = False  # has a width of embeddings of its own
     grouped: bool = False  # has layers that share weights
     folder: str = "."
+    exact_gelu: bool = False  # its head computes the GELU by the error function, whatever its layers compute
 
     @property
     def hugging_face_class(self) -> type[PreTrainedModel]:
@@ -66,7 +73,8 @@ class Part:
         return Parameters(size.groups, projected, size.segments > 0, size.padding_id, sentence_head, size.relative)
 
     def config(self, size: EncoderSize, dictionary) -> PretrainedConfig:
-        """The Hugging Face configuration of an encoder of this size."""
+        """The Hugging Face configuration of an encoder of this size. Raises ValueError where there is none."""
+        self._check_head(size.activation)
         settings = {theirs: getattr(size, ours) for theirs, ours in FIELDS}
         settings |= {
             "hidden_act": ACTIVATIONS[size.activation][0],
@@ -89,13 +97,15 @@ class Part:
         Raises ValueError for what our encoder cannot be.
         """
         fields = {ours: getattr(config, theirs) for theirs, ours in FIELDS}
-        refuse_no_padding(config)
+        check_common(config)
+        activation = activation_of(config.hidden_act)
+        self._check_head(activation)
         if getattr(config, "position_embedding_type", "absolute") != "absolute":
             raise ValueError(f"positions are {config.position_embedding_type!r}, ours are learned and absolute")
         if getattr(config, "inner_group_num", 1) != 1:
             raise ValueError(f"inner_group_num is {config.inner_group_num}; ours is 1")
         return fields | {
-            "activation": activation_of(config.hidden_act),
+            "activation": activation,
             "segments": config.type_vocab_size,
             "max_positions": config.max_position_embeddings - self.skipped(config.pad_token_id),
             "embedding_dim": config.embedding_size if self.factorised else config.hidden_size,
@@ -103,6 +113,11 @@ class Part:
             "rotary": None,
             "relative": None,
         }
+
+    def _check_head(self, activation: str) -> None:
+        if self.exact_gelu and activation != "gelu":
+            name = ACTIVATIONS[activation][0]
+            raise ValueError(f"its layers compute {name} and the head of {self.cls} gelu; ours compute the same")
 
     def names_of(self, endings: tuple[str, ...]) -> list[str]:
         """Their names of what has one of these endings with us, outside the layers."""

@@ -1,24 +1,19 @@
-"""Reading a published Hugging Face folder: which of our models it is, its weights, and what of them has no place here.
-
-Nothing is unpickled: only safetensors are read.
-"""
+"""Reading a published Hugging Face folder: which of our models it is, its weights, and what is left out of them."""
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from safetensors import safe_open
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from alibert_common.errors import InputError, reason
-from alibert_common.files import read_json
 from alibert_common.json_value import parse_json
 from alibert_fairseq.hf.families import names
 from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.hf.families.table import CLASSES, DETECTORS, GENERATORS
+from alibert_fairseq.hf.published.weights import check_files, stored_names, stored_tensors
 from alibert_fairseq.models.size import EncoderSize
 
 FAMILIES = {  # Hugging Face's type -> our model
@@ -30,15 +25,6 @@ SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT, ELECTRA, Mod
 GENERATOR = "generator"  # the folder of one, in its discriminator's
 SEED = 1  # of a new head's weights
 OF_FINE_TUNING = ("classifier_dropout", "cls_dropout", "pooler_dropout", "pooler_hidden_act")  # ours have defaults
-TO_SAFETENSORS = (
-    'if you trust who made it, write model.safetensors once: python -c "import glob, torch, safetensors.torch as s; '
-    "w = {{k: v.clone() for f in glob.glob('{0}/{1}') for k, v in torch.load(f, weights_only=True).items()}}; "
-    "s.save_file(w, '{0}/model.safetensors', {{'format': 'pt'}})\""
-)
-# In the order in which transformers takes the first that is there.
-WEIGHT_FILES = (
-    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json",
-)  # fmt: skip
 
 
 class PublishedPart(NamedTuple):
@@ -143,13 +129,14 @@ def _read_generator(
 
 def _read_part(folder: Path, candidates: tuple[Part, ...], new_head: bool | None = None) -> PublishedPart:
     """new_head: whether a missing head is taken with random weights; None: that is not offered either."""
-    _check_files(folder)
+    check_files(folder)
     for part in candidates:
         _check_size(folder, part)
         model, left_out, missing = _read_model(folder, part)
         _refuse_untied(folder, part, model)
+        missing, dead = _choose_bias(folder, part, model, missing)
         if not missing:
-            return PublishedPart(part, folder, model, left_out, [])
+            return PublishedPart(part, folder, model, sorted([*left_out, *dead]), [])
     body = any(name.startswith(f"{model.base_model_prefix}.") for name in missing)
     if new_head and not body:
         return PublishedPart(part, folder, model, left_out, missing)
@@ -158,21 +145,6 @@ def _read_part(folder: Path, candidates: tuple[Part, ...], new_head: bool | None
         f"{folder}: no whole {part.cls}: {', '.join(missing[:2])}{' and more' if missing[2:] else ''} missing; "
         f"give a model published with the head of its pretraining{remedy}."
     )
-
-
-def _check_files(folder: Path) -> None:
-    """Refuse pickles, and an index that lists what is not there."""
-    files = weight_files(folder)
-    if files and files[0].name.startswith("pytorch_model.bin"):
-        pattern = "pytorch_model-*.bin" if files[0].suffix == ".json" else files[0].name
-        raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS.format(folder, pattern)}.")
-    for file in files[files[0].suffix == ".json" :] if files else []:
-        if file.suffix != ".safetensors" or file.parent != folder:
-            raise InputError(
-                f"{files[0]}: lists {file}, and only safetensors of its folder are read; copy the model's."
-            )
-        if not file.is_file():
-            raise InputError(f"{file}: listed in {files[0].name} and not there; copy it too.")
 
 
 def _check_size(folder: Path, part: Part) -> None:
@@ -186,22 +158,23 @@ def _check_size(folder: Path, part: Part) -> None:
 
 def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], list[str]]:
     """The model, the names of what it does not use of the file, and of what the file does not have."""
+    cls = part.hugging_face_class
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(SEED)
-            model, loaded = part.hugging_face_class.from_pretrained(
+            model, loaded = cls.from_pretrained(
                 folder, output_loading_info=True, dtype=torch.float32, local_files_only=True, trust_remote_code=False,
-                ignore_mismatched_sizes=True, **part.settings,
+                ignore_mismatched_sizes=True, attn_implementation="sdpa" if cls._supports_sdpa else "eager",
+                **part.settings,
             )  # fmt: skip
     except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
         raise InputError(f"{folder}: its weights cannot be read as a {part.cls} ({reason(error)}).") from None
     held, patterns = model.state_dict(), model._keys_to_ignore_on_load_unexpected or []
     # transformers 4 gives names, 5 names with shapes
     if mismatched := sorted(key if isinstance(key, str) else key[0] for key in loaded["mismatched_keys"]):
-        raise InputError(
-            f"{folder}: {mismatched[0]} has not the shape {tuple(held[mismatched[0]].shape)} of config.json; give the "
-            "config.json that was published with the weights."
-        )
+        raise _of_another_shape(folder, mismatched[0], held[mismatched[0]])
+    if bad := sorted(name for name, value in held.items() if not value.isfinite().all()):
+        raise InputError(f"{folder}: {bad[0]} holds NaN or infinity; copy the published weights again.")
     silent = [name for name in stored_names(folder) if any(re.search(pattern, name) for pattern in patterns)]
     left_out = {*loaded["unexpected_keys"], *(name for name in silent if name not in held)}
     default = type(model.config)()
@@ -211,12 +184,21 @@ def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], l
     return model.eval(), sorted(left_out), sorted(loaded["missing_keys"])
 
 
+def _of_another_shape(folder: Path, name: str, expected: Tensor) -> InputError:
+    return InputError(
+        f"{folder}: {name} has not the shape {tuple(expected.shape)} of config.json; give the config.json that was "
+        "published with the weights."
+    )
+
+
 def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
     """Refuse two tables where the configuration says one. The files decide: transformers 4 has tied the model's."""
     if not model.config.tie_word_embeddings:
         return
     table = model.get_input_embeddings().weight
-    for stored in stored_tensors(folder, part.names_of(names.WORD_TABLES)).values():
+    for name, stored in stored_tensors(folder, part.names_of(names.WORD_TABLES)).items():
+        if stored.shape != table.shape:
+            raise _of_another_shape(folder, name, table)
         if not torch.equal(stored.float(), table):
             raise InputError(
                 f"{folder}: its tables of input and output words differ, and its config.json says they are one; if "
@@ -224,35 +206,21 @@ def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
             )
 
 
-def weight_files(folder: Path) -> list[Path]:
-    """The file that transformers reads; of several parts the index first. Empty if the folder has none."""
-    file = next((folder / name for name in WEIGHT_FILES if (folder / name).is_file()), None)
-    if file is None or file.suffix != ".json":
-        return [file] if file else []
-    parts = read_json(file).get("weight_map")
-    if not isinstance(parts, dict) or not parts or not all(isinstance(part, str) for part in parts.values()):
-        raise InputError(f"{file}: lists no weights; copy it from the published model again.")
-    return [file, *(folder / part for part in sorted(set(parts.values())))]
+def _choose_bias(folder: Path, part: Part, model: PreTrainedModel, missing: list[str]) -> tuple[list[str], list[str]]:
+    """Give the model the one bias of its output words, where a file may have two. What is missing now, and not used.
 
-
-def stored_names(folder: Path) -> list[str]:
-    """The names of the tensors that the files hold."""
-    found: list[str] = []
-    for file in weight_files(folder):
-        if file.suffix == ".safetensors":
-            with safe_open(file, "pt") as weights:
-                found += weights.keys()
-    return found
-
-
-def stored_tensors(folder: Path, wanted: Iterable[str]) -> dict[str, Tensor]:
-    """Those of `names` that the files hold, in the precision of the file.
-
-    transformers 4 ties tables while it reads them, so its model does not show whether the file had two.
+    transformers 5 adds `decoder.bias`. The other name is the same tensor with tied tables, and is not used otherwise.
     """
-    names, tensors = set(wanted), dict[str, Tensor]()
-    for file in weight_files(folder):
-        if file.suffix == ".safetensors":
-            with safe_open(file, "pt") as weights:
-                tensors |= {name: weights.get_tensor(name) for name in names & set(weights.keys())}
-    return tensors
+    both = part.names_of(names.WORD_BIAS)
+    stored = stored_tensors(folder, both)
+    if len(both) < 2 or not stored:
+        return missing, []
+    name = max(stored, key=lambda one: one.endswith("decoder.bias"))
+    dead = [one for one in stored if not torch.equal(stored[one], stored[name])]
+    if dead and model.config.tie_word_embeddings:
+        raise InputError(
+            f"{folder}: {dead[0]} and {name} differ, and its config.json says they are one; remove the wrong one from "
+            "a copy of the weights."
+        )
+    model.load_state_dict({one: stored[name] for one in both if one in model.state_dict()}, strict=False)
+    return [one for one in missing if one not in both], dead

@@ -16,7 +16,9 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from alibert_common.errors import InputError, reason
 from alibert_common.files import write_json
 from alibert_fairseq.hf.logit_check import SENTENCES
-from preprocess.tokenizer.special_tokens import ROLES
+from preprocess.databin.line_encoder import LineEncoder
+from preprocess.tokenizer.load import load_tokenizer
+from preprocess.tokenizer.special_tokens import ROLES, read_layout
 
 # What tokenizers differ in: capitals, apostrophes, ligatures, white space, marks, accents apart, other scripts.
 TRICKY = (
@@ -34,6 +36,7 @@ REMEDY = (
     'if its tokenizer.json is right, write "tokenizer_class": "PreTrainedTokenizerFast" into the tokenizer_config.json '
     "of a copy; if the class is, remove tokenizer.json from the copy"
 )
+LIMIT = "max_input_chars_per_word"  # of a WordPiece
 LONGEST_WORD = 10_000  # characters; a WordPiece takes time by their square
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # the files of which AutoTokenizer makes a tokenizer
 MAKE_FILE = (
@@ -76,7 +79,7 @@ class PublishedTokenizer:
     @property
     def longest_word(self) -> int | None:
         """Characters of the longest word that a WordPiece splits; longer ones are unknown. None for other models."""
-        return getattr(self.backend.model, "max_input_chars_per_word", None)
+        return getattr(self.backend.model, LIMIT, None)
 
     def _with_long_words(self, longest: int | None) -> str:
         """tokenizer.json, whose WordPiece splits words up to so many characters."""
@@ -87,7 +90,7 @@ class PublishedTokenizer:
                     f"--longest-word {longest}: give 1 to {LONGEST_WORD:,}, for a WordPiece; {self.folder} has a "
                     f"{rules['model']['type']} model."
                 )
-            rules["model"]["max_input_chars_per_word"] = longest
+            rules["model"][LIMIT] = longest
         return json.dumps(rules)
 
     def _settings(self) -> dict:
@@ -116,7 +119,7 @@ class PublishedTokenizer:
             raise InputError(f"{self.folder}: its vocabulary lacks the unknown token {unknown} of tokenizer.json.")
 
     def _check_enclosing(self) -> None:
-        got, inside = _encode(self.auto, ["a"])[0], self.backend.encode("a", add_special_tokens=False).ids
+        got, [inside] = _encode(self.auto, ["a"])[0], _ids(self.backend, ["a"], self.folder, add_special_tokens=False)
         if got != [self.ids["begin"], *inside, self.ids["end"]]:
             raise InputError(
                 f"{self.folder}: its tokenizer does not put a text between {self.tokens['begin']} and "
@@ -127,13 +130,16 @@ class PublishedTokenizer:
         own = _read(file)
         own.no_truncation()
         own.no_padding()
-        encodings = own.encode_batch(self.texts)
-        for text, ids, encoding in zip(self.texts, _encode(self.auto, self.texts), encodings, strict=True):
-            if ids != encoding.ids:
-                raise InputError(
-                    f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and tokenizer.json "
-                    f"differ, for {text!r} {self.auto.convert_ids_to_tokens(ids)} and {encoding.tokens}; {REMEDY}."
-                )
+        both = f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and tokenizer.json differ"
+        for text, ids, others in zip(
+            self.texts, _encode(self.auto, self.texts), _ids(own, self.texts, self.folder), strict=True
+        ):
+            if ids != others:
+                tokens = (self.auto.convert_ids_to_tokens(ids), list(map(own.id_to_token, others)))
+                raise InputError(f"{both}, for {text!r} {tokens[0]} and {tokens[1]}; {REMEDY}.")
+        limits = [getattr(model, LIMIT, None) for model in (self.auto.backend_tokenizer.model, own.model)]
+        if limits[0] != limits[1]:
+            raise InputError(f"{both}, in the longest word that they split: {limits[0]} and {limits[1]}; {REMEDY}.")
 
     def write(self, directory: Path, tokenizer: Tokenizer, length: int) -> None:
         """Write tokenizer.json and tokenizer_config.json for texts of at most `length` tokens.
@@ -158,11 +164,27 @@ class PublishedTokenizer:
         with other ids.
         """
         texts, published = texts_of(tokenizer), tokenizer is self.backend
-        expected = _encode(self.auto, texts) if published else [text.ids for text in tokenizer.encode_batch(texts)]
+        expected = _encode(self.auto, texts) if published else _ids(tokenizer, texts, self.folder)
         written = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
         if other := _difference(texts, expected, written):
             raise InputError(f"{self.folder}: from what would be written, AutoTokenizer gives {other}; nothing was.")
+        self._check_binarized(directory, dict(zip(texts, expected, strict=True)))
         return len(texts)
+
+    def _check_binarized(self, directory: Path, expected: dict[str, list[int]]) -> None:
+        """Raise InputError where binarize gives a text other ids. It never gives a special token that text spells."""
+        layout = read_layout(directory)
+        encoder = LineEncoder(load_tokenizer(directory), layout)
+        for text in filter(None, (*SENTENCES, *TRICKY)):
+            found = encoder.encode([text])[0].tolist()
+            if "<mask>" not in text and [layout.begin, *found] != expected[text]:
+                flagged = sorted(encoder.never.intersection(expected[text][1:-1]))
+                tokens = ", ".join(str(encoder.tokenizer.id_to_token(number)) for number in flagged)
+                cause = f", for it flags {tokens} as special" if tokens else ""
+                raise InputError(
+                    f"{self.folder}: its tokenizer gives {text!r} ids that preprocess.binarize does not{cause}; "
+                    "correct tokenizer.json in a copy."
+                )
 
     def check_same(self, generator: Path) -> None:
         """Raise InputError where the generator's folder holds another tokenizer than the discriminator's."""
@@ -184,8 +206,19 @@ def _token_texts(tokenizer: Tokenizer) -> list[str]:
 def _encode(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:
     try:
         return tokenizer(texts, truncation=False, padding=False)["input_ids"]
-    except Exception as error:  # settings of tokenizer_config.json of which transformers reads only now
+    except BaseException as error:  # settings of tokenizer_config.json of which transformers reads only now, and panics
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
         raise InputError(f"{tokenizer.name_or_path}: its tokenizer cannot read a text ({reason(error)}).") from None
+
+
+def _ids(tokenizer: Tokenizer, texts: list[str], folder: Path, **options) -> list[list[int]]:
+    try:
+        return [one.ids for one in tokenizer.encode_batch(texts, **options)]
+    except BaseException as error:  # the library panics, which is no Exception, or raises a bare one
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        raise InputError(f"{folder}: its tokenizer.json cannot read a text ({' '.join(str(error).split())}).") from None
 
 
 def _difference(texts: list[str], expected: list[list[int]], tokenizer: PreTrainedTokenizerBase) -> str | None:

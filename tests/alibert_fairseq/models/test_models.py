@@ -12,7 +12,7 @@ from alibert_fairseq.data.layout import Layout
 from alibert_fairseq.models.albert import AlbertModel
 from alibert_fairseq.models.bert import AliBertModel, SegmentBertModel
 from alibert_fairseq.models.config import EncoderConfig, encoder_size
-from alibert_fairseq.models.deberta import DebertaConfig, DebertaModel
+from alibert_fairseq.models.deberta import DebertaConfig, DebertaModel, ElectraDebertaConfig, ElectraDebertaModel
 from alibert_fairseq.models.electra import ElectraConfig, ElectraModel
 from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 from alibert_fairseq.models.modern import SIZES, ModernConfig, ModernModel
@@ -222,6 +222,21 @@ def test_a_generator_without_layers_is_refused_in_a_training(kind):
     task = SimpleNamespace(replaces_tokens=True, source_dictionary=dictionary())
     with pytest.raises(ValueError, match="^--generator-layers 0 is not 1 or more; leave it out for the default.$"):
         model.for_task(cfg, task)
+
+
+@pytest.mark.parametrize(
+    ("model", "config", "becomes"),
+    [(AliBertModel, EncoderConfig, "RobertaForMaskedLM"), (ElectraModel, ElectraConfig, "ElectraForMaskedLM")],
+)
+def test_an_activation_that_the_exported_head_has_not_is_refused_in_a_training(model, config, becomes):
+    """transformers' heads of these classes compute the exact GELU; those of BERT and DeBERTa follow the layers."""
+    cfg = config(**SHAPE, activation_fn="gelu_tanh")
+    complaint = f"error: --activation-fn gelu_tanh: the head of {becomes}, which this model becomes, always computes"
+    assert refusal(model, cfg, replaces_tokens=model is ElectraModel).startswith(complaint)
+    of_others = [(SegmentBertModel, cfg, False)] if model is AliBertModel else []
+    of_deberta = ElectraDebertaConfig(**SHAPE, activation_fn="gelu_tanh")
+    for other, its, replaces in [*of_others, (ElectraDebertaModel, of_deberta, True)]:
+        other.build_model(its, task(replaces_tokens=replaces, segment_types=its.segments or 1))
 
 
 def test_generators_that_differ_in_more_than_a_fraction():

@@ -1,0 +1,69 @@
+"""The files that hold a published model's weights. Nothing is unpickled: only safetensors are read."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from safetensors import safe_open
+from torch import Tensor
+
+from alibert_common.errors import InputError
+from alibert_common.files import read_json
+
+TO_SAFETENSORS = (
+    'if you trust who made it, write model.safetensors once: python -c "import glob, torch, safetensors.torch as s; '
+    "w = {{k: v.clone() for f in glob.glob('{0}/{1}') for k, v in torch.load(f, weights_only=True).items()}}; "
+    "s.save_file(w, '{0}/model.safetensors', {{'format': 'pt'}})\""
+)
+# In the order in which transformers takes the first that is there.
+WEIGHT_FILES = (
+    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json",
+)  # fmt: skip
+
+
+def check_files(folder: Path) -> None:
+    """Refuse pickles, and an index that lists what is not there."""
+    files = weight_files(folder)
+    if files and files[0].name.startswith("pytorch_model.bin"):
+        pattern = "pytorch_model-*.bin" if files[0].suffix == ".json" else files[0].name
+        raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS.format(folder, pattern)}.")
+    for file in files[files[0].suffix == ".json" :] if files else []:
+        if file.suffix != ".safetensors" or file.parent != folder:
+            raise InputError(
+                f"{files[0]}: lists {file}, and only safetensors of its folder are read; copy the model's."
+            )
+        if not file.is_file():
+            raise InputError(f"{file}: listed in {files[0].name} and not there; copy it too.")
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The file that transformers reads; of several parts the index first. Empty if the folder has none."""
+    file = next((folder / name for name in WEIGHT_FILES if (folder / name).is_file()), None)
+    if file is None or file.suffix != ".json":
+        return [file] if file else []
+    parts = read_json(file).get("weight_map")
+    if not isinstance(parts, dict) or not parts or not all(isinstance(part, str) for part in parts.values()):
+        raise InputError(f"{file}: lists no weights; copy it from the published model again.")
+    return [file, *(folder / part for part in sorted(set(parts.values())))]
+
+
+def stored_names(folder: Path) -> list[str]:
+    """The names of the tensors that the files hold."""
+    found: list[str] = []
+    for file in weight_files(folder):
+        if file.suffix == ".safetensors":
+            with safe_open(file, "pt") as weights:
+                found += weights.keys()
+    return found
+
+
+def stored_tensors(folder: Path, wanted: Iterable[str]) -> dict[str, Tensor]:
+    """Those of `names` that the files hold, in the precision of the file.
+
+    transformers 4 ties tables while it reads them, so its model does not show whether the file had two.
+    """
+    names, tensors = set(wanted), dict[str, Tensor]()
+    for file in weight_files(folder):
+        if file.suffix == ".safetensors":
+            with safe_open(file, "pt") as weights:
+                tensors |= {name: weights.get_tensor(name) for name in names & set(weights.keys())}
+    return tensors
