@@ -54,11 +54,12 @@ def main(arguments: list[str]) -> None:
         _load_and_binarize(args, start)
     ways = ways_of({start: (args.output / start / "options").read_text(encoding="utf-8") for start in starts})
     began = time.monotonic()
-    for number, way in enumerate(ways):
+    for number, way in enumerate(ways, 1):
         _continue(args, way, more)
         minutes = (time.monotonic() - began) / 60
-        left = minutes / (number + 1) * (len(ways) - number - 1)
-        print(f"== {number + 1} of {len(ways)}: {way.name} ({minutes:.0f} min, about {left:.0f} to go)", flush=True)
+        left = args.minutes * sum(not (args.output / other.name).exists() for other in ways[number:])
+        left = f"about {left:.0f} of training to go, then the scores"
+        print(f"== {number} of {len(ways)}: {way.name} ({minutes:.0f} min, {left})", flush=True)
     _run("downstream.evaluate", *(args.output / way.name for way in ways), *scoring)
     text = table(args.output / "scores", [way.name for way in ways], args.minutes)
     write_text(args.output / TABLE, text, shared=True)
@@ -82,7 +83,12 @@ def parser() -> argparse.ArgumentParser:
     words(
         "--add-tokens", type=Path, metavar="FILE", help="words to add: every way is tried with them too (default none)"
     )
-    add("--only", metavar="TASK,...", help="tasks to compare on (default: all whose data are there)")
+    add(
+        "--longest-word", type=int, metavar="CHARACTERS",
+        help="characters of the longest word that a WordPiece splits (default: the published tokenizer's)",
+    )  # fmt: skip
+    add("--only", metavar="TASK,...", help="tasks to compare on (default: one recipe of each set that is there)")
+    add("--recipes", type=Path, help="folder of recipes of these tasks (default: this project's)")
     add("--protocol", help="fine-tuning protocol (default: tuned)")
     add("--seeds", type=int, help="number of fine-tuning seeds (default: the protocol's)")
     return made
@@ -92,7 +98,7 @@ def _scoring(args: argparse.Namespace) -> list[str]:
     """The options of downstream.evaluate. Raises InputError for wrong ones now, not after hours of training."""
     if not 0 < args.minutes < math.inf:
         raise InputError(f"--minutes {args.minutes:g}: give a number above 0.")
-    chosen = {f"--{name}": getattr(args, name) for name in ("only", "protocol", "seeds")}
+    chosen = {f"--{name}": getattr(args, name) for name in ("only", "recipes", "protocol", "seeds")}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     words = ["--data", args.data, "--dev-only", *(word for pair in chosen.items() for word in pair)]
     words = [str(word) for word in [*words, "--output", args.output / "scores"]]
@@ -101,9 +107,15 @@ def _scoring(args: argparse.Namespace) -> list[str]:
 
     given = build_parser().parse_args([PUBLISHED, *words])
     refuse(given)
-    if not plan(given)[0]:
+    names = [job.recipe.stem for job in plan(given)[0]]
+    if not names:
         raise InputError(f"{args.data}: no data of {args.only or 'any recipe'} in it; see the recipes' `folder`.")
-    return words
+    return words if args.only else [*words, "--only", ",".join(one_of_each(names))]
+
+
+def one_of_each(names: list[str]) -> list[str]:
+    """Recipes without other forms of their sets (fracco_raw beside fracco), which would count twice in a mean."""
+    return [name for name in names if not any(name.startswith(f"{other}_") for other in names)]
 
 
 def _refuse_others(output: Path, settings: dict) -> None:
@@ -119,6 +131,8 @@ def _load_and_binarize(args: argparse.Namespace, start: str) -> None:
         words = ["--tokenizer", args.tokenizer] if args.tokenizer else ["--add-tokens", args.add_tokens]
     given = ["--generator", args.generator] if args.generator else []
     given += ["--new-head"] * args.new_head
+    if args.longest_word is not None and "--tokenizer" not in words:
+        given += ["--longest-word", args.longest_word]
     if not place.exists():
         _run("alibert_fairseq.hf.load", args.folder, "--output", place, *given, *words)
     if not _data_bin(args, start).exists():
@@ -169,7 +183,7 @@ def _run(module: str, *words: object) -> None:
 
 def _call(words: list, **variables: str) -> None:
     command = [str(word) for word in words]
-    print(f"\n{' '.join(command)}", flush=True)
+    print(f"\n{' '.join([*(f'{name}={value}' for name, value in variables.items()), *command])}", flush=True)
     if code := subprocess.run(command, env=environment(**variables)).returncode:
         sys.exit(code if code > 0 else 1)  # it has said why
 

@@ -41,7 +41,7 @@ class PretrainingModel(BaseFairseqModel):
             if task.max_positions() > cfg.max_positions:
                 raise ValueError(
                     f"--tokens-per-sample {task.max_positions()} is more than --max-positions {cfg.max_positions}; "
-                    f"raise the one or lower the other."
+                    "lower the first; more positions than a published model has begin untrained."
                 )
             if task.segment_types > max(1, cfg.segments):
                 raise ValueError(

@@ -28,7 +28,7 @@ constant=(
     --lr-scheduler wsd --warmup-updates 500 --decay-share 0.09 --decay-form sqrt --end-learning-rate 2e-5
 )
 start_from "${FROM:-}" "the folder that alibert_fairseq.hf.load wrote"
-[ -f "$FROM/options" ] || refuse "FROM=$FROM: holds no options of a model; set it to the folder that hf.load wrote."
+[ -f "$FROM/options" ] || refuse "FROM=$FROM: holds no file 'options'; set it to the folder that hf.load wrote, or copy that file from there."
 case " ${options[*]} " in *" --arch electra"*) objective=electra ;; *) objective=alibert_mlm ;; esac
 case " ${options[*]} " in *" --arch alibert_modern_"*) modern=yes ;; *) modern='' ;; esac
 case ${VARIANT:-} in

@@ -3,12 +3,14 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from alibert import continuations
 from alibert.continuations import main, table, verdict, ways_of
 from alibert_common.errors import InputError
+from downstream.evaluate.plan import Job
 
 MODERN = "--arch alibert_modern_base --encoder-layers 2"
 
@@ -85,7 +87,8 @@ def commands(monkeypatch):
     """No command runs, and the data of every task are there."""
     found = Commands()
     monkeypatch.setattr("downstream.evaluate.__main__.refuse", lambda _: None)
-    monkeypatch.setattr("downstream.evaluate.plan.plan", lambda _: (["a job"], {}))
+    jobs = [Job(Path(f"{name}.yaml"), Path(), "", [], Path()) for name in ("sample", "sample_raw")]
+    monkeypatch.setattr("downstream.evaluate.plan.plan", lambda _: (jobs, {}))
     monkeypatch.setattr(continuations, "_call", found)
     return found
 
@@ -104,14 +107,34 @@ def test_the_commands_of_a_comparison(commands, tmp_path, capsys):
     for n in recipes:
         assert commands.given[n][2:] == ["--budget-minutes", "30.0", "--cpu", "--batch-size", "4"]
         assert commands.variables[n]["FROM"] == str(tmp_path / "out" / "start")
-    assert commands.given[-1][-5:-1] == ["--dev-only", "--seeds", "2", "--output"]
-    assert "| published | 0.510 ± 0.014 | 0.510 |" in capsys.readouterr().out
+    evaluated = commands.given[-1][commands.given[-1].index("--dev-only") + 1 :]
+    assert evaluated == ["--seeds", "2", "--output", str(tmp_path / "out" / "scores"), "--only", "sample"]
+    text_of_run = capsys.readouterr().out
+    assert "| published | 0.510 ± 0.014 | 0.510 |" in text_of_run
     text = (tmp_path / "out" / "continuations.md").read_text()
     assert "Keep mlm: it is better than the published model by 0.100 on dev." in text
+    assert "== 2 of 4: mlm (0 min, about 60 of training to go, then the scores)" in text_of_run
     before = len(commands.given)
     with pytest.raises(InputError, match="settings.json: of a comparison with other settings; give the same"):
         main([*given, "--seeds", "3"])
     assert len(commands.given) == before
+
+
+def test_words_of_a_longer_limit_and_recipes_of_a_house(commands, tmp_path):
+    """A limit is of the published tokenizer: it is not given where another replaces it."""
+    folder, mixed, recipes = made(tmp_path, "folder", "mixed", "recipes")
+    given = [folder, "--mix", mixed, "--data", "sets", "--minutes", "30", "--output", str(tmp_path / "out")]
+    main([*given, "--longest-word", "100", "--tokenizer", "own", "--recipes", recipes, "--only", "sample,other"])
+    loads = [command for command in commands.given if "alibert_fairseq.hf.load" in command]
+    assert [command[6:] for command in loads] == [["--longest-word", "100"], ["--tokenizer", "own"]]
+    evaluated = commands.given[-1][commands.given[-1].index("--dev-only") + 1 :]
+    assert evaluated[:4] == ["--only", "sample,other", "--recipes", recipes]
+
+
+def test_a_command_is_shown_with_its_variables(monkeypatch, capsys):
+    monkeypatch.setattr(continuations.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
+    continuations._call(["bash", "continue.sh"], FROM="start", VARIANT="detour")
+    assert capsys.readouterr().out == "\nFROM=start VARIANT=detour bash continue.sh\n"
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_a_continued_recipe_needs_the_options_of_its_model(repository, options_o
     folder = tmp_path / "a folder"
     folder.mkdir()
     (folder / "checkpoint.pt").touch()
-    remedy = "holds no options of a model; set it to the folder that hf.load wrote."
+    remedy = "holds no file 'options'; set it to the folder that hf.load wrote, or copy that file from there."
     for given in (folder / "checkpoint.pt", folder):
         done = run_recipe(recipe, tmp_path, FROM=str(given))
         assert done.returncode == 2 and done.stderr == f"error: FROM={given}: {remedy}\n"

@@ -59,10 +59,12 @@ class ModernPart(Part):
 
 def rotary_of(config: PretrainedConfig) -> Rotary:
     """What a configuration of either major of transformers says of positions. Raises ValueError for scaled ones."""
+    scaling = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    blocks = [scaling, *(block for block in scaling.values() if isinstance(block, dict))]
+    if {block.get(key, "default") for block in blocks for key in ("rope_type", "type")} != {"default"}:
+        raise ValueError("its rotary positions are scaled; ours are not")
     kinds = getattr(config, "layer_types", None)
     if kinds is None:  # transformers 4
-        if getattr(config, "rope_scaling", None):
-            raise ValueError("its rotary positions are scaled (rope_scaling); ours are not")
         fields = {ours: getattr(config, theirs) for theirs, ours in ROTARY_FIELDS}
         fields["global_every"] = min(fields["global_every"], config.num_hidden_layers)
         return Rotary(**fields | {"local_theta": fields["local_theta"] or fields["global_theta"]})
@@ -73,6 +75,4 @@ def rotary_of(config: PretrainedConfig) -> Rotary:
     if config.rope_parameters["sliding_attention"].get("rope_theta") is None:
         raise ValueError("local_rope_theta is null; write global_rope_theta's number there in a copy of config.json")
     of_all, near = (config.rope_parameters[kind] for kind in ("full_attention", "sliding_attention"))
-    if {values.get(key, "default") for values in (of_all, near) for key in ("rope_type", "type")} != {"default"}:
-        raise ValueError("its rotary positions are scaled; ours are not")
     return Rotary(config.local_attention, every, of_all["rope_theta"], near["rope_theta"])
