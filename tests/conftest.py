@@ -48,8 +48,16 @@ SEPARATE_TESTS = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, so that no process begins one when the others have nothing left to do."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--long`: the cases beside those that CI runs."""
+    parser.addoption("--long", action="store_true", help="run the further cases of slow tests too (default: skipped)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip further cases of slow tests. Long files first: no process begins one when the others have nothing left."""
+    for item in items if not config.getoption("--long") else ():
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.skip(reason="a further case of a slow test (--long)"))
 
     def place(item: pytest.Item) -> int:
         name = item.path.relative_to(REPOSITORY / "tests").as_posix()

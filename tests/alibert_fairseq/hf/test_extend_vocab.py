@@ -4,7 +4,8 @@ import json
 
 import pytest
 from published_tokenizers import EVERY_KIND, made
-from text_helpers import EVERY_OPTIONS, PAPER, sample_lines, trained
+from short_forms import short_form
+from text_helpers import CLINICAL, EVERY_OPTIONS, PAPER, sample_lines, trained
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from alibert_common.errors import InputError
@@ -43,7 +44,7 @@ def test_every_word_is_one_piece_with_its_offsets(kind, tmp_path):
     assert tokens(added.tokenizer, "la cardiologie")[-1][1].strip() == "cardiologie"  # not cardio logie
 
 
-@pytest.mark.parametrize("options", EVERY_OPTIONS, ids=str)
+@pytest.mark.parametrize("options", short_form(EVERY_OPTIONS, PAPER, CLINICAL), ids=str)
 def test_a_word_of_this_projects_rules_is_found_wherever_it_stands(options, tmp_path):
     """They put a space around marks, so that the marked piece alone serves; where they do not, the other form does."""
     (tmp_path / "words.txt").write_text("hépatopathie\ncordarone\n", encoding="utf-8")

@@ -13,6 +13,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from short_forms import short_form
 
 from alibert_common.errors import InputError
 from alibert_common.executors import sbatch
@@ -392,7 +393,9 @@ def adopting(handlers):
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
-@pytest.mark.parametrize("what, code, stopped", [("wait", 143, True), ("late", 7, False)])
+@pytest.mark.parametrize(
+    "what, code, stopped", short_form([("wait", 143, True), ("late", 7, False)], ("late", 7, False))
+)
 def test_a_rank_without_its_controller(what, code, stopped, adopting, recipe, tmp_path):
     """It stops, as if it had got SIGTERM, and sends none to who has become its parent."""
     plan = plan_of(recipe, "--cpu-processes-per-node", "1", "--", "orphan", what)

@@ -41,29 +41,29 @@ def check(signature, settings, dropped):
 def test_there_may_be_more_shards_than_a_process_may_open_files(tmp_path, monkeypatch):
     settings = Settings(bands=80, rows=1, threshold=0.3)  # so that most files of pairs have some
     make = MakeKeys(tmp_path, 1, settings)
-    for number in range(80):
+    for number in range(40):
         with written_shard(tmp_path / "shard.jsonl.zst") as shard:
             shard.write(
-                Document("a", "b", [f"Le patient numéro {number % 40} tousse, et il a une fièvre de 39 degrés."])
+                Document("a", "b", [f"Le patient numéro {number % 20} tousse, et il a une fièvre de 39 degrés."])
             )
         make((number, tmp_path / "shard.jsonl.zst"))
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = max(map(int, os.listdir("/proc/self/fd")))  # of this process, by the tests that it ran before
-    resource.setrlimit(resource.RLIMIT_NOFILE, (taken + 60, before[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (taken + 30, before[1]))
     monkeypatch.setattr(repeated_documents, "ENTRIES_AT_ONCE", 20)
     monkeypatch.setattr(repeated_lines, "LINES_AT_ONCE", 1)
     try:
-        corpus = Keys.of(tmp_path, 80)
+        corpus = Keys.of(tmp_path, 40)
         same = find_same(corpus, ALONE, tmp_path)
-        assert same.tolist() == [False] * 40 + [True] * 40
-        assert len(corpus.signatures(np.arange(80), settings)) == 80
+        assert same.tolist() == [False] * 20 + [True] * 20
+        assert len(corpus.signatures(np.arange(40), settings)) == 40
         find_near(corpus, same, settings, ALONE, tmp_path)
-        find = FindRepeated(tuple(corpus.file(part, "lines") for part in range(80)), tmp_path / "lines", 1)
+        find = FindRepeated(tuple(corpus.file(part, "lines") for part in range(40)), tmp_path / "lines", 1)
         ranges = list(find.ranges())
-        assert len(ranges) > 60
+        assert len(ranges) > 30
         for keys in ranges:
             find(keys)
-        assert sum(len(find.places(ranges, part)) for part in range(80)) == 40
+        assert sum(len(find.places(ranges, part)) for part in range(40)) == 20
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from corpus_helpers import REPOSITORY, one_sentence, run
+from short_forms import short_form
 from text_helpers import AFTER, CLINICAL, MOSES, PAPER, SIZE, same_text, sample_files, sample_lines, trained
 
 from alibert_common.errors import InputError
@@ -33,7 +34,10 @@ CASES = [
     (CLINICAL, "unigram"),
     (MOSES, "bpe"),
 ]
-every_case = pytest.mark.parametrize("options,model", CASES, ids=lambda value: getattr(value, "mode", value))
+SHORT = [(PAPER, "unigram"), (PAPER, "wordpiece"), (CLINICAL, "unigram")]
+every_case = pytest.mark.parametrize(
+    "options,model", short_form(CASES, *SHORT), ids=lambda value: getattr(value, "mode", value)
+)
 
 
 def pieces_of(directory: Path) -> list[str]:
