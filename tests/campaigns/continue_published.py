@@ -77,6 +77,12 @@ def batches(longest: int, ids: list[int], pad: int) -> list[torch.Tensor]:
     return [torch.nn.utils.rnn.pad_sequence(group, True, padding_value=pad) for group in groups]
 
 
+def own_scores(model, ids: torch.Tensor, layout: Layout) -> torch.Tensor:
+    """Our logits at the places of a layout of (B, T) ids."""
+    features = model.encoder.sentence_encoder(layout.flat(ids), layout, only_masked=True)
+    return model.encoder.lm_head(features)
+
+
 def scores(model, ids: torch.Tensor, real: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """transformers' logits at these places of (B, T) ids; those of all would not fit at the longest."""
     states = model.base_model(input_ids=ids, attention_mask=real.long()).last_hidden_state[places]
@@ -89,6 +95,7 @@ def compared(place: Path, dtype: torch.dtype) -> dict[str, float]:
     checkpoint = read_checkpoint(place / "checkpoint.pt", load_dictionary(place))
     part = checkpoint.parts()[-1]
     ours, theirs = checkpoint.model.to(dtype).train(), convert(checkpoint, part).to(dtype).train()
+    theirs.gradient_checkpointing_enable()  # the same numbers, and the states of one layer at a time
     for module in [*ours.modules(), *theirs.modules()]:
         if "Dropout" in type(module).__name__:
             module.p = 0.0
@@ -103,23 +110,25 @@ def compared(place: Path, dtype: torch.dtype) -> dict[str, float]:
         places = real & (torch.arange(batch.shape[1]) % max(1, batch.shape[1] // 70) == 0)
         target = batch[places].roll(1)
         layout = Layout.of(real, None, places)
-        for model in (ours, theirs):
+        found = []
+        for model in (ours, theirs):  # one after the other: both would not fit at 8,192 tokens
             model.zero_grad()
-        features = ours.encoder.sentence_encoder(layout.flat(batch), layout, only_masked=True)
-        mine, other = ours.encoder.lm_head(features), scores(theirs, batch, real, places)
-        losses = [F.cross_entropy(one.double(), target) for one in (mine, other)]
-        for loss in losses:
+            logits = own_scores(ours, batch, layout) if model is ours else scores(theirs, batch, real, places)
+            loss = F.cross_entropy(logits.double(), target)
             loss.backward()
+            found.append((logits.detach(), loss.item()))
+            del logits, loss
+        (mine, loss), (other, their_loss) = found
         worst["logits"] = max(worst["logits"], (mine - other).abs().max().item())
-        worst["loss"] = max(worst["loss"], (losses[0] - losses[1]).abs().item())
+        worst["loss"] = max(worst["loss"], abs(loss - their_loss))
         gradients = {name: parameter.grad for name, parameter in theirs.named_parameters()}
         own = {name: parameter.grad for name, parameter in ours.named_parameters()}
         norm = torch.stack([gradient.norm() for gradient in own.values()]).norm().item()
         seen = set()
         for row in rows:
             if row.theirs in gradients and row.ours in own:
-                found = own[row.ours][row.skipped :] - row.share(gradients[row.theirs])
-                worst["gradient"] = max(worst["gradient"], found.abs().max().item() / norm)
+                difference = own[row.ours][row.skipped :] - row.share(gradients[row.theirs])
+                worst["gradient"] = max(worst["gradient"], difference.abs().max().item() / norm)
                 seen.add(row.ours)
         assert seen == own.keys(), own.keys() - seen
     return worst

@@ -26,7 +26,7 @@ options+=(--optimizer muon --muon-weight-decay 0.2 --clip-norm 1.0 --num-workers
 options+=(--warmup-updates 20 --lr "$(python -c "print(3e-3 * $rate)")" --muon-lr "$(python -c "print(0.02 * $rate)")")
 options+=(--end-learning-rate "$(python -c "print(3e-4 * $rate)")" --save-interval-updates 500 --keep-interval-updates 1)
 
-texts() {  # two data-bins of the medical text: with the general tokenizer, and with one of its own
+texts() {  # data-bins of the general text, and of the medical text with a tokenizer of its own
     if [ ! -e general/data-bin ]; then
         python -m preprocess.ingest "$data/fr_general/eltec_fra_romans.txt" --output general/documents
         python -m preprocess.clean general/documents --output general/clean
@@ -36,14 +36,18 @@ texts() {  # two data-bins of the medical text: with the general tokenizer, and 
         python -m preprocess.binarize --tokenizer general/tokenizer --mix general/mixed --output general/data-bin
     fi
     make_data_bin
-    [ -e data-bin-general ] || python -m preprocess.binarize --tokenizer general/tokenizer --mix mixed \
+}
+
+text_of_general() {  # the medical text with the general tokenizer, as hf.load writes it: the same bytes for every seed
+    [ -e data-bin-general ] || python -m preprocess.binarize --tokenizer "published-${seeds[0]}/start" --mix mixed \
         --output data-bin-general
 }
 
 train() {  # WAY SEED
-    local folder=$1-$2 tokenizer=general/tokenizer
+    local folder=$1-$2 tokenizer=published-$2/start
     case $1 in
         published)  # the general model, which stands for a published one
+            tokenizer=general/tokenizer
             DATA_BIN=general/data-bin SAVE_DIR=$folder/checkpoints bash "$root/recipes/pretrain/tiny_modern.sh" \
                 --cpu --budget-minutes "$general_minutes" --seed "$2" ;;
         scratch)
@@ -97,5 +101,6 @@ mkdir -p models
 rm -f stopped
 texts
 { for seed in "${seeds[@]}"; do printf 'train %s\n' "published $seed" "scratch $seed"; done; scores scratch; } | jobs
+text_of_general
 { for seed in "${seeds[@]}"; do printf "train %s $seed\n" mlm detour detection; done; scores mlm detour detection; } | jobs
 score "${sets// /,}" models/*-[0-9]*
