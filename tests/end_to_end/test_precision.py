@@ -82,13 +82,13 @@ def in_float32(train):
     return functools.cache(lambda objective: losses(train(objective, "--no-save")))
 
 
-@pytest.mark.parametrize(
-    ("precision", "objective"),  # both objectives and both bodies in each precision
-    [
-        ("fp16", "electra"), ("fp16", "modern"), ("bf16", "mlm"), ("bf16", "electra_modern"),
-        ("bf16-autocast", "electra"), ("bf16-autocast", "modern"),
-    ],
-)  # fmt: skip
+CASES = [  # both objectives and both bodies in each precision
+    ("fp16", "electra"), ("fp16", "modern"), ("bf16", "mlm"), ("bf16", "electra_modern"),
+    ("bf16-autocast", "electra"), ("bf16-autocast", "modern"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("precision", "objective"), short_form(CASES, CASES[0], CASES[3], CASES[5]))
 def test_half_precision_stays_near_float32(precision, objective, train, in_float32):
     expected = in_float32(objective)
     found = losses(train(objective, "--no-save", *PRECISIONS[precision]))
