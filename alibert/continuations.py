@@ -58,8 +58,9 @@ def main(arguments: list[str]) -> None:
         _continue(args, way, more)
         minutes = (time.monotonic() - began) / 60
         left = args.minutes * sum(not (args.output / other.name).exists() for other in ways[number:])
-        left = f"about {left:.0f} of training to go, then the scores"
-        print(f"== {number} of {len(ways)}: {way.name} ({minutes:.0f} min, {left})", flush=True)
+        print(
+            f"== {number} of {len(ways)}: {way.name} ({minutes:.0f} min, {left:.0f} min of training left)", flush=True
+        )
     _run("downstream.evaluate", *(args.output / way.name for way in ways), *scoring)
     text = table(args.output / "scores", [way.name for way in ways], args.minutes)
     write_text(args.output / TABLE, text, shared=True)
@@ -88,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
         help="characters of the longest word that a WordPiece splits (default: the published tokenizer's)",
     )  # fmt: skip
     add("--only", metavar="TASK,...", help="tasks to compare on (default: one recipe of each set that is there)")
-    add("--recipes", type=Path, help="folder of recipes of these tasks (default: this project's)")
+    add("--recipes", type=Path, help="folder of recipes (default: this project's)")
     add("--protocol", help="fine-tuning protocol (default: tuned)")
     add("--seeds", type=int, help="number of fine-tuning seeds (default: the protocol's)")
     return made
@@ -107,15 +108,24 @@ def _scoring(args: argparse.Namespace) -> list[str]:
 
     given = build_parser().parse_args([PUBLISHED, *words])
     refuse(given)
-    names = [job.recipe.stem for job in plan(given)[0]]
-    if not names:
+    found = {job.recipe.stem: job.data for job in plan(given)[0]}
+    if not found:
         raise InputError(f"{args.data}: no data of {args.only or 'any recipe'} in it; see the recipes' `folder`.")
-    return words if args.only else [*words, "--only", ",".join(one_of_each(names))]
+    if args.only:
+        return words
+    left_out = other_forms(found)
+    if left_out:
+        print(f"left out, as other forms of these sets: {', '.join(left_out)}; --only takes them", flush=True)
+    return [*words, "--only", ",".join(name for name in found if name not in left_out)]
 
 
-def one_of_each(names: list[str]) -> list[str]:
-    """Recipes without other forms of their sets (fracco_raw beside fracco), which would count twice in a mean."""
-    return [name for name in names if not any(name.startswith(f"{other}_") for other in names)]
+def other_forms(data: dict[str, Path]) -> list[str]:
+    """Recipes that would count a set twice in a mean: fracco_raw beside fracco, with the same data."""
+    return [
+        name
+        for name, place in data.items()
+        if any(name.startswith(f"{other}_") and place == its for other, its in data.items())
+    ]
 
 
 def _refuse_others(output: Path, settings: dict) -> None:

@@ -50,14 +50,14 @@ SEPARATE_TESTS = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--long`: the cases beside those that CI runs."""
-    parser.addoption("--long", action="store_true", help="run the further cases of slow tests too (default: skipped)")
+    parser.addoption("--long", action="store_true", help="run the long cases too (default: skipped)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip further cases of slow tests. Long files first: no process begins one when the others have nothing left."""
+    """Skip long cases. Long files first: no process begins one when the others have nothing left."""
     for item in items if not config.getoption("--long") else ():
         if item.get_closest_marker("long"):
-            item.add_marker(pytest.mark.skip(reason="a further case of a slow test (--long)"))
+            item.add_marker(pytest.mark.skip(reason="a long case (--long)"))
 
     def place(item: pytest.Item) -> int:
         name = item.path.relative_to(REPOSITORY / "tests").as_posix()

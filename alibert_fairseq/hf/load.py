@@ -62,8 +62,9 @@ def load(
     written.
     """
     refuse_foreign(output, MARKER)
-    if "${" in str(output) or not str(output).isprintable():
-        raise InputError(f"--output {readable(output)}: fairseq cannot keep this name in a checkpoint; give another.")
+    place = str(output.absolute())
+    if "${" in place or place != readable(place):
+        raise InputError(f"--output {readable(place)!r}: fairseq cannot keep this name in a checkpoint; give another.")
     if tokenizer and longest_word is not None:
         raise InputError(f"--longest-word {longest_word}: is for the published tokenizer, which --tokenizer replaces.")
     published, source = read_published(folder, generator, new_head), PublishedTokenizer(folder, longest_word)
@@ -151,7 +152,7 @@ def _write_vocabulary(
     source.write(aside, written, published.parts[0].size()["max_positions"])
     write_symbols(aside / "dict.txt", symbols_of(written, len(rows.sources) if rows else size))
     load_tokenizer(aside)  # compares its ids with dict.txt
-    return rows, source.check_written(aside, written)
+    return rows, source.check_written(aside, written, source.folder)
 
 
 def _replace_vocabulary(source: PublishedTokenizer, tokenizer: Path, aside: Path) -> tuple[NewRows, int]:
@@ -162,7 +163,8 @@ def _replace_vocabulary(source: PublishedTokenizer, tokenizer: Path, aside: Path
         if (tokenizer / name).is_file():
             shutil.copyfile(tokenizer / name, aside / name)
     rows = replaced(source.backend, source.ids, new, read_layout(tokenizer))
-    return rows, source.check_written(aside, Tokenizer.from_str(new.to_str()))  # which knows special tokens in text
+    spelled = Tokenizer.from_str(new.to_str())  # which knows special tokens in text
+    return rows, source.check_written(aside, spelled, tokenizer)
 
 
 def _write_model(published: Published, aside: Path, output: Path) -> dict[str, float]:

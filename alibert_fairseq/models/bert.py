@@ -10,7 +10,7 @@ from torch import Tensor
 
 from alibert_fairseq.data.layout import Layout
 from alibert_fairseq.layers.word_loss import Words
-from alibert_fairseq.models.config import EncoderConfig, check_activation, encoder_size, fill_size, precision
+from alibert_fairseq.models.config import EncoderConfig, check_head, encoder_size, fill_size, precision
 from alibert_fairseq.models.encoder import SentenceEncoder
 from alibert_fairseq.models.heads import MaskedLMHead, SentenceHead
 from alibert_fairseq.models.hub import AliBertHubInterface
@@ -47,7 +47,7 @@ class MaskedLMModel(PretrainingModel):
     hub_interface = AliBertHubInterface
     takes_a_sentence_head = True
     holds_one_width = ""  # the class of Hugging Face whose embeddings are as wide as its layers
-    exact_gelu = ""  # the class of Hugging Face whose head computes the GELU by the error function
+    becomes = ""  # the class of Hugging Face whose head this one becomes, if that limits the activation
 
     def __init__(self, cfg: EncoderConfig, dictionary, sentence_head: bool = False):
         super().__init__()
@@ -74,7 +74,7 @@ class MaskedLMModel(PretrainingModel):
         """A model with the heads that the task trains."""
         if task.replaces_tokens:
             raise ValueError("replaced token detection needs a generator and a discriminator; give --arch electra_*.")
-        check_activation(cfg, cls.exact_gelu)
+        check_head(f"--activation-fn {cfg.activation_fn}", str(cfg.activation_fn), cls.becomes)
         if any(task.causal_shares) and getattr(cfg, "convolution_width", None):
             raise ValueError(
                 "--causal-share and --causal-until: this model's convolution reads later tokens; leave them out."
@@ -129,7 +129,7 @@ class AliBertModel(MaskedLMModel):
     """BERT trained by masked language modelling alone (AliBERT section 3.3.1, Figure 2); RoBERTa to Hugging Face."""
 
     takes_a_sentence_head = False  # Hugging Face's RoBERTa has none
-    holds_one_width = exact_gelu = "RobertaForMaskedLM"
+    holds_one_width = becomes = "RobertaForMaskedLM"
 
 
 @register_model("segment_bert", dataclass=EncoderConfig)

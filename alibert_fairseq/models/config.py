@@ -63,6 +63,10 @@ class EncoderConfig(FairseqDataclass):
         "(default: off)")  # fmt: skip
 
 
+# Classes of transformers whose head computes the GELU by the error function, whatever their layers compute.
+EXACT_GELU = ("RobertaForMaskedLM", "ElectraForMaskedLM")
+
+
 def fill_size(args, size: str, embedding_dim: int | None = None, sizes=SIZES, **others) -> None:
     """Give the options of a named size, and others, that the command line left open."""
     names = ("encoder_layers", "encoder_embed_dim", "encoder_ffn_embed_dim", "encoder_attention_heads")
@@ -71,13 +75,13 @@ def fill_size(args, size: str, embedding_dim: int | None = None, sizes=SIZES, **
     args.embedding_dim = getattr(args, "embedding_dim", embedding_dim or args.encoder_embed_dim)
 
 
-def check_activation(cfg: "EncoderConfig", exact: str) -> None:
-    """Raise ValueError for another activation than the head of the class `exact` computes; '' is any class."""
-    if exact and str(cfg.activation_fn) != "gelu":
-        raise ValueError(
-            f"--activation-fn {cfg.activation_fn}: the head of {exact}, which this model becomes, always computes "
-            "gelu; leave it out."
-        )
+def check_head(given: str, activation: str, becomes: str) -> None:
+    """Raise ValueError for an activation that the head of a Hugging Face class does not follow.
+
+    given: where the user wrote it. activation: one of ACTIVATIONS. becomes: the class.
+    """
+    if becomes in EXACT_GELU and activation != "gelu":
+        raise ValueError(f"{given}: the head of {becomes} computes gelu all the same, and ours what its layers do")
 
 
 def encoder_size(

@@ -89,7 +89,7 @@ class ElectraDebertaModel(ElectraModel):
     """Generator and discriminator of DeBERTa bodies (DeBERTaV3, He et al. 2021)."""
 
     size = staticmethod(deberta_size)
-    exact_gelu = ""  # DeBERTa's head computes what its layers do
+    becomes = "DebertaV2ForMaskedLM"
     generator_depth = 0.5
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from alibert_fairseq.data.layout import Layout
 from alibert_fairseq.layers.word_loss import Samples, Words
 from alibert_fairseq.models.bert import EncoderWithHeads
-from alibert_fairseq.models.config import EncoderConfig, check_activation, encoder_size, fill_size, precision
+from alibert_fairseq.models.config import EncoderConfig, check_head, encoder_size, fill_size, precision
 from alibert_fairseq.models.embedding_sharing import SHARING, shift_embeddings
 from alibert_fairseq.models.encoder import SentenceEncoder
 from alibert_fairseq.models.heads import DiscriminatorHead
@@ -94,7 +94,7 @@ class ElectraModel(PretrainingModel):
     """Generator and discriminator (AliBERT section 3.3.1, Figure 3; ELECTRA section 3)."""
 
     hub_interface = ElectraHubInterface
-    exact_gelu = "ElectraForMaskedLM"  # as in `bert.py`
+    becomes = "ElectraForMaskedLM"  # as in `bert.py`, of the generator
     generator_depth = 1.0  # relative to the discriminator's, without --generator-layers
 
     def __init__(self, cfg: ElectraConfig, dictionary):
@@ -133,7 +133,7 @@ class ElectraModel(PretrainingModel):
         if not task.replaces_tokens:
             raise ValueError("--arch electra_* is for --task electra; for this task give alibert_*, segment_bert_*.")
         check_generator_layers(cfg.generator_layers)
-        check_activation(cfg, cls.exact_gelu)
+        check_head(f"--activation-fn {cfg.activation_fn}", str(cfg.activation_fn), cls.becomes)
         return cls(cfg, task.source_dictionary)
 
     def forward(

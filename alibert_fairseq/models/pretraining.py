@@ -41,7 +41,7 @@ class PretrainingModel(BaseFairseqModel):
             if task.max_positions() > cfg.max_positions:
                 raise ValueError(
                     f"--tokens-per-sample {task.max_positions()} is more than --max-positions {cfg.max_positions}; "
-                    "lower the first; more positions than a published model has begin untrained."
+                    "lower the first, or raise the second; the further positions of a continued model begin untrained."
                 )
             if task.segment_types > max(1, cfg.segments):
                 raise ValueError(

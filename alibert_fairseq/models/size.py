@@ -21,6 +21,7 @@ AT_LEAST: dict[str, tuple[int, str]] = {  # of an EncoderSize, and what the sent
     "ffn_width": (1, "feed-forward width"),
     "heads": (1, "number of heads"),
     "embedding_dim": (1, "width of the embeddings"),
+    "vocabulary": (1, "number of words"),
     "segments": (0, "number of segments"),
     "max_positions": (1, "number of positions"),
     "layer_norm_eps": (0, "epsilon of the LayerNorms"),
@@ -57,7 +58,7 @@ class EncoderSize:
     def __post_init__(self):
         for name, (least, what) in AT_LEAST.items():
             value, most = getattr(self, name), 1.0 if name.endswith("dropout") else math.inf
-            if isinstance(value, bool) or not least <= value < most:
+            if type(value) not in (int, float) or not least <= value < most:
                 below = " and below 1" if most == 1 else ""
                 raise ValueError(f"the {what} of an encoder must be {least} or more{below}, not {value}")
         if self.width % self.heads:

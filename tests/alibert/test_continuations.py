@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from alibert import continuations
-from alibert.continuations import main, table, verdict, ways_of
+from alibert.continuations import main, other_forms, table, verdict, ways_of
 from alibert_common.errors import InputError
 from downstream.evaluate.plan import Job
 
@@ -87,7 +87,8 @@ def commands(monkeypatch):
     """No command runs, and the data of every task are there."""
     found = Commands()
     monkeypatch.setattr("downstream.evaluate.__main__.refuse", lambda _: None)
-    jobs = [Job(Path(f"{name}.yaml"), Path(), "", [], Path()) for name in ("sample", "sample_raw")]
+    data = {"sample": "a", "sample_raw": "a"}
+    jobs = [Job(Path(f"{name}.yaml"), Path(folder), "", [], Path()) for name, folder in data.items()]
     monkeypatch.setattr("downstream.evaluate.plan.plan", lambda _: (jobs, {}))
     monkeypatch.setattr(continuations, "_call", found)
     return found
@@ -113,14 +114,14 @@ def test_the_commands_of_a_comparison(commands, tmp_path, capsys):
     assert "| published | 0.510 ± 0.014 | 0.510 |" in text_of_run
     text = (tmp_path / "out" / "continuations.md").read_text()
     assert "Keep mlm: it is better than the published model by 0.100 on dev." in text
-    assert "== 2 of 4: mlm (0 min, about 60 of training to go, then the scores)" in text_of_run
+    assert "== 2 of 4: mlm (0 min, 60 min of training left)" in text_of_run
     before = len(commands.given)
     with pytest.raises(InputError, match="settings.json: of a comparison with other settings; give the same"):
         main([*given, "--seeds", "3"])
     assert len(commands.given) == before
 
 
-def test_words_of_a_longer_limit_and_recipes_of_a_house(commands, tmp_path):
+def test_the_longest_word_and_a_folder_of_recipes(commands, tmp_path):
     """A limit is of the published tokenizer: it is not given where another replaces it."""
     folder, mixed, recipes = made(tmp_path, "folder", "mixed", "recipes")
     given = [folder, "--mix", mixed, "--data", "sets", "--minutes", "30", "--output", str(tmp_path / "out")]
@@ -129,6 +130,11 @@ def test_words_of_a_longer_limit_and_recipes_of_a_house(commands, tmp_path):
     assert [command[6:] for command in loads] == [["--longest-word", "100"], ["--tokenizer", "own"]]
     evaluated = commands.given[-1][commands.given[-1].index("--dev-only") + 1 :]
     assert evaluated[:4] == ["--only", "sample,other", "--recipes", recipes]
+
+
+def test_other_forms_of_a_set_are_left_out():
+    data = {"notes": "a", "notes_raw": "a", "notes_cardio": "b", "note": "a"}
+    assert other_forms({name: Path(place) for name, place in data.items()}) == ["notes_raw"]
 
 
 def test_a_command_is_shown_with_its_variables(monkeypatch, capsys):

@@ -167,7 +167,7 @@ MUTATIONS = [
     ),
     Mutation(
         "published tokenizer: written otherwise", "alibert_fairseq/hf/load.py",
-        "return rows, source.check_written(aside, written)", "return rows, 0",
+        "return rows, source.check_written(aside, written, source.folder)", "return rows, 0",
         "tests/end_to_end/test_load.py::test_a_tokenizer_that_is_written_otherwise_is_refused",
     ),
     Mutation(

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from fairseq import checkpoint_utils
 from forked import Job, meeting
-from short_forms import short_form
+from long_cases import long_except
 from test_pretraining import ENVIRONMENT, command
 
 TWO = ["--cpu", "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
@@ -92,7 +92,7 @@ def copied(data_bin, tmp_path) -> Path:
     return shutil.copytree(data_bin, tmp_path / "data-bin")
 
 
-@pytest.mark.parametrize("rank", short_form([0, 1], 1))
+@pytest.mark.parametrize("rank", long_except([0, 1], 1))
 def test_a_process_that_is_killed(rank, data_bin, repository, tmp_path):
     pair = Pair(tmp_path / "save", [data_bin] * 2, repository, tmp_path, *LONG)
     pair.await_update(5)
@@ -101,7 +101,7 @@ def test_a_process_that_is_killed(rank, data_bin, repository, tmp_path):
     assert codes[rank] == -signal.SIGKILL and codes[1 - rank] == 75 and pair.sentences(rank) == []
 
 
-@pytest.mark.parametrize("rank", short_form([0, 1], 0))
+@pytest.mark.parametrize("rank", long_except([0, 1], 0))
 def test_a_process_that_stops_answering(rank, data_bin, repository, tmp_path):
     """The first one keeps the store, which then does not answer either."""
     pair = Pair(tmp_path / "save", [data_bin] * 2, repository, tmp_path, *LONG, "--silence-timeout", "4")
@@ -131,7 +131,7 @@ def test_a_missing_file_of_one_process(copied, data_bin, repository, tmp_path):
     assert pair.ended(1, rf"rank 1 \(.+\): {copied}/train.bin: no such file") == [75, 1]
 
 
-@pytest.mark.parametrize("change", short_form(["order", "size"], "order"))
+@pytest.mark.parametrize("change", long_except(["order", "size"], "order"))
 def test_another_dictionary_of_one_process(change, copied, data_bin, repository, tmp_path):
     lines = (copied / "dict.txt").read_text(encoding="utf-8").splitlines(keepends=True)
     lines = [*lines[1::-1], *lines[2:]] if change == "order" else lines + [f"extra{number} 1\n" for number in range(8)]

@@ -38,7 +38,7 @@ from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout
 
 EVERY = [family for family in FAMILIES if family != "drbert"]  # which has a test of its own
-OF_BOTH = ["camembert", "bert", "electra", "modernbert", "deberta_rtd"]
+OF_BOTH = ["camembert", "bert", "electra", "albert", "modernbert", "deberta", "deberta_rtd"]
 PAIRS = {"bert": "nsp", "albert": "sop"}
 OF_TWO_LAYERS = (
     "--encoder-layers 2 --encoder-embed-dim 32 --encoder-ffn-embed-dim 64 --encoder-attention-heads 2 "

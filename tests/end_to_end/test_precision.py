@@ -15,7 +15,7 @@ import pytest
 import torch
 from fairseq import checkpoint_utils
 from fairseq_cli.train import cli_main
-from short_forms import short_form
+from long_cases import long_except
 from test_pretraining import OBJECTIVES, RATES, SHAPE, WIDTHS, assert_same, losses
 
 import alibert_fairseq  # noqa: F401  registers
@@ -88,7 +88,7 @@ CASES = [  # both objectives and both bodies in each precision
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("precision", "objective"), short_form(CASES, CASES[0], CASES[3], CASES[5]))
+@pytest.mark.parametrize(("precision", "objective"), long_except(CASES, CASES[0], CASES[3], CASES[5]))
 def test_half_precision_stays_near_float32(precision, objective, train, in_float32):
     expected = in_float32(objective)
     found = losses(train(objective, "--no-save", *PRECISIONS[precision]))
@@ -98,7 +98,7 @@ def test_half_precision_stays_near_float32(precision, objective, train, in_float
     assert sum(expected[1:4]) - sum(expected[-3:]) > 12 * NEAR[objective]
 
 
-@pytest.mark.parametrize("faster", short_form([False, True], True))
+@pytest.mark.parametrize("faster", long_except([False, True], True))
 def test_a_run_keeps_the_precision_that_a_measurement_chose(faster, train, monkeypatch, tmp_path):
     def measured(seconds):
         monkeypatch.setattr(precision.Precision, "_measured", lambda self, samples: seconds)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from fairseq import checkpoint_utils
 from forked import run as run_forked
+from long_cases import long_except
 from recipe_helpers import arguments_of, recipes_of, start_for
-from short_forms import short_form
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RECIPES = [path.name for path in recipes_of(REPOSITORY)]
@@ -63,7 +63,7 @@ def losses(log: str) -> list[float]:
     return [float(value) for value in re.findall(r"train_inner .*? loss=([\d.]+)", log)]
 
 
-@pytest.mark.parametrize("name", short_form(RECIPES, *ALWAYS))
+@pytest.mark.parametrize("name", long_except(RECIPES, *ALWAYS))
 def test_a_toy_trains_to_its_checkpoint(name, toy):
     save, log = toy(name)
     curve = losses(log)

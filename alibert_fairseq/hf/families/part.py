@@ -8,6 +8,7 @@ import transformers
 from transformers import PretrainedConfig, PreTrainedModel
 
 from alibert_fairseq.hf.families.rows import Parameters, Row
+from alibert_fairseq.models.config import check_head
 from alibert_fairseq.models.size import EncoderSize
 
 # Hugging Face's configuration and EncoderSize.
@@ -24,11 +25,11 @@ OUR_ACTIVATION = {theirs: ours for ours, names_ in ACTIVATIONS.items() for their
 
 
 def check_common(config: PretrainedConfig) -> None:
-    """Raise ValueError for a configuration without a padding id, or of a decoder."""
+    """Raise ValueError for a decoder's configuration, or one without the padding id of a word."""
     if getattr(config, "is_decoder", False):
         raise ValueError("is_decoder is true; ours reads in both directions")
     number = config.pad_token_id
-    if number is None or not 0 <= number < config.vocab_size:
+    if type(number) is not int or not 0 <= number < int(config.vocab_size):
         raise ValueError(
             f"pad_token_id is {'null' if number is None else number}; write the id of the tokenizer's pad_token into a "
             "copy of config.json"
@@ -53,7 +54,6 @@ class Part:
     factorised: bool = False  # has a width of embeddings of its own
     grouped: bool = False  # has layers that share weights
     folder: str = "."
-    exact_gelu: bool = False  # its head computes the GELU by the error function, whatever its layers compute
 
     @property
     def hugging_face_class(self) -> type[PreTrainedModel]:
@@ -74,7 +74,7 @@ class Part:
 
     def config(self, size: EncoderSize, dictionary) -> PretrainedConfig:
         """The Hugging Face configuration of an encoder of this size. Raises ValueError where there is none."""
-        self._check_head(size.activation)
+        check_head(f"--activation-fn {size.activation}", size.activation, self.cls)
         settings = {theirs: getattr(size, ours) for theirs, ours in FIELDS}
         settings |= {
             "hidden_act": ACTIVATIONS[size.activation][0],
@@ -99,7 +99,7 @@ class Part:
         fields = {ours: getattr(config, theirs) for theirs, ours in FIELDS}
         check_common(config)
         activation = activation_of(config.hidden_act)
-        self._check_head(activation)
+        check_head(f"hidden_act is {config.hidden_act}", activation, self.cls)
         if getattr(config, "position_embedding_type", "absolute") != "absolute":
             raise ValueError(f"positions are {config.position_embedding_type!r}, ours are learned and absolute")
         if getattr(config, "inner_group_num", 1) != 1:
@@ -113,11 +113,6 @@ class Part:
             "rotary": None,
             "relative": None,
         }
-
-    def _check_head(self, activation: str) -> None:
-        if self.exact_gelu and activation != "gelu":
-            name = ACTIVATIONS[activation][0]
-            raise ValueError(f"its layers compute {name} and the head of {self.cls} gelu; ours compute the same")
 
     def names_of(self, endings: tuple[str, ...]) -> list[str]:
         """Their names of what has one of these endings with us, outside the layers."""

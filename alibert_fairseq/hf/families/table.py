@@ -8,15 +8,13 @@ from alibert_fairseq.hf.families.deberta import DebertaPart
 from alibert_fairseq.hf.families.modern import ModernPart
 from alibert_fairseq.hf.families.part import Part
 
-ROBERTA = Part("RobertaForMaskedLM", "encoder", names.roberta, counts_from_padding=True, exact_gelu=True)
+ROBERTA = Part("RobertaForMaskedLM", "encoder", names.roberta, counts_from_padding=True)
 BERT = Part("BertForPreTraining", "encoder", names.bert)
 BERT_WORDS = Part("BertForMaskedLM", "encoder", names.bert)
 ALBERT = Part("AlbertForPreTraining", "encoder", names.albert, factorised=True, grouped=True)
 ALBERT_WORDS = Part("AlbertForMaskedLM", "encoder", names.albert, factorised=True, grouped=True)
 DISCRIMINATOR = Part("ElectraForPreTraining", "discriminator", names.discriminator, factorised=True)
-GENERATOR = Part(
-    "ElectraForMaskedLM", "generator", names.generator, factorised=True, folder="generator", exact_gelu=True
-)
+GENERATOR = Part("ElectraForMaskedLM", "generator", names.generator, factorised=True, folder="generator")
 MODERN = ModernPart("ModernBertForMaskedLM", "encoder", names.modern)
 MODERN_GENERATOR = replace(MODERN, name="generator", rows=partial(names.modern, part="generator"), folder="generator")
 DEBERTA = DebertaPart("DebertaV2ForMaskedLM", "encoder", names.deberta)

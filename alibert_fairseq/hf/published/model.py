@@ -13,7 +13,7 @@ from alibert_common.json_value import parse_json
 from alibert_fairseq.hf.families import names
 from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.hf.families.table import CLASSES, DETECTORS, GENERATORS
-from alibert_fairseq.hf.published.weights import check_files, stored_names, stored_tensors
+from alibert_fairseq.hf.published.weights import check_files, stored_names, stored_rows, stored_tensors
 from alibert_fairseq.models.size import EncoderSize
 
 FAMILIES = {  # Hugging Face's type -> our model
@@ -134,9 +134,10 @@ def _read_part(folder: Path, candidates: tuple[Part, ...], new_head: bool | None
         _check_size(folder, part)
         model, left_out, missing = _read_model(folder, part)
         _refuse_untied(folder, part, model)
-        missing, dead = _choose_bias(folder, part, model, missing)
+        missing, unused = _choose_bias(folder, part, model, missing)
+        left_out = sorted([*left_out, *unused])
         if not missing:
-            return PublishedPart(part, folder, model, sorted([*left_out, *dead]), [])
+            return PublishedPart(part, folder, model, left_out, [])
     body = any(name.startswith(f"{model.base_model_prefix}.") for name in missing)
     if new_head and not body:
         return PublishedPart(part, folder, model, left_out, missing)
@@ -152,6 +153,10 @@ def _check_size(folder: Path, part: Part) -> None:
         config_class = part.hugging_face_class.config_class
         config = config_class.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         EncoderSize(**part.size(config))
+        words = part.names_of(names.WORDS)
+        for name, rows in stored_rows(folder, words).items():
+            if rows != config.vocab_size:
+                raise ValueError(f"{name} has {rows} rows and config.json {config.vocab_size} words")
     except Exception as error:  # ValueError of ours, and whatever a damaged configuration makes the library say
         raise InputError(f"{folder}: cannot be continued: {' '.join(str(error).split())}.") from None
 
@@ -165,14 +170,17 @@ def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], l
             model, loaded = cls.from_pretrained(
                 folder, output_loading_info=True, dtype=torch.float32, local_files_only=True, trust_remote_code=False,
                 ignore_mismatched_sizes=True, attn_implementation="sdpa" if cls._supports_sdpa else "eager",
-                **part.settings,
+                chunk_size_feed_forward=0, **part.settings,
             )  # fmt: skip
     except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
         raise InputError(f"{folder}: its weights cannot be read as a {part.cls} ({reason(error)}).") from None
     held, patterns = model.state_dict(), model._keys_to_ignore_on_load_unexpected or []
     # transformers 4 gives names, 5 names with shapes
     if mismatched := sorted(key if isinstance(key, str) else key[0] for key in loaded["mismatched_keys"]):
-        raise _of_another_shape(folder, mismatched[0], held[mismatched[0]])
+        raise InputError(
+            f"{folder}: {mismatched[0]} has not the shape {tuple(held[mismatched[0]].shape)} of config.json; give the "
+            "config.json that was published with the weights."
+        )
     if bad := sorted(name for name, value in held.items() if not value.isfinite().all()):
         raise InputError(f"{folder}: {bad[0]} holds NaN or infinity; copy the published weights again.")
     silent = [name for name in stored_names(folder) if any(re.search(pattern, name) for pattern in patterns)]
@@ -184,21 +192,12 @@ def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], l
     return model.eval(), sorted(left_out), sorted(loaded["missing_keys"])
 
 
-def _of_another_shape(folder: Path, name: str, expected: Tensor) -> InputError:
-    return InputError(
-        f"{folder}: {name} has not the shape {tuple(expected.shape)} of config.json; give the config.json that was "
-        "published with the weights."
-    )
-
-
 def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
     """Refuse two tables where the configuration says one. The files decide: transformers 4 has tied the model's."""
     if not model.config.tie_word_embeddings:
         return
     table = model.get_input_embeddings().weight
-    for name, stored in stored_tensors(folder, part.names_of(names.WORD_TABLES)).items():
-        if stored.shape != table.shape:
-            raise _of_another_shape(folder, name, table)
+    for stored in stored_tensors(folder, part.names_of(names.WORD_TABLES)).values():
         if not torch.equal(stored.float(), table):
             raise InputError(
                 f"{folder}: its tables of input and output words differ, and its config.json says they are one; if "
@@ -207,20 +206,22 @@ def _refuse_untied(folder: Path, part: Part, model: PreTrainedModel) -> None:
 
 
 def _choose_bias(folder: Path, part: Part, model: PreTrainedModel, missing: list[str]) -> tuple[list[str], list[str]]:
-    """Give the model the one bias of its output words, where a file may have two. What is missing now, and not used.
+    """Give the model the one bias of its output words, where a file may have two names for it.
 
-    transformers 5 adds `decoder.bias`. The other name is the same tensor with tied tables, and is not used otherwise.
+    What is missing then, and which name is unused. With tied tables both names are one tensor. With two tables,
+    transformers 5 computes with `decoder.bias` alone. A bias of zeros beside another one was never trained.
     """
     both = part.names_of(names.WORD_BIAS)
     stored = stored_tensors(folder, both)
     if len(both) < 2 or not stored:
         return missing, []
-    name = max(stored, key=lambda one: one.endswith("decoder.bias"))
-    dead = [one for one in stored if not torch.equal(stored[one], stored[name])]
-    if dead and model.config.tie_word_embeddings:
+    trained = [name for name in both if name in stored and stored[name].any()] or [*stored]
+    name = trained[-1]  # decoder.bias, if it is there
+    unused = [one for one in stored if not torch.equal(stored[one], stored[name])]
+    if len(trained) == 2 and unused and model.config.tie_word_embeddings:
         raise InputError(
-            f"{folder}: {dead[0]} and {name} differ, and its config.json says they are one; remove the wrong one from "
-            "a copy of the weights."
+            f"{folder}: {unused[0]} and {name} differ, and its config.json says they are one; write the right one "
+            "under both names in a copy of the weights."
         )
     model.load_state_dict({one: stored[name] for one in both if one in model.state_dict()}, strict=False)
-    return [one for one in missing if one not in both], dead
+    return [one for one in missing if one not in both], unused

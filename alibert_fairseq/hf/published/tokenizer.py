@@ -8,6 +8,8 @@ is read as it is, as version 4 reads it.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tokenizers import Tokenizer
@@ -72,7 +74,7 @@ class PublishedTokenizer:
             raise InputError(f"{folder}: holds no tokenizer; put the published one's files into it.")
         self.texts = texts_of(self.backend)
         if (folder / "tokenizer.json").is_file():
-            self._check_own_file(folder / "tokenizer.json")
+            self._check_own_file(folder / "tokenizer.json", same_limit=longest_word is None)
         if longest_word:  # from here on, this is the published tokenizer
             self.auto = PreTrainedTokenizerFast(tokenizer_object=self.backend, **self._settings())
 
@@ -119,14 +121,14 @@ class PublishedTokenizer:
             raise InputError(f"{self.folder}: its vocabulary lacks the unknown token {unknown} of tokenizer.json.")
 
     def _check_enclosing(self) -> None:
-        got, [inside] = _encode(self.auto, ["a"])[0], _ids(self.backend, ["a"], self.folder, add_special_tokens=False)
+        [got], [inside] = _encode(self.auto, ["a"]), _ids(self.backend, ["a"], self.folder, add_special_tokens=False)
         if got != [self.ids["begin"], *inside, self.ids["end"]]:
             raise InputError(
                 f"{self.folder}: its tokenizer does not put a text between {self.tokens['begin']} and "
                 f"{self.tokens['end']}; only {ROLES['begin']} TEXT {ROLES['end']} can be continued."
             )
 
-    def _check_own_file(self, file: Path) -> None:
+    def _check_own_file(self, file: Path, same_limit: bool) -> None:
         own = _read(file)
         own.no_truncation()
         own.no_padding()
@@ -138,7 +140,7 @@ class PublishedTokenizer:
                 tokens = (self.auto.convert_ids_to_tokens(ids), list(map(own.id_to_token, others)))
                 raise InputError(f"{both}, for {text!r} {tokens[0]} and {tokens[1]}; {REMEDY}.")
         limits = [getattr(model, LIMIT, None) for model in (self.auto.backend_tokenizer.model, own.model)]
-        if limits[0] != limits[1]:
+        if same_limit and limits[0] != limits[1]:
             raise InputError(f"{both}, in the longest word that they split: {limits[0]} and {limits[1]}; {REMEDY}.")
 
     def write(self, directory: Path, tokenizer: Tokenizer, length: int) -> None:
@@ -157,34 +159,19 @@ class PublishedTokenizer:
         } | {name: self.tokens[role] for role, name in ROLES.items()}
         write_json(directory / "tokenizer_config.json", config, shared=True)
 
-    def check_written(self, directory: Path, tokenizer: Tokenizer) -> int:
+    def check_written(self, directory: Path, tokenizer: Tokenizer, origin: Path) -> int:
         """How many texts AutoTokenizer gives the ids there that `tokenizer` gives, or the published one if it is that.
 
-        AutoTokenizer itself, for it is what users of the exported folder have. Raises InputError for the first text
-        with other ids.
+        AutoTokenizer itself, for it is what users of the exported folder have. origin: the folder that a sentence
+        names. Raises InputError for the first text with other ids, also those of preprocess.binarize.
         """
         texts, published = texts_of(tokenizer), tokenizer is self.backend
-        expected = _encode(self.auto, texts) if published else _ids(tokenizer, texts, self.folder)
+        expected = _encode(self.auto, texts) if published else _ids(tokenizer, texts, origin)
         written = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
         if other := _difference(texts, expected, written):
-            raise InputError(f"{self.folder}: from what would be written, AutoTokenizer gives {other}; nothing was.")
-        self._check_binarized(directory, dict(zip(texts, expected, strict=True)))
+            raise InputError(f"{origin}: from what would be written, AutoTokenizer gives {other}; nothing was.")
+        _check_binarized(directory, dict(zip(texts, expected, strict=True)), origin)
         return len(texts)
-
-    def _check_binarized(self, directory: Path, expected: dict[str, list[int]]) -> None:
-        """Raise InputError where binarize gives a text other ids. It never gives a special token that text spells."""
-        layout = read_layout(directory)
-        encoder = LineEncoder(load_tokenizer(directory), layout)
-        for text in filter(None, (*SENTENCES, *TRICKY)):
-            found = encoder.encode([text])[0].tolist()
-            if "<mask>" not in text and [layout.begin, *found] != expected[text]:
-                flagged = sorted(encoder.never.intersection(expected[text][1:-1]))
-                tokens = ", ".join(str(encoder.tokenizer.id_to_token(number)) for number in flagged)
-                cause = f", for it flags {tokens} as special" if tokens else ""
-                raise InputError(
-                    f"{self.folder}: its tokenizer gives {text!r} ids that preprocess.binarize does not{cause}; "
-                    "correct tokenizer.json in a copy."
-                )
 
     def check_same(self, generator: Path) -> None:
         """Raise InputError where the generator's folder holds another tokenizer than the discriminator's."""
@@ -203,22 +190,41 @@ def _token_texts(tokenizer: Tokenizer) -> list[str]:
     return [tokenizer.decode([n]) for n in sorted(tokenizer.get_vocab().values()) if n not in special]
 
 
+def _check_binarized(directory: Path, expected: dict[str, list[int]], origin: Path) -> None:
+    """Raise InputError where binarize gives a text other ids. It never gives a special token that text spells."""
+    layout = read_layout(directory)
+    encoder = LineEncoder(load_tokenizer(directory), layout)
+    for text in filter(None, (*SENTENCES, *TRICKY)):
+        found = encoder.encode([text])[0].tolist()
+        if "<mask>" not in text and [layout.begin, *found] != expected[text]:
+            flagged = sorted(encoder.never.intersection(expected[text][1:-1]))
+            tokens = ", ".join(repr(encoder.tokenizer.id_to_token(number)) for number in flagged)
+            cause = f", for it flags {tokens} as special" if tokens else ""
+            raise InputError(
+                f"{origin}: its tokenizer gives {text!r} ids that preprocess.binarize does not{cause}; correct "
+                "tokenizer.json in a copy."
+            )
+
+
+@contextmanager
+def _reading(place: object) -> Iterator[None]:
+    """Raise InputError where a tokenizer cannot read a text: it raises a bare Exception, or panics, which is none."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise InputError(f"{place}: its tokenizer cannot read a text ({reason(error)}).") from None
+
+
 def _encode(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:
-    try:
+    with _reading(tokenizer.name_or_path):
         return tokenizer(texts, truncation=False, padding=False)["input_ids"]
-    except BaseException as error:  # settings of tokenizer_config.json of which transformers reads only now, and panics
-        if isinstance(error, KeyboardInterrupt | SystemExit):
-            raise
-        raise InputError(f"{tokenizer.name_or_path}: its tokenizer cannot read a text ({reason(error)}).") from None
 
 
-def _ids(tokenizer: Tokenizer, texts: list[str], folder: Path, **options) -> list[list[int]]:
-    try:
+def _ids(tokenizer: Tokenizer, texts: list[str], place: Path, **options) -> list[list[int]]:
+    with _reading(place):
         return [one.ids for one in tokenizer.encode_batch(texts, **options)]
-    except BaseException as error:  # the library panics, which is no Exception, or raises a bare one
-        if isinstance(error, KeyboardInterrupt | SystemExit):
-            raise
-        raise InputError(f"{folder}: its tokenizer.json cannot read a text ({' '.join(str(error).split())}).") from None
 
 
 def _difference(texts: list[str], expected: list[list[int]], tokenizer: PreTrainedTokenizerBase) -> str | None:

@@ -56,8 +56,18 @@ def stored_names(folder: Path) -> list[str]:
     return found
 
 
+def stored_rows(folder: Path, wanted: Iterable[str]) -> dict[str, int]:
+    """The rows of those of the `wanted` tensors that the files hold."""
+    names, rows = set(wanted), dict[str, int]()
+    for file in weight_files(folder):
+        if file.suffix == ".safetensors":
+            with safe_open(file, "pt") as weights:
+                rows |= {name: weights.get_slice(name).get_shape()[0] for name in names & set(weights.keys())}
+    return rows
+
+
 def stored_tensors(folder: Path, wanted: Iterable[str]) -> dict[str, Tensor]:
-    """Those of `names` that the files hold, in the precision of the file.
+    """The `wanted` tensors that the files hold, in the precision of the file.
 
     transformers 4 ties tables while it reads them, so its model does not show whether the file had two.
     """

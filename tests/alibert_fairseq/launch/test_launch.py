@@ -13,7 +13,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from short_forms import short_form
+from long_cases import long_except
 
 from alibert_common.errors import InputError
 from alibert_common.executors import sbatch
@@ -394,7 +394,7 @@ PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
 @pytest.mark.parametrize(
-    "what, code, stopped", short_form([("wait", 143, True), ("late", 7, False)], ("late", 7, False))
+    "what, code, stopped", long_except([("wait", 143, True), ("late", 7, False)], ("late", 7, False))
 )
 def test_a_rank_without_its_controller(what, code, stopped, adopting, recipe, tmp_path):
     """It stops, as if it had got SIGTERM, and sends none to who has become its parent."""

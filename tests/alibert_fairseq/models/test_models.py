@@ -231,12 +231,22 @@ def test_a_generator_without_layers_is_refused_in_a_training(kind):
 def test_an_activation_that_the_exported_head_has_not_is_refused_in_a_training(model, config, becomes):
     """transformers' heads of these classes compute the exact GELU; those of BERT and DeBERTa follow the layers."""
     cfg = config(**SHAPE, activation_fn="gelu_tanh")
-    complaint = f"error: --activation-fn gelu_tanh: the head of {becomes}, which this model becomes, always computes"
+    complaint = f"error: --activation-fn gelu_tanh: the head of {becomes} computes gelu all the same"
     assert refusal(model, cfg, replaces_tokens=model is ElectraModel).startswith(complaint)
-    of_others = [(SegmentBertModel, cfg, False)] if model is AliBertModel else []
-    of_deberta = ElectraDebertaConfig(**SHAPE, activation_fn="gelu_tanh")
-    for other, its, replaces in [*of_others, (ElectraDebertaModel, of_deberta, True)]:
-        other.build_model(its, task(replaces_tokens=replaces, segment_types=its.segments or 1))
+
+
+@pytest.mark.parametrize(
+    ("model", "config"),
+    [
+        (SegmentBertModel, EncoderConfig), (AlbertModel, EncoderConfig), (ModernModel, ModernConfig),
+        (DebertaModel, DebertaConfig), (ElectraDebertaModel, ElectraDebertaConfig),
+        (ElectraModernModel, ElectraModernConfig),
+    ],
+)  # fmt: skip
+def test_the_other_models_take_every_activation(model, config):
+    narrower = {"embedding_dim": 16} if model is AlbertModel else {}
+    cfg = config(**SHAPE, **narrower, activation_fn="gelu_tanh")
+    model.build_model(cfg, task(replaces_tokens="Electra" in model.__name__))
 
 
 def test_generators_that_differ_in_more_than_a_fraction():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from corpus_helpers import REPOSITORY, one_sentence, run
-from short_forms import short_form
+from long_cases import long_except
 from text_helpers import AFTER, CLINICAL, MOSES, PAPER, SIZE, same_text, sample_files, sample_lines, trained
 
 from alibert_common.errors import InputError
@@ -36,7 +36,7 @@ CASES = [
 ]
 SHORT = [(PAPER, "unigram"), (PAPER, "wordpiece"), (CLINICAL, "unigram")]
 every_case = pytest.mark.parametrize(
-    "options,model", short_form(CASES, *SHORT), ids=lambda value: getattr(value, "mode", value)
+    "options,model", long_except(CASES, *SHORT), ids=lambda value: getattr(value, "mode", value)
 )
 
 
