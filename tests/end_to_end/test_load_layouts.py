@@ -61,7 +61,7 @@ def test_a_sentencepiece_bpe_whose_class_is_a_unigram(published, tmp_path):
 def test_a_word_piece_under_the_class_of_a_bpe(published, tmp_path):
     """RobertaTokenizer of transformers 5 would make a BPE without merges of it: letters."""
     source = write_model(tmp_path / "source", "roberta", vocab_size=504, pad_token_id=0, max_position_embeddings=65)
-    write_tokenizer(source, "wordpiece", tokenizer_class="RobertaTokenizer")
+    write_tokenizer(source, "wordpiece", tokenizer_class="RobertaTokenizer", bos_token="[CLS]", eos_token="[SEP]")
     load(source, tmp_path / "out")
     ids = AutoTokenizer.from_pretrained(tmp_path / "out")(sample_lines())["input_ids"]
     assert ids == AutoTokenizer.from_pretrained(published / "bert")(sample_lines())["input_ids"]
