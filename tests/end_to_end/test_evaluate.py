@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -174,7 +175,7 @@ def test_what_is_finished_is_not_done_again(place, undisturbed, capfd, monkeypat
     assert {file: file.stat().st_mtime_ns for file in before} == before
     said = capfd.readouterr().out
     assert "seed-2: micro f1 on dev" in said and said.count("(finished before)") == 2
-    assert "== 1 of 1 (0 min): organs, encoder-p: micro f1 on test" in said
+    assert re.search(r"== 1 of 1 \(\d+ min\): organs, encoder-p: micro f1 on test", said)
 
 
 def test_killed_and_started_again_it_ends_like_one_left_in_peace(place, undisturbed, tmp_path):

@@ -35,7 +35,8 @@ class Pair:
         self.job = Job(commands, meeting(ENVIRONMENT, 2, port), cwd, logs)
 
     def said(self, rank: int) -> str:
-        return self.job.logs[rank].read_text(encoding="utf-8", errors="replace")
+        log = self.job.logs[rank]  # its process may not have begun
+        return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
 
     def await_update(self, update: int) -> None:
         """Until the first process has made so many."""
