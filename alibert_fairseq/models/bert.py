@@ -74,7 +74,7 @@ class MaskedLMModel(PretrainingModel):
         """A model with the heads that the task trains."""
         if task.replaces_tokens:
             raise ValueError("replaced token detection needs a generator and a discriminator; give --arch electra_*.")
-        check_head(f"--activation-fn {cfg.activation_fn}", str(cfg.activation_fn), cls.becomes)
+        check_head("--activation-fn", str(cfg.activation_fn), cls.becomes)
         if any(task.causal_shares) and getattr(cfg, "convolution_width", None):
             raise ValueError(
                 "--causal-share and --causal-until: this model's convolution reads later tokens; leave them out."

@@ -75,13 +75,16 @@ def fill_size(args, size: str, embedding_dim: int | None = None, sizes=SIZES, **
     args.embedding_dim = getattr(args, "embedding_dim", embedding_dim or args.encoder_embed_dim)
 
 
-def check_head(given: str, activation: str, becomes: str) -> None:
+def check_head(option: str, activation: str, becomes: str) -> None:
     """Raise ValueError for an activation that the head of a Hugging Face class does not follow.
 
-    given: where the user wrote it. activation: one of ACTIVATIONS. becomes: the class.
+    option: where the user gave it. activation: its name there. becomes: the class.
     """
     if becomes in EXACT_GELU and activation != "gelu":
-        raise ValueError(f"{given}: the head of {becomes} computes gelu all the same, and ours what its layers do")
+        raise ValueError(
+            f"{option} {activation}: transformers computes the head of {becomes} with gelu, and our models have one "
+            "activation; only gelu fits"
+        )
 
 
 def encoder_size(

@@ -133,7 +133,7 @@ class ElectraModel(PretrainingModel):
         if not task.replaces_tokens:
             raise ValueError("--arch electra_* is for --task electra; for this task give alibert_*, segment_bert_*.")
         check_generator_layers(cfg.generator_layers)
-        check_head(f"--activation-fn {cfg.activation_fn}", str(cfg.activation_fn), cls.becomes)
+        check_head("--activation-fn", str(cfg.activation_fn), cls.becomes)
         return cls(cfg, task.source_dictionary)
 
     def forward(

@@ -15,19 +15,19 @@ from alibert_fairseq.layers.rotary import Rotary
 # BERT and ELECTRA compute the GELU with the error function, ALBERT (`modeling.py:gelu`) with a tanh.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
 
-AT_LEAST: dict[str, tuple[int, str]] = {  # of an EncoderSize, and what the sentence about it says
-    "layers": (1, "number of layers"),
-    "width": (1, "width"),
-    "ffn_width": (1, "feed-forward width"),
-    "heads": (1, "number of heads"),
-    "embedding_dim": (1, "width of the embeddings"),
-    "vocabulary": (1, "number of words"),
-    "segments": (0, "number of segments"),
-    "max_positions": (1, "number of positions"),
-    "layer_norm_eps": (0, "epsilon of the LayerNorms"),
-    "dropout": (0, "dropout"),
-    "attention_dropout": (0, "dropout of attention"),
-    "activation_dropout": (0, "dropout of the feed-forward blocks"),
+LIMITS: dict[str, tuple[int, float, str]] = {  # of an EncoderSize: the least, what is too much, and the name
+    "layers": (1, math.inf, "number of layers"),
+    "width": (1, math.inf, "width"),
+    "ffn_width": (1, math.inf, "feed-forward width"),
+    "heads": (1, math.inf, "number of heads"),
+    "embedding_dim": (1, math.inf, "width of the embeddings"),
+    "vocabulary": (1, math.inf, "number of words"),
+    "segments": (0, math.inf, "number of segments"),
+    "max_positions": (1, math.inf, "number of positions"),
+    "layer_norm_eps": (0, math.inf, "epsilon of the LayerNorms"),
+    "dropout": (0, 1, "dropout"),
+    "attention_dropout": (0, 1, "dropout of attention"),
+    "activation_dropout": (0, 1, "dropout of the feed-forward blocks"),
 }
 
 
@@ -56,10 +56,10 @@ class EncoderSize:
     pooling: str = "cls"  # what a classifier on a modern body reads: its first token, or the mean
 
     def __post_init__(self):
-        for name, (least, what) in AT_LEAST.items():
-            value, most = getattr(self, name), 1.0 if name.endswith("dropout") else math.inf
-            if type(value) not in (int, float) or not least <= value < most:
-                below = " and below 1" if most == 1 else ""
+        for name, (least, too_much, what) in LIMITS.items():
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not least <= value < too_much:
+                below = f" and below {too_much}" if too_much < math.inf else ""
                 raise ValueError(f"the {what} of an encoder must be {least} or more{below}, not {value}")
         if self.width % self.heads:
             raise ValueError(f"the width ({self.width}) must be a multiple of the number of heads ({self.heads})")

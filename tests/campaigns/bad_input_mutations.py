@@ -162,13 +162,68 @@ MUTATIONS = [
     ),
     Mutation(
         "published tokenizer: read otherwise by its class", "alibert_fairseq/hf/published/tokenizer.py",
-        "            self._check_own_file(", "            (lambda _: None)(",
+        "            self._check_own_file(", "            (lambda *_, **__: None)(",
         "tests/end_to_end/test_load_refusals.py::test_a_class_that_contradicts_the_tokenizer_json_is_refused",
     ),
     Mutation(
         "published tokenizer: written otherwise", "alibert_fairseq/hf/load.py",
         "return rows, source.check_written(aside, written, source.folder)", "return rows, 0",
         "tests/end_to_end/test_load.py::test_a_tokenizer_that_is_written_otherwise_is_refused",
+    ),
+    Mutation(
+        "published model: a head with another GELU", "alibert_fairseq/models/config.py",
+        'if becomes in EXACT_GELU and activation != "gelu":', "if False:",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published model: NaN", "alibert_fairseq/hf/published/model.py",
+        "if not value.isfinite().all()", "if False",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published model: two biases", "alibert_fairseq/hf/published/model.py",
+        "if len(trained) == 2 and unused and model.config.tie_word_embeddings:", "if False:",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published model: a bias of zeros", "alibert_fairseq/hf/published/model.py",
+        "name = trained[-1]", "name = [*stored][-1]",
+        "tests/end_to_end/test_load_refusals.py::test_a_bias_of_zeros_beside_another_one_is_left_out",
+    ),
+    Mutation(
+        "published model: rows of other words", "alibert_fairseq/hf/published/model.py",
+        "if rows != config.vocab_size:", "if False:",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published model: its own kernels", "alibert_fairseq/hf/published/model.py",
+        'attn_implementation="sdpa" if cls._supports_sdpa else "eager",', "",
+        "tests/end_to_end/test_load_refusals.py::test_settings_of_how_transformers_computes_are_not_followed",
+    ),
+    Mutation(
+        "published model: a decoder", "alibert_fairseq/hf/families/part.py",
+        'if getattr(config, "is_decoder", False):', "if False:",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published model: scaled positions", "alibert_fairseq/hf/families/modern.py",
+        '!= {"default"}:', "== set():",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published model: a name that checkpoints cannot hold", "alibert_fairseq/hf/load.py",
+        'if "${" in place or place != readable(place):', "if False:",
+        "tests/end_to_end/test_load_refusals.py::test_an_output_that_a_checkpoint_cannot_name_is_refused",
+    ),
+    Mutation(
+        "published tokenizer: a special token in text", "alibert_fairseq/hf/published/tokenizer.py",
+        'if "<mask>" not in text and [layout.begin, *found] != expected[text]:', "if False:",
+        "tests/end_to_end/test_load_refusals.py::test_what_cannot_be_continued_is_refused_and_nothing_is_written",
+    ),
+    Mutation(
+        "published tokenizer: a limit of long words", "alibert_fairseq/hf/published/tokenizer.py",
+        "if same_limit and limits[0] != limits[1]:", "if False:",
+        "tests/end_to_end/test_load_refusals.py::test_a_class_that_splits_longer_words_is_refused",
     ),
     Mutation(
         "generator of another tokenizer", "alibert_fairseq/hf/load.py",

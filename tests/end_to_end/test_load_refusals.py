@@ -178,12 +178,12 @@ REFUSALS = {
     "a head with another GELU": (
         "roberta",
         lambda f: changed_config(f, hidden_act="gelu_new"),
-        "hidden_act is gelu_new: the head of RobertaForMaskedLM computes gelu all the same, and ours what its layers",
+        "hidden_act gelu_new: transformers computes the head of RobertaForMaskedLM with gelu",
     ),
     "a generator's head with another GELU": (
         "electra",
         lambda f: changed_config(f / "generator", hidden_act="gelu_pytorch_tanh"),
-        "hidden_act is gelu_pytorch_tanh: the head of ElectraForMaskedLM computes gelu",
+        "hidden_act gelu_pytorch_tanh: transformers computes the head of ElectraForMaskedLM with gelu",
     ),
     "a decoder": ("bert", lambda f: changed_config(f, is_decoder=True), "is_decoder is true; ours reads in both"),
     "a dropout that is no number": (
@@ -341,9 +341,15 @@ def test_a_bias_of_zeros_beside_another_one_is_left_out(unused, published, tmp_p
     assert state["encoder.lm_head.bias"].eq(0.5).all()
 
 
-def test_pieces_of_the_feed_forward_change_nothing(published, tmp_path):
+@pytest.mark.parametrize(
+    "setting",
+    [{"chunk_size_feed_forward": 7}, {"return_dict": False}, {"attn_implementation": "kernels-community/flash-attn2"}],
+    ids=lambda setting: next(iter(setting)),
+)
+def test_settings_of_how_transformers_computes_are_not_followed(setting, published, tmp_path):
+    """They would end in a traceback, or fetch code."""
     folder = shutil.copytree(published / "bert", tmp_path / "source")
-    changed_config(folder, chunk_size_feed_forward=7)
+    changed_config(folder, **setting)
     load(folder, tmp_path / "out")
 
 

@@ -74,7 +74,7 @@ class Part:
 
     def config(self, size: EncoderSize, dictionary) -> PretrainedConfig:
         """The Hugging Face configuration of an encoder of this size. Raises ValueError where there is none."""
-        check_head(f"--activation-fn {size.activation}", size.activation, self.cls)
+        check_head("--activation-fn", size.activation, self.cls)
         settings = {theirs: getattr(size, ours) for theirs, ours in FIELDS}
         settings |= {
             "hidden_act": ACTIVATIONS[size.activation][0],
@@ -99,7 +99,7 @@ class Part:
         fields = {ours: getattr(config, theirs) for theirs, ours in FIELDS}
         check_common(config)
         activation = activation_of(config.hidden_act)
-        check_head(f"hidden_act is {config.hidden_act}", activation, self.cls)
+        check_head("hidden_act", config.hidden_act, self.cls)
         if getattr(config, "position_embedding_type", "absolute") != "absolute":
             raise ValueError(f"positions are {config.position_embedding_type!r}, ours are learned and absolute")
         if getattr(config, "inner_group_num", 1) != 1:

@@ -156,7 +156,10 @@ def _check_size(folder: Path, part: Part) -> None:
         words = part.names_of(names.WORDS)
         for name, rows in stored_rows(folder, words).items():
             if rows != config.vocab_size:
-                raise ValueError(f"{name} has {rows} rows and config.json {config.vocab_size} words")
+                raise ValueError(
+                    f"{name} has {rows} rows and config.json {config.vocab_size} words; give the config.json that was "
+                    "published with the weights"
+                )
     except Exception as error:  # ValueError of ours, and whatever a damaged configuration makes the library say
         raise InputError(f"{folder}: cannot be continued: {' '.join(str(error).split())}.") from None
 

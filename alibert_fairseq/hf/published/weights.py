@@ -1,6 +1,6 @@
 """The files that hold a published model's weights. Nothing is unpickled: only safetensors are read."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from safetensors import safe_open
@@ -46,34 +46,32 @@ def weight_files(folder: Path) -> list[Path]:
     return [file, *(folder / part for part in sorted(set(parts.values())))]
 
 
+def _opened(folder: Path) -> Iterator[safe_open]:
+    """The safetensors of the folder, one after the other."""
+    for file in weight_files(folder):
+        if file.suffix == ".safetensors":
+            with safe_open(file, "pt") as weights:
+                yield weights
+
+
 def stored_names(folder: Path) -> list[str]:
     """The names of the tensors that the files hold."""
-    found: list[str] = []
-    for file in weight_files(folder):
-        if file.suffix == ".safetensors":
-            with safe_open(file, "pt") as weights:
-                found += weights.keys()
-    return found
+    return [name for weights in _opened(folder) for name in weights.keys()]
 
 
-def stored_rows(folder: Path, wanted: Iterable[str]) -> dict[str, int]:
+def stored_rows(folder: Path, wanted: Collection[str]) -> dict[str, int]:
     """The rows of those of the `wanted` tensors that the files hold."""
-    names, rows = set(wanted), dict[str, int]()
-    for file in weight_files(folder):
-        if file.suffix == ".safetensors":
-            with safe_open(file, "pt") as weights:
-                rows |= {name: weights.get_slice(name).get_shape()[0] for name in names & set(weights.keys())}
-    return rows
+    return {
+        name: weights.get_slice(name).get_shape()[0]
+        for weights in _opened(folder)
+        for name in weights.keys()
+        if name in wanted
+    }
 
 
-def stored_tensors(folder: Path, wanted: Iterable[str]) -> dict[str, Tensor]:
+def stored_tensors(folder: Path, wanted: Collection[str]) -> dict[str, Tensor]:
     """The `wanted` tensors that the files hold, in the precision of the file.
 
     transformers 4 ties tables while it reads them, so its model does not show whether the file had two.
     """
-    names, tensors = set(wanted), dict[str, Tensor]()
-    for file in weight_files(folder):
-        if file.suffix == ".safetensors":
-            with safe_open(file, "pt") as weights:
-                tensors |= {name: weights.get_tensor(name) for name in names & set(weights.keys())}
-    return tensors
+    return {name: weights.get_tensor(name) for weights in _opened(folder) for name in weights.keys() if name in wanted}

@@ -231,7 +231,7 @@ def test_a_generator_without_layers_is_refused_in_a_training(kind):
 def test_an_activation_that_the_exported_head_has_not_is_refused_in_a_training(model, config, becomes):
     """transformers' heads of these classes compute the exact GELU; those of BERT and DeBERTa follow the layers."""
     cfg = config(**SHAPE, activation_fn="gelu_tanh")
-    complaint = f"error: --activation-fn gelu_tanh: the head of {becomes} computes gelu all the same"
+    complaint = f"error: --activation-fn gelu_tanh: transformers computes the head of {becomes} with gelu"
     assert refusal(model, cfg, replaces_tokens=model is ElectraModel).startswith(complaint)
 
 
