@@ -12,6 +12,7 @@ import sentencepiece
 import torch
 import transformers
 from fairseq import checkpoint_utils
+from long_cases import long_except
 from published_configs import MODELS, SMALL, write_published
 from published_models import changed_config, write_model, write_tokenizer_config
 from published_tokenizers import sentencepiece_model, write_tokenizer
@@ -320,7 +321,11 @@ def test_the_remedy_for_a_pickle(shards, published, tmp_path):
     assert all(torch.equal(value, state[name]) for name, value in back(tmp_path / "out").items())
 
 
-@pytest.mark.parametrize("name", MODELS)
+# Their tokenizers and bodies are those of others.
+LIKE_OTHERS = ("almanach/camembert-bio-base", "almanach/moderncamembert-base", "almanach/ModernCamemBERT-bio-large")
+
+
+@pytest.mark.parametrize("name", long_except(MODELS, *(name for name in MODELS if name not in LIKE_OTHERS)))
 def test_the_layouts_of_french_models(name, tmp_path):
     """Each with its kind of tokenizer, its special ids and its numbers, but three layers of 32."""
     source = write_published(tmp_path / "source", name, **SMALL)

@@ -12,6 +12,7 @@ import torch
 from fairseq import checkpoint_utils, trainer
 from fairseq_cli.train import cli_main
 from forked import finish
+from long_cases import long_except
 
 ROBERTA = [
     "--task", "masked_lm", "--criterion", "masked_lm", "--arch", "roberta_base", "--encoder-layers", "1",
@@ -71,7 +72,7 @@ def tensors(checkpoint: Path) -> dict[str, torch.Tensor]:
     return found | {f"master.{index}": value for index, value in enumerate(optimizer.get("fp32_params", []))}
 
 
-@pytest.mark.parametrize("precision", [[], ["--bf16"]])
+@pytest.mark.parametrize("precision", long_except([[], ["--bf16"]], ["--bf16"]))
 def test_a_run_stopped_in_an_epoch_goes_on_bit_by_bit(precision, train, tmp_path):
     whole = tensors(train(tmp_path / "whole", "--max-update", "6", *precision))
     train(tmp_path / "parts", "--max-update", "4", *precision)
@@ -92,7 +93,7 @@ def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one_bit_by_bit(train
     assert (tmp_path / "parts" / "checkpoint_last.damaged.pt").read_bytes() == damaged
 
 
-@pytest.mark.parametrize("link", [False, True], ids=["missing", "dangling link"])
+@pytest.mark.parametrize("link", long_except([False, True], True), ids=["missing", "dangling link"])
 def test_a_run_whose_last_checkpoint_is_missing_resumes_and_deletes_none(link, train, tmp_path):
     """Stock fairseq starts at update 0 there, and deletes the whole checkpoints as it saves."""
     options = ("--save-interval-updates", "2", "--keep-interval-updates", "1")

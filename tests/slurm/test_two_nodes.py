@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from long_cases import long_except
 from trainings import tensors, training_environment, under_torchrun
 
 # It reads $DATA_BIN, writes to $SAVE_DIR and passes "$@" on, as every recipe. ELECTRA's goes through Slurm in
@@ -36,7 +37,7 @@ def test_launched_run_equals_torchrun(environment, repository, tmp_path, tmp_pat
     assert not [key for key, value in expected.items() if not torch.equal(found[key], value)]
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", long_except(PLACES, "two_slurm_nodes"))
 def test_failing_rank_ends_the_job(place, environment, repository, tmp_path, request):
     """Rank 1 fails before it meets rank 0, which would wait half an hour for it; `launch` here gives up sooner."""
     recipe = tmp_path / "fails.sh"
