@@ -77,12 +77,12 @@ def parser() -> argparse.ArgumentParser:
     add("--data", type=Path, required=True, help="folder that holds the data sets to compare on")
     add("--minutes", type=float, required=True, help="minutes of each training")
     add("--output", type=Path, required=True, help="the directory to write")
-    add("--generator", type=Path, help="ELECTRA's or DeBERTa's generator (default FOLDER/generator)")
+    add("--generator", type=Path, help="generator of ELECTRA or DeBERTa (default FOLDER/generator, if there)")
     add("--new-head", action="store_true", help="random weights for a head that the folder lacks (default: refused)")
     words = made.add_mutually_exclusive_group().add_argument
-    words("--tokenizer", type=Path, help="a tokenizer of this project: every way is tried with it too (default none)")
+    words("--tokenizer", type=Path, help="tokenizer of this project, for a second training of each way (default none)")
     words(
-        "--add-tokens", type=Path, metavar="FILE", help="words to add: every way is tried with them too (default none)"
+        "--add-tokens", type=Path, metavar="FILE", help="file of words to add, for a second training of each way (default none)"
     )
     add(
         "--longest-word", type=int, metavar="CHARACTERS",

@@ -6,7 +6,7 @@ from pathlib import Path
 from alibert_common.cli import program
 
 EXPORT = "Convert a checkpoint of this plugin to a Hugging Face folder, if both compute the same logits."
-LOAD = """Convert a Hugging Face folder to a data directory and a checkpoint, to continue its pretraining.
+LOAD = """Convert a Hugging Face folder to a checkpoint and its tokenizer, to continue its pretraining.
 
     alibert load camembert-base --output start
 
@@ -32,7 +32,7 @@ def load_parser() -> argparse.ArgumentParser:
     families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT, ModernBERT, ELECTRA, DeBERTa"
     parser.add_argument("folder", type=Path, help=f"Hugging Face folder: {families}")
     parser.add_argument("--output", type=Path, required=True, help="the directory to write")
-    parser.add_argument("--generator", type=Path, help="ELECTRA's or DeBERTa's generator (default FOLDER/generator)")
+    parser.add_argument("--generator", type=Path, help="generator of ELECTRA or DeBERTa (default FOLDER/generator, if there)")
     parser.add_argument(
         "--new-head", action="store_true", help="random weights for a head that the folder lacks (default: refused)"
     )
@@ -42,5 +42,5 @@ def load_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add = parser.add_mutually_exclusive_group().add_argument
     add("--tokenizer", type=Path, help="a tokenizer of this project in place of the published one (default none)")
-    add("--add-tokens", type=Path, metavar="FILE", help="words to add to the published vocabulary, one a line")
+    add("--add-tokens", type=Path, metavar="FILE", help="file of words to add to the published vocabulary (default none)")
     return parser

@@ -2,7 +2,7 @@
 # Continual pretraining of a published encoder. FROM is the folder that alibert_fairseq.hf.load wrote, DATA_BIN a data-bin
 # made with --tokenizer $FROM. The recipe reads the family in that folder, and takes its objective, rate and schedule. On
 # two GPUs through Slurm, with absolute paths:
-#   python -m alibert_fairseq.launch recipes/pretrain/continue.sh --nodes 1 --gpus-per-node 2
+#   python -m alibert_fairseq.launch recipes/pretrain/continue.sh --executor slurm --gpus-per-node 2
 # VARIANT=detour predicts the next token in most of the run, and masked ones at its end. VARIANT=detection trains a
 # ModernBERT by replaced token detection; the published model is then also the generator, which does not change.
 # docs/howto/continual_pretraining.md has all steps, and the reason of each number.
