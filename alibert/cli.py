@@ -45,7 +45,7 @@ VERBS = {
     ),
     "export": Verb("alibert_fairseq.hf.export", "convert a checkpoint to a Hugging Face folder"),
     "load": Verb("alibert_fairseq.hf.load", "convert a Hugging Face folder to a checkpoint, for continual pretraining"),
-    "continue": Verb("alibert.continuations:main", "continue a published model in several ways, compared on dev"),
+    "continue": Verb("alibert.continuations", "continue a published model in several ways, compared on dev"),
     "masked-words": Verb("downstream.masked_words", "predict masked words of given sentences"),
     "search": Verb("downstream.search", "search fine-tuning settings on the dev split"),
     "finetune": Verb("downstream.finetune", "fine-tune a model on a task and score it"),

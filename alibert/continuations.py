@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from alibert.paths import environment
 from alibert_common.cli import program
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import read_json, write_json, write_text
 from alibert_common.shipped import RECIPES
 from downstream.report.read_runs import folders_of, load_all
@@ -50,8 +50,10 @@ def main(arguments: list[str]) -> None:
     _refuse_others(args.output, settings)
     write_json(args.output / SETTINGS, settings, shared=True)
     starts = ["start", *(["start-new-words"] if args.tokenizer or args.add_tokens else [])]
+    for start in starts:  # all of them first: loading is quick, and refuses what cannot be
+        _load(args, start)
     for start in starts:
-        _load_and_binarize(args, start)
+        _binarize(args, start)
     ways = ways_of({start: (args.output / start / "options").read_text(encoding="utf-8") for start in starts})
     began = time.monotonic()
     for number, way in enumerate(ways, 1):
@@ -77,12 +79,15 @@ def parser() -> argparse.ArgumentParser:
     add("--data", type=Path, required=True, help="folder that holds the data sets to compare on")
     add("--minutes", type=float, required=True, help="minutes of each training")
     add("--output", type=Path, required=True, help="the directory to write")
-    add("--generator", type=Path, help="generator of ELECTRA or DeBERTa (default FOLDER/generator, if there)")
+    add("--generator", type=Path, help="generator of ELECTRA or DeBERTa (default FOLDER/generator)")
     add("--new-head", action="store_true", help="random weights for a head that the folder lacks (default: refused)")
     words = made.add_mutually_exclusive_group().add_argument
     words("--tokenizer", type=Path, help="tokenizer of this project, for a second training of each way (default none)")
     words(
-        "--add-tokens", type=Path, metavar="FILE", help="file of words to add, for a second training of each way (default none)"
+        "--add-tokens",
+        type=Path,
+        metavar="FILE",
+        help="file of words to add, for a second training of each way",
     )
     add(
         "--longest-word", type=int, metavar="CHARACTERS",
@@ -135,7 +140,7 @@ def _refuse_others(output: Path, settings: dict) -> None:
         raise InputError(f"{file}: of a comparison with other settings; give the same, or another --output.")
 
 
-def _load_and_binarize(args: argparse.Namespace, start: str) -> None:
+def _load(args: argparse.Namespace, start: str) -> None:
     place, words = args.output / start, []
     if start != "start":
         words = ["--tokenizer", args.tokenizer] if args.tokenizer else ["--add-tokens", args.add_tokens]
@@ -145,8 +150,12 @@ def _load_and_binarize(args: argparse.Namespace, start: str) -> None:
         given += ["--longest-word", args.longest_word]
     if not place.exists():
         _run("alibert_fairseq.hf.load", args.folder, "--output", place, *given, *words)
-    if not _data_bin(args, start).exists():
-        _run("preprocess.binarize", "--tokenizer", place, "--mix", args.mix, "--output", _data_bin(args, start))
+
+
+def _binarize(args: argparse.Namespace, start: str) -> None:
+    place = _data_bin(args, start)
+    if not place.exists():
+        _run("preprocess.binarize", "--tokenizer", args.output / start, "--mix", args.mix, "--output", place)
 
 
 def _data_bin(args: argparse.Namespace, start: str) -> Path:
@@ -194,7 +203,15 @@ def _run(module: str, *words: object) -> None:
 def _call(words: list, **variables: str) -> None:
     command = [str(word) for word in words]
     print(f"\n{' '.join([*(f'{name}={value}' for name, value in variables.items()), *command])}", flush=True)
-    if code := subprocess.run(command, env=environment(**variables)).returncode:
+    process = subprocess.Popen(command, env=environment(**variables))
+    try:
+        code = process.wait()
+    except KeyboardInterrupt as stopped:
+        if stopped.args:  # SIGTERM or SIGHUP, which reached this process alone; a terminal's Ctrl-C reaches both
+            process.terminate()
+        process.wait()  # a training saves a checkpoint first
+        raise
+    if code:
         sys.exit(code if code > 0 else 1)  # it has said why
 
 
@@ -238,3 +255,7 @@ def verdict(means: dict[str, tuple[float, float | None]]) -> str:
     if high - low <= 2 * math.hypot(error, other):
         return f"Keep the published model: {best} is better by {high - low:.3f}, which the seeds may give by chance."
     return f"Keep {best}: it is better than the published model by {high - low:.3f} on dev."
+
+
+if __name__ == "__main__":
+    exit_with_sentence(lambda: main(sys.argv[1:]))

@@ -7,10 +7,9 @@ import numpy as np
 from fairseq.data import Dictionary
 
 from alibert_common.errors import InputError
+from preprocess.tokenizer.piece_text import FILLER
 from preprocess.tokenizer.special_tokens import Layout, read_layout, read_symbols
 from preprocess.tokenizer.vocabulary import MASK
-
-FILLERS = ("<unused", "[unused")  # they round our vocabularies up; BERT's vocabularies have them too
 
 
 class PublishedDictionary(Dictionary):
@@ -69,5 +68,5 @@ def special_ids(dictionary: Dictionary) -> list[int]:
 def subword_ids(dictionary: Dictionary) -> np.ndarray:
     """Sorted ids of the subwords of text, wherever the dictionary has its special tokens and fillers."""
     others = {*special_ids(dictionary), dictionary.unk()}
-    subwords = [i for i in range(len(dictionary)) if i not in others and not dictionary[i].startswith(FILLERS)]
+    subwords = [i for i in range(len(dictionary)) if i not in others and not FILLER.match(dictionary[i])]
     return np.array(subwords)

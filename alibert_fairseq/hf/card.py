@@ -6,12 +6,14 @@ from typing import Any
 
 from huggingface_hub import ModelCardData
 
+from alibert_common.files import read_json
 from alibert_common.report.templates import filled
+from alibert_fairseq.hf.logit_check import SENTENCE_SCORES
 
 MADE_BY = "with alibert_fairseq by"  # export recognises its own folders by this text
+LOADED = "manifest.json"  # of hf.load
 TO_COMPLETE = "To be completed by whoever publishes this folder"  # and a card that nobody has edited by this one
 
-WITH_SENTENCES = ("BertForPreTraining", "AlbertForPreTraining")
 LOSSES = {
     "alibert_mlm": "masked tokens",
     "segment_pairs": "masked tokens + sentence pairs",
@@ -35,12 +37,19 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
     (folder / "README.md").write_text(f"---\n{metadata}\n---\n{text}\n", encoding="utf-8")
 
 
+def _published_name(start: Path) -> str:
+    """The name of the published folder that hf.load converted to `start`, or the name of `start`."""
+    manifest = start / LOADED
+    return read_json(manifest).get("folder", start.name) if manifest.is_file() else start.name
+
+
 def _objective(checkpoint, part) -> str:
     if part.name in ("discriminator", "generator"):
-        return f"replaced token detection (the {part.name})"
+        frozen = part.name == "generator" and dict(checkpoint.cfg.get("model", {})).get("freeze_generator")
+        return f"replaced token detection (the {part.name}{', whose weights did not change' if frozen else ''})"
     if checkpoint.model_name != "electra_modern":
         causal = any(checkpoint.cfg["task"].get(name) for name in ("causal_share", "causal_until"))
-        others = "a sentence objective" if part.cls in WITH_SENTENCES else "causal modelling" if causal else ""
+        others = "a sentence objective" if part.cls in SENTENCE_SCORES else "causal modelling" if causal else ""
         return f"masked language modelling{' and ' + others if others else ''}"
     if checkpoint.cfg["criterion"]["encoder_weight"]:
         return "replaced token detection and masked language modelling"
@@ -82,7 +91,7 @@ def _facts(checkpoint, part) -> dict:
         "updates": checkpoint.updates,
     }
     if origin := cfg["checkpoint"]["finetune_from_model"]:
-        facts["continued from"] = Path(origin).absolute().parent.name
+        facts["continued from"] = _published_name(Path(origin).absolute().parent)
     if not checkpoint.converted_from:
         facts |= {
             "optimizer": f"{cfg['optimizer']['_name']}, learning rate {cfg['optimization']['lr'][0]:g}",

@@ -21,6 +21,7 @@ MODELS = sorted([*CLASSES, *DETECTORS, "electra_modern"], key=len, reverse=True)
 class Checkpoint(NamedTuple):
     """A model ready to compare with, and what is known of its training."""
 
+    path: Path
     model_name: str  # of MODELS
     model: PretrainingModel  # in eval mode, float32
     cfg: dict  # the whole training configuration
@@ -69,11 +70,14 @@ def read_checkpoint(path: Path, dictionary: Dictionary, average: bool = False) -
     model = build_model(model_name, model_cfg, dictionary, has_sentence_head(weights))
     missing, unexpected = model.load_state_dict(weights, strict=False)
     if missing or unexpected:
-        raise InputError(f"{path}: parameters missing {missing[:3]} or unknown {unexpected[:3]}; was it made by us?")
+        raise InputError(
+            f"{path}: parameters missing {missing[:3]} or unknown {unexpected[:3]}; give one of this plugin."
+        )
     history = state.get("optimizer_history") or [{}]
     updates, task_state = history[-1].get("num_updates", 0), state.get("task_state") or {}
     best, origin = extra.get("best"), extra.get("converted_from")
-    return Checkpoint(model_name, model.float().eval(), cfg, task_state, updates, best, average, origin, dictionary)
+    model = model.float().eval()
+    return Checkpoint(path, model_name, model, cfg, task_state, updates, best, average, origin, dictionary)
 
 
 def has_sentence_head(weights: dict) -> bool:

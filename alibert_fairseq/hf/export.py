@@ -7,7 +7,6 @@ in the folder `generator` inside it. Its modern form becomes a `ModernBertForMas
 A DeBERTa body becomes a `DebertaV2ForMaskedLM`, with replaced token detection a `DebertaV2Model` with Microsoft's head.
 """
 
-import json
 import shutil
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from safetensors import SafetensorError
 from tokenizers import Tokenizer, processors
 
 from alibert_common.directories import Marker, directory_written_whole
-from alibert_common.errors import InputError, exit_with_sentence
-from alibert_common.files import write_json
+from alibert_common.errors import InputError, exit_with_sentence, reason
+from alibert_common.files import read_json, write_json
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
 from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint
@@ -28,7 +27,7 @@ from alibert_fairseq.tasks.pretraining import different_tokenizer, digests
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout
 
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 MARKER = Marker("README.md", MADE_BY, sometimes=("generator/*",))
 
 
@@ -38,7 +37,7 @@ def export(
     """Write the folder and return the largest difference of logits by exported class.
 
     average: the moving average of the weights that --store-ema kept, in place of the last ones.
-    Nothing is written when a key has no counterpart, when logits differ by more than `logit_check.TOLERANCE`, or when
+    Nothing is written when a key has no counterpart, or logits differ by more than `logit_check.TOLERANCE`. Nor when
     `AutoTokenizer` gives other ids than the tokenizer of the data-bin.
     """
     load_tokenizer(tokenizer)  # compares its ids with dict.txt
@@ -68,8 +67,7 @@ def _write_part(checkpoint: Checkpoint, part: Part, tokenizer: Path, folder: Pat
     try:
         model.save_pretrained(folder)
     except SafetensorError as error:  # its writer names no system error, a full disk's neither
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{folder}: {reason}; free some space and run the command again.") from None
+        raise InputError(f"{folder}: {reason(error)}; free some space and run the command again.") from None
     size, dictionary = checkpoint.size(part), checkpoint.dictionary
     write_tokenizer(tokenizer, folder, length=size.max_positions, segments=size.segments)
     check_same_ids(folder, tokenizer, dictionary)
@@ -86,14 +84,14 @@ def write_tokenizer(tokenizer: Path, folder: Path, length: int, segments: int) -
     Copied, not saved by transformers: its version 5 would rename the class. A published model's tokenizer keeps its own
     way with pairs.
     """
-    for name in TOKENIZER_FILES:
+    for name in (TOKENIZER, TOKENIZER_CONFIG):
         shutil.copyfile(tokenizer / name, folder / name)
-    config = json.loads((folder / TOKENIZER_FILES[1]).read_text(encoding="utf-8"))
+    config = read_json(folder / TOKENIZER_CONFIG)
     config["model_max_length"] = length
     if segments > 1 and not read_layout(tokenizer).published:
         config["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
-        _give_pairs_segments(folder / TOKENIZER_FILES[0], config["bos_token"], config["eos_token"])
-    write_json(folder / TOKENIZER_FILES[1], config, shared=True)
+        _give_pairs_segments(folder / TOKENIZER, config["bos_token"], config["eos_token"])
+    write_json(folder / TOKENIZER_CONFIG, config, shared=True)
 
 
 def _give_pairs_segments(file: Path, begin: str, end: str) -> None:
@@ -118,7 +116,7 @@ def convert(checkpoint: Checkpoint, part: Part):
         rows = part.rows(part.parameters(checkpoint.model))
         model.load_state_dict(to_hugging_face(rows, ours, model.state_dict()))
     except ValueError as error:  # NamesError is one
-        raise InputError(f"the checkpoint cannot be a {part.cls}: {error}; nothing was written.") from None
+        raise InputError(f"{checkpoint.path}: cannot be a {part.cls}: {error}; nothing was written.") from None
     return model
 
 

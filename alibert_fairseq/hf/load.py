@@ -61,18 +61,14 @@ def load(
     word that a WordPiece splits. Raises InputError for what cannot be continued faithfully; then nothing is
     written.
     """
-    refuse_foreign(output, MARKER)
-    place = str(output.absolute())
-    if "${" in place or place != readable(place):
-        raise InputError(f"--output {readable(place)!r}: fairseq cannot keep this name in a checkpoint; give another.")
-    if tokenizer and longest_word is not None:
-        raise InputError(f"--longest-word {longest_word}: is for the published tokenizer, which --tokenizer replaces.")
+    _refuse(output, tokenizer, longest_word)
     published, source = read_published(folder, generator, new_head), PublishedTokenizer(folder, longest_word)
     _check_ids(published, source)
     for generator_part in published.parts[1:]:
         source.check_same(generator_part.folder)
     manifest: dict[str, Any] = {
         "command": "hf.load",
+        "folder": folder.absolute().name,
         "versions": {name: version(name) for name in ("transformers", "tokenizers")},
         "inputs": _inputs(published, tokenizer, add_tokens),
         "left_out": sorted({name for model in published.parts for name in model.left_out}),
@@ -95,6 +91,16 @@ def load(
         (aside / "options").write_text(manifest["options"] + "\n", encoding="utf-8")
         write_json(aside / MARKER.file, manifest, shared=True)
     return manifest
+
+
+def _refuse(output: Path, tokenizer: Path | None, longest_word: int | None) -> None:
+    """Raise InputError for options that cannot be, before anything is read."""
+    refuse_foreign(output, MARKER)
+    place = str(output.absolute())
+    if "${" in place or place != readable(place):
+        raise InputError(f"--output {readable(place)!r}: fairseq cannot keep this name in a checkpoint; give another.")
+    if tokenizer and longest_word is not None:
+        raise InputError(f"--longest-word {longest_word}: is for the published tokenizer, which --tokenizer replaces.")
 
 
 def _plain(size: dict) -> dict:

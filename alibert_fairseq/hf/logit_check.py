@@ -30,15 +30,20 @@ SENTENCE_SCORES = {"BertForPreTraining": "seq_relationship_logits", "AlbertForPr
 
 def check_same_ids(folder, tokenizer_directory, dictionary) -> None:
     """AutoTokenizer on the exported folder must give the ids the data-bin was made with."""
-    theirs, ours = AutoTokenizer.from_pretrained(folder, trust_remote_code=False), load_tokenizer(tokenizer_directory)
-    for sentence in SENTENCES:
-        got = theirs(sentence)["input_ids"]
-        expected = [dictionary.bos(), *ours.encode(sentence, add_special_tokens=False).ids, dictionary.eos()]
-        if got != expected:
+    theirs = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    for sentence, expected in zip(SENTENCES, _sentence_ids(tokenizer_directory, dictionary), strict=True):
+        if (got := theirs(sentence)["input_ids"]) != expected:
             raise InputError(
                 f"{tokenizer_directory}: AutoTokenizer gives {got[:8]}... where training had {expected[:8]}... for "
                 f"{sentence!r}; nothing was written."
             )
+
+
+def _sentence_ids(tokenizer_directory, dictionary) -> list[list[int]]:
+    """The ids of SENTENCES, begin and end included."""
+    tokenizer = load_tokenizer(tokenizer_directory)
+    ids = [tokenizer.encode(sentence, add_special_tokens=False).ids for sentence in SENTENCES]
+    return [[dictionary.bos(), *inside, dictionary.eos()] for inside in ids]
 
 
 def check_same_scores(name: str, difference: float) -> None:
@@ -52,9 +57,8 @@ def check_same_scores(name: str, difference: float) -> None:
 
 def probes(tokenizer_directory, dictionary, max_positions: int) -> list[list[int]]:
     """Token ids to compare on: sentences, and the lengths 1, 2 and the longest."""
-    tokenizer = load_tokenizer(tokenizer_directory)
     bos, eos = dictionary.bos(), dictionary.eos()
-    sentences = [[bos, *tokenizer.encode(sentence, add_special_tokens=False).ids, eos] for sentence in SENTENCES]
+    sentences = _sentence_ids(tokenizer_directory, dictionary)
     longest = [bos, *(piece for sentence in sentences for piece in sentence[1:-1])]
     length = min(max_positions, LONGEST)
     longest = (longest * (length // len(longest) + 1))[: length - 1] + [eos]

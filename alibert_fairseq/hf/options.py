@@ -5,6 +5,7 @@ from pathlib import Path
 
 from alibert_common.cli import program
 
+SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT, ELECTRA, ModernBERT and DeBERTa-v2 (V3 too)"
 EXPORT = "Convert a checkpoint of this plugin to a Hugging Face folder, if both compute the same logits."
 LOAD = """Convert a Hugging Face folder to a checkpoint and its tokenizer, to continue its pretraining.
 
@@ -29,10 +30,9 @@ def load_parser() -> argparse.ArgumentParser:
     """The options of `load`."""
     name, raw = program("python -m alibert_fairseq.hf.load"), argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(name, description=LOAD, formatter_class=raw)
-    families = "RoBERTa (CamemBERT, DrBERT and XLM-RoBERTa too), BERT, ALBERT, ModernBERT, ELECTRA, DeBERTa"
-    parser.add_argument("folder", type=Path, help=f"Hugging Face folder: {families}")
+    parser.add_argument("folder", type=Path, help=f"Hugging Face folder: {SUPPORTED}")
     parser.add_argument("--output", type=Path, required=True, help="the directory to write")
-    parser.add_argument("--generator", type=Path, help="generator of ELECTRA or DeBERTa (default FOLDER/generator, if there)")
+    parser.add_argument("--generator", type=Path, help="generator of ELECTRA or DeBERTa (default FOLDER/generator)")
     parser.add_argument(
         "--new-head", action="store_true", help="random weights for a head that the folder lacks (default: refused)"
     )
@@ -42,5 +42,10 @@ def load_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add = parser.add_mutually_exclusive_group().add_argument
     add("--tokenizer", type=Path, help="a tokenizer of this project in place of the published one (default none)")
-    add("--add-tokens", type=Path, metavar="FILE", help="file of words to add to the published vocabulary (default none)")
+    add(
+        "--add-tokens",
+        type=Path,
+        metavar="FILE",
+        help="file of words to add to the published ones (default none)",
+    )
     return parser

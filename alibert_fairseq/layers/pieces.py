@@ -15,6 +15,7 @@ SCORES_AT_A_TIME = 2**18  # 1 MB in float32: the cache of a core
 
 
 def views(parts: Sequence[Tensor]) -> list[Tensor]:
+    """Queries, keys and values as views of parts, which are (n, 1 to 3, N, H)."""
     return [view for part in parts for view in part.unbind(1)]
 
 

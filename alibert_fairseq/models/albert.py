@@ -14,6 +14,8 @@ EMBEDDING_DIM = 128  # of every size (Lan et al. 2020, Table 1; BioALBERT Table 
 class AlbertModel(MaskedLMModel):
     """Factorised embeddings, shared layers, tanh GELU (Lan et al. 2020 section 3.1; BioALBERT Table 3)."""
 
+    shares_layers = True
+
     def __init__(self, cfg: EncoderConfig, dictionary, sentence_head: bool = False):
         if cfg.embedding_dim in (None, cfg.encoder_embed_dim):
             raise ValueError(

@@ -52,8 +52,6 @@ def deberta_size(cfg: DebertaConfig, dictionary) -> EncoderSize:
     """What the options and the dictionary say of the encoder. Raises ValueError for options of other bodies."""
     if cfg.position_init != "normal" and not cfg.absolute_positions:
         raise ValueError(f"--position-init {cfg.position_init}: relative positions have no such table; leave it out.")
-    if cfg.layer_groups:
-        raise ValueError(f"--layer-groups {cfg.layer_groups}: DeBERTa has no shared layers; leave it out.")
     relative = Relative(
         buckets=cfg.position_buckets, longest=cfg.max_relative_positions,
         kinds=tuple(str(cfg.position_attention).split("|")), shared=not cfg.own_position_projections,

@@ -57,9 +57,8 @@ class ModernModel(MaskedLMModel):
         """What the options and the dictionary say of it. Raises ValueError for an option of other bodies."""
         if cfg.position_init != "normal":
             raise ValueError(f"--position-init {cfg.position_init}: rotary positions have no table; leave it out.")
-        for name, value in (("--segments", cfg.segments), ("--layer-groups", cfg.layer_groups)):
-            if value:
-                raise ValueError(f"{name} {value}: ModernBERT has neither segments nor shared layers; leave it out.")
+        if cfg.segments:
+            raise ValueError(f"--segments {cfg.segments}: ModernBERT has no segments; leave it out.")
         rotary = Rotary(cfg.local_attention, cfg.global_attention_every, cfg.global_rope_theta, cfg.local_rope_theta)
         pooling = str(getattr(cfg, "classifier_pooling", "cls"))  # absent in an older checkpoint
         return replace(encoder_size(cfg, dictionary, rotary=rotary), pooling=pooling)

@@ -33,6 +33,7 @@ class PretrainingModel(BaseFairseqModel):
     """A model that is built from its configuration and the task's dictionary. A subclass sets `cfg`."""
 
     hub_interface: type[HubInterface]
+    shares_layers = False  # whether layers of its Hugging Face class have the same weights
 
     @classmethod
     def build_model(cls, cfg, task):
@@ -47,6 +48,11 @@ class PretrainingModel(BaseFairseqModel):
                 raise ValueError(
                     f"the samples have {task.segment_types} segments and the model no embeddings for them; give "
                     f"--segments {task.segment_types}, or an --arch that has them (segment_bert_base, albert_base)."
+                )
+            if cfg.layer_groups and not cls.shares_layers:
+                raise ValueError(
+                    f"--layer-groups {cfg.layer_groups}: only layers of ALBERT share weights; leave it out, or give "
+                    "--arch albert_base."
                 )
             model = cls.for_task(cfg, task)
             for module in model.modules():

@@ -35,7 +35,7 @@ from preprocess.tokenizer.load import load_tokenizer
 logger = logging.getLogger(__name__)
 
 FIRST = "alibert_fairseq/tokenizer"  # in the store of the processes: that of the first one
-TOKENIZER_FILES = ("dict.txt", "tokenizer.json")  # what a model's ids mean
+FILES_OF_IDS = ("dict.txt", "tokenizer.json")  # what a model's ids mean
 
 
 @dataclass
@@ -264,15 +264,15 @@ class PretrainingTask(FairseqTask):
 
 
 def digests(directory: str) -> dict[str, str]:
-    """SHA-256 of those of TOKENIZER_FILES that the directory has."""
-    files = {name: Path(directory, name) for name in TOKENIZER_FILES}
+    """SHA-256 of those of FILES_OF_IDS that the directory has."""
+    files = {name: Path(directory, name) for name in FILES_OF_IDS}
     return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file.is_file()}
 
 
 def different_tokenizer(task_state: dict, here: dict[str, str]) -> str | None:
     """The first file of which a checkpoint has another digest than here, or None; unknown ones are passed over."""
     known = task_state.get("tokenizer", {})
-    both = [name for name in TOKENIZER_FILES if name in known and name in here]
+    both = [name for name in FILES_OF_IDS if name in known and name in here]
     return next((name for name in both if known[name] != here[name]), None)
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tokenizers import Tokenizer, decoders
 
 from preprocess.tokenizer.normalizer import BOUNDARY
+from preprocess.tokenizer.special_tokens import flagged
 
 UNREADABLE = "\ufffd"  # what bytes that are no whole character decode to
 FILLER = re.compile(r"[<\[]unused_?\d+[>\]]")  # ids kept free: ours, BERT's
@@ -57,7 +58,7 @@ class Convention:
 
 def text_pieces(tokenizer: Tokenizer) -> dict[int, str]:
     """The pieces by their ids, without special tokens and free ids."""
-    special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    special = flagged(tokenizer)
     vocabulary = tokenizer.get_vocab().items()
     return {number: piece for piece, number in vocabulary if number not in special and not FILLER.fullmatch(piece)}
 

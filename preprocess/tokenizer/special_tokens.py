@@ -88,10 +88,14 @@ def read_roles(directory: Path) -> dict[str, str]:
     return tokens if all(isinstance(token, str) for token in tokens.values()) else {}
 
 
+def flagged(tokenizer: Tokenizer) -> set[int]:
+    """The ids of the tokens that a tokenizer.json calls special."""
+    return {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+
+
 def never_from_text(tokenizer: Tokenizer, layout: Layout) -> frozenset[int]:
     """The ids of special tokens, the unknown's apart: a text that spells such a token gives none of them."""
-    special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-    return frozenset(special | {layout.begin, layout.pad, layout.end, layout.mask}) - {layout.unknown}
+    return frozenset(flagged(tokenizer) | {layout.begin, layout.pad, layout.end, layout.mask}) - {layout.unknown}
 
 
 def symbols_of(tokenizer: Tokenizer, size: int) -> list[str]:

@@ -1,7 +1,12 @@
 """`alibert continue`: the ways that fit a family, the commands of each, and which model the table says to keep."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -138,9 +143,40 @@ def test_other_forms_of_a_set_are_left_out():
 
 
 def test_a_command_is_shown_with_its_variables(monkeypatch, capsys):
-    monkeypatch.setattr(continuations.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
+    monkeypatch.setattr(continuations.subprocess, "Popen", lambda *_, **__: SimpleNamespace(wait=lambda: 0))
     continuations._call(["bash", "continue.sh"], FROM="start", VARIANT="detour")
     assert capsys.readouterr().out == "\nFROM=start VARIANT=detour bash continue.sh\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_training_saves_before_the_command_ends(number, tmp_path):
+    """Ctrl-C reaches both, SIGTERM the command alone."""
+    training = f"trap 'sleep 0.5; touch {tmp_path}/saved; exit 75' TERM INT; touch {tmp_path}/begun; sleep 60 & wait"
+    program = f"""
+from alibert.continuations import _call
+from alibert_common.errors import exit_with_sentence
+exit_with_sentence(lambda: _call(["bash", "-c", {training!r}]))
+"""
+    command = subprocess.Popen(
+        [sys.executable, "-c", program], start_new_session=True, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell in the background ignores it
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while not (tmp_path / "begun").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    (os.killpg if number == signal.SIGINT else os.kill)(command.pid, number)
+    said = command.communicate(timeout=60)[1]
+    assert (tmp_path / "saved").exists()
+    assert command.returncode == 128 + number and b"give the same command again" in said
+
+
+def test_new_words_are_read_before_the_text_is_binarized(commands, tmp_path):
+    folder, mixed = made(tmp_path, "folder", "mixed")
+    given = [folder, "--mix", mixed, "--data", "sets", "--minutes", "30", "--output", str(tmp_path / "out")]
+    main([*given, "--add-tokens", "words.txt"])
+    modules = [command[2] for command in commands.given]
+    assert modules[:4] == ["alibert_fairseq.hf.load"] * 2 + ["preprocess.binarize"] * 2
 
 
 @pytest.mark.parametrize(

@@ -121,16 +121,22 @@ def compared(place: Path, dtype: torch.dtype) -> dict[str, float]:
         (mine, loss), (other, their_loss) = found
         worst["logits"] = max(worst["logits"], (mine - other).abs().max().item())
         worst["loss"] = max(worst["loss"], abs(loss - their_loss))
-        gradients = {name: parameter.grad for name, parameter in theirs.named_parameters()}
-        own = {name: parameter.grad for name, parameter in ours.named_parameters()}
-        norm = torch.stack([gradient.norm() for gradient in own.values()]).norm().item()
-        seen = set()
-        for row in rows:
-            if row.theirs in gradients and row.ours in own:
-                difference = own[row.ours][row.skipped :] - row.share(gradients[row.theirs])
-                worst["gradient"] = max(worst["gradient"], difference.abs().max().item() / norm)
-                seen.add(row.ours)
-        assert seen == own.keys(), own.keys() - seen
+        worst["gradient"] = max(worst["gradient"], gradient_difference(ours, theirs, rows))
+    return worst
+
+
+def gradient_difference(ours, theirs, rows) -> float:
+    """The largest difference of gradients, relative to the norm of ours."""
+    gradients = {name: parameter.grad for name, parameter in theirs.named_parameters()}
+    own = {name: parameter.grad for name, parameter in ours.named_parameters()}
+    norm = torch.stack([gradient.norm() for gradient in own.values()]).norm().item()
+    worst, seen = 0.0, set()
+    for row in rows:
+        if row.theirs in gradients and row.ours in own:
+            difference = own[row.ours][row.skipped :] - row.share(gradients[row.theirs])
+            worst = max(worst, difference.abs().max().item() / norm)
+            seen.add(row.ours)
+    assert seen == own.keys(), own.keys() - seen
     return worst
 
 
@@ -144,7 +150,8 @@ def same_tensors(source: Path, model: Path, headless: bool) -> bool:
 def resumed_alike(place: Path, work: Path) -> bool:
     """Whether ten updates have the same weights and moments when they are killed behind the sixth and resumed."""
     text = work / "text.txt"
-    text.write_text("\n\n".join(file.read_text(encoding="utf-8") for file in sorted(SAMPLE.glob("*.txt"))[:12]))
+    some = [file.read_text(encoding="utf-8") for file in sorted(SAMPLE.glob("*.txt"))[:12]]
+    text.write_text("\n\n".join(some), encoding="utf-8")
     binarize(place, {"train": [text], "valid": [text]}, work / "data-bin")
     command = [
         "fairseq-train", str(work / "data-bin"), "--user-dir", str(root / "alibert_fairseq"), "--cpu",
@@ -164,7 +171,7 @@ def resumed_alike(place: Path, work: Path) -> bool:
                 if killed_behind and f"num_updates={killed_behind}," in line:
                     child.send_signal(signal.SIGKILL)
             child.wait()
-        if not killed_behind and child.returncode:
+        if child.returncode != (-signal.SIGKILL if killed_behind else 0):
             raise SystemExit("".join(lines[-20:]))
 
     train("whole")

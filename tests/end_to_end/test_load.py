@@ -297,6 +297,9 @@ def test_the_variants_of_the_recipe(variant, loaded, data_bins, repository, tmp_
     found = [logged in line and f"{logged}None" not in line for line in updates]
     assert found == [True] * 12 if variant == "detection" else found == [True] * 11 + [False]
     export(tmp_path / "save" / "checkpoint_last.pt", loaded / family, tmp_path / "model")
+    if variant == "detection":
+        card = (tmp_path / "model" / "generator" / "README.md").read_text(encoding="utf-8")
+        assert "replaced token detection (the generator, whose weights did not change)" in card
 
 
 @pytest.mark.parametrize("family", ["bert", "electra"])
@@ -440,7 +443,7 @@ def test_training_runs_on_a_changed_vocabulary(change, published, repository, tm
         before["cls.predictions.transform.dense.weight"], after["cls.predictions.transform.dense.weight"]
     )
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
-    assert "| continued from | loaded |" in card and "| updates | 60 |" in card
+    assert "| continued from | bert |" in card and "| updates | 60 |" in card
     assert "Pretrained with alibert_fairseq by masked language modelling" in card and "Converted" not in card
 
 

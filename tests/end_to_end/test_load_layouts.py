@@ -297,6 +297,7 @@ def test_longer_words_change_nothing_else(published, tmp_path):
         load(published / "bert", tmp_path / place, longest_word=longest)
         configurations.append((tmp_path / place / "tokenizer_config.json").read_text())
     assert configurations[0] == configurations[1] and "token_type_ids" in configurations[0]
+    load(published / "electra", tmp_path / "electra", longest_word=8)  # its generator has the published limit
 
 
 @pytest.mark.parametrize("shards", [False, True])

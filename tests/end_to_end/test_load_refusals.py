@@ -162,6 +162,11 @@ REFUSALS = {
         lambda f: changed_config(f, position_embedding_type="relative_key"),
         "positions are 'relative_key'",
     ),
+    "wide embeddings": (
+        "albert",
+        lambda f: changed_config(f, embedding_size=32),
+        "embedding_size and hidden_size are both 32",
+    ),
     "several inner groups": ("albert", lambda f: changed_config(f, inner_group_num=2), "inner_group_num is 2"),
     "no head": ("bert", without_head, "no whole BertForMaskedLM: cls.predictions"),
     "untied words": ("camembert", untied, "its tables of input and output words differ"),

@@ -9,7 +9,7 @@ from transformers.activations import ACT2FN
 from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.models.deberta_v2.modeling_deberta_v2 import DebertaV2PreTrainedModel
 
-from alibert_fairseq.hf.families.part import Part
+from alibert_fairseq.hf.families.part import Part, check_heads
 from alibert_fairseq.layers.relative import KINDS, Relative
 from alibert_fairseq.models.size import EncoderSize
 
@@ -59,9 +59,7 @@ class DebertaPart(Part):
         """
         if not getattr(config, "relative_attention", False):
             raise ValueError("relative_attention is false; ours has relative positions")
-        head_width = config.hidden_size // config.num_attention_heads
-        if getattr(config, "attention_head_size", head_width) != head_width:
-            raise ValueError(f"its heads are {config.attention_head_size} wide; ours are width / heads, {head_width}")
+        check_heads(config, "attention_head_size")
         kinds = config.pos_att_type or []
         if not kinds or set(kinds) - set(KINDS):
             raise ValueError(f"pos_att_type is {'|'.join(kinds) or 'empty'}; ours is c2p, p2c or both")

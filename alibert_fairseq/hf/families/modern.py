@@ -2,7 +2,7 @@
 
 from transformers import PretrainedConfig
 
-from alibert_fairseq.hf.families.part import ACTIVATIONS, Part, activation_of, check_common
+from alibert_fairseq.hf.families.part import ACTIVATIONS, Part, activation_of, check_common, check_heads
 from alibert_fairseq.layers.rotary import Rotary
 from alibert_fairseq.models.size import EncoderSize
 
@@ -46,9 +46,7 @@ class ModernPart(Part):
         for name in ("attention_bias", "mlp_bias", "norm_bias", "classifier_bias"):
             if getattr(config, name):
                 raise ValueError(f"{name} is true; a modern body of ours has no biases")
-        head_width = config.hidden_size // config.num_attention_heads
-        if (getattr(config, "head_dim", None) or head_width) != head_width:
-            raise ValueError(f"its heads are {config.head_dim} wide; ours are width / heads, {head_width}")
+        check_heads(config, "head_dim")
         if not config.decoder_bias:
             raise ValueError("decoder_bias is false; ours has a bias there")
         if config.classifier_activation != config.hidden_activation:

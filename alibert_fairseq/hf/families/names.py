@@ -183,8 +183,11 @@ def modern(has: Parameters, part: str = "encoder") -> list[Row]:
         Row(f"{part}.lm_head.bias", "decoder.bias"),
     ]
     for n in range(has.layers):
-        pairs = [(ours_, theirs) for ours_, theirs in _MODERN_LAYER if n or theirs != "attn_norm"]
-        rows += [Row(f"{ours}.layers.{n}.{mine}.weight", f"model.layers.{n}.{theirs}.weight") for mine, theirs in pairs]
+        rows += [
+            Row(f"{ours}.layers.{n}.{mine}.weight", f"model.layers.{n}.{theirs}.weight")
+            for mine, theirs in _MODERN_LAYER
+            if n or theirs != "attn_norm"
+        ]
         rows += [
             Row(f"{ours}.layers.{n}.self_attn.{one}_proj.weight", f"model.layers.{n}.attn.Wqkv.weight", joined=(i, 3))
             for i, one in enumerate("qkv")

@@ -39,8 +39,15 @@ def check_common(config: PretrainedConfig) -> None:
 def activation_of(name: str) -> str:
     """Ours by their name. Raises ValueError for another."""
     if name not in OUR_ACTIVATION:
-        raise ValueError(f"the activation is {name!r}, ours are gelu and gelu_new")
+        raise ValueError(f"the activation is {name!r}; only {', '.join(OUR_ACTIVATION)} can be continued")
     return OUR_ACTIVATION[name]
+
+
+def check_heads(config: PretrainedConfig, name: str) -> None:
+    """Raise ValueError for heads that are not width / heads wide; name: of their width in the configuration."""
+    ours = config.hidden_size // config.num_attention_heads
+    if (theirs := getattr(config, name, None) or ours) != ours:
+        raise ValueError(f"its heads are {theirs} wide; ours are width / heads, {ours}")
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,10 @@ class Part:
             raise ValueError(f"positions are {config.position_embedding_type!r}, ours are learned and absolute")
         if getattr(config, "inner_group_num", 1) != 1:
             raise ValueError(f"inner_group_num is {config.inner_group_num}; ours is 1")
+        if self.grouped and config.embedding_size == config.hidden_size:
+            raise ValueError(
+                f"embedding_size and hidden_size are both {config.hidden_size}; ours has narrower embeddings"
+            )
         return fields | {
             "activation": activation,
             "segments": config.type_vocab_size,

@@ -19,8 +19,8 @@ class NamesError(ValueError):
 class Row:
     """One pair of names. `ours` is None where Hugging Face has a parameter this model does not: there it is zero.
 
-    skipped: rows at the top of our table that theirs lacks, and that no token reads: fairseq counts positions from
-    padding_id + 1, as RobertaForMaskedLM does; the others count from 0. Coming from theirs they are zero.
+    skipped: rows at the top of our table that theirs lacks, and that no token reads. fairseq and RobertaForMaskedLM
+    count positions from padding_id + 1, the others from 0. Coming from theirs, these rows are zero.
     joined: (n, of) where their table is `of` of ours, one below the other, and this is the n-th.
     """
 
@@ -69,8 +69,8 @@ def to_hugging_face(rows: list[Row], ours: dict[str, Tensor], theirs: dict[str, 
 def from_hugging_face(rows: list[Row], theirs: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Values for every key of `ours` (a fresh model's state dict, for its shapes) out of `theirs`.
 
-    Raises NamesError when a key of either side has no row, a shape differs, two names of one parameter of ours
-    have different values, or one that we have not is not zero.
+    Raises NamesError when a key of either side has no row, or a shape differs. Also when two names of one parameter of
+    ours differ, or one that ours lacks is not zero.
     """
     _check_keys(rows, ours, theirs)
     converted: dict[str, Tensor] = {}

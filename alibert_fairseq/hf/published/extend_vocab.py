@@ -1,16 +1,16 @@
 """Adding whole words to a published tokenizer, as pieces of its subword model.
 
-Not as "added tokens" of the library: those are cut out of the text before the rules for words run, so what stands next
-to one begins anew. With CamemBERT's rules "(paracétamol)" then ends in a lone "▁" before ")", the term itself has no
-mark of a word's start, and the space before it is lost or becomes part of it. A piece is found by the model like any
+They are not the library's "added tokens". The library cuts those out of the text before the rules for words run. What
+stands next to one then begins anew. With CamemBERT's rules, "(paracétamol)" then ends in a lone "▁" before ")". The
+term has no mark of a word's start. The space before it is lost, or becomes part of it. The model finds a piece like any
 other: marks, offsets and everything around stay as they were.
 
 sentencepiece and byte-level BPE mark the start of a word by the space before it. A word after an apostrophe or a
 parenthesis then has no mark (l'hépatite). So every word becomes two pieces, ▁hépatite and hépatite. Rules that put a
-space there themselves, as this project's, leave no place for the second. Nor does a sentencepiece BPE (DrBERT's): it
-gets all between two spaces at once, and takes only a piece that is all of it before the merges. So it finds ▁hépatite
-in "une hépatite" and nowhere else. Rules that hand it whole lines (DoctoBERT) are told to split them at spaces. Only
-runs of spaces can have other ids then.
+space there themselves, as this project's, leave no place for the second. Nor does a sentencepiece BPE (DrBERT's). It
+gets all between two spaces at once. It takes a piece before the merges only if the piece is all of that. So it finds
+▁hépatite in "une hépatite" and nowhere else. Rules that hand it whole lines (DoctoBERT) are told to split them at
+spaces. Only runs of spaces can have other ids then.
 """
 
 import json
@@ -19,6 +19,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from alibert_common.errors import InputError
+from alibert_common.files import read_text
 from alibert_fairseq.hf.published.word_splitter import WordSplitter
 from preprocess.tokenizer.normalizer import BOUNDARY
 
@@ -45,6 +46,7 @@ class MorePieces:
         """Raise InputError for a word that cannot be a piece, or a model that cannot take one."""
         self.file = file
         self.splitter = WordSplitter(_word_by_word(old), unknown)
+        self.lines: dict[str, int] = {}  # by their words
         self.words = self._read(file)
         had = self.splitter.tokenizer.get_vocab()
         pieces = [piece for forms in self.words.values() for piece in forms]
@@ -56,11 +58,7 @@ class MorePieces:
 
     def _read(self, file: Path) -> dict[str, list[str]]:
         """The words of the file, and the pieces that each is to be."""
-        try:
-            lines = file.read_text(encoding="utf-8-sig").splitlines()
-        except UnicodeDecodeError as error:
-            raise InputError(f"{file}: not UTF-8 ({error}); save it as UTF-8.") from None
-        words = {}
+        lines, words = read_text(file).removeprefix("\ufeff").splitlines(), {}
         for number, word in enumerate(map(str.strip, lines), 1):
             handed = self._handed(f" {word}" if self.splitter.convention.byte_level else word)
             if len(handed) > 1:
@@ -69,6 +67,7 @@ class MorePieces:
                     f"{', '.join(handed)}, before its pieces are looked for; give single words."
                 )
             if word and handed:
+                self.lines[word] = number
                 words[word] = [*handed, *self._unmarked(word, handed[0])]
         if not words:
             raise InputError(f"{file}: no word in it; write one a line.")
@@ -99,7 +98,7 @@ class MorePieces:
         elif kind in ("WordPiece", "BPE"):
             rules["model"]["vocab"] = ids | {piece: max(ids.values()) + n for n, piece in enumerate(self.pieces, 1)}
         else:
-            raise InputError(f"{self.file}: no words can be added to a {kind} model.")
+            raise InputError(f"{self.file}: no words can be added to a {kind} model; leave --add-tokens out.")
         if kind == "BPE":
             rules["model"]["ignore_merges"] = True  # a word that is a piece is that one, whatever merges make of it
         return Tokenizer.from_str(json.dumps(rules))
@@ -120,7 +119,7 @@ class MorePieces:
         """Every old token has its id, every word is one piece between others, and BPE splits no other word anew."""
         old, new = self.splitter.tokenizer, self.tokenizer
         if any(new.token_to_id(token) != number for token, number in old.get_vocab().items()):
-            raise InputError(f"{self.file}: the ids of this tokenizer have gaps, so none is free behind its last.")
+            raise InputError(f"{self.file}: the ids of this tokenizer have gaps; leave --add-tokens out.")
         around = old.encode("le de", add_special_tokens=False).ids
         for word, forms in self.words.items():
             number, ids = new.token_to_id(forms[0]), new.encode(f"le {word} de", add_special_tokens=False).ids
@@ -131,9 +130,17 @@ class MorePieces:
             texts = [new.encode(text.format(word), add_special_tokens=False).tokens for text in INSIDE]
             inside = all(any(form in tokens for tokens in texts) for form in forms[1:])  # where there is no mark
             if not (alone and between and inside):
-                raise InputError(f"{self.file}: '{word}' cannot become a piece of this tokenizer.")
+                longest = getattr(new.model, "max_input_chars_per_word", None)
+                remedy = (
+                    f"give --longest-word {len(forms[0])}" if longest and len(forms[0]) > longest else "leave it out"
+                )
+                place = f"{self.file}, line {self.lines[word]}"
+                raise InputError(f"{place}: '{word}' cannot become a piece of this tokenizer; {remedy}.")
         # `ignore_merges` is for every piece: those that can be a whole word must be what the merges make of it
         for number, spelled in self.splitter.subword_texts().items() if self.splitter.kind == "BPE" else ():
             piece = old.id_to_token(number)
             if piece in self._handed(spelled.text) and self.splitter.subwords(piece) != [number]:
-                raise InputError(f"{self.file}: with more pieces this BPE would no longer split '{piece}' as it does.")
+                raise InputError(
+                    f"{self.file}: with more pieces this BPE would no longer split '{piece}' as it does; leave "
+                    "--add-tokens out."
+                )

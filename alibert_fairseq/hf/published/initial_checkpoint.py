@@ -10,7 +10,7 @@ from fairseq import options as fairseq_options
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from omegaconf import DictConfig, OmegaConf
 
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, reason
 from alibert_fairseq.hf.checkpoint import build_model
 from alibert_fairseq.hf.families.rows import from_hugging_face
 from alibert_fairseq.hf.families.table import ALBERT, BERT
@@ -115,5 +115,5 @@ def write_checkpoint(model: torch.nn.Module, cfg: DictConfig, directory: Path, o
     try:
         torch.save(state, directory / "checkpoint.pt")
     except RuntimeError as error:  # torch's writer names no system error, a full disk's neither
-        reason = str(error).splitlines()[0]
-        raise InputError(f"checkpoint.pt: not written ({reason}); free some space and run the command again.") from None
+        why = f"checkpoint.pt: not written ({reason(error)})"
+        raise InputError(f"{why}; free some space and run the command again.") from None

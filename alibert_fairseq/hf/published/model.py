@@ -13,6 +13,7 @@ from alibert_common.json_value import parse_json
 from alibert_fairseq.hf.families import names
 from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.hf.families.table import CLASSES, DETECTORS, GENERATORS
+from alibert_fairseq.hf.options import SUPPORTED
 from alibert_fairseq.hf.published.weights import check_files, stored_names, stored_rows, stored_tensors
 from alibert_fairseq.models.size import EncoderSize
 
@@ -21,7 +22,6 @@ FAMILIES = {  # Hugging Face's type -> our model
     "albert": "albert", "electra": "electra", "modernbert": "alibert_modern", "deberta-v2": "alibert_deberta",
 }  # fmt: skip
 WITH_GENERATOR = {"alibert_deberta": "electra_deberta"}  # what else a folder becomes if there is a generator
-SUPPORTED = "RoBERTa (CamemBERT and XLM-RoBERTa too), BERT, ALBERT, ELECTRA, ModernBERT and DeBERTa-v2 (V3 too)"
 GENERATOR = "generator"  # the folder of one, in its discriminator's
 SEED = 1  # of a new head's weights
 OF_FINE_TUNING = ("classifier_dropout", "cls_dropout", "pooler_dropout", "pooler_hidden_act")  # ours have defaults
@@ -114,8 +114,8 @@ def _read_generator(
             f"{place}: no config.json there, and replaced token detection needs a generator that fits its "
             "discriminator (a new one would replace words by noise); give the published one with --generator."
         )
-    if _kind(place) != kind:
-        raise InputError(f"{place}: a model of the type {_kind(place)!r}, no generator for {kind}.")
+    if (other := _kind(place)) != kind:
+        raise InputError(f"{place}: a model of the type {other!r}, no generator for {kind}; give the published one.")
     generator = _read_part(place, candidates)
     own = ("layers", "width", "ffn_width", "heads", "embedding_dim", "tied")  # what a generator may have otherwise
     sizes = [{k: v for k, v in one.size().items() if k not in own} for one in (discriminator, generator)]

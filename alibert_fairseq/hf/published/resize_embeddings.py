@@ -12,12 +12,11 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from alibert_fairseq.data.dictionary import FILLERS
 from alibert_fairseq.hf.families.names import WORDS
 from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.hf.published.model import PublishedPart
 from alibert_fairseq.hf.published.word_splitter import WordSplitter
-from preprocess.tokenizer.piece_text import Spelled
+from preprocess.tokenizer.piece_text import FILLER, Spelled
 from preprocess.tokenizer.special_tokens import Layout
 
 
@@ -58,7 +57,7 @@ def _source(
         return "by role", roles[number]
     if subword and (same := known.get(splitter.normal(subword))) is not None:
         return "by spelling", [same]
-    split = [] if subword is None or subword.text.startswith(FILLERS) else splitter.split(subword)
+    split = [] if subword is None or FILLER.match(subword.text) else splitter.split(subword)
     if not split:
         return "of all rows", []
     return ("of the unknown" if set(split) == {splitter.unknown} else "means"), split

@@ -20,7 +20,7 @@ from alibert_common.files import write_json
 from alibert_fairseq.hf.logit_check import SENTENCES
 from preprocess.databin.line_encoder import LineEncoder
 from preprocess.tokenizer.load import load_tokenizer
-from preprocess.tokenizer.special_tokens import ROLES, read_layout
+from preprocess.tokenizer.special_tokens import ROLES, flagged, read_layout
 
 # What tokenizers differ in: capitals, apostrophes, ligatures, white space, marks, accents apart, other scripts.
 TRICKY = (
@@ -104,7 +104,10 @@ class PublishedTokenizer:
         tokens = {role: getattr(self.auto, name) for role, name in ROLES.items()}
         tokens = {"begin": tokens.pop("begin") or begin, "end": tokens.pop("end") or end} | tokens
         if missing := [role for role, token in tokens.items() if token is None]:
-            raise InputError(f"{self.folder}: its tokenizer has no {ROLES[missing[0]]}, which pretraining needs.")
+            raise InputError(
+                f"{self.folder}: its tokenizer has no {ROLES[missing[0]]}, which pretraining needs; name one in a "
+                "copy of tokenizer_config.json."
+            )
         return tokens
 
     def _check_special(self, vocabulary: dict[str, int]) -> None:
@@ -118,7 +121,10 @@ class PublishedTokenizer:
             roles[token] = role
         unknown = getattr(self.backend.model, "unk_token", None)
         if unknown is not None and unknown not in vocabulary:
-            raise InputError(f"{self.folder}: its vocabulary lacks the unknown token {unknown} of tokenizer.json.")
+            raise InputError(
+                f"{self.folder}: its vocabulary lacks the unknown token {unknown} of tokenizer.json; copy the "
+                "published tokenizer's files again."
+            )
 
     def _check_enclosing(self) -> None:
         [got], [inside] = _encode(self.auto, ["a"]), _ids(self.backend, ["a"], self.folder, add_special_tokens=False)
@@ -130,8 +136,6 @@ class PublishedTokenizer:
 
     def _check_own_file(self, file: Path, same_limit: bool) -> None:
         own = _read(file)
-        own.no_truncation()
-        own.no_padding()
         both = f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and tokenizer.json differ"
         for text, ids, others in zip(
             self.texts, _encode(self.auto, self.texts), _ids(own, self.texts, self.folder), strict=True
@@ -175,8 +179,8 @@ class PublishedTokenizer:
 
     def check_same(self, generator: Path) -> None:
         """Raise InputError where the generator's folder holds another tokenizer than the discriminator's."""
-        if any(file for pattern in VOCABULARIES for file in generator.glob(pattern)):
-            if other := _difference(self.texts, _encode(self.auto, self.texts), _auto(generator)):
+        if any(file for pattern in VOCABULARIES for file in generator.glob(pattern)):  # both as published
+            if other := _difference(self.texts, _encode(_auto(self.folder), self.texts), _auto(generator)):
                 raise InputError(f"{generator}: not the generator of {self.folder}: its tokenizer gives {other}.")
 
 
@@ -186,7 +190,7 @@ def texts_of(tokenizer: Tokenizer) -> list[str]:
 
 
 def _token_texts(tokenizer: Tokenizer) -> list[str]:
-    special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    special = flagged(tokenizer)
     return [tokenizer.decode([n]) for n in sorted(tokenizer.get_vocab().values()) if n not in special]
 
 
@@ -254,7 +258,11 @@ def _auto(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def _read(file: Path) -> Tokenizer:
+    """A tokenizer.json, which neither truncates nor pads."""
     try:
-        return Tokenizer.from_file(str(file))
+        tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises a bare Exception for what it cannot read
-        raise InputError(f"{file}: not a tokenizer ({error}).") from None
+        raise InputError(f"{file}: not a tokenizer ({error}); copy the published tokenizer's files again.") from None
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

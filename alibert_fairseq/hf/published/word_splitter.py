@@ -6,6 +6,7 @@ from tokenizers import Tokenizer, pre_tokenizers
 
 from preprocess.tokenizer.normalizer import BOUNDARY
 from preprocess.tokenizer.piece_text import UNREADABLE, Convention, Spelled
+from preprocess.tokenizer.special_tokens import flagged
 
 _BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
@@ -19,7 +20,7 @@ class WordSplitter:
         self.unknown = unknown
         self.kind = json.loads(self.tokenizer.to_str())["model"]["type"]
         self.convention = Convention.of(self.tokenizer)
-        self.special = {n for n, token in self.tokenizer.get_added_tokens_decoder().items() if token.special}
+        self.special = flagged(self.tokenizer)
 
     def subword_texts(self) -> dict[int, Spelled]:
         """The text of each id, without special tokens and bytes that are no text."""

@@ -129,7 +129,7 @@ def test_a_word_with_a_mark_is_refused_where_marks_split(tmp_path):
 
 def test_a_file_that_is_no_utf_8_is_refused(tmp_path):
     (tmp_path / "words.txt").write_bytes("hépatite".encode("latin-1"))
-    with pytest.raises(InputError, match="words.txt: not UTF-8"):
+    with pytest.raises(InputError, match="words.txt, line 1: byte 2 .* is not UTF-8"):
         MorePieces(Tokenizer.from_str(made("wordpiece")[0]), 100, tmp_path / "words.txt")
 
 
@@ -168,6 +168,16 @@ def test_a_bpe_that_would_split_other_words_anew_is_refused(tmp_path):
 
     with pytest.raises(InputError, match="this BPE would no longer split 'zq' as it does"):
         more("byte-level", tmp_path, change=with_a_piece_without_merge)
+
+
+def test_a_word_that_is_too_long_for_a_wordpiece_is_refused_with_the_remedy(tmp_path):
+    def limited(tokenizer):
+        rules = json.loads(tokenizer.to_str())
+        rules["model"]["max_input_chars_per_word"] = 16
+        return Tokenizer.from_str(json.dumps(rules))
+
+    with pytest.raises(InputError, match="line 2: 'gastroentérologie' cannot become .*; give --longest-word 17"):
+        more("wordpiece", tmp_path, ["amoxicilline", "gastroentérologie"], change=limited)
 
 
 def test_a_word_whose_unmarked_piece_no_text_gives_is_refused(tmp_path):

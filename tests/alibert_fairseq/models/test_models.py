@@ -45,7 +45,7 @@ def test_what_does_not_fit_is_refused_in_one_sentence():
     assert "RobertaForMaskedLM" in refusal(AliBertModel, EncoderConfig(**SHAPE, embedding_dim=16))
     assert "BertForPreTraining" in refusal(SegmentBertModel, EncoderConfig(**SHAPE, embedding_dim=16))
     assert "narrower" in refusal(AlbertModel, EncoderConfig(**SHAPE))
-    assert "cannot share" in refusal(AliBertModel, EncoderConfig(**SHAPE, layer_groups=3))
+    assert "cannot share" in refusal(AlbertModel, EncoderConfig(**SHAPE, embedding_dim=16, layer_groups=3))
     assert "number of heads of an encoder must be 1" in refusal(
         AliBertModel, EncoderConfig(**SHAPE | {"encoder_attention_heads": 0})
     )
@@ -53,6 +53,8 @@ def test_what_does_not_fit_is_refused_in_one_sentence():
         ElectraModel, ElectraConfig(**SHAPE, generator_embedding_dim=16), replaces_tokens=True
     )
     assert "--task electra" in refusal(ElectraModel, ElectraConfig(**SHAPE))
+    for model_class, config in ((AliBertModel, EncoderConfig), (ElectraModel, ElectraConfig)):
+        assert "only layers of ALBERT share weights" in refusal(model_class, config(**SHAPE, layer_groups=1))
     assert "--arch electra_*" in refusal(AliBertModel, EncoderConfig(**SHAPE), replaces_tokens=True)
 
 
@@ -61,8 +63,8 @@ MODERN = {
     "heads are 1 wide, and rotary positions need an even width": {"encoder_attention_heads": 32},
     "ModernBertForMaskedLM": {"embedding_dim": 16},
     "--position-init sinusoidal: rotary positions have no table": {"position_init": "sinusoidal"},
-    "--segments 2: ModernBERT has neither segments nor shared layers": {"segments": 2},
-    "--layer-groups 1: ModernBERT has neither": {"layer_groups": 1},
+    "--segments 2: ModernBERT has no segments": {"segments": 2},
+    "--layer-groups 1: only layers of ALBERT share weights": {"layer_groups": 1},
     "--local-attention 1 is not a number of 2 or more": {"local_attention": 1},
     "--global-attention-every 0 is not a number of 1 or more": {"global_attention_every": 0},
     "--global-rope-theta nan is not a number of 1 or more": {"global_rope_theta": math.nan},
@@ -78,7 +80,7 @@ DEBERTA = {
     "the position attention is p2p, not c2p, p2c or c2p|p2c": {"position_attention": "p2p"},
     "the number of position buckets is 1; give 0, or 2 or more": {"position_buckets": 1},
     "too near for 256 position buckets; give 130 or more": {"max_relative_positions": 129},
-    "--layer-groups 1: DeBERTa has no shared layers": {"layer_groups": 1},
+    "--layer-groups 1: only layers of ALBERT share weights": {"layer_groups": 1},
     "--position-init sinusoidal: relative positions have no such table": {"position_init": "sinusoidal"},
 }
 
