@@ -151,7 +151,8 @@ def test_a_command_is_shown_with_its_variables(monkeypatch, capsys):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_training_saves_before_the_command_ends(number, tmp_path):
     """Ctrl-C reaches both, SIGTERM the command alone."""
-    training = f"trap 'sleep 0.5; touch {tmp_path}/saved; exit 75' TERM INT; touch {tmp_path}/begun; sleep 60 & wait"
+    work = "sleep 60 >&- 2>&- & wait"  # which keeps no pipe open
+    training = f"trap 'sleep 0.5; touch {tmp_path}/saved; exit 75' TERM INT; touch {tmp_path}/begun; {work}"
     program = f"""
 from alibert.continuations import _call
 from alibert_common.errors import exit_with_sentence
