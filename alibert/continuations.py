@@ -82,13 +82,8 @@ def parser() -> argparse.ArgumentParser:
     add("--generator", type=Path, help="generator of ELECTRA or DeBERTa (default FOLDER/generator)")
     add("--new-head", action="store_true", help="random weights for a head that the folder lacks (default: refused)")
     words = made.add_mutually_exclusive_group().add_argument
-    words("--tokenizer", type=Path, help="tokenizer of this project, for a second training of each way (default none)")
-    words(
-        "--add-tokens",
-        type=Path,
-        metavar="FILE",
-        help="file of words to add, for a second training of each way",
-    )
+    words("--tokenizer", type=Path, help="tokenizer of ours, for another training of each way (default none)")
+    words("--add-tokens", type=Path, metavar="FILE", help="more words, for another training of each way (default none)")
     add(
         "--longest-word", type=int, metavar="CHARACTERS",
         help="characters of the longest word that a WordPiece splits (default: the published tokenizer's)",

@@ -6,12 +6,13 @@ from typing import Any
 
 from huggingface_hub import ModelCardData
 
+from alibert_common.directories import Marker
 from alibert_common.files import read_json
 from alibert_common.report.templates import filled
 from alibert_fairseq.hf.logit_check import SENTENCE_SCORES
 
 MADE_BY = "with alibert_fairseq by"  # export recognises its own folders by this text
-LOADED = "manifest.json"  # of hf.load
+LOADED = Marker.of_command("hf.load")
 TO_COMPLETE = "To be completed by whoever publishes this folder"  # and a card that nobody has edited by this one
 
 LOSSES = {
@@ -39,8 +40,7 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
 
 def _published_name(start: Path) -> str:
     """The name of the published folder that hf.load converted to `start`, or the name of `start`."""
-    manifest = start / LOADED
-    return read_json(manifest).get("folder", start.name) if manifest.is_file() else start.name
+    return read_json(start / LOADED.file).get("folder", start.name) if LOADED.is_in(start) else start.name
 
 
 def _objective(checkpoint, part) -> str:

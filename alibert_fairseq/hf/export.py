@@ -37,8 +37,8 @@ def export(
     """Write the folder and return the largest difference of logits by exported class.
 
     average: the moving average of the weights that --store-ema kept, in place of the last ones.
-    Nothing is written when a key has no counterpart, or logits differ by more than `logit_check.TOLERANCE`. Nor when
-    `AutoTokenizer` gives other ids than the tokenizer of the data-bin.
+    Raises InputError, and writes nothing, when a key has no counterpart or logits differ by more than
+    `logit_check.TOLERANCE`. It does so too when `AutoTokenizer` gives other ids than the tokenizer of the data-bin.
     """
     load_tokenizer(tokenizer)  # compares its ids with dict.txt
     checkpoint = read_checkpoint(checkpoint_path, load_dictionary(tokenizer), average)

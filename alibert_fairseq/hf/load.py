@@ -19,11 +19,12 @@ from typing import Any
 import transformers
 from tokenizers import Tokenizer
 
-from alibert_common.directories import Marker, directory_written_whole, refuse_foreign
+from alibert_common.directories import directory_written_whole, refuse_foreign
 from alibert_common.errors import InputError, exit_with_sentence, readable
 from alibert_common.files import write_json
 from alibert_common.input_log import InputLog
 from alibert_fairseq.data.dictionary import load_dictionary
+from alibert_fairseq.hf.card import LOADED
 from alibert_fairseq.hf.logit_check import check_same_scores, compare, probes
 from alibert_fairseq.hf.options import load_parser
 from alibert_fairseq.hf.published.extend_vocab import MorePieces
@@ -41,7 +42,6 @@ from preprocess.databin.build import TOKENIZER_FILES
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout, symbols_of, write_symbols
 
-MARKER = Marker.of_command("hf.load")
 LONG_WORD = 100  # characters, BERT's; longer words are unknown to its WordPiece
 # What transformers reads of a folder, beside the weights.
 READ = (
@@ -78,7 +78,7 @@ def load(
         "models": {model.part.cls: _plain(model.size()) for model in published.parts},
     }
     rows: NewRows | None
-    with directory_written_whole(output, MARKER, shared=True) as aside:
+    with directory_written_whole(output, LOADED, shared=True) as aside:
         if tokenizer:
             rows, compared = _replace_vocabulary(source, tokenizer, aside)
         else:
@@ -89,13 +89,13 @@ def load(
         manifest["options"] = " ".join(model_options(published))
         manifest["largest_difference_of_logits"] = _write_model(published, aside, output)
         (aside / "options").write_text(manifest["options"] + "\n", encoding="utf-8")
-        write_json(aside / MARKER.file, manifest, shared=True)
+        write_json(aside / LOADED.file, manifest, shared=True)
     return manifest
 
 
 def _refuse(output: Path, tokenizer: Path | None, longest_word: int | None) -> None:
     """Raise InputError for options that cannot be, before anything is read."""
-    refuse_foreign(output, MARKER)
+    refuse_foreign(output, LOADED)
     place = str(output.absolute())
     if "${" in place or place != readable(place):
         raise InputError(f"--output {readable(place)!r}: fairseq cannot keep this name in a checkpoint; give another.")

@@ -42,10 +42,5 @@ def load_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add = parser.add_mutually_exclusive_group().add_argument
     add("--tokenizer", type=Path, help="a tokenizer of this project in place of the published one (default none)")
-    add(
-        "--add-tokens",
-        type=Path,
-        metavar="FILE",
-        help="file of words to add to the published ones (default none)",
-    )
+    add("--add-tokens", type=Path, metavar="FILE", help="words to add to the published ones (default none)")
     return parser

@@ -35,7 +35,7 @@ class EncoderConfig(FairseqDataclass):
     max_positions: int = option(512, "longest sequence, <s> and </s> included (default: 512, as AliBERT)")
     segments: int = option(0, "number of segment embeddings (default: that of --arch; BERT, ALBERT: 2; RoBERTa: 0)")
     layer_groups: OptionalInt = option(None,
-        "number of layers with weights of their own, each used several times (default: all; ALBERT: 1)")  # fmt: skip
+        "number of ALBERT's layers with weights of their own, each used several times (default: 1)")  # fmt: skip
     activation_fn: ChoiceEnum(list(ACTIVATIONS)) = option("gelu",  # type: ignore[valid-type]
         "activation: gelu by the error function (default; BERT, ELECTRA) or gelu_tanh (ALBERT)")  # fmt: skip
     layer_norm_eps: float = option(1e-12,

@@ -69,8 +69,8 @@ def to_hugging_face(rows: list[Row], ours: dict[str, Tensor], theirs: dict[str, 
 def from_hugging_face(rows: list[Row], theirs: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Values for every key of `ours` (a fresh model's state dict, for its shapes) out of `theirs`.
 
-    Raises NamesError when a key of either side has no row, or a shape differs. Also when two names of one parameter of
-    ours differ, or one that ours lacks is not zero.
+    Raises NamesError when a key of either side has no row, or a shape differs. It also raises it when two names
+    of one parameter of ours differ, or one that ours lacks is not zero.
     """
     _check_keys(rows, ours, theirs)
     converted: dict[str, Tensor] = {}

@@ -57,7 +57,7 @@ class PublishedTokenizer:
         longest_word: characters of the longest word that its WordPiece is to split, where the folder says fewer.
         """
         self.folder = folder
-        self.auto = _auto(folder)
+        self.auto = self.published = _auto(folder)
         if not self.auto.is_fast:
             raise InputError(
                 f"{folder}: transformers makes no fast tokenizer of it; add a tokenizer.json to the folder."
@@ -75,7 +75,7 @@ class PublishedTokenizer:
         self.texts = texts_of(self.backend)
         if (folder / "tokenizer.json").is_file():
             self._check_own_file(folder / "tokenizer.json", same_limit=longest_word is None)
-        if longest_word:  # from here on, this is the published tokenizer
+        if longest_word:  # from here on, only the generator's is compared with the published one
             self.auto = PreTrainedTokenizerFast(tokenizer_object=self.backend, **self._settings())
 
     @property
@@ -180,7 +180,7 @@ class PublishedTokenizer:
     def check_same(self, generator: Path) -> None:
         """Raise InputError where the generator's folder holds another tokenizer than the discriminator's."""
         if any(file for pattern in VOCABULARIES for file in generator.glob(pattern)):  # both as published
-            if other := _difference(self.texts, _encode(_auto(self.folder), self.texts), _auto(generator)):
+            if other := _difference(self.texts, _encode(self.published, self.texts), _auto(generator)):
                 raise InputError(f"{generator}: not the generator of {self.folder}: its tokenizer gives {other}.")
 
 
