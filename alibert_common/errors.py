@@ -35,6 +35,11 @@ def reason(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
+def first_sentence(error: BaseException) -> str:
+    """The first sentence of `reason`, without its full stop, to quote inside another sentence."""
+    return reason(error).split(". ")[0].rstrip(".")
+
+
 @readers_may_leave()
 def exit_with_sentence(main: Callable[[], None]) -> None:
     """Run a command's `main`. Bad input prints its sentence on stderr and exits with status 2.

@@ -26,10 +26,11 @@ class FineTuned(ABC, Generic[Kind]):
 
         from downstream.training import models  # here: torch takes seconds, and a wrong folder needs none
         from downstream.training.loop import Learned, Machine
+        from downstream.training.tokenizer import frame_of, load_tokenizer
 
         config = models.read_config(folder)
-        self.tokenizer = models.load_tokenizer(folder)
-        self.frame = models.frame_of(self.tokenizer, config)
+        self.tokenizer = load_tokenizer(folder)
+        self.frame = frame_of(self.tokenizer, config)
         model, head = self._loaded(folder, config)
         machine = Machine(models.device_of(device), bf16)
         self.learned = Learned(model.to(machine.device), head, self.frame.padding, machine)

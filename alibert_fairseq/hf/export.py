@@ -23,7 +23,7 @@ from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.hf.families.rows import to_hugging_face
 from alibert_fairseq.hf.logit_check import check_same_ids, check_same_scores, compare, probes
 from alibert_fairseq.hf.options import export_parser
-from alibert_fairseq.tasks.pretraining import different_tokenizer, digests
+from alibert_fairseq.tasks.tokenizer_identity import different_tokenizer, digests
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import read_layout
 

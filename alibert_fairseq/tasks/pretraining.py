@@ -1,14 +1,9 @@
-"""What the pretraining tasks share: the dictionary, the tokenizer beside the data, the sequences and their masks."""
+"""What the pretraining tasks share: the dictionary, the sequences and their masks."""
 
-import filecmp
-import hashlib
-import json
 import logging
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-import torch
 from fairseq import utils
 from fairseq.data import Dictionary
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
@@ -28,14 +23,15 @@ from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.data.segment_pairs import load_pairs
 from alibert_fairseq.data.word_starts import word_starts
 from alibert_fairseq.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE, OptionalFloat, option
-from fairseq_compat.processes.store import store_of_processes
+from alibert_fairseq.tasks.tokenizer_identity import (
+    check_data_bin,
+    different_tokenizer,
+    digests,
+    refuse_another_than_the_first,
+)
 from preprocess.mixing.mix_file import MIX_FILE, TRAIN, read_mix
-from preprocess.tokenizer.load import load_tokenizer
 
 logger = logging.getLogger(__name__)
-
-FIRST = "alibert_fairseq/tokenizer"  # in the store of the processes: that of the first one
-FILES_OF_IDS = ("dict.txt", "tokenizer.json")  # what a model's ids mean
 
 
 @dataclass
@@ -255,50 +251,9 @@ class PretrainingTask(FairseqTask):
         return {"tokenizer": self.tokenizer_digests}
 
     def load_state_dict(self, state_dict):
-        """Raise InputError for the checkpoint of another tokenizer, though its vocabulary be as large."""
+        """Raise InputError for a checkpoint of another tokenizer, even if both have the same number of subwords."""
         if different := different_tokenizer(state_dict, self.tokenizer_digests):
             raise InputError(
                 f"{utils.split_paths(self.cfg.data)[0]}: its {different} is not the one of the checkpoint's training; "
                 "give that data-bin, or another --save-dir."
             )
-
-
-def digests(directory: str) -> dict[str, str]:
-    """SHA-256 of those of FILES_OF_IDS that the directory has."""
-    files = {name: Path(directory, name) for name in FILES_OF_IDS}
-    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file.is_file()}
-
-
-def different_tokenizer(task_state: dict, here: dict[str, str]) -> str | None:
-    """The first file of which a checkpoint has another digest than here, or None; unknown ones are passed over."""
-    known = task_state.get("tokenizer", {})
-    both = [name for name in FILES_OF_IDS if name in known and name in here]
-    return next((name for name in both if known[name] != here[name]), None)
-
-
-def refuse_another_than_the_first(path: str) -> None:
-    """Raise InputError where this process of several has another tokenizer than the first one."""
-    store = store_of_processes()
-    if store is None:
-        return
-    if torch.distributed.get_rank() == 0:
-        store.set(FIRST, json.dumps([path, digests(path)]))
-        return
-    theirs, known = json.loads(store.get(FIRST))
-    if different := different_tokenizer({"tokenizer": known}, digests(path)):
-        raise InputError(f"{path}: its {different} is not that of {theirs} on rank 0; give all processes one data-bin.")
-
-
-def check_data_bin(path: str, first: str) -> None:
-    """Raise InputError for a data-bin without dict.txt, with another than the first one's, or that its tokenizer
-    contradicts."""
-    table = os.path.join(path, "dict.txt")
-    if not os.path.isfile(table):
-        names = [file.parent.name for file in Path(path).glob("*/dict.txt") if file.parent.name.isdigit()]
-        if several := [os.path.join(path, name) for name in sorted(names, key=int)]:  # 1, 2, ... of binarize
-            raise InputError(f"{path}: holds {len(several)} data-bins, one an epoch; give {':'.join(several)}")
-        raise InputError(f"{path}: no dict.txt in this data-bin; give the output directory of binarize.")
-    if not filecmp.cmp(table, os.path.join(first, "dict.txt"), shallow=False):
-        raise InputError(f"{table}: not the dict.txt of {first}; binarize both texts with one tokenizer.")
-    if os.path.isfile(os.path.join(path, "tokenizer.json")):
-        load_tokenizer(Path(path))  # compares its ids with dict.txt

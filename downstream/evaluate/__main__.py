@@ -61,10 +61,11 @@ def main(argv: list[str] | None = None) -> None:
     from downstream.evaluate.pretraining import refuse_undecodable
     from downstream.evaluate.run_commands import run
     from downstream.training import models  # torch takes seconds, and wrong paths need none
+    from downstream.training.tokenizer import load_tokenizer
 
     for model in args.models:  # what each of its trainings would refuse
         models.load_config(model)
-        models.load_tokenizer(model)
+        load_tokenizer(model)
     refuse_undecodable(args.pretraining_text)
     failed = run(jobs, args.jobs)
     tell(args, [job for job in jobs if job not in failed], failed)

@@ -13,6 +13,7 @@ from downstream.training import models
 from downstream.training.heads import Head
 from downstream.training.loop import Machine
 from downstream.training.protocol import Protocol
+from downstream.training.tokenizer import Frame, frame_of, load_tokenizer
 
 
 class Start(NamedTuple):
@@ -24,7 +25,7 @@ class Start(NamedTuple):
     frozen: bool = False
 
 
-def conditions_of(task: Task, start: Start, config, frame: models.Frame, machine: Machine) -> dict:
+def conditions_of(task: Task, start: Start, config, frame: Frame, machine: Machine) -> dict:
     """What an encoder's answers depend on, training apart."""
     return {
         "model": {
@@ -49,8 +50,8 @@ class Encoder(Trained):
         if protocol.replaced_words and self.form != "tagger":
             raise InputError("replaced_words is for --form tagger; give that form, or leave the key out.")
         self.task, self.start, self.protocol, self.machine = task, start, protocol, machine
-        config, self.tokenizer = models.load_config(start.folder), models.load_tokenizer(start.folder)
-        self.frame = models.frame_of(self.tokenizer, config)
+        config, self.tokenizer = models.load_config(start.folder), load_tokenizer(start.folder)
+        self.frame = frame_of(self.tokenizer, config)
         self.conditions = conditions_of(task, start, config, self.frame, machine)
         self.conditions["protocol"] = protocol.recorded()
         if self.form:

@@ -7,7 +7,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, first_sentence
 from downstream.training import models
 from downstream.training.heads import Head
 
@@ -31,7 +31,7 @@ def load_form(folder: Path, weights: str, config, build: Callable[[nn.Module, di
         network = build(encoder, own)
         lacking = network.load_state_dict(own, strict=False).missing_keys
     except (OSError, SafetensorError, KeyError, RuntimeError) as error:
-        raise InputError(f"{file}: not usable ({models.first_line(error)}); copy the folder again.") from None
+        raise InputError(f"{file}: not usable ({first_sentence(error)}); copy the folder again.") from None
     models.refuse_no_numbers(own, file, "copy the folder again")
     _refuse_missing(folder, missing + [name for name in lacking if not name.startswith("encoder.")])
     return network

@@ -23,6 +23,7 @@ from downstream.training import models
 from downstream.training.epochs import Epoch, Watch
 from downstream.training.heads import Head, head_of
 from downstream.training.loop import Learned, predict
+from downstream.training.tokenizer import pieces_by_place
 
 WEIGHTS = models.FORM_WEIGHTS["tagger"]
 # The decision is chosen on dev from these. Shares of a word's scores that are the mean over its document: a leaflet
@@ -144,7 +145,7 @@ def tags_of(
 
 def disturbance_of(tokenizer, vocabulary: int, replaced: float) -> Disturbance:
     """With the subwords of the whole vocabulary: those of a few documents would be known after an epoch."""
-    known = ([n for n in ids.values() if n < vocabulary] for ids in models.pieces_by_place(tokenizer))
+    known = ([n for n in ids.values() if n < vocabulary] for ids in pieces_by_place(tokenizer))
     first, later = (torch.tensor(sorted(ids) or [0]) for ids in known)
     return Disturbance(first, later, tokenizer.mask_token_id, replaced)
 

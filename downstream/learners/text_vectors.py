@@ -8,7 +8,7 @@ from downstream.tasks.base import Piece
 from downstream.tasks.texts import Pair, windows_of
 from downstream.training.heads import a_number
 from downstream.training.loop import Learned, predict
-from downstream.training.models import Frame
+from downstream.training.tokenizer import Frame
 
 HIDDEN = a_number()._replace(read=lambda output: output.last_hidden_state.float(), per_token=True)  # (tokens, width)
 PIECES = 1024  # whose states are in memory together

@@ -11,8 +11,8 @@ from downstream.tasks.base import Encoded
 from downstream.training.epochs import Epoch, Watch, kept_epoch
 from downstream.training.heads import Head, head_of
 from downstream.training.loop import Learned, Machine, fit, predict
-from downstream.training.models import Frame
 from downstream.training.protocol import Protocol
+from downstream.training.tokenizer import Frame
 
 DEV_SEED = 1  # of a protocol's dev_items: the same for all trainings, or their epochs would be chosen on unlike items
 

@@ -9,7 +9,8 @@ from transformers import AutoModelForMaskedLM
 
 from alibert_common.errors import InputError
 from downstream.masked_words.questions import Question
-from downstream.training.models import Frame, frame_of, load_config, load_tokenizer, load_weights, pieces_by_place
+from downstream.training.models import load_config, load_weights
+from downstream.training.tokenizer import Frame, frame_of, load_tokenizer, pieces_by_place
 
 # Each number of pieces costs a pass over all sentences. With a vocabulary of 8,000, one word of clinical cases in 1,000
 # has more than 10; such a word counts as one that the model cannot predict.

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -48,25 +49,42 @@ class CountWords:
         return lines.path.with_suffix(COUNTS)
 
     def __call__(self, lines: DrawnLines) -> None:
-        write_json(self.done(lines), count_words(lines.read(), rules_only(self.options))._asdict())
+        write_json(self.done(lines), _counter_of(self.options).count(lines.read())._asdict())
 
 
-def count_words(lines: Iterable[str], tokenizer: Tokenizer) -> WordCounts:
-    """The words of lines. The rules see once what stands between spaces and marks, where they may see it alone."""
-    words_of, words = TextNormalizer(tokenizer).bare_words, Counter[str]()
-    parts = Counter(chain.from_iterable(line.split(" ") for line in lines) if is_word_independent(tokenizer) else lines)
-    white_space_words = sum(times * len(part.split()) for part, times in parts.items())
-    for part, times in _cut_at_marks(parts, re.escape(isolated_marks(tokenizer))).items():
-        for word in words_of(part):
-            words[word] += times
-    return WordCounts(words, white_space_words)
+class WordCounter:
+    """Counts the words of lines under the text rules of a tokenizer.
+
+    If the rules treat each part between spaces or marks alone, each different part is read once.
+    """
+
+    def __init__(self, tokenizer: Tokenizer):
+        self.words_of = TextNormalizer(tokenizer).bare_words
+        self.by_word = is_word_independent(tokenizer)
+        marks = re.escape(isolated_marks(tokenizer))
+        self.cut_at_marks = re.compile(f"[{marks}]|[^{marks}]+").findall if marks else None
+
+    def count(self, lines: Iterable[str]) -> WordCounts:
+        """The words of these lines."""
+        parts = Counter(chain.from_iterable(line.split(" ") for line in lines) if self.by_word else lines)
+        white_space_words = sum(times * len(part.split()) for part, times in parts.items())
+        words = Counter[str]()
+        for part, times in self._shorter(parts).items():
+            for word in self.words_of(part):
+                words[word] += times
+        return WordCounts(words, white_space_words)
+
+    def _shorter(self, parts: Counter[str]) -> Counter[str]:
+        if not self.cut_at_marks:
+            return parts
+        found = Counter[str]()
+        for part, times in parts.items():
+            for shorter in self.cut_at_marks(part):
+                found[shorter] += times
+        return found
 
 
-def _cut_at_marks(parts: Counter[str], marks: str) -> Counter[str]:
-    if not marks:
-        return parts
-    cut, found = re.compile(f"[{marks}]|[^{marks}]+").findall, Counter[str]()
-    for part, times in parts.items():
-        for shorter in cut(part):
-            found[shorter] += times
-    return found
+@cache
+def _counter_of(options: TextOptions) -> WordCounter:
+    """One for each process and set of options. Compiling the rules takes longer than counting a small file."""
+    return WordCounter(rules_only(options))

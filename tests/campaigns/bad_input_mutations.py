@@ -45,7 +45,7 @@ MUTATIONS = [
         "tests/preprocess/tokenizer/test_tokenizer_load.py::test_a_dict_txt_too_short_or_too_long_is_refused",
     ),
     Mutation(
-        "the same, at the start of a training", "alibert_fairseq/tasks/pretraining.py",
+        "the same, at the start of a training", "alibert_fairseq/tasks/tokenizer_identity.py",
         "load_tokenizer(Path(path))  # compares its ids with dict.txt", "pass",
         "tests/end_to_end/test_bad_training_input.py::test_a_tokenizer_whose_ids_are_not_those_of_the_dictionary",
     ),

@@ -20,7 +20,7 @@ from preprocess.tokenizer import trainers
 from preprocess.tokenizer.normalizer import BOUNDARY, TextOptions, rules_only
 from preprocess.tokenizer.training_sample import draw_lines
 from preprocess.tokenizer.vocabulary import Subwords
-from preprocess.tokenizer.word_counts import count_sample, count_words
+from preprocess.tokenizer.word_counts import WordCounter, count_sample
 
 
 def tokens(subwords: Subwords, words: Counter[str]) -> int:
@@ -44,7 +44,7 @@ def main() -> None:
         drawn = draw_lines(read_corpora(options.text), 1_000_000, 1, ALONE, Path(folder))
         words = trainers.Words(count_sample(drawn, rules, ALONE, Path(folder)).words)
     lines = (line for file in options.held_out for _, line in read_lines(file))
-    held_out = count_words(lines, rules_only(rules)).words
+    held_out = WordCounter(rules_only(rules)).count(lines).words
     print(f"{len(words.trainable):,} words; held out: {sum(held_out.values()):,} words\n")
     print("| parts, at most | seconds | CPU s | tokens of the text | tokens held out |\n|---|---|---|---|---|")
     for most in options.most:

@@ -44,6 +44,7 @@ def test_the_run_ends_on_time_and_decayed_and_adds_nothing_when_started_again(fi
     assert "nothing left to train" in log and [file.read_bytes() for file in files] == before
 
 
+@pytest.mark.long
 def test_a_run_that_begins_with_the_weights_of_another_has_its_whole_budget(finished, data_bin, repository, tmp_path):
     parent = ["--finetune-from-model", str(finished / "checkpoint_last.pt")]
     run(*budget(data_bin, tmp_path / "save", repository, *parent), cwd=tmp_path, env=ENVIRONMENT)

@@ -14,6 +14,7 @@ from downstream.curves.__main__ import main
 from downstream.learners.encoder import Encoder
 from downstream.training import loop as training
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
 PROTOCOL = """
 batch: 2
 learning_rate: 1.0e-2
@@ -30,14 +31,6 @@ def task(tmp_path_factory) -> Path:
     write_roberta(root / "wide", width=32)
     write_roberta(root / "narrow", width=16)
     return root
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_pictures_of_points():
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("draw_scores", "draw_curves"):
-            patch.setattr(f"downstream.experiment.results.{name}", lambda *_: None)
-        yield
 
 
 def by_documents(task: Path, output: Path, *more) -> list[str]:

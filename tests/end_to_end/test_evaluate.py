@@ -59,19 +59,25 @@ def place(tmp_path_factory) -> Path:
 
 
 class KeptWorker(Worker):
-    """Closed, it ends what runs in it, and waits for the next evaluation."""
+    """`close` ends its jobs, and it waits for the next evaluation. A single job prints to the file `said`."""
+
+    said: Path
+
+    def start(self, command: list[str], log: Path | None, threads: int | None) -> int:
+        return super().start(command, log or self.said, threads)
 
     def close(self) -> None:
         self._ask({"end": True})
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_worker():
+def one_worker(tmp_path_factory):
     """For the evaluations in this process: each would import torch and transformers anew."""
     kept = KeptWorker()
+    kept.said = tmp_path_factory.mktemp("worker") / "said"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_commands, "Worker", lambda: kept)
-        yield
+        yield kept
     Worker.close(kept)
 
 
@@ -168,14 +174,13 @@ def test_what_was_found_of_other_tasks_in_the_same_text_stays(place, tmp_path, m
     assert set(look("organs")) == {"organs"}
 
 
-def test_what_is_finished_is_not_done_again(place, undisturbed, capfd, monkeypatch):
-    monkeypatch.setattr(run_commands, "Worker", Worker)  # which prints where this test reads
+def test_what_is_finished_is_not_done_again(place, undisturbed, one_worker, capfd):
     before = {file: file.stat().st_mtime_ns for file in undisturbed.glob("*/*/seed-*/metrics.json")}
     main(words(place, undisturbed, "--only", "organs"))
     assert {file: file.stat().st_mtime_ns for file in before} == before
-    said = capfd.readouterr().out
+    said = one_worker.said.read_text(encoding="utf-8")
     assert "seed-2: micro f1 on dev" in said and said.count("(finished before)") == 2
-    assert re.search(r"== 1 of 1 \(\d+ min\): organs, encoder-p: micro f1 on test", said)
+    assert re.search(r"== 1 of 1 \(\d+ min\): organs, encoder-p: micro f1 on test", capfd.readouterr().out)
 
 
 def test_killed_and_started_again_it_ends_like_one_left_in_peace(place, undisturbed, tmp_path):

@@ -106,7 +106,7 @@ def test_fifty_real_sequences_have_the_same_logits(
     assert part.cls == cls and compare(ours, theirs, sequences, padding_id=1) <= TOLERANCE
     with torch.no_grad():
         list(theirs.parameters())[-1].add_(0.01)  # the last bias: no LayerNorm behind it undoes the change
-    assert compare(ours, theirs, sequences, padding_id=1) > TOLERANCE
+    assert compare(ours, theirs, sequences[:3], padding_id=1) > TOLERANCE
 
 
 def test_what_float32_cannot_tell_is_compared_in_float64(

@@ -17,6 +17,7 @@ from downstream import finetune, tag
 from downstream.data.readers import ENTITIES
 from downstream.experiment import run as experiment
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
 WORDS = {"foie": "anatomy", "rein": "anatomy", "aspirine": "substance", "fièvre": "symptom", "hépatite": "symptom"}
 RECIPE = """
 task: tiny

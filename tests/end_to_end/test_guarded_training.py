@@ -6,6 +6,7 @@ import re
 import pytest
 import torch
 from forked import finish
+from long_cases import long_except
 from test_faults import LONG, MINUTE, OTHER, TWO, Pair
 from test_pretraining import ENVIRONMENT, assert_same, command, metrics
 
@@ -114,10 +115,10 @@ def test_too_little_memory_of_one_process_ends_both(data_bin, repository, spoili
     assert json.loads((tmp_path / "save" / "metrics.jsonl").read_text().splitlines()[-1])["update"] == 3
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "precision"),
-    [("alibert_adam", ""), ("lamb", "--bf16"), ("adam", "--memory-efficient-bf16")],
-)
+STEPS = [("alibert_adam", ""), ("lamb", "--bf16"), ("adam", "--memory-efficient-bf16")]
+
+
+@pytest.mark.parametrize(("optimizer", "precision"), long_except(STEPS, *STEPS[:2]))
 def test_a_skipped_batch_leaves_every_tensor_as_it_was(optimizer, precision, data_bin, repository, tmp_path):
     """And the updates after it are those of a training that never met it."""
     options = ["--cpu", "--optimizer", optimizer, *precision.split()]

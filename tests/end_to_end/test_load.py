@@ -24,7 +24,7 @@ from published_models import DETECTORS, FAMILIES, class_of, write_model, write_t
 from recipe_helpers import arguments_of
 from safetensors.torch import load_file
 from test_pretraining import ENVIRONMENT, losses
-from text_helpers import CASED, sample_lines, trained
+from text_helpers import CASED, sample_lines, some_lines, trained
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from alibert_common.errors import InputError
@@ -95,7 +95,7 @@ def test_back_again_the_folder_has_the_same_tensors_and_ids(family, published, l
         kinds = [json.loads((place / "config.json").read_text())["architectures"][0] for place in (before, after)]
         assert kinds[1] == kinds[0].replace("Camembert", "Roberta")
         old, new = AutoTokenizer.from_pretrained(before), AutoTokenizer.from_pretrained(after)
-        for texts in (sample_lines(), [("une fièvre", "à 38,5 °C"), ("Le", old.mask_token)]):
+        for texts in (some_lines(), [("une fièvre", "à 38,5 °C"), ("Le", old.mask_token)]):
             assert dict(old(texts)) == dict(new(texts))
         assert new.model_max_length == 64 and new.mask_token_id == old.mask_token_id
 
@@ -571,7 +571,7 @@ def test_loading_works_with_the_other_major_of_transformers(families, published,
             for place in (ours, tmp_path)
         )
         assert here.keys() == there.keys() and all(torch.equal(here[name], there[name]) for name in here)
-        texts = [load_tokenizer(place / family).encode_batch(sample_lines()) for place in (ours, tmp_path)]
+        texts = [load_tokenizer(place / family).encode_batch(some_lines()) for place in (ours, tmp_path)]
         assert [one.ids for one in texts[0]] == [one.ids for one in texts[1]]
     for family in families[:2]:
         ids = AutoTokenizer.from_pretrained(tmp_path / "more" / family)("une amoxicilline")["input_ids"]

@@ -18,6 +18,7 @@ from downstream.report.read_runs import load
 from downstream.tuning import trials
 from downstream.tuning.optuna_study import held
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
 PROTOCOL = """
 batch: 4
 learning_rate: 2.0e-3

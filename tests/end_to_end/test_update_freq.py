@@ -4,10 +4,11 @@ import pytest
 import torch
 from fairseq import checkpoint_utils
 from forked import run
+from long_cases import long_except
 from test_pretraining import ENVIRONMENT, command, losses
 
 
-@pytest.mark.parametrize("objective", ["sop", "modern", "electra_modern"])
+@pytest.mark.parametrize("objective", long_except(["sop", "modern", "electra_modern"], "sop", "electra_modern"))
 def test_two_processes_are_update_freq_2(objective, data_bin, repository, tmp_path):
     assert_same_training(objective, data_bin, repository, tmp_path, ["--max-update", "4"], processes_batches=1)
 

@@ -1,9 +1,9 @@
 """The import hook and the repairs, one by one; tests/fairseq_compat/test_fairseq_compat_runs.py trains with them."""
 
 import argparse
+import copy
 import dataclasses
 import importlib
-import os
 import pickle
 import pkgutil
 import subprocess
@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import torch
 from damaged_files import Stranger
+from fairseq import utils as fairseq_utils
+from omegaconf import OmegaConf
 from wheel_helpers import build, copy_project
 
 from fairseq_compat import repairs
@@ -277,56 +279,53 @@ print(Outer().inner.size)
 """
 
 
-def imported_user_dir(user_dir, **options) -> subprocess.CompletedProcess:
-    code = f"""
-import argparse
-from fairseq import utils
-utils.import_user_module(argparse.Namespace(user_dir={str(user_dir)!r}))
-"""
-    return subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, **options)
+@pytest.fixture
+def import_user_dir(tmp_path, monkeypatch):
+    """Import a --user-dir as fairseq does, from another working directory. In the end the import is undone."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    modules, owners = set(sys.modules), set(dataclass_defaults.OWNERS)
+    yield lambda user_dir: fairseq_utils.import_user_module(argparse.Namespace(user_dir=str(user_dir)))
+    for name in set(sys.modules) - modules:
+        if name.partition(".")[0] in ("third_party", "installed_plugin"):
+            del sys.modules[name]
+    dataclass_defaults.OWNERS.intersection_update(owners)
 
 
-def test_a_plugin_of_a_third_party_may_have_configurations_as_defaults(tmp_path):
+def test_a_plugin_of_a_third_party_may_have_configurations_as_defaults(import_user_dir, tmp_path, capsys):
     """fairseq's own style, in the package and in the tasks and models that fairseq imports after it."""
     for folder in ("third_party", "third_party/tasks", "third_party/models"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "__init__.py").write_text(THIRD_PARTY)
     (tmp_path / "third_party" / "tasks" / "own.py").write_text(THIRD_PARTY)
-    done = imported_user_dir(tmp_path / "third_party")
-    assert done.returncode == 0 and done.stdout.split() == ["3"] * 3, done.stderr
+    import_user_dir(tmp_path / "third_party")
+    assert capsys.readouterr().out.split() == ["3"] * 3
 
 
-def test_a_plugin_is_found_by_the_name_of_its_installed_package(tmp_path):
+def test_a_plugin_is_found_by_the_name_of_its_installed_package(import_user_dir, tmp_path, capsys):
     (tmp_path / "site" / "installed_plugin").mkdir(parents=True)
     (tmp_path / "site" / "installed_plugin" / "__init__.py").write_text("print(__file__)")
-    (tmp_path / "elsewhere").mkdir()
-    path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
-    done = imported_user_dir("installed_plugin", cwd=tmp_path / "elsewhere", env=os.environ | {"PYTHONPATH": path})
-    assert done.stdout.strip() == str(tmp_path / "site" / "installed_plugin" / "__init__.py"), done.stderr
-    done = imported_user_dir("no_such_plugin", cwd=tmp_path / "elsewhere")
-    assert "Refusal: --user-dir no_such_plugin: no such folder or installed package; give" in done.stderr
+    sys.path.append(str(tmp_path / "site"))
+    import_user_dir("installed_plugin")
+    assert capsys.readouterr().out.strip() == str(tmp_path / "site" / "installed_plugin" / "__init__.py")
+    with pytest.raises(Refusal, match="--user-dir no_such_plugin: no such folder or installed package; give"):
+        import_user_dir("no_such_plugin")
 
 
 def test_a_copy_of_a_part_of_a_configuration_keeps_its_parent():
     """It is another object, its parts have it as their parent, and a copy of the whole is whole."""
-    code = """
-import copy
-from omegaconf import OmegaConf
-
-whole = OmegaConf.create({"a": {"b": [1, {"c": "${d}"}]}, "d": 2})
-part = copy.deepcopy(whole.a)
-part.b[0] = 3
-assert (whole.a.b[0], part.b[0], part.b[1].c) == (1, 3, 2)
-assert part._get_parent() is whole and part.b._get_parent() is part and part.b[1]._get_parent() is part.b
-node = copy.deepcopy(whole._get_node("d"))
-assert node._get_parent() is whole and node._value() == 2
-both = copy.deepcopy([whole.a, whole])
-assert both[1] is not whole and both[1].a.b == whole.a.b and both[1].a._get_parent() is both[1]
-both[1].d = 4
-assert (both[1].a.b[1].c, whole.a.b[1].c) == (4, 2)
-print("right")
-"""
-    assert fresh(f"import fairseq\n{code}") == "right"
+    whole = OmegaConf.create({"a": {"b": [1, {"c": "${d}"}]}, "d": 2})
+    part = copy.deepcopy(whole.a)
+    part.b[0] = 3
+    assert (whole.a.b[0], part.b[0], part.b[1].c) == (1, 3, 2)
+    assert part._get_parent() is whole and part.b._get_parent() is part and part.b[1]._get_parent() is part.b
+    node = copy.deepcopy(whole._get_node("d"))
+    assert node._get_parent() is whole and node._value() == 2
+    both = copy.deepcopy([whole.a, whole])
+    assert both[1] is not whole and both[1].a.b == whole.a.b and both[1].a._get_parent() is both[1]
+    both[1].d = 4
+    assert (both[1].a.b[1].c, whole.a.b[1].c) == (4, 2)
 
 
 def test_no_name_of_fairseq_is_replaced_twice():

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from published_tokenizers import sentencepiece_model
-from text_helpers import sample_lines
+from text_helpers import some_lines
 from transformers import AutoTokenizer
 
 from alibert_common.errors import InputError
@@ -17,8 +17,8 @@ from alibert_fairseq.hf.load import load
 
 
 def ids(folder: Path) -> list[list[int]]:
-    """AutoTokenizer's, of the sample."""
-    return AutoTokenizer.from_pretrained(folder)(sample_lines())["input_ids"]
+    """AutoTokenizer's, of lines of the sample."""
+    return AutoTokenizer.from_pretrained(folder)(some_lines())["input_ids"]
 
 
 def main(published: Path, loaded: Path, output: Path, families: list[str]) -> None:

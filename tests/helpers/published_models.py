@@ -34,7 +34,7 @@ DEBERTA = {
     "share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False, "layer_norm_eps": 1e-7,
     "type_vocab_size": 0,
 }  # fmt: skip
-# deberta-v2-xlarge's: projections of its own for positions, and a convolution.
+# The convolution is deberta-v2-xlarge's. Own projections of distances are the first DeBERTa's; v2 shares them.
 XLARGE = {"share_att_key": False, "conv_kernel_size": 3, "conv_act": "gelu"}
 DETECTORS = ("electra", "electra_own", "deberta_rtd")  # with a generator
 

@@ -8,7 +8,7 @@ from downstream.data.annotated_text import AnnotatedText
 from downstream.tasks.base import Encoded
 from downstream.tasks.ner import NamedEntities
 from downstream.tasks.ner_recipe import NerRecipe
-from downstream.training.models import Frame
+from downstream.training.tokenizer import Frame
 
 OFFICIAL = {"train": "train", "dev": "dev", "test": "test"}
 FRAME = Frame([0], [2], 1, 32, ([0], [2], [2]), False)  # of tiny_models' tokenizer

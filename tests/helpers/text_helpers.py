@@ -39,6 +39,17 @@ def sample_lines() -> list[str]:
 
 
 @lru_cache
+def some_lines() -> list[str]:
+    """Every fourth line of the sample, and every line with a new character."""
+    seen, some = set(), []
+    for number, line in enumerate(sample_lines()):
+        if number % 4 == 0 or not seen.issuperset(line):
+            some.append(line)
+        seen.update(line)
+    return some
+
+
+@lru_cache
 def normalizer_of(options: TextOptions) -> TextNormalizer:
     """The text rules alone."""
     return TextNormalizer(rules_only(options))
@@ -57,7 +68,9 @@ def trained(options: TextOptions = PAPER, model: str = "unigram") -> Path:
     with open(directory.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not directory.exists():  # it appears whole
-            train_tokenizer(sample_files(), directory, model=model, vocab_size=SIZE, options=options)
+            text = directory.with_suffix(".txt")  # each file would be counted and written alone
+            text.write_text("\n".join(sample_lines()) + "\n", encoding="utf-8")
+            train_tokenizer([text], directory, model=model, vocab_size=SIZE, options=options)
     return directory
 
 

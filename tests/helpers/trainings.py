@@ -4,10 +4,12 @@ import json
 import os
 import random
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
 import torch
+from forked import run
 
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS
 
@@ -21,9 +23,9 @@ def training_environment(directory: Path) -> dict[str, str]:
     (directory / "train.txt").write_text("\n".join(lines) + "\n")
     data_bin, scripts = str(directory / "data-bin"), sysconfig.get_path("scripts")
     environment = os.environ | {"DATA_BIN": data_bin, "OMP_NUM_THREADS": "1", "PATH": f"{scripts}:{os.environ['PATH']}"}
-    command = ["fairseq-preprocess", "--only-source", "--destdir", data_bin, "--workers", "1"]
-    command += ["--trainpref", directory / "train.txt", "--validpref", directory / "train.txt"]
-    subprocess.run(command, env=environment, check=True, capture_output=True)
+    command = [sys.executable, "-m", "fairseq_cli.preprocess", "--only-source", "--destdir", data_bin]
+    command += ["--trainpref", directory / "train.txt", "--validpref", directory / "train.txt", "--workers", "1"]
+    run(*command, cwd=directory, env=environment)
     return environment
 
 

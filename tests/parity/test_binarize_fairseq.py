@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from corpus_helpers import tiny_tokenizer, write_tokenizer
+from long_cases import long_except
 
 from alibert_common.executors.base import Engine
 from preprocess.binarize import binarize
@@ -47,7 +48,7 @@ def fairseq_preprocess(directory, dictionary, workers):
     subprocess.run([str(part) for part in command], check=True, capture_output=True, cwd=directory)
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", long_except([1, 3], 1))
 def test_the_bytes_are_those_of_fairseq_preprocess(tmp_path, workers):
     tokenizer = write_tokenizer(tmp_path / "tokenizer")
     splits = {}

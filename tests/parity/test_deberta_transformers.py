@@ -31,8 +31,8 @@ SHAPE = {
 }  # fmt: skip
 BODIES = {
     "V3": {},
-    "V2": {"own_position_projections": True, "position_attention": "c2p|p2c"},
-    "V2-xlarge": {"own_position_projections": True, "convolution_width": 3, "convolution_activation": "gelu"},
+    "projections of distances": {"own_position_projections": True, "position_attention": "c2p|p2c"},
+    "V2-xlarge": {"convolution_width": 3, "convolution_activation": "gelu"},
     "a wider convolution in groups": {"convolution_width": 5, "convolution_groups": 2},
     "one layer with a convolution": {"convolution_width": 3, "encoder_layers": 1},
     "c2p": {"position_attention": "c2p"},
@@ -84,7 +84,7 @@ def packed(batch: dict, padding: int) -> dict:
     return {"net_input": inputs, "target": torch.cat([*targets, end])[None], "ntokens": 1, "nsentences": 1}
 
 
-@pytest.mark.parametrize("body", ["V3", "V2-xlarge", "p2c"])
+@pytest.mark.parametrize("body", ["V3", "V2-xlarge", "projections of distances"])
 @pytest.mark.parametrize("way", ["packed", "as on a GPU", "packed as on a GPU"])
 def test_other_layouts_and_ways_have_the_same_gradients(way, body, monkeypatch):
     """Sequences of a packed row see each other neither in attention nor in the convolution."""

@@ -6,6 +6,7 @@ Padded, single and packed sequences, longer than the window of the local layers.
 import pytest
 import torch
 import torch.nn.functional as F
+from long_cases import long_except
 from model_helpers import Task, dictionary, electra_batch
 from test_losses_transformers import (
     LENGTHS,
@@ -171,14 +172,15 @@ def test_replaced_token_detection(sharing, monkeypatch):
     assert_same_gradients(model, list(zip(parts, (encoder, generator), strict=True)), besides="detector.")
 
 
-def test_the_longest_sequence(monkeypatch):
-    """8,192 tokens, as ModernBERT's; a local layer and a global one."""
+@pytest.mark.parametrize("length", long_except([2048, 8192], 2048))  # ModernBERT's own is 8,192
+def test_the_longest_sequence(length, monkeypatch):
+    """A local layer and a global one."""
     monkeypatch.setattr(modeling_modernbert, "apply_rotary_pos_emb", in_double)
     torch.manual_seed(0)
     shape = SHAPE | {"encoder_layers": 2, "encoder_attention_heads": 1, "max_positions": 8192}
     model = ModernModel(ModernConfig(**shape, local_attention=128, global_attention_every=2), dictionary()).eval()
     theirs = as_transformers(model, table.MODERN)
-    ids = torch.randint(4, 44, (1, 8192))
+    ids = torch.randint(4, 44, (1, length))
     with torch.no_grad():
         ours = model.encoder.sentence_encoder.of_rows(ids)
         assert torch.allclose(ours, theirs.model(ids).last_hidden_state, atol=1e-9)

@@ -8,7 +8,7 @@ from sentencepiece import sentencepiece_model_pb2
 from text_helpers import AFTER, CLINICAL, PAPER, real_lines, sample_lines, trained, trained_on_real_text
 
 from preprocess.tokenizer.load import load_tokenizer
-from preprocess.tokenizer.word_counts import count_words
+from preprocess.tokenizer.word_counts import WordCounter
 
 NORMAL, UNKNOWN = 1, 2  # kinds of pieces in sentencepiece's file format
 
@@ -27,7 +27,7 @@ def as_sentencepiece(tokenizer) -> sentencepiece.SentencePieceProcessor:
 
 def differences(tokenizer, lines: list[str]) -> tuple[int, list]:
     """(words compared, (word, sentencepiece's pieces, ours) where they differ in more than a tie of scores)."""
-    words = list(count_words(lines, tokenizer).words)
+    words = list(WordCounter(tokenizer).count(lines).words)
     scores = dict(json.loads(tokenizer.to_str())["model"]["vocab"])
     theirs = as_sentencepiece(tokenizer).encode(words, out_type=str)
     ours = [encoding.tokens for encoding in tokenizer.encode_batch(words, add_special_tokens=False)]

@@ -16,7 +16,7 @@ from alibert_fairseq.hf.families.rows import from_hugging_face
 from alibert_fairseq.hf.families.table import ALBERT, BERT
 from alibert_fairseq.hf.published.model import Published
 from alibert_fairseq.layers.rotary import LEAST
-from alibert_fairseq.tasks.pretraining import digests
+from alibert_fairseq.tasks.tokenizer_identity import digests
 
 OBJECTIVES = {BERT: "nsp", ALBERT: "sop"}  # of what has a sentence head
 OPTIONS = {  # of a model, by the fields of its size

@@ -14,6 +14,7 @@ from downstream.tasks.texts import Pair
 from downstream.training import models
 from downstream.training.heads import a_number
 from downstream.training.loop import Learned, Machine
+from downstream.training.tokenizer import frame_of, load_tokenizer
 
 
 class TfidfCosine(TextBaseline):
@@ -42,8 +43,8 @@ class EncoderCosine(TextBaseline):
 
     def __init__(self, task: Task, folder: Path, machine: Machine):
         super().__init__(task)
-        config, self.tokenizer = models.load_config(folder), models.load_tokenizer(folder)
-        self.frame = models.frame_of(self.tokenizer, config)
+        config, self.tokenizer = models.load_config(folder), load_tokenizer(folder)
+        self.frame = frame_of(self.tokenizer, config)
         self.conditions |= {
             **conditions_of(task, Start(folder), config, self.frame, machine),
             "protocol": {"name": "cosine", "changed": [], "pooling": "mean of the last hidden states"},

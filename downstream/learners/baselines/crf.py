@@ -19,6 +19,7 @@ from downstream.learners.baselines.base import Baseline
 from downstream.tasks.base import Encoded
 from downstream.tasks.ner import Example, NamedEntities
 from downstream.training import models
+from downstream.training.tokenizer import load_tokenizer
 
 # L1 and L2 regularisation; L1 drops most of the features. Of seven pairs from 0 to 1 this is within 0.01 F1 of the best
 # on both dev parts of QUAERO.
@@ -156,7 +157,7 @@ class EmbeddingClusters:
 
     def __init__(self, folder: Path, numbers: tuple[int, ...] = CLUSTERS):
         """Raises InputError for a folder that is no pretrained encoder."""
-        self.tokenizer, encoder = models.load_tokenizer(folder), models.load_encoder(folder, random_init=False)
+        self.tokenizer, encoder = load_tokenizer(folder), models.load_encoder(folder, random_init=False)
         self.known: dict[str, list[str]] = {}
         self.table = normalize(encoder.get_input_embeddings().weight.detach().numpy())
         self.clusters = {number: kmeans(number).fit(self.table) for number in numbers if number < len(self.table)}

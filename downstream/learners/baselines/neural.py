@@ -19,8 +19,8 @@ from downstream.tasks.base import Encoded, Task
 from downstream.training.epochs import Epoch, Watch
 from downstream.training.heads import Head
 from downstream.training.loop import Machine
-from downstream.training.models import Frame
 from downstream.training.protocol import Protocol
+from downstream.training.tokenizer import Frame
 
 # One edge before a text, and one after the second of two, so that none is empty.
 FRAME = Frame([WordIds.EDGE], [], WordIds.PADDING, 1_000_000, ([WordIds.EDGE], [], [WordIds.EDGE]), True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, reason
 from preprocess.documents.document import Document
 from preprocess.readers.options import Part, ReadOptions
 from preprocess.readers.read_log import CommandError, Fault, ReadLog, readable
@@ -29,8 +29,8 @@ def read_parquet(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Doc
             table = pyarrow.parquet.ParquetFile(stored, page_checksum_verification=True)
             names = table.schema_arrow.names
         except damage as error:
-            reason = f"damaged, or no Parquet file ({_first_line(error)})"
-            raise InputError(f"{readable(file)}: {reason}; get it again.") from None
+            why = f"damaged, or no Parquet file ({reason(error)[:200]})"
+            raise InputError(f"{readable(file)}: {why}; get it again.") from None
         check_columns(readable(file), options, names)
         yield from _documents(file, table, options, log, damage)
 
@@ -52,7 +52,7 @@ def _documents(
                     with log.refusing(options, file, f"record {number}"):
                         yield document_of(row, options, number, log)
         except damage as error:
-            detail = _first_line(error)
+            detail = reason(error)[:200]
         if detail is None and number != end:
             detail = f"{number - start} rows, not {end - start}"
         if detail is not None:
@@ -75,7 +75,3 @@ def row_groups(file: Path) -> list[tuple[int, int]]:
         return []
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     return [(group.num_rows, group.total_byte_size) for group in groups]
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200]

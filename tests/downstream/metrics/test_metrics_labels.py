@@ -51,7 +51,7 @@ def assert_equal_by_hand(report, gold, predicted, classes):
 @pytest.mark.parametrize("counted", [CLASSES, CLASSES[1:], ["b"]])
 def test_one_label_an_item(counted):
     draw = random.Random(1)
-    for _ in range(80):
+    for _ in range(25):
         names = draw.sample(CLASSES, draw.randint(1, 4))
         gold, predicted = ([draw.choice(names) for _ in range(9)] for _ in range(2))
         report = single_label(gold, predicted, CLASSES, counted)
@@ -99,7 +99,7 @@ def test_a_label_that_is_no_class_is_refused(score):
         score(["a"], ["other"], CLASSES) if score is not multi_label else score([["a"]], [["other"]], CLASSES)
 
 
-def label_sets(seed, cases=80, fewest=0):
+def label_sets(seed, cases=25, fewest=0):
     draw = random.Random(seed)
     for _ in range(cases):
         names = draw.sample(CLASSES, draw.randint(max(fewest, 1), 4))

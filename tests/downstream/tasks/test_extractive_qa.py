@@ -7,7 +7,8 @@ from tiny_models import write_roberta
 from alibert_common.errors import InputError
 from downstream.data.examples import ReadingQuestion
 from downstream.tasks.extractive_qa import Answer, ExtractiveAnswers, ReadingRecipe
-from downstream.training.models import frame_of, load_config, load_tokenizer
+from downstream.training.models import load_config
+from downstream.training.tokenizer import frame_of, load_tokenizer
 
 CONTEXT = "le patient du rein et une hépatite"
 LOW, HIGH = -5.0, 5.0

@@ -18,7 +18,8 @@ from downstream.data.spans import Span, tags_of
 from downstream.tasks import task_of
 from downstream.tasks.base import Encoded, Piece
 from downstream.tasks.ner import IGNORED, as_entities, gold_entities
-from downstream.training.models import Frame, frame_of, load_config, load_tokenizer
+from downstream.training.models import load_config
+from downstream.training.tokenizer import Frame, frame_of, load_tokenizer
 
 TYPES = ("anatomy", "symptom")
 LIMITS = ElectraConfig(max_position_embeddings=32, num_hidden_layers=1)

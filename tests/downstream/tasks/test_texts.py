@@ -15,7 +15,8 @@ from downstream.tasks.classification import TextClassification, TextRecipe
 from downstream.tasks.relations import RelationRecipe, Relations, shown
 from downstream.tasks.similarity import Similarity, SimilarityRecipe
 from downstream.tasks.texts import slices, windows_of
-from downstream.training.models import Frame, frame_of, load_config, load_tokenizer
+from downstream.training.models import load_config
+from downstream.training.tokenizer import Frame, frame_of, load_tokenizer
 
 SPLITS = {"train": "a", "dev": "b", "test": "c"}
 FRAME = Frame([0], [2], 1, 12, ([0], [2, 2], [2]), False)

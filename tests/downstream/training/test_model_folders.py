@@ -27,16 +27,14 @@ from alibert_common.errors import InputError
 from downstream.training.heads import a_label, a_label_per_token, a_number, a_span, labels
 from downstream.training.models import (
     FORM_WEIGHTS,
-    TOKENIZER_FILES,
     device_of,
     fingerprint,
-    frame_of,
     load_config,
     load_encoder,
     load_model,
-    load_tokenizer,
     save_model,
 )
+from downstream.training.tokenizer import TOKENIZER_FILES, frame_of, load_tokenizer
 
 HEAD = a_label_per_token(["O", "B-anatomy", "I-anatomy"])
 

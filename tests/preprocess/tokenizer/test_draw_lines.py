@@ -21,7 +21,7 @@ from preprocess.mixing.weights import MixWeights
 from preprocess.tokenizer import training_sample
 from preprocess.tokenizer.normalizer import TextNormalizer, rules_only
 from preprocess.tokenizer.training_sample import DrawLines, SmallestKeys, draw_lines, keys_of
-from preprocess.tokenizer.word_counts import WordCounts, count_sample, count_words
+from preprocess.tokenizer.word_counts import WordCounter, WordCounts, count_sample
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_words_counted_part_by_part_are_those_of_whole_lines():
     for options in (PAPER, AFTER, CLINICAL, MOSES):
         whole = TextNormalizer(rules_only(options))
         words = Counter(word for line in lines for word in whole.bare_words(line))
-        assert count_words(lines, rules_only(options)) == (words, sum(len(line.split()) for line in lines))
+        assert WordCounter(rules_only(options)).count(lines) == (words, sum(len(line.split()) for line in lines))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -212,7 +212,7 @@ def test_words_counted_in_processes_are_those_of_the_sample(tmp_path, draw, work
     for limit in (60, 1000):
         sample, lines = draw([text, other], limit)
         counts = count_sample(sample, PAPER, Engine(workers), tmp_path / "logs")
-        assert counts == count_words(lines, rules_only(PAPER)) and len(lines) == min(limit, 152)
+        assert counts == WordCounter(rules_only(PAPER)).count(lines) and len(lines) == min(limit, 152)
 
 
 def test_a_file_without_a_document_is_refused(tmp_path):

@@ -23,7 +23,7 @@ from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import TextNormalizer, TextOptions, rules_only
 from preprocess.tokenizer.trainers import TRAINERS, TooLargeError, Words, train
 from preprocess.tokenizer.vocabulary import lay_out
-from preprocess.tokenizer.word_counts import count_words
+from preprocess.tokenizer.word_counts import WordCounter
 from preprocess.train_tokenizer import train_tokenizer
 
 KINDS = sorted(TRAINERS)
@@ -56,7 +56,7 @@ def is_sign(character: str) -> bool:
 
 def words_of(lines: list[str], *others: str) -> Words:
     """The words of lines after AliBERT's rules, and others."""
-    return Words(count_words(lines, rules_only(PAPER)).words + Counter(others))
+    return Words(WordCounter(rules_only(PAPER)).count(lines).words + Counter(others))
 
 
 def plain_words(*lines: str) -> Words:
@@ -297,19 +297,22 @@ def test_characters_seen_once_and_endless_words_are_not_learned():
 
 
 def test_the_files_and_the_manifest(tmp_path):
-    manifest = train_tokenizer(sample_files(), tmp_path / "out", vocab_size=SIZE, seed=7, count_duplicates=True)
+    lines, files = sample_lines(), [tmp_path / f"{number}.txt" for number in range(3)]
+    for file, begin, end in zip(files, (0, 900, 2000), (900, 2000, len(lines)), strict=True):
+        file.write_text("\n".join(lines[begin:end]) + "\n", encoding="utf-8")
+    manifest = train_tokenizer(files, tmp_path / "out", vocab_size=SIZE, seed=7, count_duplicates=True)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "dict.txt", "manifest.json", "tokenizer.json", "tokenizer_config.json",
     ]  # fmt: skip
     assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == manifest
     assert manifest["text"] == {"mode": "paper", "punctuation": "both", "cased": False}
     assert manifest["sample"] == {"lines": len(sample_lines()), "limit": 1_000_000, "seed": 7}
-    assert len(manifest["inputs"]) == len(sample_files()) and len(manifest["inputs"][0]["sha256"]) == 64
+    assert len(manifest["inputs"]) == 3 and len(manifest["inputs"][0]["sha256"]) == 64
     assert manifest["duplicates"]["in_vocabulary"] < manifest["duplicates"]["in_vocabulary_without_rules"]
     assert (
         manifest["quality"]["lone_boundary_share"] == 0 and 1 < manifest["quality"]["tokens_per_white_space_word"] < 3
     )
-    for name in ("tokenizer.json", "dict.txt"):  # the same input, the same bytes
+    for name in ("tokenizer.json", "dict.txt"):  # the same lines, the same bytes
         assert (tmp_path / "out" / name).read_bytes() == (trained(PAPER) / name).read_bytes()
 
 
