@@ -25,7 +25,7 @@ def program(monkeypatch, tmp_path):
     (tmp_path / "quick_worker.py").write_text(
         "import sys\nfrom downstream.evaluate import worker\nworker.PRELOADED = ()\nworker.serve(int(sys.argv[1]))\n"
     )
-    (tmp_path / "ends.py").write_text("import sys\ndef main(words):\n    sys.exit(eval(words[0]))\n")
+    (tmp_path / "ends.py").write_text("import json, sys\ndef main(words):\n    sys.exit(json.loads(words[0]))\n")
     (tmp_path / "waits.py").write_text("import time\ndef main(words):\n    time.sleep(float(words[0]))\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setattr(worker, "__name__", "quick_worker")
@@ -42,7 +42,7 @@ def test_a_fork_finds_torch_and_transformers_imported(monkeypatch, tmp_path):
         assert exit_code(program, ["imported"], tmp_path / "log") == 0
 
 
-@pytest.mark.parametrize("value, code, said", [("'error: no'", 1, "error: no\n"), ("None", 0, ""), ("3", 3, "")])
+@pytest.mark.parametrize("value, code, said", [('"error: no"', 1, "error: no\n"), ("null", 0, ""), ("3", 3, "")])
 def test_a_command_that_exits_has_its_text_and_its_code(program, tmp_path, value, code, said):
     with closing(program):
         assert exit_code(program, ["ends", value], tmp_path / "log") == code
