@@ -3,13 +3,13 @@
 import json
 import os
 import random
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import torch
 from forked import run
+from recipe_helpers import arguments_of
 
 from alibert_fairseq.launch.plan import CPU_ARGUMENTS
 
@@ -29,14 +29,16 @@ def training_environment(directory: Path) -> dict[str, str]:
     return environment
 
 
-def under_torchrun(recipe: list[str], directory: Path, environment: dict[str, str]) -> Path:
-    """The folder, in which a recipe with its arguments has trained on this machine, with two processes on CPU."""
-    torchrun = ["torchrun", "--standalone", "--nproc_per_node", "2", "--no-python"]
-    command = [*torchrun, "bash", *recipe, *CPU_ARGUMENTS]
-    own = environment | {"SAVE_DIR": str(directory)}
-    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return directory
+def without_launch(recipe: Path, place: Path, environment: dict[str, str], *options: str) -> Path:
+    """The folder in which the recipe has trained on this machine, with two processes on CPU and without `launch`.
+
+    The processes have the environment that torchrun sets.
+    """
+    save = place / "save"
+    variables = {"DATA_BIN": environment["DATA_BIN"], "SAVE_DIR": str(save)}
+    arguments = arguments_of(recipe, place, *options, *CPU_ARGUMENTS, **variables)
+    run("fairseq-train", *arguments, cwd=place, env=environment, processes=2)
+    return save
 
 
 def tensors(directory: Path) -> dict[str, torch.Tensor]:

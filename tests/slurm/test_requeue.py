@@ -12,11 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from forked import run
-from recipe_helpers import arguments_of
-from trainings import metrics, tensors, training_environment
-
-from alibert_fairseq.launch.plan import CPU_ARGUMENTS
+from trainings import metrics, tensors, training_environment, without_launch
 
 ALL = os.environ.get("ALIBERT_ALL_INTERRUPTIONS")  # those that resemble others, too
 UPDATES, EVERY, MINUTES = (280 if ALL else 70), 10, 10
@@ -167,11 +163,7 @@ def recipe(repository) -> str:
 @pytest.fixture(scope="module")
 def undisturbed(environment, recipe, two_node_slurm, tmp_path_factory) -> Path:
     """The folder of a training that nothing happened to, on this machine."""
-    place = tmp_path_factory.mktemp("undisturbed")
-    save = place / "save"
-    variables = {"DATA_BIN": environment["DATA_BIN"], "SAVE_DIR": str(save)}
-    arguments = arguments_of(Path(recipe), place, *OPTIONS, *CPU_ARGUMENTS, **variables)
-    run("fairseq-train", *arguments, cwd=place, env=environment, processes=2)
+    save = without_launch(Path(recipe), tmp_path_factory.mktemp("undisturbed"), environment, *OPTIONS)
     assert [line["update"] for line in metrics(save)] == list(range(1, UPDATES + 1))
     return save
 

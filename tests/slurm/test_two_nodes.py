@@ -1,4 +1,4 @@
-"""One recipe through `launch`, on two Slurm nodes and on this machine; here it must do exactly what `torchrun` does."""
+"""One recipe through `launch`, on two Slurm nodes and on this machine: it does what it does without `launch`."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from long_cases import long_except
-from trainings import tensors, training_environment, under_torchrun
+from trainings import tensors, training_environment, without_launch
 
 # It reads $DATA_BIN, writes to $SAVE_DIR and passes "$@" on, as every recipe. ELECTRA's goes through Slurm in
 # test_requeue.py, interrupted, and is compared with one left in peace there.
@@ -24,10 +24,10 @@ def environment(tmp_path_factory) -> dict[str, str]:
     return training_environment(tmp_path_factory.mktemp("data"))
 
 
-def test_launched_run_equals_torchrun(environment, repository, tmp_path, tmp_path_factory, request):
-    """Weights and optimizer state are `torch.equal` to torchrun's, and two processes did train together."""
+def test_launched_run_equals_one_without_launch(environment, repository, tmp_path, tmp_path_factory, request):
+    """Weights and optimizer state are `torch.equal`, and two processes did train together."""
     recipe = [str(repository / RECIPE), *SHORT]
-    expected = tensors(under_torchrun(recipe, tmp_path_factory.mktemp("torchrun"), environment))
+    expected = tensors(without_launch(Path(recipe[0]), tmp_path_factory.mktemp("alone"), environment, *SHORT))
     done = launch(recipe, "this_machine", environment, repository, tmp_path, request)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "training on 2 devices" in done.stdout
