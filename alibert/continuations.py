@@ -17,8 +17,8 @@ from alibert_common.shipped import RECIPES
 from downstream.report.read_runs import folders_of, load_all
 
 DESCRIPTION = """Continue a published model by masked language modelling, by the causal detour and by replaced token
-detection, where its family has them, each for the same minutes; then fine-tune all of them, compare them with the
-published model on the dev splits, and say which to keep.
+detection, where its family has them. Each takes the same minutes. Then fine-tune all of them and compare them with the
+published model on the dev splits. The command says which to keep.
 
     alibert continue camembert-base --mix mixed --data sets --minutes 60 --output study
 
@@ -46,7 +46,8 @@ def main(arguments: list[str]) -> None:
             raise InputError(f"{folder}: no such folder; give the published model's, and an output of mix as --mix.")
     scoring = _scoring(args)
     args.output.mkdir(parents=True, exist_ok=True)
-    settings = {name: str(value) for name, value in vars(args).items() if name != "output"} | {"options": more}
+    others = ("output", "only", "seeds")  # more sets or seeds need no other training
+    settings = {name: str(value) for name, value in vars(args).items() if name not in others} | {"options": more}
     _refuse_others(args.output, settings)
     write_json(args.output / SETTINGS, settings, shared=True)
     starts = ["start", *(["start-new-words"] if args.tokenizer or args.add_tokens else [])]
@@ -64,7 +65,8 @@ def main(arguments: list[str]) -> None:
             f"== {number} of {len(ways)}: {way.name} ({minutes:.0f} min, {left:.0f} min of training left)", flush=True
         )
     _run("downstream.evaluate", *(args.output / way.name for way in ways), *scoring)
-    text = table(args.output / "scores", [way.name for way in ways], args.minutes)
+    tasks = scoring[scoring.index("--only") + 1].split(",")
+    text = table(args.output / "scores", [way.name for way in ways], tasks, args.minutes)
     write_text(args.output / TABLE, text, shared=True)
     print(text)
 
@@ -97,15 +99,16 @@ def parser() -> argparse.ArgumentParser:
 
 def _scoring(args: argparse.Namespace) -> list[str]:
     """The options of downstream.evaluate. Raises InputError for wrong ones now, not after hours of training."""
-    if not 0 < args.minutes < math.inf:
-        raise InputError(f"--minutes {args.minutes:g}: give a number above 0.")
     chosen = {f"--{name}": getattr(args, name) for name in ("only", "recipes", "protocol", "seeds")}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     words = ["--data", args.data, "--dev-only", *(word for pair in chosen.items() for word in pair)]
     words = [str(word) for word in [*words, "--output", args.output / "scores"]]
+    from alibert_fairseq.callbacks.budget import SHORTEST
     from downstream.evaluate.__main__ import build_parser, refuse  # here: --help needs none of these
     from downstream.evaluate.plan import plan
 
+    if not SHORTEST <= args.minutes < math.inf:
+        raise InputError(f"--minutes {args.minutes:g}: give {SHORTEST:g} or more.")
     given = build_parser().parse_args([PUBLISHED, *words])
     refuse(given)
     found = {job.recipe.stem: job.data for job in plan(given)[0]}
@@ -210,10 +213,10 @@ def _call(words: list, **variables: str) -> None:
         sys.exit(code if code > 0 else 1)  # it has said why
 
 
-def table(scores: Path, names: list[str], minutes: float) -> str:
+def table(scores: Path, names: list[str], tasks: list[str], minutes: float) -> str:
     """Markdown: the dev score of each model on each set, their mean, and which model to keep."""
     runs = {(run.name, run.task): run.score for run in load_all(folders_of(scores)).runs}
-    tasks = sorted({task for _, task in runs})
+    tasks = sorted({task for _, task in runs}.intersection(tasks))
     lines = [f"Mean dev scores after {minutes:g} minutes each; ± is the deviation over seeds of fine-tuning.", ""]
     lines += [f"| | {' | '.join(tasks)} | mean |", "|---" * (len(tasks) + 2) + "|"]
     means = {}

@@ -61,7 +61,7 @@ def load(
     word that a WordPiece splits. Raises InputError for what cannot be continued faithfully; then nothing is
     written.
     """
-    _refuse(output, tokenizer, longest_word)
+    _refuse(output, tokenizer, add_tokens, longest_word)
     published, source = read_published(folder, generator, new_head), PublishedTokenizer(folder, longest_word)
     _check_ids(published, source)
     for generator_part in published.parts[1:]:
@@ -93,12 +93,14 @@ def load(
     return manifest
 
 
-def _refuse(output: Path, tokenizer: Path | None, longest_word: int | None) -> None:
+def _refuse(output: Path, tokenizer: Path | None, add_tokens: Path | None, longest_word: int | None) -> None:
     """Raise InputError for options that cannot be, before anything is read."""
     refuse_foreign(output, LOADED)
     place = str(output.absolute())
     if "${" in place or place != readable(place):
         raise InputError(f"--output {readable(place)!r}: fairseq cannot keep this name in a checkpoint; give another.")
+    if tokenizer and add_tokens:
+        raise InputError("--tokenizer and --add-tokens: give one of them; the words are for the published tokenizer.")
     if tokenizer and longest_word is not None:
         raise InputError(f"--longest-word {longest_word}: is for the published tokenizer, which --tokenizer replaces.")
 

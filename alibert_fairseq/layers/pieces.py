@@ -104,7 +104,7 @@ class InPieces(torch.autograd.Function):
             _write(torch.bmm(used.mT, of_result), piece.of(to_v, piece.keys))
             _write(torch.bmm(of_scores, own_k * scale), piece.of(to_q, piece.queries))
             _write(torch.bmm(of_scores.mT, own_q * scale), piece.of(to_k, piece.keys))
-            if any(ctx.needs_input_grad[2:4]):
+            if any(part is not None for part in positions):
                 of_bias = of_scores.unflatten(0, (piece.rows, -1)).mul_(scale)
                 distances, to_distances = piece.distances(positions), piece.distances(to_positions)
                 add_gradients(of_bias, piece.tokens(q), piece.tokens(to_q), distances.keys, to_distances.keys)

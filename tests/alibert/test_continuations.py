@@ -73,7 +73,7 @@ def made(place: Path, *names: str) -> list[str]:
 
 def write_run(folder: Path, name: str, values: list[float]) -> None:
     """A metrics.json of downstream.finetune, as far as it is read."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     score = {"mean": sum(values) / 2, "deviation": abs(values[0] - values[1]) / 2**0.5, "values": values}
     (folder / "metrics.json").write_text(
         json.dumps(
@@ -122,8 +122,19 @@ def test_the_commands_of_a_comparison(commands, tmp_path, capsys):
     assert "== 2 of 4: mlm (0 min, 60 min of training left)" in text_of_run
     before = len(commands.given)
     with pytest.raises(InputError, match="settings.json: of a comparison with other settings; give the same"):
-        main([*given, "--seeds", "3"])
+        main([*given, "--new-head"])
     assert len(commands.given) == before
+
+
+def test_more_seeds_are_scored_without_other_trainings(commands, tmp_path):
+    """What the verdict on one seed advises."""
+    folder, mixed = made(tmp_path, "folder", "mixed")
+    given = [folder, "--mix", mixed, "--data", "sets", "--minutes", "30", "--output", str(tmp_path / "out")]
+    main([*given, "--seeds", "1", "--", "--cpu"])
+    before = len(commands.given)
+    main([*given, "--seeds", "3", "--", "--cpu"])
+    (again,) = commands.given[before:]
+    assert again[2] == "downstream.evaluate" and again[again.index("--seeds") + 1] == "3"
 
 
 def test_the_longest_word_and_a_folder_of_recipes(commands, tmp_path):
@@ -183,7 +194,8 @@ def test_new_words_are_read_before_the_text_is_binarized(commands, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        (["--minutes", "0"], "--minutes 0: give a number above 0"),
+        (["--minutes", "0.05"], "--minutes 0.05: give 0.1 or more"),
+        (["--minutes", "nan"], "--minutes nan: give 0.1 or more"),
         (["--data", "nowhere"], "nowhere: no such folder"),
         (["--only", "quaero_emea"], "no data of quaero_emea in it"),
         (["--seeds", "0"], "--seeds 0: at least one is needed"),
@@ -211,7 +223,9 @@ def test_what_is_done_is_not_done_again(commands, tmp_path):
     with pytest.raises(InputError, match="of a comparison with other settings"):  # what those folders are of
         main(given)
     settings = vars(continuations.parser().parse_args(given)).items()
-    settings = {name: str(value) for name, value in settings if name != "output"} | {"options": []}
+    settings = {name: str(value) for name, value in settings if name not in ("output", "only", "seeds")} | {
+        "options": []
+    }
     (out / "settings.json").write_text(json.dumps(settings))
     main(given)
     assert len([command for command in commands.given if command[0] == "bash"]) == 2
@@ -233,5 +247,5 @@ def test_the_verdict(means, words):
 
 def test_a_model_that_lacks_a_set_has_no_mean(tmp_path):
     write_run(tmp_path / "sample" / "published", "published", [0.5, 0.6])
-    text = table(tmp_path, ["published", "mlm"], 5)
+    text = table(tmp_path, ["published", "mlm"], ["sample"], 5)
     assert "| mlm |  |  |" in text and "after 5 minutes each" in text

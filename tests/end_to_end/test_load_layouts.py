@@ -52,9 +52,27 @@ def test_a_sentencepiece_bpe_whose_class_is_a_unigram(published, tmp_path):
     if transformers.__version__.startswith("4."):
         load(source, tmp_path / "out")
     else:
-        remedy = "with transformers 4, sentencepiece and protobuf, make its tokenizer.json once: python -c "
+        remedy = "with transformers 4, sentencepiece and protobuf, make the tokenizer.json of a copy once: python -c "
         with pytest.raises(InputError, match=f"AutoTokenizer cannot read its tokenizer .*{remedy}"):
             load(source, tmp_path / "no")
+
+
+@pytest.mark.skipif(transformers.__version__.startswith("4."), reason="version 4 converts the model with its rules")
+def test_a_class_that_forgets_the_rules_of_its_sentencepiece_model_is_refused(tmp_path):
+    """DebertaV2Tokenizer of transformers 5, of a folder as mdeberta-v3-base: µ and no-break spaces would be unknown."""
+    source = write_model(tmp_path / "source", "deberta")
+    (source / "tokenizer.json").unlink()
+    tokens = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
+    special = {f"{name}_id": number for number, name in enumerate(tokens)}
+    special |= {f"{name}_piece": token for name, token in tokens.items()}
+    (source / "spm.model").write_bytes(sentencepiece_model("unigram", **special))
+    (source / "tokenizer_config.json").write_text('{"do_lower_case": false, "vocab_type": "spm"}')
+    sentence = (
+        "AutoTokenizer, by its class DebertaV2Tokenizer, and spm.model differ, for .* make the tokenizer.json of a"
+    )
+    with pytest.raises(InputError, match=sentence):
+        load(source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_word_piece_under_the_class_of_a_bpe(tmp_path):

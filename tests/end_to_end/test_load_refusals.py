@@ -273,6 +273,16 @@ REFUSALS = {
         lambda f: changed_config(f, pad_token_id=0),
         "its positions count from config.json's, so make '<s>NOTUSED' the tokenizer's pad_token in a copy",
     ),
+    "a tokenizer that needs code": (
+        "bert",
+        lambda f: write_tokenizer_config(f, auto_map={"AutoTokenizer": ["code.Words", None]}),
+        "tokenizer_config.json: the tokenizer needs code of its own (auto_map), which is never run",
+    ),
+    "a list in the place of the tokenizer's settings": (
+        "bert",
+        lambda f: (f / "tokenizer_config.json").write_text("[]"),
+        "tokenizer_config.json: not a tokenizer's configuration (no JSON object); copy the published file again",
+    ),
     "no tokenizer": (
         "bert",
         no_tokenizer,
@@ -369,6 +379,8 @@ def test_a_generator_elsewhere_and_one_that_does_not_fit(published, tmp_path):
         load(folder, tmp_path / "no", generator=folder)
     with pytest.raises(InputError, match="of the type 'bert', no generator for electra"):
         load(folder, tmp_path / "no", generator=published / "bert")
+    with pytest.raises(InputError, match="absent: no config.json there"):  # before the heads of an MLM are missed
+        load(published / "deberta", tmp_path / "no", generator=tmp_path / "absent")
     with pytest.raises(InputError, match="only ELECTRA and DeBERTa have a generator"):
         load(published / "bert", tmp_path / "no", generator=Path(generator))
 

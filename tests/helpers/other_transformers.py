@@ -4,6 +4,7 @@ version wrote.
     python -m other_transformers PUBLISHED LOADED OUTPUT FAMILY...
 """
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from transformers import AutoTokenizer
 
 from alibert_common.errors import InputError
 from alibert_fairseq.hf.load import load
+from alibert_fairseq.hf.published.tokenizer import MAKE_FILE
 
 
 def ids(folder: Path) -> list[list[int]]:
@@ -27,7 +29,9 @@ def main(published: Path, loaded: Path, output: Path, families: list[str]) -> No
         assert ids(published / family) == ids(loaded / family) == ids(output / family), family
     for family in families[:2]:
         load(published / family, output / "more" / family, add_tokens=output / "words.txt")
-    load(_with_the_model_alone(published / "drbert", output / "published"), output / "drbert")
+    alone = _with_the_model_alone(published / "drbert", output / "published")
+    load(alone, output / "drbert")
+    exec(re.search('python -c "(.*)"', MAKE_FILE.format(alone))[1])  # what transformers 5 tells a user to run
     try:
         load(published / "untied", output / "untied")
     except InputError as refused:

@@ -26,12 +26,15 @@ def special(token: str, **options) -> AddedToken:
 
 
 @lru_cache
-def sentencepiece_model(kind: str = "unigram") -> bytes:
-    """The bytes of a .model of the sample, with sentencepiece's own <unk>, <s>, </s> first and nmt_nfkc's rules."""
+def sentencepiece_model(kind: str = "unigram", **special) -> bytes:
+    """The bytes of a .model of the sample, with nmt_nfkc's rules, and sentencepiece's own <unk>, <s>, </s> first.
+
+    special: other special tokens, as options of sentencepiece.
+    """
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sample_lines()), model_writer=written, model_type=kind, vocab_size=PIECES,
-        num_threads=1, minloglevel=2,
+        num_threads=1, minloglevel=2, **special,
     )  # fmt: skip
     return written.getvalue()
 

@@ -229,6 +229,15 @@ def test_what_our_body_cannot_be_is_refused(field, value, words, pair):
         table.MODERN.size(config)
 
 
+@pytest.mark.parametrize("name", ["global_rope_theta", "local_rope_theta"])
+def test_another_base_under_the_older_name_is_refused(name, pair):
+    """transformers 4 has its default there if config.json has the newer names alone, and computes with it."""
+    config = pair[1].config
+    setattr(config, name, 9000.0)
+    with pytest.raises(ValueError, match=f"{name} is 9000, in rope_parameters .*; write {name} into a copy"):
+        modern.rotary_of(config)
+
+
 def test_a_local_wavelength_that_is_null_is_refused(pair):
     config = pair[1].config
     config.rope_parameters["sliding_attention"]["rope_theta"] = None

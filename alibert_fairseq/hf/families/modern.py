@@ -17,6 +17,8 @@ ROTARY_FIELDS = (
     ("global_rope_theta", "global_theta"), ("local_rope_theta", "local_theta"),
 )  # fmt: skip
 
+OLDER_BASES = {"full_attention": "global_rope_theta", "sliding_attention": "local_rope_theta"}
+
 
 class ModernPart(Part):
     """A modern body, whose configuration has names of its own."""
@@ -61,6 +63,12 @@ def rotary_of(config: PretrainedConfig) -> Rotary:
     blocks = [scaling, *(block for block in scaling.values() if isinstance(block, dict))]
     if {block.get(key, "default") for block in blocks for key in ("rope_type", "type")} != {"default"}:
         raise ValueError("its rotary positions are scaled; ours are not")
+    for kind, name in OLDER_BASES.items():  # those of transformers 4, which does not read the newer ones
+        older, newer = getattr(config, name, None), scaling.get(kind, {}).get("rope_theta")
+        if None not in (older, newer) and older != newer:
+            raise ValueError(
+                f"{name} is {older:g}, in rope_parameters {newer:g}; write {name} into a copy of config.json"
+            )
     kinds = getattr(config, "layer_types", None)
     if kinds is None:  # transformers 4
         fields = {ours: getattr(config, theirs) for theirs, ours in ROTARY_FIELDS}

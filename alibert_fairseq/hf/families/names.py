@@ -3,7 +3,7 @@
 from alibert_fairseq.hf.families.rows import Parameters, Row
 from alibert_fairseq.layers.relative import Relative
 
-# The endings of our names of what has a row a word: the tables, which are one, and the output's bias.
+# The endings of our names of what has a row a word: the tables, which may be one, and the output's bias.
 WORD_TABLES = ("embed_tokens.weight", "lm_head.weight")
 WORD_BIAS = ("lm_head.bias",)
 WORDS = WORD_TABLES + WORD_BIAS

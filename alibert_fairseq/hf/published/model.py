@@ -9,11 +9,11 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from alibert_common.errors import InputError, reason
-from alibert_common.json_value import parse_json
 from alibert_fairseq.hf.families import names
 from alibert_fairseq.hf.families.part import Part
 from alibert_fairseq.hf.families.table import CLASSES, DETECTORS, GENERATORS
 from alibert_fairseq.hf.options import SUPPORTED
+from alibert_fairseq.hf.published.configuration import read_configuration
 from alibert_fairseq.hf.published.weights import check_files, stored_names, stored_rows, stored_tensors
 from alibert_fairseq.models.size import EncoderSize
 
@@ -63,7 +63,7 @@ def read_published(folder: Path, generator: Path | None = None, new_head: bool =
     """Read a folder, and of a discriminator its generator's: `generator`, or the folder of that name inside.
 
     new_head: where a folder lacks the head of its pretraining, as camembertav2-base, take one with random weights.
-    Raises InputError for what cannot be continued: another architecture, a missing head, untied word tables, ...
+    Raises InputError for what cannot be continued: another architecture, a missing head, other shapes, ...
     """
     kind = _kind(folder)
     if kind not in FAMILIES:
@@ -72,9 +72,9 @@ def read_published(folder: Path, generator: Path | None = None, new_head: bool =
     if generator or (folder / GENERATOR / "config.json").is_file():
         model_name = WITH_GENERATOR.get(model_name, model_name)
     if model_name in DETECTORS:
+        place = _generator_folder(folder, generator, kind)
         first = _read_part(folder, DETECTORS[model_name][:1], new_head)
-        second = _read_generator(folder, generator, first, GENERATORS[model_name], kind)
-        return Published(model_name, [first, second])
+        return Published(model_name, [first, _read_generator(place, first, GENERATORS[model_name])])
     if generator:
         raise InputError(
             f"--generator {generator}: only ELECTRA and DeBERTa have a generator, and {folder} is {kind}; leave it out."
@@ -86,28 +86,16 @@ def _kind(folder: Path) -> str:
     file = folder / "config.json"
     if not file.is_file():
         raise InputError(f"{file}: no such file; give the folder of a Hugging Face model.")
-    try:
-        config = parse_json(file.read_text(encoding="utf-8"))
-        kind, code = str(config.get("model_type", "unknown")), config.get("auto_map")
-        other_file = config.get("transformers_weights")
-    except (ValueError, AttributeError) as error:
-        raise InputError(f"{file}: not a model's configuration ({error}).") from None
-    if code:
-        raise InputError(
-            f"{file}: the model needs code of its own (auto_map), which is never run; give a model of transformers' "
-            "own classes."
-        )
-    if other_file:
+    config = read_configuration(file, "model")
+    if other_file := config.get("transformers_weights"):
         raise InputError(
             f"{file}: its weights are in {other_file} (transformers_weights); remove that line from a copy, and name "
             "the file model.safetensors there."
         )
-    return kind
+    return str(config.get("model_type", "unknown"))
 
 
-def _read_generator(
-    folder: Path, given: Path | None, discriminator: PublishedPart, candidates: tuple[Part, ...], kind: str
-) -> PublishedPart:
+def _generator_folder(folder: Path, given: Path | None, kind: str) -> Path:
     place = given or folder / GENERATOR
     if not (place / "config.json").is_file():
         raise InputError(
@@ -116,6 +104,10 @@ def _read_generator(
         )
     if (other := _kind(place)) != kind:
         raise InputError(f"{place}: a model of the type {other!r}, no generator for {kind}; give the published one.")
+    return place
+
+
+def _read_generator(place: Path, discriminator: PublishedPart, candidates: tuple[Part, ...]) -> PublishedPart:
     generator = _read_part(place, candidates)
     own = ("layers", "width", "ffn_width", "heads", "embedding_dim", "tied")  # what a generator may have otherwise
     sizes = [{k: v for k, v in one.size().items() if k not in own} for one in (discriminator, generator)]

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from alibert_common.errors import InputError, reason
 from alibert_common.files import write_json
 from alibert_fairseq.hf.logit_check import SENTENCES
+from alibert_fairseq.hf.published.configuration import read_configuration
 from preprocess.databin.line_encoder import LineEncoder
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import ROLES, flagged, read_layout
@@ -42,9 +44,10 @@ LIMIT = "max_input_chars_per_word"  # of a WordPiece
 LONGEST_WORD = 10_000  # characters; a WordPiece takes time by their square
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # the files of which AutoTokenizer makes a tokenizer
 MAKE_FILE = (
-    "in an environment with transformers 4, sentencepiece and protobuf, make its tokenizer.json once: python -c "
-    "\"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained('{0}').backend_tokenizer.save("
-    "'{0}/tokenizer.json')\""
+    "in an environment with transformers 4, sentencepiece and protobuf, make the tokenizer.json of a copy once: "
+    'python -c "from transformers import AutoTokenizer, PreTrainedTokenizerFast as Fast; '
+    "t = AutoTokenizer.from_pretrained('{0}'); Fast(tokenizer_object=t.backend_tokenizer, "
+    "model_input_names=t.model_input_names, **t.special_tokens_map).save_pretrained('{0}')\""
 )
 
 
@@ -75,6 +78,8 @@ class PublishedTokenizer:
         self.texts = texts_of(self.backend)
         if (folder / "tokenizer.json").is_file():
             self._check_own_file(folder / "tokenizer.json", same_limit=longest_word is None)
+        else:
+            self._check_sentencepiece()
         if longest_word:  # from here on, only the generator's is compared with the published one
             self.auto = PreTrainedTokenizerFast(tokenizer_object=self.backend, **self._settings())
 
@@ -146,6 +151,30 @@ class PublishedTokenizer:
         limits = [getattr(model, LIMIT, None) for model in (self.auto.backend_tokenizer.model, own.model)]
         if same_limit and limits[0] != limits[1]:
             raise InputError(f"{both}, in the longest word that they split: {limits[0]} and {limits[1]}; {REMEDY}.")
+
+    def _check_sentencepiece(self) -> None:
+        """Raise InputError where the tokenizer made of a sentencepiece model has other ids than the model itself.
+
+        Some classes of transformers 5 leave out the model's rules for characters. ALBERT's changes texts by rules of
+        its own, so it is not compared.
+        """
+        files = list(self.folder.glob("*.model"))
+        if len(files) != 1 or hasattr(self.auto, "keep_accents"):
+            return
+        try:
+            model = SentencePieceProcessor(model_file=str(files[0]))
+        except Exception as error:  # the library raises a RuntimeError or an OSError
+            raise InputError(f"{files[0]}: no sentencepiece model ({reason(error)}); copy it again.") from None
+        lower = getattr(self.auto, "do_lower_case", False)
+        texts = [text.lower() if lower else text for text in self.texts]
+        texts = [text for text in texts if not any(token in text for token in self.tokens.values())]
+        for text, ids in zip(texts, _encode(self.auto, texts), strict=True):
+            own = [self.tokens["unknown"] if n == model.unk_id() else model.id_to_piece(n) for n in model.encode(text)]
+            if (tokens := self.auto.convert_ids_to_tokens(ids)[1:-1]) != own:
+                raise InputError(
+                    f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and {files[0].name} "
+                    f"differ, for {text!r} {tokens} and {own}; {MAKE_FILE.format(self.folder)}."
+                )
 
     def write(self, directory: Path, tokenizer: Tokenizer, length: int) -> None:
         """Write tokenizer.json and tokenizer_config.json for texts of at most `length` tokens.
@@ -240,7 +269,9 @@ def _difference(texts: list[str], expected: list[list[int]], tokenizer: PreTrain
 
 def _auto(folder: Path) -> PreTrainedTokenizerBase:
     """AutoTokenizer's, or that of tokenizer.json where AutoTokenizer's class cannot hold its kind of subword model."""
-    own = folder / "tokenizer.json"
+    own, settings = folder / "tokenizer.json", folder / "tokenizer_config.json"
+    if settings.is_file():
+        read_configuration(settings, "tokenizer")
     try:
         auto = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # many kinds: no file, a damaged one, a class that this version does not know

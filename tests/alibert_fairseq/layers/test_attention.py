@@ -250,6 +250,19 @@ def test_the_gradient_of_pieces_is_that_of_finite_differences(monkeypatch, seen,
     assert torch.autograd.gradcheck(lambda *parts: in_pieces(sight, parts, dropout), parts_of(sight))
 
 
+def test_the_gradient_of_tokens_is_the_same_with_frozen_distances():
+    """Of disentangled attention, whose products with distances are part of the scores."""
+    sight = sight_of((3, 5))
+    generator = torch.Generator().manual_seed(3)
+    keys, queries = torch.randn(2, 2 * 5 - 1, HEADS, WIDTH, generator=generator)
+
+    def gradient(trained: bool) -> torch.Tensor:
+        (part,), distances = parts_of(sight), [x.clone().requires_grad_(trained) for x in (keys, queries)]
+        return torch.autograd.grad(pieces.InPieces.apply(sight, 0.0, *distances, part).square().sum(), part)[0]
+
+    assert torch.equal(gradient(True), gradient(False)) and gradient(True).any()
+
+
 @pytest.mark.parametrize(
     "lengths, some, longest, compiled, dropout, way",
     [
