@@ -2,8 +2,9 @@
 
     python -m alibert_fairseq.hf.load camembert-base --output camembert
 
-The output holds checkpoint.pt, the tokenizer's files with dict.txt, whose ids are AutoTokenizer's, and `options`, the
-line with which fairseq-train builds the model. It is the --tokenizer of preprocess.binarize and of hf.export, and
+The output holds checkpoint.pt and the tokenizer's files with dict.txt, whose ids are AutoTokenizer's. `options` is the
+line with which fairseq-train builds the model. The output is the --tokenizer of preprocess.binarize and hf.export.
+The command
 
     fairseq-train data-bin --finetune-from-model camembert/checkpoint.pt $(cat camembert/options) ...
 

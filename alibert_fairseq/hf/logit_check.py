@@ -69,7 +69,7 @@ def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:
     """Largest difference of logits at real tokens, and of sentence scores, over one padded batch and each alone.
 
     ours: a part of a model of this plugin, in float32: its encoder and the heads of that. Where weights are large,
-    float32 is too coarse to tell a mistake from rounding; then both compute in float64, and are float32 again after it.
+    float32 is too coarse to tell a mistake from rounding. Both then compute in float64, and are float32 again after it.
     """
     difference = _difference(ours, theirs, sequences, padding_id)
     if TOLERANCE < difference < float("inf"):
