@@ -217,7 +217,7 @@ def table(scores: Path, names: list[str], tasks: list[str], minutes: float) -> s
     """Markdown: the dev score of each model on each set, their mean, and which model to keep."""
     runs = {(run.name, run.task): run.score for run in load_all(folders_of(scores)).runs}
     tasks = sorted({task for _, task in runs}.intersection(tasks))
-    lines = [f"Mean dev scores after {minutes:g} minutes each; ± is the deviation over seeds of fine-tuning.", ""]
+    lines = [f"Mean dev scores, {minutes:g} min of training each; ± is the deviation over seeds of fine-tuning.", ""]
     lines += [f"| | {' | '.join(tasks)} | mean |", "|---" * (len(tasks) + 2) + "|"]
     means = {}
     for name in names:

@@ -62,7 +62,7 @@ def probes(tokenizer_directory, dictionary, max_positions: int) -> list[list[int
     longest = [bos, *(piece for sentence in sentences for piece in sentence[1:-1])]
     length = min(max_positions, LONGEST)
     longest = (longest * (length // len(longest) + 1))[: length - 1] + [eos]
-    return [sequence[:max_positions] for sequence in sentences] + [[bos], [bos, eos], longest]
+    return [sequence[:max_positions] for sequence in (*sentences, [bos], [bos, eos], longest)]
 
 
 def compare(ours, theirs, sequences: list[list[int]], padding_id: int) -> float:

@@ -248,4 +248,4 @@ def test_the_verdict(means, words):
 def test_a_model_that_lacks_a_set_has_no_mean(tmp_path):
     write_run(tmp_path / "sample" / "published", "published", [0.5, 0.6])
     text = table(tmp_path, ["published", "mlm"], ["sample"], 5)
-    assert "| mlm |  |  |" in text and "after 5 minutes each" in text
+    assert "| mlm |  |  |" in text and "5 min of training each" in text

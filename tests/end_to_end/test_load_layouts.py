@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def test_a_sentencepiece_bpe_whose_class_is_a_unigram(published, tmp_path):
     if transformers.__version__.startswith("4."):
         load(source, tmp_path / "out")
     else:
-        remedy = "with transformers 4, sentencepiece and protobuf, make the tokenizer.json of a copy once: python -c "
+        remedy = "with transformers 4, sentencepiece and protobuf, make the tokenizer.json of a copy once: P="
         with pytest.raises(InputError, match=f"AutoTokenizer cannot read its tokenizer .*{remedy}"):
             load(source, tmp_path / "no")
 
@@ -246,7 +247,7 @@ def test_a_difference_of_tables_alone_is_refused(published, tmp_path):
     """Some of Microsoft's discriminators hold what is added to the generator's table, under another name."""
     source = shutil.copytree(published / "deberta", tmp_path / "source")
     renamed(source, {"word_embeddings.weight": "word_embeddings._weight"})
-    with pytest.raises(InputError, match="missing; give a model published with the head of its pretraining.$"):
+    with pytest.raises(InputError, match="missing; copy config.json and .* or give another model.$"):
         load(source, tmp_path / "out", new_head=True)
 
 
@@ -301,10 +302,24 @@ def test_words_of_more_than_sixteen_characters(tmp_path):
         assert (said in describe(manifest)) == (longest is None)
     assert counts == [1, 0]
     write_published(tmp_path / "bpe", "doctolib-lab/doctobert-fr-base", **SMALL, vocab_size=700)
-    with pytest.raises(InputError, match="--longest-word 100: give 1 to 10,000, for a WordPiece; .* has a BPE model"):
+    with pytest.raises(
+        InputError, match="--longest-word 100: is for a WordPiece, and .* has a BPE model; leave it out"
+    ):
         load(tmp_path / "bpe", tmp_path / "no", longest_word=100)
     with pytest.raises(InputError, match="--longest-word 100: is for the published tokenizer, which --tokenizer"):
         load(source, tmp_path / "no", tokenizer=tmp_path / "split", longest_word=100)
+    with pytest.raises(InputError, match="--tokenizer and --add-tokens: give one of them"):
+        load(source, tmp_path / "no", tokenizer=tmp_path / "split", add_tokens=tmp_path / "words.txt")
+
+
+def test_the_side_that_is_cut_and_filled_stays(published, tmp_path):
+    source = shutil.copytree(published / "bert", tmp_path / "source")
+    write_tokenizer_config(source, padding_side="left", truncation_side="left")
+    load(source, tmp_path / "out")
+    export(tmp_path / "out" / "checkpoint.pt", tmp_path / "out", tmp_path / "model")
+    before, after = map(AutoTokenizer.from_pretrained, (source, tmp_path / "model"))
+    for how in ({"padding": True}, {"truncation": True, "max_length": 5}):
+        assert after(some_lines()[:9], **how)["input_ids"] == before(some_lines()[:9], **how)["input_ids"]
 
 
 def test_longer_words_change_nothing_else(published, tmp_path):
@@ -320,7 +335,7 @@ def test_longer_words_change_nothing_else(published, tmp_path):
 @pytest.mark.parametrize("shards", [False, True])
 def test_the_remedy_for_a_pickle(shards, published, tmp_path, monkeypatch):
     """The command that the sentence names writes the safetensors."""
-    source = shutil.copytree(published / "bert", tmp_path / "source")
+    source = shutil.copytree(published / "bert", tmp_path / "l'hôpital $1")
     state = load_file(source / "model.safetensors")
     (source / "model.safetensors").unlink()
     if shards:
@@ -333,8 +348,9 @@ def test_the_remedy_for_a_pickle(shards, published, tmp_path, monkeypatch):
         torch.save(state, source / "pytorch_model.bin")
     with pytest.raises(InputError, match="pytorch_model.bin.*: a pickle, which is never opened; .* write") as refused:
         load(source, tmp_path / "out")
-    command = str(refused.value).split('python -c "')[1].rsplit('"', 1)[0]
+    place, _, _, command, _ = shlex.split(str(refused.value).partition(" once: ")[2].replace('".', '" .'))
     monkeypatch.chdir(tmp_path)  # from any folder
+    monkeypatch.setenv("P", place.removeprefix("P="))
     exec(command, {})
     load(source, tmp_path / "out")
     assert all(torch.equal(value, state[name]) for name, value in back(tmp_path / "out").items())

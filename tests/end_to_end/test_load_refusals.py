@@ -236,6 +236,28 @@ REFUSALS = {
         lambda f: changed_config(f, hidden_size=64),
         "has not the shape (64,) of config.json; give the config.json that was published with the weights",
     ),
+    "weights that are not whole": (
+        "bert",
+        lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:-9]),
+        "model.safetensors: not whole (",
+    ),
+    "a pointer in the place of weights": (
+        "bert",
+        lambda f: (f / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\nsize 1\n"),
+        "copy it again. A file of some hundred bytes is a pointer of Git LFS.",
+    ),
+    "more layers than weights": (
+        "bert",
+        lambda f: changed_config(f, num_hidden_layers=5),
+        "missing; copy config.json and the weights again from one published folder, or give another model.",
+    ),
+    "no types of tokens": ("roberta", lambda f: changed_config(f, type_vocab_size=0), "type_vocab_size is 0; write 1"),
+    "merges that no prefix fits": (
+        "roberta",
+        in_rules(lambda rules: rules["model"].update(continuing_subword_prefix="##")),
+        "; copy the published tokenizer's files again",
+    ),
+    "a mask without letters": ("bert", lambda f: write_tokenizer_config(f, mask_token=""), "no mask_token, which"),
     "no positions": (
         "modernbert",
         lambda f: changed_config(f, max_position_embeddings=0),
@@ -358,7 +380,12 @@ def test_a_bias_of_zeros_beside_another_one_is_left_out(unused, published, tmp_p
 
 @pytest.mark.parametrize(
     "setting",
-    [{"chunk_size_feed_forward": 7}, {"return_dict": False}, {"attn_implementation": "kernels-community/flash-attn2"}],
+    [
+        {"chunk_size_feed_forward": 7},
+        {"return_dict": False},
+        {"output_attentions": True},
+        {"attn_implementation": "kernels-community/flash-attn2"},
+    ],
     ids=lambda setting: next(iter(setting)),
 )
 def test_settings_of_how_transformers_computes_are_not_followed(setting, published, tmp_path):

@@ -4,8 +4,10 @@ version wrote.
     python -m other_transformers PUBLISHED LOADED OUTPUT FAMILY...
 """
 
-import re
+import os
+import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from transformers import AutoTokenizer
 
 from alibert_common.errors import InputError
 from alibert_fairseq.hf.load import load
-from alibert_fairseq.hf.published.tokenizer import MAKE_FILE
+from alibert_fairseq.hf.published.tokenizer import make_file
 
 
 def ids(folder: Path) -> list[list[int]]:
@@ -31,7 +33,8 @@ def main(published: Path, loaded: Path, output: Path, families: list[str]) -> No
         load(published / family, output / "more" / family, add_tokens=output / "words.txt")
     alone = _with_the_model_alone(published / "drbert", output / "published")
     load(alone, output / "drbert")
-    exec(re.search('python -c "(.*)"', MAKE_FILE.format(alone))[1])  # what transformers 5 tells a user to run
+    command = shlex.split(make_file(alone).partition(": ")[2])  # what transformers 5 tells a user to run
+    subprocess.run([sys.executable, *command[2:]], env=os.environ | {"P": command[0][2:]}, check=True)
     try:
         load(published / "untied", output / "untied")
     except InputError as refused:

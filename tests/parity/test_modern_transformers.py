@@ -251,6 +251,7 @@ def test_the_probes_of_a_long_body_are_short(tmp_path):
     lengths = [len(probe) for probe in probes(tmp_path / "tokenizer", dictionary(), 8192)]
     assert max(lengths) == LONGEST
     assert max(map(len, probes(tmp_path / "tokenizer", dictionary(), 512))) == 512
+    assert max(map(len, probes(tmp_path / "tokenizer", dictionary(), 1))) == 1
 
 
 def text_file(place):

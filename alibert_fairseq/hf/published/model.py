@@ -24,7 +24,15 @@ FAMILIES = {  # Hugging Face's type -> our model
 WITH_GENERATOR = {"alibert_deberta": "electra_deberta"}  # what else a folder becomes if there is a generator
 GENERATOR = "generator"  # the folder of one, in its discriminator's
 SEED = 1  # of a new head's weights
-OF_FINE_TUNING = ("classifier_dropout", "cls_dropout", "pooler_dropout", "pooler_hidden_act")  # ours have defaults
+OF_FINE_TUNING = (
+    "classifier_dropout",
+    "classifier_dropout_prob",
+    "cls_dropout",
+    "pooler_dropout",
+    "pooler_hidden_act",
+    "summary_type",
+    "summary_last_dropout",
+)  # ours have defaults
 
 
 class PublishedPart(NamedTuple):
@@ -133,11 +141,13 @@ def _read_part(folder: Path, candidates: tuple[Part, ...], new_head: bool | None
     body = any(name.startswith(f"{model.base_model_prefix}.") for name in missing)
     if new_head and not body:
         return PublishedPart(part, folder, model, left_out, missing)
-    remedy = "" if body or new_head is None else ", or --new-head, whose head begins with random weights"
-    raise InputError(
-        f"{folder}: no whole {part.cls}: {', '.join(missing[:2])}{' and more' if missing[2:] else ''} missing; "
-        f"give a model published with the head of its pretraining{remedy}."
-    )
+    remedy = "give a model published with the head of its pretraining"
+    if body:
+        remedy = "copy config.json and the weights again from one published folder, or give another model"
+    elif new_head is not None:
+        remedy += ", or --new-head, whose head begins with random weights"
+    names = f"{', '.join(missing[:2])}{' and more' if missing[2:] else ''}"
+    raise InputError(f"{folder}: no whole {part.cls}: {names} missing; {remedy}.")
 
 
 def _check_size(folder: Path, part: Part) -> None:
@@ -152,8 +162,12 @@ def _check_size(folder: Path, part: Part) -> None:
                     f"{name} has {rows} rows and config.json {config.vocab_size} words; give the config.json that was "
                     "published with the weights"
                 )
-    except Exception as error:  # ValueError of ours, and whatever a damaged configuration makes the library say
+    except ValueError as error:  # ours, and what the library refuses
         raise InputError(f"{folder}: cannot be continued: {' '.join(str(error).split())}.") from None
+    except Exception as error:  # a value of another type, or 0
+        raise InputError(
+            f"{folder / 'config.json'}: a value cannot be read ({reason(error)}); copy the published file again."
+        ) from None
 
 
 def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], list[str]]:
@@ -165,10 +179,12 @@ def _read_model(folder: Path, part: Part) -> tuple[PreTrainedModel, list[str], l
             model, loaded = cls.from_pretrained(
                 folder, output_loading_info=True, dtype=torch.float32, local_files_only=True, trust_remote_code=False,
                 ignore_mismatched_sizes=True, attn_implementation="sdpa" if cls._supports_sdpa else "eager",
-                chunk_size_feed_forward=0, **part.settings,
+                chunk_size_feed_forward=0, output_attentions=False, **part.settings,
             )  # fmt: skip
     except Exception as error:  # many kinds: no file, a damaged one, one that would run code, other sizes
-        raise InputError(f"{folder}: its weights cannot be read as a {part.cls} ({reason(error)}).") from None
+        raise InputError(
+            f"{folder}: its weights cannot be read as a {part.cls} ({reason(error)}); copy the published files again."
+        ) from None
     held, patterns = model.state_dict(), model._keys_to_ignore_on_load_unexpected or []
     # transformers 4 gives names, 5 names with shapes
     if mismatched := sorted(key if isinstance(key, str) else key[0] for key in loaded["mismatched_keys"]):
@@ -207,7 +223,7 @@ def _choose_bias(folder: Path, part: Part, model: PreTrainedModel, missing: list
     transformers 5 computes with `decoder.bias` alone. A bias of zeros beside another one was never trained.
     """
     both = part.names_of(names.WORD_BIAS)
-    stored = stored_tensors(folder, both)
+    stored = {name: value.float() for name, value in stored_tensors(folder, both).items()}
     if len(both) < 2 or not stored:
         return missing, []
     trained = [name for name in both if name in stored and stored[name].any()] or [*stored]

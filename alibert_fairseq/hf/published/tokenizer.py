@@ -8,6 +8,7 @@ is read as it is, as version 4 reads it.
 """
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,12 +44,18 @@ REMEDY = (
 LIMIT = "max_input_chars_per_word"  # of a WordPiece
 LONGEST_WORD = 10_000  # characters; a WordPiece takes time by their square
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # the files of which AutoTokenizer makes a tokenizer
+COPY_AGAIN = "; copy the published tokenizer's files again"
 MAKE_FILE = (
     "in an environment with transformers 4, sentencepiece and protobuf, make the tokenizer.json of a copy once: "
-    'python -c "from transformers import AutoTokenizer, PreTrainedTokenizerFast as Fast; '
-    "t = AutoTokenizer.from_pretrained('{0}'); Fast(tokenizer_object=t.backend_tokenizer, "
-    "model_input_names=t.model_input_names, **t.special_tokens_map).save_pretrained('{0}')\""
+    'P={} python -c "import os; from transformers import AutoTokenizer, PreTrainedTokenizerFast as Fast; '
+    "p = os.environ['P']; t = AutoTokenizer.from_pretrained(p); Fast(tokenizer_object=t.backend_tokenizer, "
+    'model_input_names=t.model_input_names, **t.special_tokens_map).save_pretrained(p)"'
 )
+
+
+def make_file(folder: Path) -> str:
+    """The command that makes the tokenizer.json, as a shell takes it."""
+    return MAKE_FILE.format(shlex.quote(str(folder)))
 
 
 class PublishedTokenizer:
@@ -65,7 +72,9 @@ class PublishedTokenizer:
             raise InputError(
                 f"{folder}: transformers makes no fast tokenizer of it; add a tokenizer.json to the folder."
             )
-        self.backend = Tokenizer.from_str(self._with_long_words(longest_word))
+        rules = self._with_long_words(longest_word)
+        with _reading(f"{folder}: its tokenizer cannot be saved"):
+            self.backend = Tokenizer.from_str(rules)
         self.backend.no_truncation()
         self.backend.no_padding()
         self.tokens = self._tokens()
@@ -92,11 +101,13 @@ class PublishedTokenizer:
         """tokenizer.json, whose WordPiece splits words up to so many characters."""
         rules = json.loads(self.auto.backend_tokenizer.to_str())
         if longest is not None:
-            if rules["model"]["type"] != "WordPiece" or not 1 <= longest <= LONGEST_WORD:
+            if rules["model"]["type"] != "WordPiece":
                 raise InputError(
-                    f"--longest-word {longest}: give 1 to {LONGEST_WORD:,}, for a WordPiece; {self.folder} has a "
-                    f"{rules['model']['type']} model."
+                    f"--longest-word {longest}: is for a WordPiece, and {self.folder} has a {rules['model']['type']} "
+                    "model; leave it out."
                 )
+            if not 1 <= longest <= LONGEST_WORD:
+                raise InputError(f"--longest-word {longest}: give 1 to {LONGEST_WORD:,}.")
             rules["model"][LIMIT] = longest
         return json.dumps(rules)
 
@@ -108,7 +119,7 @@ class PublishedTokenizer:
         begin, end = (getattr(self.auto, name) for name in ("bos_token", "eos_token"))  # where there is no [CLS], [SEP]
         tokens = {role: getattr(self.auto, name) for role, name in ROLES.items()}
         tokens = {"begin": tokens.pop("begin") or begin, "end": tokens.pop("end") or end} | tokens
-        if missing := [role for role, token in tokens.items() if token is None]:
+        if missing := [role for role, token in tokens.items() if not token]:
             raise InputError(
                 f"{self.folder}: its tokenizer has no {ROLES[missing[0]]}, which pretraining needs; name one in a "
                 "copy of tokenizer_config.json."
@@ -173,7 +184,7 @@ class PublishedTokenizer:
             if (tokens := self.auto.convert_ids_to_tokens(ids)[1:-1]) != own:
                 raise InputError(
                     f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and {files[0].name} "
-                    f"differ, for {text!r} {tokens} and {own}; {MAKE_FILE.format(self.folder)}."
+                    f"differ, for {text!r} {tokens} and {own}; {make_file(self.folder)}."
                 )
 
     def write(self, directory: Path, tokenizer: Tokenizer, length: int) -> None:
@@ -190,6 +201,8 @@ class PublishedTokenizer:
             "bos_token": self.tokens["begin"],
             "eos_token": self.tokens["end"],
         } | {name: self.tokens[role] for role, name in ROLES.items()}
+        sides = {name: getattr(self.auto, name) for name in ("padding_side", "truncation_side")}
+        config |= {name: side for name, side in sides.items() if side != "right"}
         write_json(directory / "tokenizer_config.json", config, shared=True)
 
     def check_written(self, directory: Path, tokenizer: Tokenizer, origin: Path) -> int:
@@ -240,23 +253,23 @@ def _check_binarized(directory: Path, expected: dict[str, list[int]], origin: Pa
 
 
 @contextmanager
-def _reading(place: object) -> Iterator[None]:
-    """Raise InputError where a tokenizer cannot read a text: it raises a bare Exception, or panics, which is none."""
+def _reading(complaint: str, remedy: str = COPY_AGAIN) -> Iterator[None]:
+    """Raise InputError where the library fails: it raises a bare Exception, or panics, which is none."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        raise InputError(f"{place}: its tokenizer cannot read a text ({reason(error)}).") from None
+        raise InputError(f"{complaint} ({reason(error)}){remedy}.") from None
 
 
 def _encode(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:
-    with _reading(tokenizer.name_or_path):
+    with _reading(f"{tokenizer.name_or_path}: its tokenizer cannot read a text"):
         return tokenizer(texts, truncation=False, padding=False)["input_ids"]
 
 
 def _ids(tokenizer: Tokenizer, texts: list[str], place: Path, **options) -> list[list[int]]:
-    with _reading(place):
+    with _reading(f"{place}: its tokenizer cannot read a text"):
         return [one.ids for one in tokenizer.encode_batch(texts, **options)]
 
 
@@ -274,26 +287,24 @@ def _auto(folder: Path) -> PreTrainedTokenizerBase:
         read_configuration(settings, "tokenizer")
     try:
         auto = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # many kinds: no file, a damaged one, a class that this version does not know
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # many kinds: no file, a damaged one, a class that this version does not know
         if not own.is_file():
-            remedy = f"; {MAKE_FILE.format(folder)}" if any(folder.glob("*.model")) else ""
+            remedy = f"; {make_file(folder)}" if any(folder.glob("*.model")) else ""
             raise InputError(f"{folder}: AutoTokenizer cannot read its tokenizer ({reason(error)}){remedy}.") from None
     else:
         if not own.is_file() or (auto.is_fast and type(auto.backend_tokenizer.model) is type(_read(own).model)):
             return auto
     _read(own)
-    try:
+    with _reading(f"{folder}: its tokenizer cannot be read"):
         return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # a damaged tokenizer_config.json
-        raise InputError(f"{folder}: its tokenizer cannot be read ({reason(error)}).") from None
 
 
 def _read(file: Path) -> Tokenizer:
     """A tokenizer.json, which neither truncates nor pads."""
-    try:
+    with _reading(f"{file}: not a tokenizer"):
         tokenizer = Tokenizer.from_file(str(file))
-    except Exception as error:  # the library raises a bare Exception for what it cannot read
-        raise InputError(f"{file}: not a tokenizer ({error}); copy the published tokenizer's files again.") from None
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

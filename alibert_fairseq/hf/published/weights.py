@@ -1,18 +1,20 @@
 """The files that hold a published model's weights. Nothing is unpickled: only safetensors are read."""
 
+import os
+import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from alibert_common.errors import InputError
+from alibert_common.errors import InputError, reason
 from alibert_common.files import read_json
 
 TO_SAFETENSORS = (
-    'if you trust who made it, write model.safetensors once: python -c "import glob, torch, safetensors.torch as s; '
-    "w = {{k: v.clone() for f in glob.glob('{0}/{1}') for k, v in torch.load(f, weights_only=True).items()}}; "
-    "s.save_file(w, '{0}/model.safetensors', {{'format': 'pt'}})\""
+    'if you trust who made it, write model.safetensors once: P={folder} python -c "import os, pathlib, torch, '
+    "safetensors.torch as s; p = pathlib.Path(os.environ['P']); w = {{k: v.clone() for f in p.glob('{pattern}') for k, "
+    "v in torch.load(f, weights_only=True).items()}}; s.save_file(w, p / 'model.safetensors', {{'format': 'pt'}})\""
 )
 # In the order in which transformers takes the first that is there.
 WEIGHT_FILES = (
@@ -20,12 +22,17 @@ WEIGHT_FILES = (
 )  # fmt: skip
 
 
+def to_safetensors(folder: Path, pattern: str) -> str:
+    """The command that makes model.safetensors of the pickles of this pattern, as a shell takes it."""
+    return TO_SAFETENSORS.format(pattern=pattern, folder=shlex.quote(str(folder)))
+
+
 def check_files(folder: Path) -> None:
-    """Refuse pickles, and an index that lists what is not there."""
+    """Refuse pickles, an index that lists what is not there, and files that are no whole safetensors."""
     files = weight_files(folder)
     if files and files[0].name.startswith("pytorch_model.bin"):
         pattern = "pytorch_model-*.bin" if files[0].suffix == ".json" else files[0].name
-        raise InputError(f"{files[0]}: a pickle, which is never opened; {TO_SAFETENSORS.format(folder, pattern)}.")
+        raise InputError(f"{files[0]}: a pickle, which is never opened; {to_safetensors(folder, pattern)}.")
     for file in files[files[0].suffix == ".json" :] if files else []:
         if file.suffix != ".safetensors" or file.parent != folder:
             raise InputError(
@@ -33,6 +40,14 @@ def check_files(folder: Path) -> None:
             )
         if not file.is_file():
             raise InputError(f"{file}: listed in {files[0].name} and not there; copy it too.")
+        try:
+            with safe_open(file, "pt"):
+                pass
+        except (SafetensorError, OSError) as error:
+            why = reason(error) if os.access(file, os.R_OK) else "no permission to read it"
+            raise InputError(
+                f"{file}: not whole ({why}); copy it again. A file of some hundred bytes is a pointer of Git LFS."
+            ) from None
 
 
 def weight_files(folder: Path) -> list[Path]:
