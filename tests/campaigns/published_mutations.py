@@ -35,6 +35,16 @@ MUTATIONS = [
     ),
     Mutation("relative: the gradient of distances lost", RELATIVE, "to_part.add_(torch.bmm(", "to_part.sub_(torch.bmm(", MLM),
     Mutation(
+        "relative: frozen distances give tokens no gradient", "alibert_fairseq/layers/pieces.py",
+        "if any(part is not None for part in positions):", "if any(ctx.needs_input_grad[2:4]):",
+        "tests/alibert_fairseq/layers/test_attention.py::test_the_gradient_of_tokens_is_the_same_with_frozen_distances",
+    ),
+    Mutation(
+        "tokenizer: sentencepiece's ids are not compared", "alibert_fairseq/hf/published/tokenizer.py",
+        "            self._check_sentencepiece()", "            pass",
+        f"{LAYOUTS}::test_a_class_that_forgets_the_rules_of_its_sentencepiece_model_is_refused",
+    ),
+    Mutation(
         "relative: shared projections not shared", BLOCKS, 'getattr(self, "pos_k_proj", self.k_proj)',
         'getattr(self, "pos_k_proj", self.v_proj)', MLM,
     ),
