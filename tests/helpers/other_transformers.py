@@ -7,7 +7,6 @@ version wrote.
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -33,8 +32,9 @@ def main(published: Path, loaded: Path, output: Path, families: list[str]) -> No
         load(published / family, output / "more" / family, add_tokens=output / "words.txt")
     alone = _with_the_model_alone(published / "drbert", output / "published")
     load(alone, output / "drbert")
-    command = shlex.split(make_file(alone).partition(": ")[2])  # what transformers 5 tells a user to run
-    subprocess.run([sys.executable, *command[2:]], env=os.environ | {"P": command[0][2:]}, check=True)
+    variable, _, _, code = shlex.split(make_file(alone).partition(": ")[2])  # what transformers 5 tells a user to run
+    os.environ["P"] = variable.removeprefix("P=")
+    exec(code, {})
     try:
         load(published / "untied", output / "untied")
     except InputError as refused:
