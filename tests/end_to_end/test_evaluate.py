@@ -122,7 +122,8 @@ def test_the_report_has_them_all(undisturbed):
 
 
 def test_a_protocol_with_a_grid_is_searched_and_the_report_says_so(place, tmp_path):
-    (place / "recipes" / "protocols" / "open.yaml").write_text(PROTOCOL.replace("epochs: 4, seeds: 2", "grid: {epochs: [1, 4]}, seeds: 1"))
+    searched = PROTOCOL.replace("epochs: 4, seeds: 2", "grid: {epochs: [1, 4]}, seeds: 1")
+    (place / "recipes" / "protocols" / "open.yaml").write_text(searched)
     more = ["--protocol", "open", "--only", "organs", "--jobs", "2"]
     main(words(place, tmp_path, *more))
     metrics = json.loads((tmp_path / "organs" / "encoder-open" / "metrics.json").read_text())
