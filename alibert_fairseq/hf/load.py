@@ -213,7 +213,7 @@ def main() -> None:
     transformers.logging.set_verbosity_error()  # its reports of names and sizes are said here, in one line
     transformers.utils.logging.disable_progress_bar()
     given = load_parser().parse_args()
-    replaced = ", in the place of an earlier output of load" if given.output.exists() else ""
+    replaced = ", in the place of an earlier output of load" if (given.output / LOADED.file).is_file() else ""
     print(describe(load(**vars(given))))
     print(f"{'output':>8}  {given.output}{replaced}")
 

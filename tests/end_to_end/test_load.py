@@ -521,6 +521,9 @@ def test_the_command_says_what_it_read_and_refuses_in_one_sentence(published, tm
     main()
     said = capsys.readouterr().out
     assert "ElectraForPreTraining, 2 layers of 32" in said and "ElectraForMaskedLM, 1 layers of 24" in said
+    assert "in the place of an earlier output" not in said
+    main()
+    assert f"{tmp_path / 'out'}, in the place of an earlier output of load" in capsys.readouterr().out
     found = {path.name for path in (tmp_path / "out").iterdir()}
     files = {"checkpoint.pt", "tokenizer.json", "tokenizer_config.json", "dict.txt", "options", "manifest.json"}
     assert found == files

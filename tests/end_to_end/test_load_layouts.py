@@ -53,7 +53,7 @@ def test_a_sentencepiece_bpe_whose_class_is_a_unigram(published, tmp_path):
     if transformers.__version__.startswith("4."):
         load(source, tmp_path / "out")
     else:
-        remedy = "with transformers 4, sentencepiece and protobuf, make the tokenizer.json of a copy once: P="
+        remedy = "sentencepiece and protobuf, make its tokenizer.json and tokenizer_config.json once: P="
         with pytest.raises(InputError, match=f"AutoTokenizer cannot read its tokenizer .*{remedy}"):
             load(source, tmp_path / "no")
 
@@ -69,7 +69,7 @@ def test_a_class_that_forgets_the_rules_of_its_sentencepiece_model_is_refused(tm
     (source / "spm.model").write_bytes(sentencepiece_model("unigram", **special))
     (source / "tokenizer_config.json").write_text('{"do_lower_case": false, "vocab_type": "spm"}')
     sentence = (
-        "AutoTokenizer, by its class DebertaV2Tokenizer, and spm.model differ, for .* make the tokenizer.json of a"
+        "AutoTokenizer, by its class DebertaV2Tokenizer, and spm.model differ, for .* make its tokenizer.json and"
     )
     with pytest.raises(InputError, match=sentence):
         load(source, tmp_path / "out")

@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 
 from alibert_common.errors import InputError
 from alibert_fairseq.hf.load import load
-from alibert_fairseq.hf.published.tokenizer import make_file
+from alibert_fairseq.hf.published.read_tokenizer import make_file
 
 
 def ids(folder: Path) -> list[list[int]]:

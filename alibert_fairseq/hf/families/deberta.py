@@ -18,6 +18,8 @@ from alibert_fairseq.models.size import EncoderSize
 class DebertaPart(Part):
     """A DeBERTa body. legacy: whether its head has BERT's names (`legacy` of the configuration)."""
 
+    FEWEST_TYPES = 0  # DeBERTa has none
+
     factorised: bool = True
     legacy: bool = True
 

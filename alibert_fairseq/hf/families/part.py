@@ -54,6 +54,8 @@ def check_heads(config: PretrainedConfig, name: str) -> None:
 class Part:
     """A part of one of our models and the Hugging Face class that it becomes."""
 
+    FEWEST_TYPES = 1  # rows of token types with which transformers can compute its class
+
     cls: str
     name: str  # of the part in our model
     rows: Callable[[Parameters], list[Row]]
@@ -109,8 +111,8 @@ class Part:
         check_head("hidden_act", config.hidden_act, self.cls)
         if getattr(config, "position_embedding_type", "absolute") != "absolute":
             raise ValueError(f"positions are {config.position_embedding_type!r}, ours are learned and absolute")
-        if config.type_vocab_size < 1 and config.model_type != "deberta-v2":
-            raise ValueError("type_vocab_size is 0; write 1 into a copy of config.json")
+        if config.type_vocab_size < self.FEWEST_TYPES:
+            raise ValueError(f"type_vocab_size is {config.type_vocab_size}; write 1 into a copy of config.json")
         if getattr(config, "inner_group_num", 1) != 1:
             raise ValueError(f"inner_group_num is {config.inner_group_num}; ours is 1")
         if self.grouped and config.embedding_size == config.hidden_size:

@@ -8,9 +8,6 @@ is read as it is, as version 4 reads it.
 """
 
 import json
-import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from sentencepiece import SentencePieceProcessor
@@ -20,7 +17,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from alibert_common.errors import InputError, reason
 from alibert_common.files import write_json
 from alibert_fairseq.hf.logit_check import SENTENCES
-from alibert_fairseq.hf.published.configuration import read_configuration
+from alibert_fairseq.hf.published.read_tokenizer import auto_tokenizer, make_file, reading, tokenizer_file
 from preprocess.databin.line_encoder import LineEncoder
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import ROLES, flagged, read_layout
@@ -44,18 +41,6 @@ REMEDY = (
 LIMIT = "max_input_chars_per_word"  # of a WordPiece
 LONGEST_WORD = 10_000  # characters; a WordPiece takes time by their square
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # the files of which AutoTokenizer makes a tokenizer
-COPY_AGAIN = "; copy the published tokenizer's files again"
-MAKE_FILE = (
-    "in an environment with transformers 4, sentencepiece and protobuf, make the tokenizer.json of a copy once: "
-    'P={} python -c "import os; from transformers import AutoTokenizer, PreTrainedTokenizerFast as Fast; '
-    "p = os.environ['P']; t = AutoTokenizer.from_pretrained(p); Fast(tokenizer_object=t.backend_tokenizer, "
-    'model_input_names=t.model_input_names, **t.special_tokens_map).save_pretrained(p)"'
-)
-
-
-def make_file(folder: Path) -> str:
-    """The command that makes the tokenizer.json, as a shell takes it."""
-    return MAKE_FILE.format(shlex.quote(str(folder)))
 
 
 class PublishedTokenizer:
@@ -67,13 +52,13 @@ class PublishedTokenizer:
         longest_word: characters of the longest word that its WordPiece is to split, where the folder says fewer.
         """
         self.folder = folder
-        self.auto = self.published = _auto(folder)
+        self.auto = self.published = auto_tokenizer(folder)
         if not self.auto.is_fast:
             raise InputError(
                 f"{folder}: transformers makes no fast tokenizer of it; add a tokenizer.json to the folder."
             )
         rules = self._with_long_words(longest_word)
-        with _reading(f"{folder}: its tokenizer cannot be saved"):
+        with reading(f"{folder}: its tokenizer cannot be saved"):
             self.backend = Tokenizer.from_str(rules)
         self.backend.no_truncation()
         self.backend.no_padding()
@@ -151,7 +136,7 @@ class PublishedTokenizer:
             )
 
     def _check_own_file(self, file: Path, same_limit: bool) -> None:
-        own = _read(file)
+        own = tokenizer_file(file)
         both = f"{self.folder}: AutoTokenizer, by its class {type(self.auto).__name__}, and tokenizer.json differ"
         for text, ids, others in zip(
             self.texts, _encode(self.auto, self.texts), _ids(own, self.texts, self.folder), strict=True
@@ -222,7 +207,7 @@ class PublishedTokenizer:
     def check_same(self, generator: Path) -> None:
         """Raise InputError where the generator's folder holds another tokenizer than the discriminator's."""
         if any(file for pattern in VOCABULARIES for file in generator.glob(pattern)):  # both as published
-            if other := _difference(self.texts, _encode(self.published, self.texts), _auto(generator)):
+            if other := _difference(self.texts, _encode(self.published, self.texts), auto_tokenizer(generator)):
                 raise InputError(f"{generator}: not the generator of {self.folder}: its tokenizer gives {other}.")
 
 
@@ -252,24 +237,13 @@ def _check_binarized(directory: Path, expected: dict[str, list[int]], origin: Pa
             )
 
 
-@contextmanager
-def _reading(complaint: str, remedy: str = COPY_AGAIN) -> Iterator[None]:
-    """Raise InputError where the library fails: it raises a bare Exception, or panics, which is none."""
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:
-        raise InputError(f"{complaint} ({reason(error)}){remedy}.") from None
-
-
 def _encode(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:
-    with _reading(f"{tokenizer.name_or_path}: its tokenizer cannot read a text"):
+    with reading(f"{tokenizer.name_or_path}: its tokenizer cannot read a text"):
         return tokenizer(texts, truncation=False, padding=False)["input_ids"]
 
 
 def _ids(tokenizer: Tokenizer, texts: list[str], place: Path, **options) -> list[list[int]]:
-    with _reading(f"{place}: its tokenizer cannot read a text"):
+    with reading(f"{place}: its tokenizer cannot read a text"):
         return [one.ids for one in tokenizer.encode_batch(texts, **options)]
 
 
@@ -278,33 +252,3 @@ def _difference(texts: list[str], expected: list[list[int]], tokenizer: PreTrain
         if here != there:
             return f"{there[:8]} for {text!r}, not {here[:8]}"
     return None
-
-
-def _auto(folder: Path) -> PreTrainedTokenizerBase:
-    """AutoTokenizer's, or that of tokenizer.json where AutoTokenizer's class cannot hold its kind of subword model."""
-    own, settings = folder / "tokenizer.json", folder / "tokenizer_config.json"
-    if settings.is_file():
-        read_configuration(settings, "tokenizer")
-    try:
-        auto = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # many kinds: no file, a damaged one, a class that this version does not know
-        if not own.is_file():
-            remedy = f"; {make_file(folder)}" if any(folder.glob("*.model")) else ""
-            raise InputError(f"{folder}: AutoTokenizer cannot read its tokenizer ({reason(error)}){remedy}.") from None
-    else:
-        if not own.is_file() or (auto.is_fast and type(auto.backend_tokenizer.model) is type(_read(own).model)):
-            return auto
-    _read(own)
-    with _reading(f"{folder}: its tokenizer cannot be read"):
-        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-
-
-def _read(file: Path) -> Tokenizer:
-    """A tokenizer.json, which neither truncates nor pads."""
-    with _reading(f"{file}: not a tokenizer"):
-        tokenizer = Tokenizer.from_file(str(file))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
