@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> None:
     configs = [run_config.run_config(run_config.build_parser().parse_args(words)) for words in commands]
 
     from downstream.curves.figures import draw, gathered, table
-    from downstream.data.resampling_unit import SENTENCES, WITHOUT_DOCUMENTS
+    from downstream.data.resampling_unit import PATIENTS, SENTENCES, WITHOUT_DOCUMENTS
     from downstream.experiment.set_up import fine_tune
 
     for number, (point, words, config) in enumerate(zip(points, commands, configs, strict=True), 1):
@@ -75,7 +75,8 @@ def main(argv: list[str] | None = None) -> None:
         print(f"python -m downstream.finetune {shlex.join(words)}", flush=True)
         print(fine_tune(config))
     found = gathered(points, output)
-    axis, note = (text.replace(DOCUMENTS, found["unit"]) for text in (AXES[args.kind], BAND))
+    note, trained_on = BAND.replace(DOCUMENTS, found["unit"]), found["unit"]
+    axis = AXES[args.kind].replace(DOCUMENTS, DOCUMENTS if trained_on == PATIENTS else trained_on)
     note += f" {WITHOUT_DOCUMENTS}" if found["unit"] == SENTENCES else ""
     curves = {"kind": args.kind, "axis": axis, "told": note, **found}
     title = f"**{curves['task']}, {curves['figure']} on {curves['split']}, protocol {curves['protocol']}**"

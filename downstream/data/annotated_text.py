@@ -26,11 +26,12 @@ class Entity:
 
 @dataclass(repr=False)
 class AnnotatedText:
-    """One text with its entities, in the order of the file."""
+    """One text with its entities, in the order of the file; and its patient, if the recipe says a column of them."""
 
     id: str
     text: str
     entities: list[Entity]
+    patient: str = ""
 
     def __repr__(self) -> str:
         """Digests of data in earlier results are of this form (Split.sha256)."""

@@ -1,6 +1,7 @@
 """What readers return for tasks other than entities (those are in annotated_text.py): an item, one thing to answer.
 
 Texts are as they stand in the files. Every item has an `id` of its own in its split, which predictions are kept under.
+`patient`: whose text it is, empty if not known. Not in repr, which data are known by again (Split.sha256).
 """
 
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ class LabelledText:
     labels: tuple[str, ...]
     second: str | None = None
     group: str = ""
+    patient: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Relation:
     label: str  # the recipe's negative label where they are not related
     mentions: tuple[Mention, Mention] | None = None
     group: str = ""
+    patient: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class ScoredPair:
     second: str
     score: float
     group: str = field(default="", repr=False)
+    patient: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ class Candidates:
     candidates: tuple[str, ...]
     right: tuple[int, ...]
     group: str = field(default="", repr=False)
+    patient: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -93,3 +98,4 @@ class ReadingQuestion:
     places: tuple[tuple[int, int, int], ...]
     is_list: bool = False
     group: str = ""
+    patient: str = field(default="", repr=False)

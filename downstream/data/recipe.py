@@ -41,6 +41,10 @@ class Recipe:
     folds: int | None = None  # cross-validation: of `all`, or of official folds whose paths hold {fold}
     first_fold: int = 1  # its number in the paths of official folds
     split_seed: int = 1  # of documents drawn for shares and folds; another one is another data set
+    # Where the patient of a document stands, if reader's `patient` names no column. Not in repr, a digest of which
+    # (`finetune --check`) names recipes of earlier versions.
+    patient_pattern: str = field(default="", repr=False)  # its first group, in the document's name
+    patient_list: str = field(default="", repr=False)  # a file below `data`: document, tab, patient
     figure: str = ""  # that chooses epochs, seeds and settings; left out: the family's first
     max_tokens: int = 256  # longest sequence with specials (the model's own limit if lower): few sentences are longer,
     # and attention costs the square
@@ -68,8 +72,9 @@ class Recipe:
         return items
 
     def as_dict(self) -> dict:
-        """Its values by key; `Recipe(**values)` is the way back."""
-        return asdict(self)
+        """Its values by key; `Recipe(**values)` is the way back. Those of patients only if given: earlier results have
+        none."""
+        return {key: value for key, value in asdict(self).items() if value or not key.startswith("patient_")}
 
     def check(self, file: Path) -> None:
         """Raises InputError for a value out of range."""
@@ -94,6 +99,7 @@ class Recipe:
                 f"{file}: folder is {self.folder!r}; a path below --data is needed, without dots for parents."
             )
         self._check_splits(file)
+        self._check_patients(file)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -104,6 +110,24 @@ class Recipe:
     def draws(self) -> bool:
         """Whether some split is not an official one, but drawn from ids and split_seed."""
         return "all" in self.splits or self.dev_share is not None
+
+    @property
+    def patients_by(self) -> list[str]:
+        """The keys that say the patient of a document: one, or none."""
+        given = {"patient of reader": self.reader.get("patient") is not None}
+        given |= {key: bool(getattr(self, key)) for key in ("patient_pattern", "patient_list")}
+        return [key for key, there in given.items() if there]
+
+    def _check_patients(self, file: Path) -> None:
+        """That they are found in one way, and that the pattern has a group."""
+        if len(self.patients_by) > 1:
+            raise InputError(f"{file}: {' and '.join(self.patients_by)} say the patient; keep one of them.")
+        try:
+            groups = re.compile(self.patient_pattern or "()").groups
+        except re.error as error:
+            raise InputError(f"{file}: patient_pattern is no regular expression ({error}); mend it.") from None
+        if not groups:
+            raise InputError(f"{file}: patient_pattern has no group; put the patient's part in ( ).")
 
     def _check_splits(self, file: Path) -> None:
         """That the splits which the recipe does not name can be drawn, and in one way only."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+PATIENTS = "patients"  # where the recipe says who they are
 SENTENCES = "sentences"
 QUESTIONS = "questions"
 ALONE = {"similarity": "pairs", "choice": QUESTIONS, "ranking": QUESTIONS}  # each for itself; groups are only of copies

@@ -75,7 +75,7 @@ def in_part(items: list, source: SplitSource, root: Path, document_of: Callable[
     return [item for item in items if document_of(item) in named]
 
 
-def read_list(file: Path) -> dict[str, set[str]]:
+def read_list(file: Path, what: str = "part") -> dict[str, set[str]]:
     """The parts of each document, from lines DOCUMENT<tab>PART; any further column names another part it is in.
 
     The document's name may have the suffix .txt, as in DEFT's list. Raises InputError for a line without part and a
@@ -88,7 +88,7 @@ def read_list(file: Path) -> dict[str, set[str]]:
         if not line.strip():
             continue
         if not document or not any(own):
-            raise InputError(f"{file}, line {number}: a document and its part are needed, with a tab between them.")
+            raise InputError(f"{file}, line {number}: a document and its {what} are needed, with a tab between them.")
         if document in parts:
             raise InputError(f"{file}, line {number}: {document} is on an earlier line; keep one of them.")
         parts[document] = set(filter(None, own))

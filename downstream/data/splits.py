@@ -3,12 +3,13 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from alibert_common.errors import InputError
 from downstream.data.examples import RowId
+from downstream.data.patients import warn, with_patients
 from downstream.data.recipe import FOLD
 from downstream.data.split_lists import in_part, parse
 from downstream.data.task_items import TaskItems
@@ -28,8 +29,9 @@ class Split(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """Of all that the items hold."""
-        return hashlib.sha256(repr(self.items).encode()).hexdigest()
+        """Of all that the items hold; of their patients where these are known."""
+        patients = [item.patient for item in self.items]
+        return hashlib.sha256((repr(self.items) + repr(patients) * any(patients)).encode()).hexdigest()
 
 
 Read = dict[tuple[Path, str], tuple[list, Counter]]  # items and counts, by path and format
@@ -39,7 +41,8 @@ Splits = dict[str, Split]  # train, dev and test; without test where that is not
 def read_folds(task: TaskItems, root: Path, dev_only: bool) -> list[Splits]:
     """The splits of each fold; one fold where the recipe has none.
 
-    root: the folder of the splits. Raises InputError for data that are missing or cannot be used.
+    root: the folder of the splits. Warns of patients in several splits. Raises InputError for data that are missing or
+    cannot be used.
     """
     recipe = task.recipe
     if "all" in recipe.splits:
@@ -57,6 +60,7 @@ def read_folds(task: TaskItems, root: Path, dev_only: bool) -> list[Splits]:
                 f"{recipe.task}: the chief figure, {task.metric_name}, is of no item of {name}; name "
                 "another figure in the recipe, or other splits."
             )
+    warn(recipe.task, folds)
     return folds
 
 
@@ -107,6 +111,7 @@ def _read(task: TaskItems, root: Path, split: str, format: str, done: Read) -> S
     whole, counts = done[path, format][0], done[path, format][1].copy()
     items = in_part(whole, source, root, task.group, counts)
     _refuse_twice(task, items, f"{path}")
+    items = with_patients(task, items, root, f"{path}")
     counts["items without a word"] += sum(not any(map(str.strip, task.texts(item))) for item in items)
     if references := sum(any(map(REFERENCE.search, task.texts(item))) for item in items):
         counts["items with HTML character references (&lt;), read as they stand"] = references
@@ -116,11 +121,11 @@ def _read(task: TaskItems, root: Path, split: str, format: str, done: Read) -> S
 
 
 def _divided(task: TaskItems, whole: Split, shares: dict[str, float | None], rest: str) -> Splits:
-    """Shares of the groups under their names, what is left as `rest`.
+    """Shares of the patients, or of the groups, under their names; what is left as `rest`.
 
     Raises InputError where a split would be empty.
     """
-    order = drawn_order(documents_in(task, whole), task.recipe.split_seed)
+    order = drawn_order(set(map(task.undivided, whole.items)), task.recipe.split_seed)
     parts, begin = {}, 0
     for name, share in shares.items():
         size = round((share or 0) * len(order))
@@ -128,8 +133,19 @@ def _divided(task: TaskItems, whole: Split, shares: dict[str, float | None], res
         begin += size
     parts[rest] = set(order[begin:])
     if not all(parts.values()):
-        raise InputError(f"{task.recipe.task}: {len(order)} documents are too few for {', '.join(parts)}.")
-    return {name: _of_groups(task, whole, groups) for name, groups in parts.items()}
+        raise _too_few(task, len(order), ", ".join(parts))
+    return {name: _of_groups(task.undivided, whole, groups) for name, groups in parts.items()}
+
+
+def _too_few(task: TaskItems, number: int, what: str) -> InputError:
+    """The error for so many patients, or documents."""
+    if not task.recipe.patients_by:
+        return InputError(f"{task.recipe.task}: {number} documents are too few for {what}.")
+    patients = f"{number} patient{'s are' if number > 1 else ' is'}"
+    return InputError(
+        f"{task.recipe.task}: {patients} too few for {what}, because a patient's documents stay in one split; give "
+        "documents of more patients, or other shares or folds."
+    )
 
 
 def drawn_order(groups: Iterable[str], seed: int) -> list[str]:
@@ -137,9 +153,9 @@ def drawn_order(groups: Iterable[str], seed: int) -> list[str]:
     return sorted(groups, key=lambda group: hashlib.sha256(f"{seed} {group}".encode()).digest())
 
 
-def _of_groups(task: TaskItems, whole: Split, groups: set[str]) -> Split:
+def _of_groups(group_of: Callable[..., str], whole: Split, groups: set[str]) -> Split:
     """The items of these groups. The counts of what was read are those of the whole: they were made in reading it."""
-    return whole._replace(items=[item for item in whole.items if task.group(item) in groups])
+    return whole._replace(items=[item for item in whole.items if group_of(item) in groups])
 
 
 def documents_in(task: TaskItems, part: Split) -> set[str]:
@@ -159,7 +175,7 @@ def with_fewer(task: TaskItems, whole: Split, number: int, seed: int) -> Split:
             f"ask for 1 to {len(order)}."
         )
     left_out = Counter({"documents left out of training": len(order) - number})
-    return _of_groups(task, whole, set(order[:number]))._replace(own=Counter({**whole.own, **left_out}))
+    return _of_groups(task.group, whole, set(order[:number]))._replace(own=Counter({**whole.own, **left_out}))
 
 
 def _folds_of(task: TaskItems, whole: Split) -> list[Splits]:
@@ -167,9 +183,9 @@ def _folds_of(task: TaskItems, whole: Split) -> list[Splits]:
     from sklearn.model_selection import StratifiedGroupKFold  # here: it takes a second, and few recipes have folds
 
     recipe, number = task.recipe, task.recipe.folds or 0
-    strata, groups = [task.stratum(item) for item in whole.items], [task.group(item) for item in whole.items]
+    strata, groups = [task.stratum(item) for item in whole.items], [task.undivided(item) for item in whole.items]
     if len(set(groups)) < number:
-        raise InputError(f"{recipe.task}: {len(set(groups))} documents are too few for {number} folds.")
+        raise _too_few(task, len(set(groups)), f"{number} folds")
     frequent = {stratum for stratum, count in Counter(strata).items() if count >= number}
     strata = [stratum if stratum in frequent else RARE for stratum in strata]
     divided = StratifiedGroupKFold(number, shuffle=True, random_state=recipe.split_seed).split(groups, strata, groups)

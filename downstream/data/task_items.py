@@ -47,8 +47,16 @@ class TaskItems(ABC):
         return True
 
     def group(self, item: Any) -> str:
-        """What must not be divided between splits: the document that the item says it is of, or itself."""
+        """The document that the item says it is of, or itself."""
         return getattr(item, "group", "") or self.id_of(item)
+
+    def document(self, item: Any) -> str:
+        """The name of its document, as the recipe's patient_pattern and patient_list mean it."""
+        return self.group(item)
+
+    def undivided(self, item: Any) -> str:
+        """What must not be divided between splits, and what intervals are over: the patient, or else the group."""
+        return item.patient or self.group(item)
 
     def stratum(self, item: Any) -> str:
         """What is to be as frequent in every fold."""

@@ -25,6 +25,7 @@ def check(config: RunConfig) -> str:
         for name, split in splits.items():
             learned = ", ".join(f"{count} {label}" for label, count in task.learned(split.items).items())
             notes = [f"{count} {of}" for of, count in split.own.items() if count] + [task.unseen_labels(split.items)]
+            notes += [f"{len({item.patient for item in split.items})} patients"] * bool(task.recipe.patients_by)
             line = "; ".join([f"{name}: {len(split.items)} items ({learned})", *filter(None, notes)])
             lines.append(f"fold {number}, " * (len(folds) > 1) + line)
     protocol = config.choice.protocol if config.choice else None

@@ -22,6 +22,7 @@ from alibert_common.errors import InputError
 from alibert_common.files import read_json, write_json
 from alibert_common.locks import locked
 from downstream.data.contamination import in_training
+from downstream.data.patients import in_several
 from downstream.data.splits import Split, Splits, with_fewer
 from downstream.experiment.card import usage_of, write_card
 from downstream.experiment.peak_memory import peak, reset_peak
@@ -105,6 +106,8 @@ class Experiment:
         self._mend_model(results)
         summary = summarise(results, self.conditions, self.task)
         summary["shared_with_training"] = [in_training(self.task, splits) for splits in self.folds]
+        if recipe.patients_by:
+            summary["patients_in_several_splits"] = [in_several(splits) for splits in self.folds]
         if self.learner.saves:
             notes = self._notes() or {}
             kept = Unit(notes["seed"], notes["fold"])
@@ -190,7 +193,7 @@ class Experiment:
     def _records(self, split: str, items: list, answers: list) -> list[dict]:
         """Lines of predictions.jsonl."""
         return [
-            {"split": split, "group": self.task.group(item), **self.task.record(item, answer), "tally": tally}
+            {"split": split, "group": self.task.undivided(item), **self.task.record(item, answer), "tally": tally}
             for item, answer, tally in zip(items, answers, self.task.tallies(items, answers), strict=True)
         ]
 

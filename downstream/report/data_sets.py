@@ -1,9 +1,13 @@
 """The data sets: items, labels and what was counted while reading them (AliBERT's Table 3), and contamination.
 
-Contamination: test sentences that models may have seen, in train and dev or in their pretraining text.
+Contamination: patients in several splits, and test sentences that models may have seen, in train and dev or in their
+pretraining text.
 """
 
+from collections.abc import Iterator
+
 from alibert_common.report.document import NONE, Block, Table
+from downstream.data.patients import shown
 from downstream.data.split_lists import parse
 from downstream.report import published
 from downstream.report.answers import shortened
@@ -12,6 +16,7 @@ from downstream.report.read_runs import Run
 
 SPLITS = ("train", "dev", "test")
 CONTAMINATION = ["task", "test sentences", "found", "test items", "items affected", "example"]
+LEAKED = "Patients in several splits: scores are too high, give all documents of a patient to one split"
 SIZES = ("items", "types", "documents", "sequences", "tokens", "words")  # the counts that report no loss
 
 
@@ -65,14 +70,27 @@ def _splits(run: Run) -> str:
     return kind + dev * bool(recipe.get("dev_share"))
 
 
+def patients(groups: list[Group]) -> list[Table]:
+    """A row per task, or per fold, and per two splits that share patients; nothing if none do."""
+    rows = [
+        [name, splits, f"{len(shared):,}", shown(shared)]
+        for name, found in _by_fold(groups, "patients_in_several_splits")
+        for splits, shared in found.items()
+    ]
+    return [Table(LEAKED, ["task", "in", "patients", "which"], rows)] if rows else []
+
+
+def _by_fold(groups: list[Group], key: str) -> Iterator[tuple[str, dict]]:
+    """What metrics.json has under the key, with the names of task and fold."""
+    for group in groups:
+        folds = group.first.metrics.get(key) or []
+        for number, found in enumerate(folds, 1):
+            yield group.title + f", fold {number}" * (len(folds) > 1), found
+
+
 def in_training(groups: list[Group]) -> list[Block]:
     """A row per task, or per fold."""
-    rows = []
-    for group in groups:
-        folds = group.first.metrics.get("shared_with_training") or []
-        for number, found in enumerate(folds, 1):
-            name = group.title + f", fold {number}" * (len(folds) > 1)
-            rows += [_row(name, found)] if found else []
+    rows = [_row(name, found) for name, found in _by_fold(groups, "shared_with_training") if found]
     return [
         Table("Test sentences that are also in train or dev", CONTAMINATION, rows)
         if rows

@@ -10,7 +10,7 @@ import numpy as np
 from alibert_common.errors import InputError
 from alibert_common.files import read_json, read_text
 from alibert_common.json_value import parse_json
-from downstream.data.resampling_unit import unit_of
+from downstream.data.resampling_unit import PATIENTS, unit_of
 from downstream.metrics.sufficient_statistics import Figure, figure, grouped
 from downstream.report.answers import FAMILIES
 from downstream.training.selection import refuse_unselected
@@ -74,7 +74,9 @@ class Run:
 
     @cached_property
     def unit(self) -> str:
-        """The unit of resampling: documents, sentences, questions or pairs."""
+        """The unit of resampling: patients, documents, sentences, questions or pairs."""
+        if "patients_in_several_splits" in self.metrics:
+            return PATIENTS
         return unit_of(self.metrics["kind"], self.metrics["recipe"].get("format", ""), self.predictions[0])
 
     def forget_predictions(self) -> None:

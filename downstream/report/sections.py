@@ -52,10 +52,12 @@ def report(loaded: Loaded) -> tuple[Section, Section]:
             Section("Data sets", [data_sets.overview(groups), *data]),
         ]
     sections += [Section("Masked words", masked)] if masked else []
-    seen = [Section("In train and dev", data_sets.in_training(groups))]
+    leaked = data_sets.patients(groups)
+    seen = [Section("Patients", leaked)] if leaked else []
+    seen += [Section("In train and dev", data_sets.in_training(groups))]
     seen += [Section("In pretraining text", data_sets.in_pretraining(loaded.pretraining, groups))]
     sections += [Section("Contamination", seen)] if groups or loaded.pretraining else []
-    return Section(TITLE, sections), Section(TITLE, [*summary, *short, *masked])
+    return Section(TITLE, sections), Section(TITLE, [*summary, *short, *masked, *leaked])
 
 
 def _task(group: Group, found: significance.Significance) -> list[Block]:

@@ -202,6 +202,10 @@ class ExtractiveAnswers(Task):
         answers = {"gold": [list(forms) for forms in item.answers], "predicted": list(self.given(item, answer))}
         return question | answers | {"probabilities": list(answer.probabilities)}
 
+    def document(self, item: ReadingQuestion) -> str:
+        """The question: a text that several are about has no name, so the recipe names the patients of questions."""
+        return item.id
+
     def texts(self, item: ReadingQuestion) -> Iterable[str]:
         """Question and contexts."""
         return [item.question, *item.contexts]

@@ -8,7 +8,7 @@ import statistics
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import compress
 from pathlib import Path
 from typing import ClassVar
@@ -34,6 +34,7 @@ class Example:
     document: AnnotatedText
     words: list[tuple[int, int]]
     layers: list[list[Span]]
+    patient: str = field(default="", repr=False)
 
     def tags(self, layer: int = 0) -> list[str]:
         return tags_of(self.layers[layer], len(self.words))
@@ -66,7 +67,8 @@ class NamedEntities(Task):
     def example(self, document: AnnotatedText, counts: Counter) -> Example:
         """A document with what of its gold can be held."""
         words = words_of(document.text)
-        return Example(document, words, layers_of(document.entities, words, self.policy, self.recipe.types, counts))
+        layers = layers_of(document.entities, words, self.policy, self.recipe.types, counts)
+        return Example(document, words, layers, document.patient)
 
     def begin(self, items: list[Example]) -> None:
         """Concatenated labels are those that occur in training."""

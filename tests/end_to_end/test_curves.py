@@ -125,6 +125,16 @@ def test_more_documents_than_there_are_are_refused_before_anything_is_cleared(ta
     assert not (output / "none").exists()
 
 
+def test_documents_are_drawn_for_training_and_patients_for_intervals(task, tmp_path):
+    """A patient a split."""
+    (task / "whose.yaml").write_text((task / "tiny.yaml").read_text() + 'patient_pattern: "^(.+)-"\n')
+    words = ["documents", task / "whose.yaml", "--model", task / "narrow", "--sizes", "2", "--seeds", "1"]
+    main([str(word) for word in (*words, "--protocol", "p", "--device", "cpu", "--output", tmp_path)])
+    curves = read(tmp_path / "curves.json")
+    assert curves["axis"] == "number of training documents" and "bootstrap interval over patients" in curves["told"]
+    assert read(tmp_path / "narrow" / "documents-2" / "metrics.json")["data"][0]["train"]["items"] == 2
+
+
 def test_checkpoints_of_a_run_on_test(task, tmp_path):
     for name, step in {"b": 10, "a": 200}.items():
         shutil.copytree(task / "narrow", tmp_path / "run" / name)

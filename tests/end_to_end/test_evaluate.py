@@ -139,6 +139,20 @@ def test_a_protocol_with_a_grid_is_searched_and_the_report_says_so(place, tmp_pa
     assert "2 of 2 trials were finished before" in log.read_text()
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_patients_in_several_splits_are_named(place, tmp_path, one_worker, capfd, jobs):
+    """The number of a line is its patient; of two jobs at a time, the log has the warning and the report the table."""
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / "protocols").symlink_to(place / "recipes" / "protocols")
+    (tmp_path / "recipes" / "organs.yaml").write_text(ENTITIES + 'patient_pattern: "-(.+)$"\n')
+    more = ["--recipes", str(tmp_path / "recipes"), "--seeds", "1", "--jobs", jobs]
+    main([*words(place, tmp_path / "out"), *more])
+    said = one_worker.said if jobs == "1" else tmp_path / "out" / "organs" / "encoder-p.log"
+    assert "warning: organs: 6 patients are in train and test (1, 2, 3 and 3 more); " in said.read_text()
+    for page in (capfd.readouterr().out, (tmp_path / "out" / "report.md").read_text()):
+        assert "| organs | train and test | 6 | 1, 2, 3 and 3 more |" in page
+
+
 def test_sentences_of_the_pretraining_text_are_counted(undisturbed):
     found = json.loads((undisturbed / "pretraining_text.json").read_text())["tasks"]
     assert set(found) == {"organs", "alike"} and all(one["sentences"] for one in found.values())

@@ -13,7 +13,7 @@ from tiny_models import write_electra, write_roberta
 from transformers import pipeline
 
 from alibert_common.errors import InputError, exit_with_sentence
-from downstream import finetune, tag
+from downstream import finetune, report, tag
 from downstream.data.readers import ENTITIES
 from downstream.experiment import run as experiment
 
@@ -368,6 +368,24 @@ def test_check_says_how_many_concatenated_labels_training_has_not(task, tmp_path
     *earlier, test, _ = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("read from")]
     assert test.endswith("; 1 of 17 entities have a label that training has not")
     assert len(earlier) == 2 and not any("training has not" in line for line in earlier)
+
+
+def test_patients_in_several_splits_are_named_and_drawn_for_intervals(task, tmp_path, monkeypatch, capsys):
+    """The first digit of a document is its patient: 2 is in train and dev, 3 in train and test."""
+    (task / "whose.yaml").write_text(RECIPE + 'patient_pattern: "^d(.)"\nsequence: window\n')
+    parts = [task / "whose.yaml", *command(task, tmp_path / "out", "--seeds", "1")[1:]]
+    metrics = run(monkeypatch, *map(str, parts))
+    told = capsys.readouterr().err
+    assert "warning: tiny: 1 patient is in train and dev (2); scores are too high" in told
+    assert "warning: tiny: 1 patient is in train and test (3); scores are too high" in told
+    assert metrics["patients_in_several_splits"] == [{"train and dev": ["2"], "train and test": ["3"]}]
+    assert {record["group"] for record in predictions(tmp_path / "out", 1)} == {"3"}
+    report.main([str(tmp_path / "out")])
+    told = capsys.readouterr().out
+    assert "95% interval over patients" in told and "| tiny | train and test | 1 | 3 |" in told
+    finetune.main([str(task / "whose.yaml"), "--check"])
+    said = capsys.readouterr()
+    assert "train and test (3)" in said.err and "train: 16 items (" in said.out and "; 10 patients\n" in said.out
 
 
 def test_nothing_to_learn_from_is_refused(task, tmp_path, monkeypatch):

@@ -220,6 +220,13 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(task, tmp_path, monkey
     assert stop.value.code == 2 and complaint in said and said.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
+def test_patients_in_train_and_dev_are_named(task, tmp_path, monkeypatch, capsys):
+    """The number of a line is its patient: 1 to 24 in train, 1 to 6 in dev."""
+    (task / "whose.yaml").write_text((task / "tiny.yaml").read_text() + 'patient_pattern: "-(.+)$"\n')
+    searched(monkeypatch, str(task / "whose.yaml"), *command(task, tmp_path / "out", "--grid", "epochs=1")[1:])
+    assert "warning: tiny: 6 patients are in train and dev (1, 2, 3 and 3 more); " in capsys.readouterr().err
+
+
 def test_a_folder_of_another_search_is_refused_or_overwritten(task, tmp_path, monkeypatch):
     first = searched(monkeypatch, *command(task, tmp_path / "out", "--grid", "epochs=1,2", "--trials", "1"))
     assert len(first["trials"]) == 1

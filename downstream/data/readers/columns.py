@@ -39,7 +39,7 @@ class Row:
 
     def word(self, key: str) -> str:
         """A cell that names something (an id, a label), without outer spaces: text, or a number or truth value."""
-        return _word(self.cells[key], f"{self.place}: the {key}")
+        return word_of(self.cells[key], f"{self.place}: the {key}")
 
     def words(self, key: str, separator: str) -> list[str]:
         """The words of a cell that holds any number of them: divided by `separator`, or a JSON list."""
@@ -47,7 +47,7 @@ class Row:
         if isinstance(value, str):
             value = value.split(separator) if value.strip() else []
         parts = value if isinstance(value, list) else [value]
-        return [_word(part, f"{self.place}: one {key}") for part in parts]
+        return [word_of(part, f"{self.place}: one {key}") for part in parts]
 
     def number(self, key: str) -> float:
         """A cell that must be a number."""
@@ -64,8 +64,14 @@ class Row:
         """The id's cell, or the row's name where no column holds ids."""
         return self.word("id") if "id" in self.cells else self.name
 
+    def whose(self) -> tuple[str, str]:
+        """Its group and its patient, empty where no column holds them."""
+        group, patient = (self.word(key) if key in self.cells else "" for key in ("group", "patient"))
+        return group, patient
 
-def _word(value: object, place: str) -> str:
+
+def word_of(value: object, place: str) -> str:
+    """The value as a word. Raises InputError for one that names nothing; place: of the value, for the error."""
     if isinstance(value, bool):
         value = str(value).lower()  # as JSON writes it
     if not isinstance(value, (str, int, float)) or not str(value).strip():

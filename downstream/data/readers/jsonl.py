@@ -11,18 +11,21 @@ from alibert_common.errors import InputError
 from alibert_common.files import files_of
 from downstream.data.annotated_text import AnnotatedText, Entity, Labels
 from downstream.data.examples import RowId
+from downstream.data.readers.columns import word_of
 from downstream.data.readers.records import json_lines, json_of
 from downstream.data.readers.tags import FRENCH, Token, rebuild
 
 INFO = "dataset_info.json"  # `datasets` writes it: Dataset.info.write_to_directory(folder)
 
 
-def read(path: Path, labels: Labels, counts: Counter, *, spacing: str = FRENCH) -> list[AnnotatedText]:
+def read(
+    path: Path, labels: Labels, counts: Counter, *, spacing: str = FRENCH, patient: str | None = None
+) -> list[AnnotatedText]:
     """One document a line; blank lines are passed over. Offsets count characters, the end is excluded.
 
-    spacing: how tokens are joined (see tags.py). Tags are names (B-ANAT), or numbers whose names are in a
-    dataset_info.json beside the file. Raises InputError for what is neither form, offsets outside the text, tags that
-    are more or fewer than the tokens, and bad labels.
+    spacing: how tokens are joined (see tags.py). patient: the key of the patient. Tags are names (B-ANAT), or numbers
+    whose names are in a dataset_info.json beside the file. Raises InputError for what is neither form, offsets outside
+    the text, tags that are more or fewer than the tokens, a missing patient, and bad labels.
     """
     documents = []
     for file in files_of(path, ".jsonl"):
@@ -33,6 +36,8 @@ def read(path: Path, labels: Labels, counts: Counter, *, spacing: str = FRENCH) 
                 documents.append(rebuild(name, [_tagged(record, names, place)], labels, counts, spacing))
             else:
                 documents.append(AnnotatedText(name, *_annotated(record, labels, counts, place)))
+            if patient is not None:
+                documents[-1].patient = word_of(record.get(patient), f"{place}: the key {patient!r}")
     return documents
 
 

@@ -401,6 +401,14 @@ def test_published_counts_of_annotations_stand_beside_ours(tmp_path):
     assert [row[0] for row in published.beside_ours(one)[0].rows][0] == "AliBERT, Table 4: CamemBERT"
 
 
+def test_patients_in_several_splits_have_a_row_a_fold_and_none_have_no_table(tmp_path):
+    folder, key = output_of(tmp_path / "a", *texts(), [GOOD], folds=2), "patients_in_several_splits"
+    for found in ([{}, {}], None):
+        assert data_sets.patients(groups_of(changed(folder, **{key: found}))) == []
+    (table,) = data_sets.patients(groups_of(changed(folder, **{key: [{}, {"dev and test": [*"abcdef"]}]})))
+    assert table.rows == [["tiny, fold 2", "dev and test", "6", "a, b, c and 3 more"]]
+
+
 def test_shared_sentences_are_counted(tmp_path):
     task, items = texts()
     items = [type(item)(item.id, "un texte assez long pour être cherché dans train", item.labels) for item in items]
