@@ -52,9 +52,16 @@ SITE = [
 EXTRAS = {
     "docs": SITE,
     "fairseq": ["fairseq==0.12.2"],
+    "pdf": ["pypdfium2>=5"],  # reads PDF; 5 is the first whose pages close without their document
+    "hl7": ["hl7>=0.4.5"],  # reads messages of HL7 version 2
+    "sql": ["sqlalchemy>=2"],  # reads databases; the driver of a database is installed beside it
     "parquet": ["pyarrow>=16"],  # reads Parquet; large, so only for who has such files; 16 is the first for numpy 2
     "test": [
         "pyarrow>=16",
+        "pypdfium2>=5",
+        "hl7>=0.4.5",
+        "sqlalchemy>=2",
+        "reportlab>=4",  # makes the PDF files that are read
         "pytest>=8",
         "pytest-xdist>=3",  # a process a core: most tests wait for commands they start, each of one thread
         "hypothesis>=6",

@@ -4,12 +4,13 @@
 
 Each source is a corpus. Its training documents are written once. With a weight of 3, training uses each document three
 times per epoch; with 2.5, twice and a random half of them a third time. Validation documents are never repeated and
-never in training. A large corpus gives a smaller share to validation (--valid-words). mix.png shows the size of each
-corpus before and after.
+never in training. All documents of a patient are on one side (--patient-field or --patient-pattern of ingest). A large
+corpus gives a smaller share to validation (--valid-words). mix.png shows the size of each corpus before and after.
 """
 
 import argparse
 import hashlib
+import sys
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,7 +22,14 @@ from alibert_common.files import read_json, write_json
 from alibert_common.input_log import InputLog
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity, is_output, read_manifest
-from preprocess.documents.document import SHARD_SUFFIX, Document, Size, document_files, read_documents
+from preprocess.documents.document import (
+    SHARD_SUFFIX,
+    Document,
+    Size,
+    document_files,
+    patient_of,
+    read_documents,
+)
 from preprocess.documents.map_shards import ShardTask
 from preprocess.documents.names import check_source_name
 from preprocess.documents.shards import ShardFile, shard_name, written_shard
@@ -29,7 +37,7 @@ from preprocess.mixing.mix_file import TRAIN, Use, describe, write_mix
 from preprocess.mixing.reader import VALID
 from preprocess.mixing.weights import MixWeights, add_weight_options, mix_weights_of
 
-VERSION = 1  # of its output: see alibert_common.provenance.Stage
+VERSION = 2  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("mix", VERSION, ("zstandard",))
 VALID_WORDS = 1_500_000  # some 2 million tokens: docs/reference/mixing.md says what they can tell
 PICTURE = "mix.png"  # how much each corpus has, before and after
@@ -37,16 +45,18 @@ PICTURE = "mix.png"  # how much each corpus has, before and after
 
 @dataclass
 class Part:
-    """What became of the documents of one corpus; `lowest` and `highest` are the extremes of its texts' draws."""
+    """What became of the documents of one corpus; `lowest` and `highest` are the extremes of their draws."""
 
     train: Size = field(default_factory=Size)
     valid: Size = field(default_factory=Size)
+    with_patient: int = 0  # the documents that say their patient
     lowest: float = 1.0
     highest: float = 0.0
 
     def add(self, other: "Part") -> None:
         """Add up with the same corpus in another shard."""
         self.train, self.valid = self.train + other.train, self.valid + other.valid
+        self.with_patient += other.with_patient
         self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
 
 
@@ -64,14 +74,14 @@ class Cap:
 
 @dataclass(frozen=True)
 class Split(ShardTask):
-    """Write a shard's documents to the side that the draws of their texts say: `share` of them for validation.
+    """Write a shard's documents to the side that their draws say: `share` of them for validation.
 
-    The corpora have one share, so a text of two of them is on one side.
+    The corpora have one share, so a patient or a text of two of them is on one side.
     """
 
     seed: int
     share: float
-    chosen: frozenset[float] = frozenset()  # draws of texts that are set apart whatever the share
+    chosen: frozenset[float] = frozenset()  # draws of documents that are set apart whatever the share
 
     def __call__(self, shard: tuple[int, Path]) -> None:
         number, source = shard
@@ -93,6 +103,7 @@ class Split(ShardTask):
         """The directory of the document, which is counted."""
         drawn = draw(self.seed, document)
         part.lowest, part.highest = min(part.lowest, drawn), max(part.highest, drawn)
+        part.with_patient += bool(patient_of(document))
         if drawn < self.share or drawn in self.chosen:
             part.valid.add(document)
             return VALID
@@ -101,9 +112,13 @@ class Split(ShardTask):
 
 
 def draw(seed: int, document: Document) -> float:
-    """A number in [0, 1), uniform over texts; equal texts draw equal numbers, whatever their id and source."""
-    key = hashlib.sha256(f"{seed}/split".encode()).digest()
-    drawn = hashlib.blake2b(document.text.encode(), digest_size=8, key=key).digest()
+    """A number in [0, 1), uniform over patients, and over the texts of documents without a patient.
+
+    All documents of a patient draw the same number, and equal texts without a patient do, whatever their source.
+    """
+    patient = patient_of(document)
+    key = hashlib.sha256(f"{seed}/{'patients' if patient else 'split'}".encode()).digest()
+    drawn = hashlib.blake2b((patient or document.text).encode(), digest_size=8, key=key).digest()
     return (int.from_bytes(drawn, "big") >> 11) / 2**53  # 53 bits: what a float holds exactly
 
 
@@ -184,6 +199,8 @@ def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> No
     if not any(part.train.documents for part in parts.values()):
         raise InputError(f"{inputs[0]}: no document is left to train on; lower --valid or add documents.")
     if share and not any(part.valid.documents for part in parts.values()):
+        if any(part.with_patient for part in parts.values()):
+            raise InputError(f"{inputs[0]}: a single patient, and none can be set apart for validation; add patients.")
         raise InputError(
             f"{inputs[0]}: a single document, and none can be set apart for validation; put a blank line between "
             "documents, or give a folder with a file for each."
@@ -198,6 +215,11 @@ def run(options: argparse.Namespace) -> None:
     for name, corpus in manifest["corpora"].items():
         train, valid = Size(**corpus["train"]), Size(**corpus["valid"])
         print(f"{name}\n{'train':>8}  {train}\n{'valid':>8}  {valid}")
+        known = corpus.get("with_patient", 0)
+        if without := (train.documents + valid.documents - known) * bool(known):
+            print(
+                f"warning: {name}: {without:,} documents without a patient were divided by their text", file=sys.stderr
+            )
         if train.documents:
             uses.append(Use(name, train.documents, corpus["weight"], train.bytes, train.bytes * corpus["weight"]))
     for line in describe(uses, "bytes"):

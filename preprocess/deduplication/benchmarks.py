@@ -83,7 +83,7 @@ def _documents(path: Path, not_read: list[str]) -> Iterator[Document]:
     log, count, refusals = ReadLog(), 0, []
     try:
         for item in files_of(path, ReadOptions(), log):
-            if item.inside and ABOUT.match(item.file.name):
+            if item.options.inside and ABOUT.match(item.file.name):
                 not_read.append(f"{readable(item.file)}: describes the data")
                 continue
             before = count
@@ -92,7 +92,7 @@ def _documents(path: Path, not_read: list[str]) -> Iterator[Document]:
                     count += 1
                     yield document
             except InputError as error:
-                if not item.inside or item.options.format not in NEED_SETTINGS or count > before:
+                if not item.options.inside or item.options.format not in NEED_SETTINGS or count > before:
                     raise
                 refusals.append(error)
         if refusals and not count:

@@ -30,10 +30,13 @@ from preprocess.documents.first_bytes import (
 )
 from preprocess.documents.words import count_words
 
+PATIENT = "patient"  # the metadata that says who a document is about
 BLOCK = 1 << 18  # bytes of lines that are decoded at once
 SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
 # What only `preprocess.ingest` reads: taken for plain text, tags and the quotation marks of a table would be words.
-OTHER_FORMS = frozenset({".csv", ".tsv", ".json", ".ndjson", ".parquet", ".xml", ".nxml", ".html", ".htm"})
+OTHER_FORMS = frozenset(
+    ".csv .tsv .json .ndjson .parquet .xml .nxml .html .htm .pdf .docx .docm .dotx .odt .ott .rtf .eml".split()
+)
 DOCUMENT_STAGES = ("ingest", "clean", "deduplicate")  # whose outputs are directories of documents
 
 
@@ -81,6 +84,12 @@ class Document:
         """Its line in the output of the stage that it was read from, "" where it has changed or has none."""
         stored = self.stored
         return stored.line if stored and all(map(is_, stored.values, self.values)) else ""
+
+
+def patient_of(document: Document) -> str:
+    """Who the document is about, "" where it does not say."""
+    patient = document.metadata.get(PATIENT)
+    return "" if patient is None else str(patient)
 
 
 @lru_cache(1)  # most documents are kept as they were read, and counted twice

@@ -4,17 +4,18 @@
 plain functions of values that can be sent to another process.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from alibert_common.errors import InputError, describe_os_error
+from alibert_common.errors import InputError
 from preprocess.documents.compression import CHUNK, FORMS, open_bytes
-from preprocess.documents.document import Document
+from preprocess.documents.document import PATIENT, Document
 from preprocess.readers.folders import InputFile, files_of
-from preprocess.readers.formats import FORMATS, check, check_settings
+from preprocess.readers.formats import FORMATS, check, check_settings, format_by_content
 from preprocess.readers.ids import UniqueIds
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import WITHOUT_DOCUMENT, WITHOUT_TEXT, CommandError, Fault, ReadLog, Skipped
+from preprocess.readers.read_log import WITHOUT_DOCUMENT, WITHOUT_TEXT, CommandError, ReadLog, Skipped
 
 __all__ = [
     "FORMATS", "InputFile", "ReadLog", "ReadOptions", "Skipped", "UniqueIds", "check", "check_settings", "files_of",
@@ -31,6 +32,9 @@ def read_file(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
     """
     count = number = 0
     try:
+        if options.by_name and (kind := format_by_content(file, options)) != options.format:
+            log.note(f"files that hold {kind}, whatever their names say")
+            options = options.with_changes(format=kind)
         if options.on_error == "skip" and file.suffix in FORMS and not options.part:
             _check_whole(file)
         for document in FORMATS[options.format].reader(file, options, log):
@@ -41,15 +45,15 @@ def read_file(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
             count += 1
             document.source = options.source or document.source
             document.licence = options.licence or document.licence
+            if options.patient_pattern and (found := re.search(options.patient_pattern, document.id)):
+                document.metadata = document.metadata | {PATIENT: found[1]}
             yield document
     except CommandError:
         raise
     except (InputError, OSError) as error:
         if options.on_error == "stop":
             raise
-        sentence = str(error) if isinstance(error, InputError) else describe_os_error(error)
-        place, reason = (f"after record {number}", "the rest of a file") if number else ("the file", "a whole file")
-        log.skip(file, place, Fault(reason, "", sentence))
+        log.skip_file(file, error, number)
     log.documents[options.format] += count
     if not count and not options.part:
         log.count(WITHOUT_DOCUMENT)

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from alibert_common.cli import at_least
 from alibert_common.errors import InputError
 from alibert_common.yaml_config import read_yaml
 from preprocess.readers.formats import FORMATS, check
@@ -28,6 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="field, column or XPath of the id (default: id, or a number)")
     add("--date-field", "--date-path", dest="date", metavar="PATH",
         help="field, column or XPath of the date (default: date); 14/02/2023 is 14 February")
+    add("--patient-field", "--patient-path", dest="patient", metavar="PATH",
+        help="field, column or XPath of the patient, so that mix can keep patients apart (default: none)")
+    add("--patient-pattern", metavar="REGEX",
+        help=r"pattern with one group for the patient in the id of a document, as ^(\d+)/ for folders of patients")
     add("--metadata", action="append", metavar="NAME=PATH",
         help="metadata to keep, for --where; repeatable (default: what the format has; all fields of jsonl)")
     add("--language", help="language of the records to keep, or any (jats, pubmed, theses; default: fr)")
@@ -41,10 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="joining of lines that end at a margin, as in PDF exports (default: off)")
     add("--mesh-descriptors", type=Path, metavar="FILE",
         help="NLM's desc2026.xml, which gives MeSH terms their tree numbers (pubmed)")
+    add("--ocr", metavar="COMMAND",
+        help="command for scanned pages, from PNG on its input to text on its output: 'tesseract - - -l fra' (pdf)")
+    add("--time-limit", type=at_least(1), metavar="SECONDS",
+        help="seconds for one file (default: 60; pdf, docx, odt, rtf, email)")
     add("--source", help="name of the source (default: the file's own field, or the file or folder name)")
     add("--licence", help="licence of the texts (default: the file's own field, or empty)")
     add("--on-error", choices=("stop", "skip"),
         help="action for an unreadable record: stop (default), or skip and list it in skipped.tsv")
+    add("--skip-unreadable", dest="on_error", action="store_const", const="skip",
+        help="same as --on-error skip: leave out files and records that cannot be read, and list them")
     add("--how", dest="read_options", type=Path, help=argparse.SUPPRESS)  # the older name of --read-options
     # fmt: on
 

@@ -1,7 +1,7 @@
 """Which files a path stands for, in an order that depends on their names alone."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,15 +14,21 @@ from preprocess.documents.first_bytes import check_regular
 from preprocess.documents.names import as_source_name
 from preprocess.readers.formats import FORMATS, format_of
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import Fault, ReadLog, readable
+from preprocess.readers.read_log import Fault, ReadLog, UnreadableFile, readable
+from preprocess.readers.signatures import kind_of_file
+
+CONVERT = "convert it to a format that docs/reference/corpora.md lists, or take it out of the folder"
+
+
+# Files beside texts that hold none: brat's annotations and settings, what a system or an editor leaves in a folder.
+BESIDE = frozenset({".ann", ".conf", ".ini", ".db", ".lnk", ".ds_store", ".md5", ".sha256"})
 
 
 class InputFile(NamedTuple):
-    """A file and how it is read; `inside` says that a folder was named, in which a file may lack text."""
+    """A file and how it is read."""
 
     file: Path
     options: ReadOptions
-    inside: bool
 
 
 def files_of(path: Path, options: ReadOptions, log: ReadLog) -> Iterator[InputFile]:
@@ -30,8 +36,9 @@ def files_of(path: Path, options: ReadOptions, log: ReadLog) -> Iterator[InputFi
 
     In a folder, a .txt file is one document, as in brat; of an output of ingest, clean or deduplicate the shards are
     read. Links to files and folders are followed; what was reached before, as by a link to a folder above, is counted
-    and not read twice. What is not read is counted by reason. Raises InputError for a path that is not there, a link to
-    nothing, a file without a reader, a folder without one that has any, an output that holds no documents.
+    and not read twice. A file of no known format is listed as unreadable. Other files that are not read are counted by
+    reason. Raises InputError for a path that is not there, a link to nothing, a file without a reader, a folder without
+    one that has any, an output that holds no documents.
     """
     if path.is_dir():
         yield from _of_folder(path, options, log)
@@ -39,7 +46,9 @@ def files_of(path: Path, options: ReadOptions, log: ReadLog) -> Iterator[InputFi
     if not path.exists():
         raise InputError(f"{readable(path)}: no such file; check the path of the corpus.")
     check_regular(path)
-    options = options.with_changes(format=options.format or format_of(path))
+    options = options.with_changes(
+        format=options.format or format_of(path) or kind_of_file(path), by_name=not options.format
+    )
     if not options.format:
         raise InputError(
             f"{readable(path)}: no reader for '{bare(path).suffix}' files; say what it holds with --format "
@@ -47,7 +56,7 @@ def files_of(path: Path, options: ReadOptions, log: ReadLog) -> Iterator[InputFi
         )
     stem = readable(bare(path).stem)
     source = options.default_source or as_source_name(stem)
-    yield InputFile(path, options.with_changes(name=options.name or stem, default_source=source), inside=False)
+    yield InputFile(path, options.with_changes(name=options.name or stem, default_source=source))
 
 
 def _of_folder(folder: Path, options: ReadOptions, log: ReadLog) -> Iterator[InputFile]:
@@ -63,19 +72,44 @@ def _of_folder(folder: Path, options: ReadOptions, log: ReadLog) -> Iterator[Inp
             if file.name not in made:
                 log.count("files beside the documents of a stage")
             continue
-        suffix = bare(file).suffix
-        format = options.format if suffix.lower() in known else "" if known else format_of(file)
+        format = _format_inside(file, options, known, log)
         if not format:
-            log.count(f"files of {'another' if known else 'no known'} format ({suffix or 'no suffix'})")
             continue
         count += 1
         name = readable(bare(file).relative_to(folder).with_suffix("").as_posix())
         single = options.one_document_per_file or format == "text"
-        read = options.with_changes(format=format, name=name, default_source=origin, one_document_per_file=single)
-        yield InputFile(file, read.with_changes(encoding="") if made else read, inside=True)
+        read = options.with_changes(
+            format=format, name=name, default_source=origin, one_document_per_file=single, inside=True,
+            by_name=not known and not made,
+        )  # fmt: skip
+        yield InputFile(file, read.with_changes(encoding="") if made else read)
     if not count:
         wanted = f"{options.format} file ({', '.join(known)})" if known else "file of a known format"
         raise InputError(f"{readable(folder)}: no {wanted} in this directory; give the one that holds the texts.")
+
+
+def _format_inside(file: Path, options: ReadOptions, known: Collection[str], log: ReadLog) -> str:
+    """The format of a file in a folder, "" for one that is not read, which is counted. Without --format it is what the
+    name says, else what the content says."""
+    suffix = bare(file).suffix.lower()
+    shown = f"({bare(file).suffix or 'no suffix'})"
+    if known:
+        if suffix not in known:
+            log.count(f"files of another format {shown}")
+        return options.format if suffix in known else ""
+    if name := format_of(file):
+        return name
+    if (suffix or file.name.lower()) in BESIDE or file.name.startswith("."):
+        log.count(f"files beside the texts {shown}")
+        return ""
+    try:
+        name = kind_of_file(file)
+    except (InputError, OSError) as error:
+        log.skip_file(file, error)
+        return ""
+    if not name:
+        log.skip_file(file, UnreadableFile(file, Fault(f"a file of no known format {shown}", CONVERT)))
+    return name
 
 
 def _written_by_a_stage(folder: Path) -> set[str]:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from alibert_common.errors import InputError
 from preprocess.documents.compression import FORMS, bare
 from preprocess.documents.document import Document
+from preprocess.readers.exchange.fhir import read_fhir
+from preprocess.readers.exchange.hl7_v2 import read_hl7
 from preprocess.readers.lines import Cut
 from preprocess.readers.markup.bdpm import DRUGS, read_bdpm, table_name
 from preprocess.readers.markup.html_pages import read_html
@@ -15,11 +17,13 @@ from preprocess.readers.markup.leaflets import read_leaflets
 from preprocess.readers.markup.pubmed import read_pubmed
 from preprocess.readers.markup.theses import read_theses
 from preprocess.readers.markup.xml_records import read_xml
+from preprocess.readers.office.reader import read_office
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
 from preprocess.readers.records.json_lines import json_cuts, read_json, read_json_lines
 from preprocess.readers.records.parquet import read_parquet
 from preprocess.readers.records.table import read_table, table_cuts
+from preprocess.readers.signatures import CERTAIN, kind_of_file
 from preprocess.readers.text import read_text, text_cuts
 
 
@@ -38,22 +42,30 @@ class Format(NamedTuple):
 
 FORMATS = {
     "text": Format(read_text, (".txt",), "encoding one_document_per_file join_wrapped_lines", text_cuts),
-    "jsonl": Format(read_json_lines, (".jsonl", ".ndjson"), "encoding text id date metadata", json_cuts),
-    "json": Format(read_json, (".json",), "encoding text id date metadata"),
-    "csv": Format(read_table, (".csv",), "encoding delimiter text id date metadata", table_cuts),
-    "tsv": Format(read_table, (".tsv",), "encoding delimiter text id date metadata", table_cuts),
-    "parquet": Format(read_parquet, (".parquet",), "text id date metadata"),
-    "xml": Format(read_xml, (".xml",), "encoding record text id date metadata"),
+    "jsonl": Format(read_json_lines, (".jsonl", ".ndjson"), "encoding text id date metadata patient", json_cuts),
+    "json": Format(read_json, (".json",), "encoding text id date metadata patient"),
+    "csv": Format(read_table, (".csv",), "encoding delimiter text id date metadata patient", table_cuts),
+    "tsv": Format(read_table, (".tsv",), "encoding delimiter text id date metadata patient", table_cuts),
+    "parquet": Format(read_parquet, (".parquet",), "text id date metadata patient"),
+    "xml": Format(read_xml, (".xml",), "encoding record text id date metadata patient"),
     "jats": Format(read_jats, (".nxml", ".xml"), "encoding language metadata"),
     "pubmed": Format(read_pubmed, (".xml",), "encoding language metadata mesh_descriptors"),
     "theses": Format(read_theses, (".xml",), "encoding language metadata id date"),
-    "html": Format(read_html, (".html", ".htm"), "encoding text id date metadata"),
+    "html": Format(read_html, (".html", ".htm"), "encoding text id date metadata patient"),
+    "pdf": Format(read_office, (".pdf",), "ocr time_limit"),
+    "docx": Format(read_office, (".docx", ".docm", ".dotx"), "time_limit"),
+    "odt": Format(read_office, (".odt", ".ott"), "time_limit"),
+    "rtf": Format(read_office, (".rtf",), "time_limit"),
+    "email": Format(read_office, (".eml",), "ocr time_limit"),
+    "hl7": Format(read_hl7, (".hl7",), "encoding ocr time_limit"),
+    "fhir": Format(read_fhir, (), "encoding ocr time_limit"),
     "leaflet": Format(read_leaflets, (".html", ".htm"), "encoding"),
     "bdpm": Format(read_bdpm, (".txt",), "encoding"),
 }
 # What an ending says for certain: .xml says nothing, and of a page or a text it does not say which of the special ones.
 OF_SUFFIX = {suffix: name for name, kind in reversed(FORMATS.items()) for suffix in kind.suffixes if suffix != ".xml"}
-COMMON_SETTINGS = frozenset("format name source licence on_error".split())
+NOT_TEXT = ("pdf", "docx", "odt", "rtf")
+COMMON_SETTINGS = frozenset("format name source licence on_error patient_pattern inside by_name".split())
 
 
 def format_of(file: Path) -> str:
@@ -62,6 +74,16 @@ def format_of(file: Path) -> str:
         return "bdpm"
     name = OF_SUFFIX.get(bare(file).suffix.lower(), "")
     return "" if name == "parquet" and file.suffix in FORMS else name  # it is compressed inside
+
+
+def format_by_content(file: Path, options: ReadOptions) -> str:
+    """The format of a file whose name tells one: another if its first bytes are certain about it. JSON is FHIR unless
+    the user named its fields."""
+    if file.suffix in FORMS and options.format not in NOT_TEXT:
+        return options.format  # a large file, which is read once
+    kind = kind_of_file(file)
+    fhir = kind == "fhir" and options.format in ("json", "jsonl") and not options.named_paths()
+    return kind if kind in CERTAIN or fhir else options.format
 
 
 def also_reads(file: Path, options: ReadOptions) -> list[Path]:

@@ -1,6 +1,7 @@
 """How files are read: the format, the fields that hold the text, what becomes of a record that cannot be read."""
 
 import codecs
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -42,18 +43,24 @@ class ReadOptions:
     id: str = ""
     date: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)  # name in the document: name in the file
+    patient: str = ""  # who a document is about, as `id`
+    patient_pattern: str = ""  # regular expression whose first group in the id of a document is its patient
     language: str = "fr"  # of texts that say theirs, two letters; "any" takes all
     encoding: str = ""  # one of ENCODINGS
     delimiter: str = ""  # csv: one character
     one_document_per_file: bool = False  # text: blank lines divide nothing
     join_wrapped_lines: bool = False  # text: lines that end at a margin become one
     mesh_descriptors: str = ""  # pubmed: NLM's desc2026.xml, for the tree numbers of MeSH terms
+    ocr: str = ""  # pdf: command that reads a PNG image of a page and writes its text
+    time_limit: int = 60  # pdf, docx, rtf, odt, email: seconds for a file
     source: str = ""  # of all documents, whatever the files say; so for the licence
     licence: str = ""
     on_error: str = "stop"  # or "skip": list what cannot be read, and continue
     default_source: str = ""  # the source of documents that name none; files_of says it, the name of the file or folder
     part: Part | None = None  # of the file; preprocess.readers.parts says it
     name: str = ""  # what the ids of records without one begin with; files_of says it, from the name of the file
+    inside: bool = False  # the user named the folder, in which a file may lack text; files_of says it
+    by_name: bool = False  # the format is what the file's name says, and its content may say another; files_of says it
 
     def __post_init__(self):
         for name, known in (("encoding", ENCODINGS), ("on_error", ("stop", "skip"))):
@@ -61,6 +68,10 @@ class ReadOptions:
                 raise InputError(f"{name} '{value}': not known; choose one of {', '.join(known)}.")
         if len(self.delimiter) > 1:
             raise InputError(f"delimiter '{self.delimiter}': give one character, such as ';' or $'\\t'.")
+        if self.patient_pattern and not _has_one_group(self.patient_pattern):
+            raise InputError(
+                f"patient pattern '{self.patient_pattern}': give a regular expression with one group, such as ^(\\d+)_."
+            )
         if taken := RESERVED & set(self.metadata):
             raise InputError(f"metadata '{min(taken)}': a document has a field of that name; choose another name.")
 
@@ -77,7 +88,8 @@ class ReadOptions:
 
     def named_paths(self) -> list[str]:
         """The columns, fields or XPaths that the user named, each once."""
-        return list(dict.fromkeys([*self.text, *filter(None, (self.id, self.date)), *self.metadata.values()]))
+        own = filter(None, (self.id, self.date, self.patient))
+        return list(dict.fromkeys([*self.text, *own, *self.metadata.values()]))
 
     def with_changes(self, **changes: Any) -> "ReadOptions":
         """A copy with other values."""
@@ -92,6 +104,13 @@ class ReadOptions:
         """The encoding to read with, under Python's name of it; "auto" stays."""
         name = self.encoding or default
         return name if name == "auto" else codecs.lookup(name).name
+
+
+def _has_one_group(pattern: str) -> bool:
+    try:
+        return re.compile(pattern).groups == 1
+    except re.error:
+        return False
 
 
 def encoding_named(text: str) -> str:
@@ -113,6 +132,8 @@ def _check_type(name: str, value: object) -> None:
         wanted = "a path or a list of paths"
     elif name in ("one_document_per_file", "join_wrapped_lines"):
         fits, wanted = isinstance(value, bool), "true or false"
+    elif name == "time_limit":
+        fits, wanted = isinstance(value, int) and not isinstance(value, bool) and value > 0, "a number of seconds"
     else:
         fits, wanted = isinstance(value, str), "a text, in quotes if it looks like a number"
     if not fits:

@@ -77,7 +77,7 @@ class ScanChunk:
 
 def scan(chunk: Chunk) -> Scan:
     """Find and count the records of a chunk. Raises InputError for a damaged file."""
-    file, options, _ = chunk.file
+    file, options = chunk.file
     lines = 0
     with open_part(file, chunk.start, chunk.end) as handle:
         while data := handle.read(CHUNK):
@@ -113,7 +113,7 @@ def in_parts(files: Sequence[InputFile], size: int, engine: Engine, scratch: Pat
 
 def _chunks(number: int, file: InputFile, size: int) -> list[Chunk]:
     """The chunks of a file of lines that is large enough and can be divided."""
-    path, options, _ = file
+    path, options = file
     stored = path.stat().st_size
     size = size // PACKED if path.suffix in FORMS else size
     whole = options.format == "text" and options.one_document_per_file

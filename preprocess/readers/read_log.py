@@ -1,17 +1,20 @@
 """What readers report besides documents: counts of what a user should know, and every record that was left out."""
 
+import csv
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from alibert_common.errors import InputError, readable
+from alibert_common.errors import InputError, describe_os_error, readable
+from alibert_common.files import written_whole
 from alibert_common.input_log import InputLog
 from preprocess.documents.compression import CHUNK
 from preprocess.readers.options import ReadOptions
 
 WITHOUT_DOCUMENT = "files without a document"
+WHOLE = "the file"  # the place of what is wrong with all of it
 WITHOUT_TEXT = "records without text"  # what such counts begin with
 
 
@@ -19,12 +22,20 @@ class CommandError(InputError):
     """The command, not the file, has to change: never skipped."""
 
 
+class UnreadableFile(InputError):
+    """A whole file that cannot be read, for a reason that others may share."""
+
+    def __init__(self, file: Path, fault: "Fault"):
+        super().__init__(f"{readable(file)}: {fault}; {fault.remedy}.")
+        self.fault = fault
+
+
 class Fault(Exception):
     """What is wrong with a line or a record."""
 
     def __init__(self, reason: str, remedy: str, detail: str = ""):
         super().__init__(f"{reason} ({detail})" if detail else reason)
-        self.reason, self.remedy = reason, remedy
+        self.reason, self.remedy, self.detail = reason, remedy, detail
 
 
 class Skipped(NamedTuple):
@@ -33,6 +44,13 @@ class Skipped(NamedTuple):
     file: str
     place: str
     reason: str
+
+
+def write_skipped(path: Path, rows: Sequence[Skipped]) -> None:
+    """Write a table of what was not read, if there is any."""
+    if rows:
+        with written_whole(path) as handle:
+            csv.writer(handle, delimiter="\t", lineterminator="\n").writerows([Skipped._fields, *rows])
 
 
 def without_field(path: str) -> str:
@@ -86,7 +104,16 @@ class ReadLog(InputLog):
             raise InputError(f"{readable(file)}, {place}: {fault}; {fault.remedy}, or skip it with --on-error skip.")
         self.skip(file, place, fault, records)
 
+    def skip_file(self, file: Path, error: InputError | OSError, documents: int = 0) -> None:
+        """List a file that cannot be read after its first `documents`."""
+        place = f"after record {documents}" if documents else WHOLE
+        if isinstance(error, UnreadableFile):
+            self.skip(file, place, error.fault)
+            return
+        sentence = str(error) if isinstance(error, InputError) else describe_os_error(error)
+        self.skip(file, place, Fault("the rest of a file" if documents else "a whole file", "", sentence))
+
     def skip(self, file: Path, place: str, fault: Fault, records: int = 1) -> None:
         """List what was left out."""
         self.counts[f"skipped: {fault.reason}"] += records
-        self.on_skip(Skipped(readable(file), place, readable(fault)))
+        self.on_skip(Skipped(readable(file), place, readable(f"{fault}; {fault.remedy}" if fault.remedy else fault)))

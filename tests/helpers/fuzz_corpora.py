@@ -329,7 +329,7 @@ def read_skipping(folder: Path, truths: dict[str, Truth], outcome: Outcome) -> N
         outcome.wrong += [f"{name}: {what}" for what in wrong]
         in_silence += not truth.texts and not listed and truth.counted
     outcome.wrong += [f"{name}: not known to be there" for name in texts]
-    counted = sum(count for why, count in log.counts.items() if why.startswith(("files of no known", "links to")))
+    counted = sum(count for why, count in log.counts.items() if why.startswith(("files beside the texts", "links to")))
     outcome.counted = counted + in_silence
     if outcome.counted != sum(truth.counted for truth in truths.values()):
         outcome.wrong.append(f"counted {dict(log.counts)}")

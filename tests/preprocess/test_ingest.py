@@ -47,7 +47,7 @@ def test_in_a_directory_every_file_is_one_document(brat, tmp_path):
     assert documents == {"a": ["Toux."], "b": ["Motif :", "fièvre"], "dev/a": ["Œdème."]}
     assert report["kept"]["cas"]["documents"] == 3 and report["kept"]["cas"]["lines"] == 4
     assert len(report["inputs"]) == 3 and report["formats"] == {"text": 3}
-    assert report["dropped"] == {"files of no known format (.ann)": 1}
+    assert report["dropped"] == {"files beside the texts (.ann)": 1}
 
 
 def test_what_the_user_says_replaces_what_the_files_say(tmp_path):
@@ -310,7 +310,7 @@ def test_ids_are_unique_after_a_kill_at_any_moment(tmp_path, monkeypatch):
             raise Killed
 
         with monkeypatch.context() as patch, pytest.raises(Killed):
-            patch.setattr("preprocess.ingest.save", save_and_die)
+            patch.setattr("preprocess.ingestion.read_group.save", save_and_die)
             ingest([folder], output)
     ingest([folder], output)
     ids = [document.id for document in read_documents([output])]
@@ -556,10 +556,10 @@ def test_the_command_refuses_bad_input_in_one_sentence_and_leaves_the_older_outp
     ingest([tmp_path / "avant.txt"], output)
     (tmp_path / "latin.txt").write_bytes("déjà\n".encode("latin-1"))
     (tmp_path / "empty.txt").touch()
-    (tmp_path / "x.docx").touch()
+    (tmp_path / "x.xlsx").touch()
     faults = {
         "latin.txt": "line 1: not UTF-8 (byte 2 is 0xe9)", "empty.txt": "no document", "absent.txt": "no such file",
-        "x.docx": "no reader for '.docx' files",
+        "x.xlsx": "no reader for '.xlsx' files",
     }  # fmt: skip
     for name, words in faults.items():
         sentence = one_sentence(run("preprocess.ingest", tmp_path / name, "--output", output))

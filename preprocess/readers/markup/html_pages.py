@@ -13,7 +13,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from preprocess.documents.compression import open_bytes
-from preprocess.documents.document import Document
+from preprocess.documents.document import PATIENT, Document
 from preprocess.documents.first_bytes import LOOKED_AT, check_text, wide_encoding
 from preprocess.readers.dates import iso_date
 from preprocess.readers.lines import LONGEST, NAMES
@@ -58,6 +58,7 @@ def read_html(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
     title = page.find(".//title")
     metadata = {"title": "" if title is None else line_of(title, PAGE), "language": page.get("lang", "")}
     metadata |= {name: " ".join(texts(page, [path], PAGE)) for name, path in options.metadata.items()}
+    metadata[PATIENT] = "".join(texts(page, [options.patient], PAGE)[:1])
     metadata = {key: value for key, value in metadata.items() if value}
     name, date = ("".join(texts(page, [path], PAGE)[:1]) for path in (options.id, options.date or DATES))
     yield Document(name or options.name, options.default_source, text, "", iso_date(date), metadata)
@@ -105,6 +106,14 @@ def parse_page(text: str) -> tuple[etree._Element | None, Fault | None]:
         page = None
     fatal = [entry.message for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL]
     return page, Fault("HTML that the parser gives up", "repair it", fatal[0].strip()) if fatal else None
+
+
+def lines_of_page(text: str) -> list[str]:
+    """The lines of a page, or of a piece of one, that another file holds. Raises Fault."""
+    page, fault = parse_page(text)
+    if fault:
+        raise fault
+    return [] if page is None else lines_of(page, PAGE)
 
 
 def _charset(data: bytes) -> str:

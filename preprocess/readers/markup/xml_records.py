@@ -13,7 +13,7 @@ from lxml import etree
 
 from alibert_common.errors import InputError
 from preprocess.documents.compression import open_bytes
-from preprocess.documents.document import Document
+from preprocess.documents.document import PATIENT, Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.lines import LONGEST, encoding_of
 from preprocess.readers.markup.xml_entities import resolve_entities
@@ -52,7 +52,9 @@ def document_of_record(
     """The document of a record whose text is known; metadata of the names in `lists` are lists even of one value."""
     name, date = ("".join(texts(record, [path], ANY)[:1]) for path in (options.id, options.date))
     values = {key: value for key, path in options.metadata.items() if (value := texts(record, [path], ANY))}
-    metadata = {key: value if key in lists or len(value) > 1 else value[0] for key, value in values.items()}
+    metadata: dict = {key: value if key in lists or len(value) > 1 else value[0] for key, value in values.items()}
+    if patient := "".join(texts(record, [options.patient], ANY)[:1]):
+        metadata[PATIENT] = patient
     return Document(name or f"{options.name}-{number}", options.default_source, text, "", iso_date(date), metadata)
 
 

@@ -5,23 +5,34 @@ from pathlib import Path
 
 from alibert_common.errors import InputError
 from alibert_common.json_value import TooDeepError, parse_json
+from preprocess.documents.compression import bare
 from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Cut, read_lines
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, readable
 from preprocess.readers.records.record import document_of
 
+LINES = (".jsonl", ".ndjson")  # the endings of files with an object a line
 TOO_MUCH = Fault(f"a file of more than {LONGEST // 1_000_000} MB", "write an object a line, as `jq -c '.[]'` does")
 
 
 def read_json_lines(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A document a line; fields that are neither text, id, source, licence nor date are its metadata."""
+    for place, number, record in lines_with_values(file, options, log):
+        with log.refusing(options, file, place):
+            yield document_of(record, options, number, log, keep_rest=True)
+
+
+def lines_with_values(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[tuple[str, int, object]]:
+    """The place, the number and the value of each line that is not blank."""
     for line in read_lines(file, options, log):
         if line.fault or line.text.strip():
-            with log.refusing(options, file, f"line {line.number}"):
+            place = f"line {line.number}"
+            with log.refusing(options, file, place):
                 if line.fault:
                     raise line.fault
-                yield document_of(_value(line.text), options, line.number, log, keep_rest=True)
+                value = _value(line.text)
+                yield place, line.number, value
 
 
 def json_cuts(file: Path, options: ReadOptions, past: int) -> Iterator[Cut]:
@@ -33,6 +44,22 @@ def json_cuts(file: Path, options: ReadOptions, past: int) -> Iterator[Cut]:
 
 def read_json(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """Read a whole file: one document, or one for each item of an array. Raises InputError for no JSON."""
+    for number, record in enumerate(whole_values(file, options, log), 1):
+        with log.refusing(options, file, f"record {number}"):
+            yield document_of(record, options, number, log, keep_rest=True)
+
+
+def values_of(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[tuple[str, int, object]]:
+    """The place, the number and the value of each record: lines by the file's ending, else the whole file."""
+    if bare(file).suffix.lower() in LINES:
+        yield from lines_with_values(file, options, log)
+    else:
+        for number, record in enumerate(whole_values(file, options, log), 1):
+            yield f"record {number}", number, record
+
+
+def whole_values(file: Path, options: ReadOptions, log: ReadLog) -> list:
+    """The items of a file that is an array, or its one value. Raises InputError for no JSON."""
     lines, size = [], 0
     for line in read_lines(file, options, log):
         size += len(line.text)
@@ -40,14 +67,12 @@ def read_json(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
             raise InputError(f"{readable(file)}, line {line.number}: {fault}; {fault.remedy}.")
         lines.append(line.text)
     if not any(line.strip() for line in lines):
-        return
+        return []
     try:
         value = _value("\n".join(lines))
     except Fault as fault:
         raise InputError(f"{readable(file)}: {fault}; {fault.remedy}.") from None
-    for number, record in enumerate(value if isinstance(value, list) else [value], 1):
-        with log.refusing(options, file, f"record {number}"):
-            yield document_of(record, options, number, log, keep_rest=True)
+    return value if isinstance(value, list) else [value]
 
 
 def _value(text: str) -> object:

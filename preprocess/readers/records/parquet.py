@@ -38,7 +38,12 @@ def read_parquet(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Doc
 def _documents(
     file: Path, table, options: ReadOptions, log: ReadLog, damage: tuple[type[Exception], ...]
 ) -> Iterator[Document]:
-    wanted = {*text_paths(options), *own_paths(options).values(), *options.metadata.values()}
+    wanted = {
+        *text_paths(options),
+        *own_paths(options).values(),
+        *options.metadata.values(),
+        *filter(None, [options.patient]),
+    }
     wanted |= {name.partition(".")[0] for name in wanted}
     columns = [name for name in table.schema_arrow.names if name in wanted]
     part = options.part or Part(0)

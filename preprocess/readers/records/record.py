@@ -1,6 +1,6 @@
 """Records that are tables of named values (a JSON object, a row of a table) made documents."""
 
-from preprocess.documents.document import Document
+from preprocess.documents.document import PATIENT, Document
 from preprocess.readers.dates import iso_date
 from preprocess.readers.options import RESERVED, ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, without_field
@@ -24,15 +24,18 @@ def document_of(
     text = [line for path in texts for line in _lines(record, path)]
     own = {name: _first(record, path) for name, path in paths.items()}
     if options.metadata:
-        metadata = {name: plain(_value(record, path)) for name, path in options.metadata.items()}
+        metadata: dict = {name: plain(_value(record, path)) for name, path in options.metadata.items()}
     else:
-        used = {path if path in record else path.partition(".")[0] for path in (*texts, *paths.values())}
+        named = (*texts, *paths.values(), *filter(None, [options.patient]))
+        used = {path if path in record else path.partition(".")[0] for path in named}
         rest = {name: plain(value) for name, value in record.items() if keep_rest and name not in used}
         metadata = {f"other_{name}" if name in RESERVED else name: value for name, value in rest.items()}
     for path in options.named_paths():
         if not _has(record, path):
             log.note(without_field(path))
     name, source = own["id"] or f"{options.name}-{number}", own["source"] or options.default_source
+    if options.patient:
+        metadata[PATIENT] = _first(record, options.patient)
     metadata = {name: value for name, value in metadata.items() if value not in (None, "", [])}
     return Document(name, source, text, own["licence"], iso_date(own["date"]), metadata)
 

@@ -121,8 +121,9 @@ def test_a_binary_file_is_no_text(tmp_path, kind):
     for encoding in ("", "windows-1252", "auto"):
         with pytest.raises(InputError, match=f"note.txt: .*{kind}.*not text"):
             read(tmp_path / "note.txt", format="text", encoding=encoding)
-    with pytest.raises(InputError, match=f"note.txt: .*{kind}.*not text"):
-        read(tmp_path)
+    if not kind.endswith(("PDF file", "RTF file", "an office file")):  # ingest reads those by their content
+        with pytest.raises(InputError, match=f"note.txt: .*{kind}.*not text"):
+            read(tmp_path)
     with pytest.raises(InputError, match=f"note.txt: .*{kind}.*not text"):
         list(read_documents([tmp_path / "note.txt"]))
     with pytest.raises(InputError, match=f"note.txt: .*{kind}.*not text"):
@@ -130,11 +131,11 @@ def test_a_binary_file_is_no_text(tmp_path, kind):
 
 
 def test_a_binary_file_of_a_folder_is_skipped_when_asked_and_listed(tmp_path):
-    (tmp_path / "a.txt").write_bytes(BINARY["RTF file"])
+    (tmp_path / "a.txt").write_bytes(BINARY["older Microsoft Office file"])
     (tmp_path / "b.txt").write_text("Le patient tousse.\n")
     got = read(tmp_path, on_error="skip")
     assert got.lines == [["Le patient tousse."]]
-    assert [(Path(one.file).name, "RTF" in one.reason) for one in got.skipped] == [("a.txt", True)]
+    assert [(Path(one.file).name, "Office" in one.reason) for one in got.skipped] == [("a.txt", True)]
 
 
 def test_a_device_or_a_pipe_is_refused_and_not_read_for_ever(tmp_path):

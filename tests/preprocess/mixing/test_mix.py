@@ -1,6 +1,7 @@
 """Validation never meets training, weights are written down, the seed decides, and shards change nothing."""
 
 import json
+import random
 
 import pytest
 from corpus_helpers import one_sentence, run, write_shards
@@ -264,3 +265,51 @@ def test_the_command(tmp_path):
 def test_a_missing_file_is_one_sentence(tmp_path):
     assert "no such file" in one_sentence(run("preprocess.mix", "no.jsonl", "--output", tmp_path / "out"))
     assert list(tmp_path.iterdir()) == []
+
+
+def write_patients(path, draw, count):
+    """Documents of patients, some with several documents, some without a patient. Returns {text: patient}."""
+    texts = {f"{path.stem} {number}": draw.choice(["", f"p{draw.randrange(count)}"]) for number in range(count)}
+    with open(path, "w", encoding="utf-8") as handle:
+        for number, (text, patient) in enumerate(texts.items()):
+            metadata = {"patient": patient} if patient else {}
+            write_document(handle, Document(str(number), path.stem, [text], metadata=metadata))
+    return texts
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_no_patient_is_in_training_and_in_validation(tmp_path, seed):
+    """Also where a corpus is so small that a document is set apart for it, and where the share is lowered."""
+    draw = random.Random(seed)
+    paths = [tmp_path / f"{name}.jsonl" for name in ("cr", "notes")[: draw.randint(1, 2)]]
+    owners = {text: who for path in paths for text, who in write_patients(path, draw, draw.randint(8, 40)).items()}
+    share, words = draw.choice([0.02, 0.2, 0.5]), draw.choice([10, 1000])
+    mix(paths, tmp_path / "out", PLAIN, share, seed, Engine(), words)
+    train = {text for folder in (tmp_path / "out" / "train").iterdir() for text in texts(folder)}
+    valid = set(texts(tmp_path / "out" / "valid"))
+    assert train | valid == owners.keys() and not train & valid and train and valid
+    shared = {owners[text] for text in train} & {owners[text] for text in valid}
+    assert shared <= {""}
+
+
+def test_the_share_is_one_of_patients(tmp_path):
+    with open(tmp_path / "cr.jsonl", "w", encoding="utf-8") as handle:
+        for number in range(2000):
+            metadata = {"patient": number % 400}
+            write_document(handle, Document(str(number), "cr", [f"Texte {number}"], metadata=metadata))
+    manifest = mix([tmp_path / "cr.jsonl"], tmp_path / "out", PLAIN, 0.1, 1, Engine())
+    corpus = manifest["corpora"]["cr"]
+    assert corpus["with_patient"] == 2000 and corpus["valid"]["documents"] % 5 == 0
+    assert abs(corpus["valid"]["documents"] / 5 - 40) < 24  # four deviations
+
+
+def test_a_single_patient_is_refused_and_documents_without_one_are_told(tmp_path):
+    with open(tmp_path / "cr.jsonl", "w", encoding="utf-8") as handle:
+        for number in range(9):
+            write_document(handle, Document(str(number), "cr", [f"Texte {number}"], metadata={"patient": "p"}))
+    with pytest.raises(InputError, match="cr.jsonl: a single patient, and none can be set apart for validation"):
+        mix([tmp_path / "cr.jsonl"], tmp_path / "out", PLAIN, 0.1, 1, Engine())
+    with open(tmp_path / "cr.jsonl", "a", encoding="utf-8") as handle:
+        write_document(handle, Document("x", "cr", ["Autre texte"]))
+    done = run("preprocess.mix", tmp_path / "cr.jsonl", "--output", tmp_path / "out")
+    assert "warning: cr: 1 documents without a patient were divided by their text" in done.stderr

@@ -24,5 +24,5 @@ def test_every_command_of_the_page_is_taken(repository):
 def test_every_format_has_its_row(repository):
     page = (repository / "docs" / "reference" / "corpora.md").read_text(encoding="utf-8")
     table = page.partition("## Formats")[2].partition("\n\nAll but")[0]
-    named = {name for row in re.findall(r"^\| ([a-z, ]+) \|", table, re.MULTILINE) for name in row.split(", ")}
+    named = {name for row in re.findall(r"^\| ([a-z0-9, ]+) \|", table, re.MULTILINE) for name in row.split(", ")}
     assert named == set(FORMATS)

@@ -11,7 +11,7 @@ def test_quaero_in_brat(shared_data, part, emea, medline):
     got = read(shared_data / "fr_ner" / "quaero" / part)
     names = [document.id.partition("/")[0] for document in got.documents]
     assert (names.count("EMEA"), names.count("MEDLINE")) == (emea, medline) and len(names) == emea + medline
-    assert got.counts == {"files of no known format (.ann)": emea + medline, "files of no known format (.conf)": 6}
+    assert got.counts == {"files beside the texts (.ann)": emea + medline, "files beside the texts (.conf)": 6}
 
 
 def test_morfitt_is_a_table_of_abstracts_with_specialties(shared_data):

@@ -145,7 +145,7 @@ def test_conditions_that_are_none(condition, words):
         ({"on_error": "ignore"}, "on_error 'ignore': not known; choose one of stop, skip"),
         ({"delimiter": ";;"}, "give one character"),
         ({"metadata": {"text": "t"}}, "metadata 'text': a document has a field of that name"),
-        ({"format": "docx"}, "format 'docx': not known; choose one of text, jsonl"),
+        ({"format": "doc"}, "format 'doc': not known; choose one of text, jsonl"),
         ({"text": ""}, "give it a path or a list of paths"),
         ({"text": None}, "setting 'text': None is not what it takes; give it a path or a list of paths"),
         ({"text": 3}, "setting 'text': 3 is not"),

@@ -1,0 +1,1 @@
+"""Messages and resources in which hospitals exchange documents: HL7 version 2 and FHIR."""

@@ -1,0 +1,159 @@
+"""FHIR (JSON): the documents in bundles, single resources and NDJSON exports.
+
+DocumentReference with its attachments or Binary resources, Composition and DiagnosticReport give a document each. Other
+resources are counted. Nothing is fetched from a server.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from preprocess.documents.document import PATIENT, Document
+from preprocess.readers.dates import iso_date
+from preprocess.readers.exchange.fhir_binaries import Binaries, Binary, inside_bundle
+from preprocess.readers.markup.html_pages import lines_of_page
+from preprocess.readers.office.reader import lines_inside
+from preprocess.readers.options import ReadOptions
+from preprocess.readers.read_log import Fault, ReadLog
+from preprocess.readers.records.json_lines import values_of
+from preprocess.readers.records.record import lines_of_text, values_at
+
+WITHOUT = "FHIR resources that are no document"
+IN_ERROR = "FHIR documents entered in error"
+EASIEST = ("plain", "html", "rtf", "word", "opendocument", "pdf")  # forms of one document, the most exact text first
+DATES = ("date", "effectiveDateTime", "effectivePeriod.start", "context.period.start", "issued")
+
+
+def read_fhir(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
+    """A document for each resource that is one. Raises InputError for a file that is no JSON."""
+    beside = Binaries(file.parent)
+    for place, number, value in values_of(file, options, log):
+        resources = list(_resources(value))
+        binaries = beside.with_those(inside_bundle(value))
+        for resource in resources:
+            with log.refusing(
+                options, file, f"{place}, {resource.get('resourceType')} {resource.get('id', '')}".strip()
+            ):
+                if (document := _document(resource, binaries, options, log)) is not None:
+                    document.id = document.id or f"{options.name}-{number}"
+                    yield document
+
+
+def _resources(value: object) -> Iterator[dict]:
+    """The resources in a value, those of bundles inside bundles too."""
+    waiting = [value]
+    while waiting:
+        resource = waiting.pop()
+        if isinstance(resource, list):
+            waiting += reversed(resource)
+        elif isinstance(resource, dict) and resource.get("resourceType") == "Bundle":
+            waiting += [entry.get("resource") for entry in reversed(_dicts(resource.get("entry")))]
+        elif isinstance(resource, dict):
+            yield resource
+
+
+def _document(resource: dict, binaries: Binaries, options: ReadOptions, log: ReadLog) -> Document | None:
+    """The document of a resource, None for one of another kind. Raises Fault for text that cannot be read."""
+    kind = str(resource.get("resourceType", ""))
+    if kind not in LINES:
+        log.count(f"{WITHOUT} ({kind or 'no resourceType'})")
+        return None
+    if "entered-in-error" in (resource.get("status"), resource.get("docStatus")):
+        log.count(IN_ERROR)
+        return None
+    lines = LINES[kind](resource, binaries, options, log)
+    patient = _first(resource, "subject.reference").rpartition("/")[2].removeprefix("urn:uuid:")
+    metadata = {"type": _first(resource, "type.text") or _first(resource, "type.coding.display"), PATIENT: patient}
+    date = iso_date(next(filter(None, (_first(resource, path) for path in DATES)), "").partition("T")[0])
+    kept = {name: value for name, value in metadata.items() if value}
+    return Document(_first(resource, "id"), options.default_source, lines, "", date, kept)
+
+
+def _of_reference(resource: dict, binaries: Binaries, options: ReadOptions, log: ReadLog) -> list[str]:
+    """The lines of a DocumentReference: of its forms, the one whose text is most exact."""
+    attachments = [_dict(content.get("attachment")) for content in _dicts(resource.get("content"))]
+    return _of_attachments(attachments, binaries, options, log)
+
+
+def _of_report(resource: dict, binaries: Binaries, options: ReadOptions, log: ReadLog) -> list[str]:
+    """The lines of a DiagnosticReport: its form, else its narrative, and its conclusion if that is not in them."""
+    lines = _of_attachments(_dicts(resource.get("presentedForm")), binaries, options, log) or _narrative(resource)
+    conclusion = lines_of_text(_first(resource, "conclusion"))
+    whole = " ".join(lines)
+    return lines + [line for line in conclusion if line.strip() not in whole]
+
+
+def _of_composition(resource: dict, _binaries: Binaries, _options: ReadOptions, _log: ReadLog) -> list[str]:
+    """The title and the sections with their headings, or the narrative of one without sections."""
+    lines: list[str] = []
+    waiting = list(reversed(_dicts(resource.get("section"))))
+    while waiting:
+        section = waiting.pop()
+        lines += [*lines_of_text(_first(section, "title")), *_narrative(section)]
+        waiting += reversed(_dicts(section.get("section")))
+    lines = lines or _narrative(resource)
+    return [*lines_of_text(_first(resource, "title")), *lines] if lines else []
+
+
+LINES: dict[str, Callable[[dict, Binaries, ReadOptions, ReadLog], list[str]]] = {
+    "DocumentReference": _of_reference, "DiagnosticReport": _of_report, "Composition": _of_composition,
+}  # fmt: skip
+
+
+def _narrative(resource: dict) -> list[str]:
+    """The lines of the XHTML that stands for a resource."""
+    page = _first(resource, "text.div")
+    return lines_of_page(page) if page else []
+
+
+def _of_attachments(attachments: list[dict], binaries: Binaries, options: ReadOptions, log: ReadLog) -> list[str]:
+    """The lines of the first of several forms of one text that can be read. Raises the Fault of the last."""
+    fault: Fault | None = None
+    for attachment in sorted(attachments, key=_exactness):
+        try:
+            binary = _binary(attachment, binaries)
+            if lines := lines_inside(_bytes(binary.data), binary.form.lower(), options, log):
+                return lines
+        except Fault as error:
+            fault = error
+    if fault:
+        raise fault
+    return []
+
+
+def _exactness(attachment: dict) -> int:
+    form = str(attachment.get("contentType", "")).lower()
+    return next((place for place, word in enumerate(EASIEST) if word in form), len(EASIEST))
+
+
+def _binary(attachment: dict, binaries: Binaries) -> Binary:
+    """The data of an attachment, or of the Binary that it names. Raises Fault for one that is not there."""
+    form = str(attachment.get("contentType", ""))
+    if data := attachment.get("data"):
+        return Binary(form, str(data))
+    url = str(attachment.get("url", ""))
+    binary = binaries.find(url)
+    if binary is None:
+        raise Fault("an attachment that lies elsewhere", "export the Binary resources into the same folder", url[:100])
+    return Binary(binary.form or form, binary.data)
+
+
+def _bytes(data: str) -> bytes:
+    try:
+        return base64.b64decode("".join(data.split()), validate=True)
+    except (ValueError, binascii.Error) as error:
+        raise Fault("an attachment that is no base 64", "export it again", str(error)) from None
+
+
+def _first(resource: dict, path: str) -> str:
+    """The first text at a path, "" if there is none."""
+    return next((value for value in values_at(resource, path) if isinstance(value, str)), "")
+
+
+def _dict(value: object) -> dict:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: object) -> list[dict]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

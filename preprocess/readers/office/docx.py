@@ -1,0 +1,114 @@
+"""DOCX files: the body with text boxes, content controls and notes, as the last saved version shows it.
+
+Headers and footers, comments, deleted and hidden text are left out, and so are the numbers that a list gives its items.
+"""
+
+from lxml import etree
+
+from preprocess.readers.content import Content
+from preprocess.readers.markup.xml_text import Shape, lines_of
+from preprocess.readers.office.container import (
+    Container,
+    above,
+    attribute,
+    mark_layout_rows,
+    move_before,
+    move_behind,
+    remove,
+)
+from preprocess.readers.office.symbols import symbol, with_symbols
+
+MAIN = "word/document.xml"  # its usual name
+PARAGRAPH = frozenset({"p"})
+# `Fallback` repeats a drawing for old programs; `del` and `moveFrom` hold what a tracked change removed.
+LEFT_OUT = ("Fallback", "del", "moveFrom", "instrText", "delText", "comments")
+TEXT = {"tab": "\t", "ptab": "\t", "noBreakHyphen": "‑", "softHyphen": "\N{SOFT HYPHEN}"}
+SHAPE = Shape(PARAGRAPH | {"br", "cr", "tbl", "layout-row"}, row="tr", inner=frozenset({"tbl"}))
+ALTERNATIVE = "parts of another format in DOCX files, not read"
+OFF = ("0", "false", "off")
+
+
+def read_docx(data: bytes) -> Content:
+    """The text of a DOCX file. Raises Fault."""
+    container = Container(data)
+    name = _main_part(container)
+    root = _tree(container, name)
+    notes = _notes(container, name)
+    for element in [node for tag in LEFT_OUT for node in root.iter(tag)]:
+        remove(element)
+    for run in list(root.iter("r")):
+        _set_text(run)
+    for reference in reversed(list(root.iter("footnoteReference", "endnoteReference"))):
+        paragraph, note = above(reference, PARAGRAPH), notes.pop((reference.tag[:4], attribute(reference, "id")), None)
+        if paragraph is not None and note is not None:
+            move_behind(note, paragraph)
+    for box in list(root.iter("txbxContent")):
+        if (paragraph := above(box, PARAGRAPH)) is not None:
+            move_before(box, paragraph)
+    mark_layout_rows(root, "tr", "tc", PARAGRAPH)
+    count = sum(1 for _ in root.iter("altChunk"))
+    return Content(lines_of(root, SHAPE), notes={ALTERNATIVE: count} if count else {})
+
+
+def _main_part(container: Container) -> str:
+    """The name of the part that the package calls its document."""
+    if container.has(MAIN) or not container.has("_rels/.rels"):
+        return MAIN
+    for relation in container.tree("_rels/.rels"):
+        if attribute(relation, "Type").endswith("/officeDocument"):
+            return attribute(relation, "Target").lstrip("/")
+    return MAIN
+
+
+def _tree(container: Container, name: str) -> etree._Element:
+    """The tree of a part with no text but that of runs: drawings hold numbers as text."""
+    root = container.tree(name)
+    for element in root.iter(etree.Element):
+        element.tail = None
+        if element.tag != "t":
+            element.text = None
+    return root
+
+
+def _notes(container: Container, main: str) -> dict[tuple[str, str], etree._Element]:
+    """The footnotes and endnotes by kind and id."""
+    notes = {}
+    for kind in ("footnotes", "endnotes"):
+        name = f"{main.rpartition('/')[0]}/{kind}.xml"
+        for note in list(_tree(container, name)) if container.has(name) else ():
+            for run in list(note.iter("r")):
+                _set_text(run)
+            notes[kind[:4], attribute(note, "id")] = note
+    return notes
+
+
+def _set_text(run: etree._Element) -> None:
+    """Leave of a run what is to be read: characters of fonts and raised digits as text, nothing of a hidden run."""
+    settings = run.find("rPr")
+    if settings is not None:
+        hidden = settings.find("vanish")
+        if hidden is not None and attribute(hidden, "val") not in OFF:
+            remove(run)
+            return
+    moved = _moved(settings)
+    for part in run:
+        if part.tag == "t":
+            part.tag = moved or part.tag
+            part.text = with_symbols(part.text or "")
+        elif part.tag == "sym":
+            part.text = symbol(_code(attribute(part, "char")))
+        elif part.tag in TEXT:
+            part.text = TEXT[part.tag]
+
+
+def _moved(settings: etree._Element | None) -> str:
+    """The tag for raised or lowered text, as in HTML."""
+    place = None if settings is None else settings.find("vertAlign")
+    return {"superscript": "sup", "subscript": "sub"}.get("" if place is None else attribute(place, "val"), "")
+
+
+def _code(digits: str) -> int:
+    try:
+        return int(digits, 16)
+    except ValueError:
+        return 0

@@ -1,0 +1,104 @@
+"""Conversion in a process of its own, with a limit of time and of memory: a hostile file ends that process only.
+
+The process gets no command to run, no network and no file to write (child.py). Its answer is JSON. It stays for the
+next file; after a crash or a file that took too long, a new one begins.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from threading import Timer
+
+from preprocess.readers.content import Content
+from preprocess.readers.read_log import CommandError, Fault
+
+OPEN_AND_SAVE = "open it with its own program and save it again, or leave it out"
+
+
+class Converter:
+    """A process that converts one file after the other."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.owner = os.getpid()
+
+    def convert(self, data: bytes, kind: str, seconds: int, with_scans: bool = False, name: str = "") -> Content:
+        """The content of a file; without a `kind`, what its bytes and its `name` tell.
+
+        Raises Fault, and CommandError for a library that is not installed.
+        """
+        question = {"kind": kind, "with_scans": with_scans, "seconds": seconds, "name": name, "size": len(data)}
+        answer = self._answer(question, data)
+        if "missing" in answer:
+            raise CommandError(answer["missing"])
+        if "reason" in answer:
+            raise Fault(answer["reason"], answer["remedy"], answer["detail"])
+        return Content.from_json(answer)
+
+    def _answer(self, question: dict, data: bytes) -> dict:
+        process = self.process or self._start()
+        late = False
+
+        def end() -> None:
+            nonlocal late
+            late = True
+            process.kill()
+
+        timer = Timer(question["seconds"], end)
+        timer.start()
+        try:
+            assert process.stdin and process.stdout
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+            process.stdin.write(data)
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except BrokenPipeError:
+            answer = b""
+        finally:
+            timer.cancel()
+        if not answer.endswith(b"\n"):
+            self.stop()
+            if late:
+                raise Fault("a file that takes too long", "raise --time-limit", f"{question['seconds']} seconds")
+            raise Fault("a file that crashes its reader", OPEN_AND_SAVE, f"exit {process.returncode}")
+        record = json.loads(answer)
+        if record.get("end"):  # its memory is full
+            self.stop()
+        return record
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        """Begin the process. It waits until its modules are there, which the first file does not pay for."""
+        path = os.pathsep.join(filter(None, sys.path))
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+        command = [sys.executable, "-c", "from preprocess.readers.office.child import main; main()"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env=environment | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        assert self.process.stdout
+        if self.process.stdout.readline() != b"ready\n":
+            self.stop()
+            raise RuntimeError("the process that reads PDF and office files does not start")
+        return self.process
+
+    def stop(self) -> None:
+        """End the process."""
+        if self.process and self.owner == os.getpid():
+            self.process.kill()
+            self.process.communicate()
+        self.process = None
+
+
+@cache
+def _converter(owner: int) -> Converter:
+    converter = Converter()
+    atexit.register(converter.stop)
+    return converter
+
+
+def converter() -> Converter:
+    """The converter of this process; a forked child gets its own."""
+    return _converter(os.getpid())

@@ -1,0 +1,69 @@
+"""E-mails: the subject, the text, and the text of attached files that have a reader. Addresses are left out."""
+
+import email
+import email.policy
+import email.utils
+from collections.abc import Callable
+from email.message import EmailMessage, MIMEPart
+
+from preprocess.readers.content import Content
+from preprocess.readers.markup.html_pages import decode_page, lines_of_page
+from preprocess.readers.options import ReadOptions
+from preprocess.readers.read_log import Fault
+from preprocess.readers.records.record import lines_of_text
+
+Convert = Callable[[bytes, str], Content | None]  # the content of bytes, None where no reader fits the name
+PICTURES = "attached pictures, calendars and signatures, not read"
+WITHOUT_TEXT = ("image/", "audio/", "video/", "text/calendar", "text/vcard", "application/pkcs7-signature")
+READ = "attached files that were read"
+
+
+def read_mail(data: bytes, convert: Convert) -> Content:
+    """The text of an e-mail; `convert` reads attached files. Raises Fault for what has no header of an e-mail."""
+    message = email.message_from_bytes(data, policy=email.policy.default)
+    if not message.keys():
+        raise Fault("no e-mail", "leave it out, or give it the ending of what it holds")
+    content = Content([str(message.get("subject", ""))], {"date": _date(message)} if _date(message) else {})
+    body = message.get_body(("plain", "html"))
+    content.lines += _lines_of_part(body) if body is not None else []
+    for part in message.walk():
+        if part is not body and not part.is_multipart() and (part.is_attachment() or part.get_filename()):
+            content.add(_attached(part, convert))
+    return content
+
+
+def _date(message: EmailMessage) -> str:
+    """The day on which it was sent, "" if it does not say."""
+    try:
+        return email.utils.parsedate_to_datetime(str(message["date"])).date().isoformat()
+    except (TypeError, ValueError, IndexError):
+        return ""
+
+
+def _lines_of_part(part: MIMEPart) -> list[str]:
+    text = _text(part)
+    return lines_of_page(text) if part.get_content_type() == "text/html" else lines_of_text(text)
+
+
+def _text(part: MIMEPart) -> str:
+    """The characters of a part; those of an unknown character set are found as in a page."""
+    try:
+        return str(part.get_content())
+    except (LookupError, UnicodeError):
+        payload = part.get_payload(decode=True)
+        return decode_page(payload if isinstance(payload, bytes) else b"", ReadOptions(encoding="auto"))
+
+
+def _attached(part: EmailMessage, convert: Convert) -> Content:
+    """The content of an attached file, or the name of one that cannot be read."""
+    payload, name = part.get_payload(decode=True), part.get_filename() or ""
+    try:
+        content = convert(payload if isinstance(payload, bytes) else b"", name)
+        if content is None and part.get_content_type().startswith(WITHOUT_TEXT):
+            return Content([], notes={PICTURES: 1})
+        if content is None:
+            raise Fault("an attached file of no known format", "save it beside the e-mail in a known one")
+    except Fault as fault:
+        return Content([], unread=[(f"attached file {name}".strip(), fault.reason, fault.remedy)])
+    content.notes[READ] = content.notes.get(READ, 0) + 1
+    return content

@@ -1,0 +1,73 @@
+"""The reader of files that are one document each and are converted in a process of their own."""
+
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from preprocess.documents.compression import open_bytes
+from preprocess.documents.document import Document
+from preprocess.readers.content import Content
+from preprocess.readers.lines import LONGEST
+from preprocess.readers.office.isolated import converter
+from preprocess.readers.options import ReadOptions
+from preprocess.readers.read_log import CommandError, Fault, ReadLog, UnreadableFile
+from preprocess.readers.records.record import lines_of_text
+
+FORMS = {"html": ".html", "plain": ".txt", "text": ".txt"}
+TOO_MUCH = Fault(f"a file of more than {LONGEST // 1_000_000} MB", "divide it")
+
+
+def read_office(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
+    """The document of a file. Raises UnreadableFile for one that is damaged, encrypted or takes too long."""
+    with open_bytes(file, log) as handle:
+        data = handle.read(LONGEST + 1)
+    try:
+        if len(data) > LONGEST:
+            raise TOO_MUCH
+        if not data:
+            return
+        content = content_of(data, options.format, options)
+    except Fault as fault:
+        raise UnreadableFile(file, fault) from None
+    for name, count in content.notes.items():
+        log.note(name, count)
+    for place, reason, remedy in content.unread:
+        log.refuse(options, file, place, Fault(reason, remedy))
+    yield Document(options.name, options.default_source, content.lines, "", content.metadata.get("date", ""))
+
+
+def lines_inside(data: bytes, form: str, options: ReadOptions, log: ReadLog) -> list[str]:
+    """The lines of a file inside a message, whose form is told as a media type or a part of it. Raises Fault."""
+    name = next((ending for word, ending in FORMS.items() if word in form), "")
+    content = content_of(data, "", options, name)
+    for note, count in content.notes.items():
+        log.note(note, count)
+    for _, reason, _ in content.unread:
+        log.note(f"parts of files inside messages that cannot be read ({reason})")
+    return content.lines
+
+
+def content_of(data: bytes, kind: str, options: ReadOptions, name: str = "") -> Content:
+    """The content of a file of this format, with the text of scanned pages if the user gave a command for these."""
+    content = converter().convert(data, kind, options.time_limit, bool(options.ocr), name)
+    for place, image in reversed(content.scans):
+        try:
+            content.lines[place:place] = _recognised(image, options)
+        except Fault as fault:
+            content.unread.append(("a scanned page", str(fault), fault.remedy))
+    return content
+
+
+def _recognised(image: bytes, options: ReadOptions) -> list[str]:
+    """The lines that the user's command reads in an image. Raises CommandError for a command that is not there."""
+    try:
+        done = subprocess.run(shlex.split(options.ocr), input=image, capture_output=True, timeout=options.time_limit)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"--ocr '{options.ocr}': {error}; give a command that reads a PNG from its input.") from None
+    except subprocess.TimeoutExpired:
+        raise Fault("a page that --ocr does not finish in time", "raise --time-limit") from None
+    if done.returncode:
+        said = next(iter(done.stderr.decode(errors="replace").splitlines()), "")
+        raise Fault("a page that --ocr cannot read", "run the command on it by hand", said)
+    return lines_of_text(done.stdout.decode(errors="replace"))

@@ -1,0 +1,25 @@
+"""The characters of the font Symbol, in which word processors write µ, ≥ and Greek letters."""
+
+# Adobe's Symbol encoding: https://www.unicode.org/Public/MAPPINGS/VENDORS/ADOBE/symbol.txt
+LETTERS = (
+    (0x41, "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ"),
+    (0x61, "αβχδεφγηιϕκλµνοπθρστυϖωξψζ"),
+    (0xA1, "ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…"),
+    (0xC5, "⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓"),
+    (0xE5, "∑"),
+)
+SYMBOLS = {start + place: sign for start, signs in LETTERS for place, sign in enumerate(signs)}
+PRIVATE = 0xF000  # what word processors add to such a code to store it as Unicode
+
+
+def symbol(code: int) -> str:
+    """The character of a code of the font, which may be stored with PRIVATE added; digits and signs are ASCII's."""
+    code -= PRIVATE * (code >= PRIVATE)
+    return SYMBOLS.get(code, chr(code) if 0x20 <= code < 0x7F else "")
+
+
+def with_symbols(text: str) -> str:
+    """The text with the characters of the font in place of private ones."""
+    if all(not PRIVATE + 0x20 <= ord(sign) <= PRIVATE + 0xFF for sign in set(text)):
+        return text
+    return "".join(symbol(ord(sign)) if PRIVATE + 0x20 <= ord(sign) <= PRIVATE + 0xFF else sign for sign in text)

@@ -1,0 +1,1 @@
+"""PDF files: runs of text with their boxes, columns and tables, paragraphs."""

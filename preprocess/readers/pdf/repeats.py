@@ -1,0 +1,73 @@
+"""The headers and footers of a PDF: lines at the upper or lower end of its pages that are the same on nearly all."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+from preprocess.readers.pdf.boxes import Line
+
+DIGITS = re.compile(r"\d+")
+MOST = 12  # lines of a header
+SHARE = 0.8  # of the pages but one: the first may have a letterhead instead
+ZONE = 150  # points from the outermost line
+
+
+def without_repeats(pages: Sequence[Sequence[list[Line]]]) -> tuple[list[list[list[Line]]], int]:
+    """The columns of the pages without these lines, and how many lines that were."""
+    repeated: set[int] = set()
+    for end in (_upper, _lower):
+        ends = [end([line for flow in page for line in flow]) for page in pages]
+        sides = (range(0, len(pages), 2), range(1, len(pages), 2)) if len(pages) > 5 else ()  # left and right pages
+        for numbers in (range(len(pages)), *sides):
+            repeated |= _repeated([ends[number] for number in numbers])
+    kept = [[[line for line in flow if id(line) not in repeated] for flow in page] for page in pages]
+    return [[flow for flow in page if flow] for page in kept], len(repeated)
+
+
+def _upper(lines: Sequence[Line]) -> list[Line]:
+    return _end(sorted(lines, key=lambda line: line.top), lambda line: line.top)
+
+
+def _lower(lines: Sequence[Line]) -> list[Line]:
+    return _end(sorted(lines, key=lambda line: -line.bottom), lambda line: -line.bottom)
+
+
+def _end(lines: list[Line], place: Callable[[Line], float]) -> list[Line]:
+    """The lines at one end of a page, the outermost first."""
+    return [line for line in lines[:MOST] if place(line) - place(lines[0]) < ZONE]
+
+
+def _repeated(ends: Sequence[Sequence[Line]]) -> set[int]:
+    """The ids of the lines that most pages have at the same place, digits apart."""
+    same: dict[str, list[Line]] = defaultdict(list)
+    for lines in ends:
+        for line in lines:
+            same[_masked(line)].append(line)
+    least = max(2, SHARE * (len(ends) - 1))
+    common = {
+        id(line) for lines in same.values() for line in _at_one_place(lines) if len(_at_one_place(lines)) >= least
+    }
+    return {id(line) for lines in ends for line in _outer(lines, common)}
+
+
+def _masked(line: Line) -> str:
+    """A row of a table is a result, and its digits count."""
+    return line.text if line.text.count(" | ") > 1 else DIGITS.sub("0", line.text)
+
+
+def _at_one_place(lines: Sequence[Line]) -> list[Line]:
+    middle = median(line.top for line in lines)
+    return [line for line in lines if abs(line.top - middle) < line.height]
+
+
+def _outer(lines: Sequence[Line], common: set[int]) -> Iterator[Line]:
+    """Those of the common lines that no more than one other line parts from the end of the page."""
+    others = 0
+    for line in lines:
+        if id(line) in common:
+            yield line
+        else:
+            others += 1
+            if others > 1:
+                return

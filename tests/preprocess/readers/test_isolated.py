@@ -1,0 +1,124 @@
+"""A file is converted in a process of its own, which a hostile file may end, and nothing else."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from preprocess.readers.content import Content
+from preprocess.readers.office import child, convert
+from preprocess.readers.office.isolated import Converter, converter
+from preprocess.readers.read_log import CommandError, Fault
+
+RTF = rb"{\rtf1 Le patient tousse.\par}"
+HOSTILE = """
+import ctypes, os, socket, subprocess, time
+from preprocess.readers.office import child
+from preprocess.readers.content import Content
+from preprocess.readers.read_log import CommandError
+def convert(data, kind, with_scans):
+    exec(data.decode())
+    return Content(["done"])
+child.convert = convert
+child.main()
+"""
+
+
+@pytest.fixture
+def hostile(monkeypatch):
+    """A converter whose process runs the Python code that it is given for a file."""
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **more: popen([sys.executable, "-c", HOSTILE], **more))
+    converter = Converter()
+    yield lambda code, seconds=20: converter.convert(code.encode(), "rtf", seconds).lines
+    converter.stop()
+
+
+def test_one_process_converts_one_file_after_the_other():
+    converter = Converter()
+    try:
+        assert converter.convert(RTF, "rtf", 20).lines == ["Le patient tousse."]
+        first = converter.process
+        with pytest.raises(Fault, match="cut short"):
+            converter.convert(b"{\\rtf1", "rtf", 20)
+        assert converter.convert(RTF * 3, "", 20, name="a").lines == ["Le patient tousse."]
+        assert converter.process is first
+    finally:
+        converter.stop()
+
+
+def test_a_process_that_a_file_ends_is_replaced(hostile):
+    with pytest.raises(Fault, match="a file that crashes its reader .exit -11.") as raised:
+        hostile("ctypes.string_at(0)")
+    assert "leave it out" in raised.value.remedy
+    assert hostile("pass") == ["done"]
+
+
+def test_a_file_that_takes_too_long_is_given_up(hostile):
+    assert hostile("pass") == ["done"]
+    with pytest.raises(Fault, match="a file that takes too long .1 seconds."):
+        hostile("time.sleep(30)", seconds=1)
+    assert hostile("pass") == ["done"]
+
+
+def test_a_file_that_needs_too_much_memory_is_given_up(hostile):
+    with pytest.raises(Fault, match="needs more than 900 MB of memory"):
+        hostile("bytearray(10**9)")
+    assert hostile("bytearray(10**8)") == ["done"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "socket.create_connection(('127.0.0.1', {port}))",
+        "subprocess.run(['touch', '{path}'])",
+        "os.system('touch {path}')",
+        "open('{path}', 'w')",
+        "os.open('{path}', os.O_WRONLY | os.O_CREAT)",
+        "os.mkdir('{path}')",
+        "os.fork()",
+    ],
+)
+def test_neither_network_nor_commands_nor_output(hostile, tmp_path, code):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+        port, path = server.getsockname()[1], tmp_path / "made"
+        with pytest.raises(Fault, match="a damaged rtf file .PermissionError: .* is refused while a file is read"):
+            hostile(code.format(port=port, path=path))
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert not path.exists()
+
+
+def test_what_a_library_prints_is_no_answer(hostile):
+    assert hostile("print('x', flush=True); os.write(1, b'{}\\n')") == ["done"]
+
+
+def test_a_library_that_is_not_installed_is_an_error_of_the_command(hostile):
+    with pytest.raises(CommandError, match="install it"):
+        hostile("raise CommandError('install it')")
+
+
+def test_a_forked_process_has_a_converter_of_its_own():
+    mine = converter()
+    read, write = os.pipe()
+    if not os.fork():
+        os.write(write, b"other" if converter() is not mine else b"same")
+        os._exit(0)
+    os.wait()
+    assert os.read(read, 10) == b"other" and converter() is mine
+
+
+def test_files_inside_one_another_have_a_bound():
+    with pytest.raises(Fault, match="more than 5 deep"):
+        convert.convert(RTF, "rtf", depth=6)
+    assert child.MEMORY < 1_000_000_000
+
+
+def test_content_in_json_is_the_same_without_characters_that_are_no_text():
+    content = Content(["a\0\ud800b", " "], {"date": "2023"}, {"n": 1})
+    assert Content.from_json(content.to_json()) == Content(["ab"], {"date": "2023"}, {"n": 1})
+    scanned = Content(["a", "b"], scans=[(1, b"PNG")])
+    assert Content.from_json(scanned.to_json()) == scanned

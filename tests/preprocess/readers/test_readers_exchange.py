@@ -1,0 +1,197 @@
+"""HL7 messages and FHIR resources: which documents are in them, what is counted, what is refused."""
+
+import base64
+import json
+
+import pytest
+from reader_helpers import read
+
+from alibert_common.errors import InputError
+from preprocess.readers.exchange import hl7_v2
+
+pytest.importorskip("hl7")
+HEAD = r"MSH|^~\&|DPI|CHU|EDC|CHU|20230214083000||{kind}|{name}|P|2.5|||||FRA|{charset}"
+PATIENT = "PID|1||8001234567^^^CHU^PI~191||DUPONT^Jean||19500101|M"
+RTF = base64.b64encode(rb"{\rtf1\ansi\ansicpg1252 Le patient va mieux apr\'e8s le traitement.\par}").decode()
+
+
+def message(*segments, kind="MDM^T02", name="M1", charset="UNICODE UTF-8"):
+    return "\r".join([HEAD.format(kind=kind, name=name, charset=charset), PATIENT, *segments]) + "\r"
+
+
+def write(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_the_text_of_a_message_with_its_id_date_and_patient(tmp_path):
+    text = message(
+        "TXA|1|CR|TX|20230213101500||||||||DOC42",
+        r"OBX|1|FT|11502-2^CR||Motif : toux \T\ fièvre.\.br\Évolution simple.||||||F",
+        "OBX|2|TX|11502-2^CR||Premier~Second||||||F",
+        "NTE|1||Revu le lendemain.",
+    )
+    (document,) = read(write(tmp_path / "a.hl7", text)).documents
+    assert document.lines == [
+        "Motif : toux & fièvre.", "Évolution simple.", "Premier", "Second", "Revu le lendemain.",
+    ]  # fmt: skip
+    assert (document.id, document.date, document.metadata) == ("DOC42", "2023-02-13", {"patient": "8001234567"})
+
+
+def test_results_are_rows_with_their_unit_and_range(tmp_path):
+    text = message(
+        "OBR|1||77|NFS^Numération|||20230101",
+        "OBX|1|NM|718-7^Hémoglobine||13.2|g/dL|12-16|||F",
+        "OBX|2|CE|600-7^Hémoculture||112283007^Escherichia coli^SCT||||||F",
+        "OBX|3|SN|1^CRP||<^5|mg/L||||F",
+        "OBX|4|ST|2^Aspect||Limpide||||||F",
+        "OBX|5|NM|3^Fer||||||F",
+        kind="ORU^R01",
+    )
+    (document,) = read(write(tmp_path / "a.hl7", text)).documents
+    assert document.lines == [
+        "Numération", "Hémoglobine | 13.2 | g/dL | 12-16", "Hémoculture | Escherichia coli", "CRP | < 5 | mg/L",
+        "Aspect | Limpide",
+    ]  # fmt: skip
+    assert (document.id, document.date) == ("M1", "2023-01-01")
+
+
+def test_a_file_inside_a_message_is_read(tmp_path):
+    text = message(f"OBX|1|ED|CR^CR||DPI^application^rtf^Base64^{RTF}||||||F")
+    assert read(write(tmp_path / "a.hl7", text)).lines == [["Le patient va mieux après le traitement."]]
+
+
+@pytest.mark.parametrize(
+    "segment, reason",
+    [
+        ("OBX|1|ED|x||^application^rtf^Base64^é||||||F", "a file inside a message that is no base 64"),
+        (f"OBX|1|ED|x||^image^png^Base64^{base64.b64encode(b'PNG').decode()}", "a file of no known format inside"),
+        ("OBX|1|RP|x||serveur/42||||||F", "a document that lies elsewhere (serveur/42)"),
+    ],
+)
+def test_a_file_inside_a_message_that_cannot_be_read_is_listed(tmp_path, segment, reason):
+    path = write(tmp_path / "a.hl7", message(segment) + message("OBX|1|TX|x||Toux.", name="M2"))
+    with pytest.raises(InputError, match="a.hl7, message 1"):
+        read(path)
+    got = read(path, on_error="skip")
+    assert got.lines == [["Toux."]] and [one.place for one in got.skipped] == ["message 1"]
+    assert got.skipped[0].reason.startswith(reason)
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+@pytest.mark.parametrize("frame", [("", ""), ("\x0b", "\x1c\r")])
+def test_a_batch_is_a_document_for_each_message(tmp_path, monkeypatch, end, frame):
+    monkeypatch.setattr(hl7_v2, "CHUNK", 7)  # messages that no chunk holds
+    bodies = [message(f"OBX|1|TX|x||Texte {number}.", name=f"M{number}") for number in range(3)]
+    batch = "FHS|^~\\&\rBHS|^~\\&\r" + "".join(frame[0] + body + frame[1] for body in bodies) + "BTS|3\rFTS|1\r"
+    got = read(write(tmp_path / "lot.dat", batch.replace("\r", end)))
+    assert got.ids == ["M0", "M1", "M2"] and got.lines == [["Texte 0."], ["Texte 1."], ["Texte 2."]]
+
+
+def test_a_line_without_a_segment_belongs_to_the_text_above(tmp_path):
+    got = read(write(tmp_path / "a.hl7", message("OBX|1|TX|x||Toux\net fièvre.")))
+    assert got.lines == [["Toux", "et fièvre."]]
+
+
+@pytest.mark.parametrize("charset, encoding", [("8859/1", "latin-1"), ("", "cp1252"), ("", "utf-8")])
+def test_the_character_set_is_what_the_message_says_or_is_found(tmp_path, charset, encoding):
+    path = write(tmp_path / "a.hl7", message("OBX|1|TX|x||Fièvre à 38°.", charset=charset), encoding)
+    assert read(path).lines == [["Fièvre à 38°."]]
+
+
+def test_a_message_that_says_another_character_set_is_refused(tmp_path):
+    path = write(tmp_path / "a.hl7", message("OBX|1|TX|x||Fièvre."), "latin-1")
+    with pytest.raises(InputError, match="a.hl7, message 1: an HL7 message in another encoding .*--encoding"):
+        read(path)
+    assert read(path, encoding="windows-1252").lines == [["Fièvre."]]
+
+
+def test_a_message_that_is_too_long_is_listed_and_the_next_one_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(hl7_v2, "CHUNK", 100)
+    monkeypatch.setattr(hl7_v2, "LARGEST", 1000)
+    long = message("OBX|1|TX|x||" + "toux " * 2000)
+    got = read(write(tmp_path / "a.hl7", long + message("OBX|1|TX|x||Fin.")), on_error="skip")
+    assert got.lines == [["Fin."]] and len(got.skipped) == 1 and "more than" in got.skipped[0].reason
+
+
+def encoded(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def reference(name, *attachments, **more):
+    content = [{"attachment": attachment} for attachment in attachments]
+    subject = {"reference": "Patient/7"}
+    return {"resourceType": "DocumentReference", "id": name, "subject": subject, "content": content} | more
+
+
+BINARY = {"resourceType": "Binary", "id": "b1", "contentType": "text/plain", "data": encoded("Toux.\nFièvre.")}
+COMPOSITION = {
+    "resourceType": "Composition", "id": "c1", "title": "Compte rendu", "date": "2023-02-14T10:00:00+01:00",
+    "subject": {"reference": "urn:uuid:9"}, "type": {"coding": [{"display": "CRH"}]},
+    "section": [
+        {"title": "Motif", "text": {"div": "<div><p>Toux <b>sèche</b>.</p></div>"},
+         "section": [{"title": "Détail", "text": {"div": "<div>Depuis 3 jours.</div>"}}]},
+        {"title": "Conclusion", "text": {"div": "<div><ul><li>Repos</li><li>Eau</li></ul></div>"}},
+    ],
+}  # fmt: skip
+REPORT = {
+    "resourceType": "DiagnosticReport", "id": "r1", "effectiveDateTime": "2022-01-02", "conclusion": "Pas d'anomalie.",
+    "text": {"div": "<div>Radiographie normale.</div>"},
+}  # fmt: skip
+
+
+def test_a_bundle_holds_documents_and_the_files_they_name(tmp_path):
+    entries = [
+        {"fullUrl": "urn:uuid:1", "resource": reference("d1", {"url": "urn:uuid:1b"}, date="2023-01-05")},
+        {"fullUrl": "urn:uuid:1b", "resource": BINARY}, {"resource": COMPOSITION}, {"resource": REPORT},
+        {"resource": {"resourceType": "Patient", "id": "7"}}, {"resource": reference("d2", status="entered-in-error")},
+    ]  # fmt: skip
+    path = write(tmp_path / "lot.json", json.dumps({"resourceType": "Bundle", "entry": entries}))
+    got = read(path)
+    assert got.ids == ["d1", "c1", "r1"] and [one.date for one in got.documents] == [
+        "2023-01-05", "2023-02-14", "2022-01-02",
+    ]  # fmt: skip
+    assert got.lines == [
+        ["Toux.", "Fièvre."],
+        ["Compte rendu", "Motif", "Toux sèche.", "Détail", "Depuis 3 jours.", "Conclusion", "Repos", "Eau"],
+        ["Radiographie normale.", "Pas d'anomalie."],
+    ]
+    assert [one.metadata for one in got.documents] == [{"patient": "7"}, {"type": "CRH", "patient": "9"}, {}]
+    assert got.counts == {
+        "FHIR resources that are no document (Binary)": 1, "FHIR resources that are no document (Patient)": 1,
+        "FHIR documents entered in error": 1,
+    }  # fmt: skip
+
+
+def test_an_export_in_lines_finds_its_files_in_the_same_folder(tmp_path):
+    names = [reference("d1", {"url": "https://ehr.example/fhir/Binary/b1"}), reference("d2", {"url": "Binary/b2"})]
+    write(tmp_path / "DocumentReference.ndjson", "\n".join(map(json.dumps, names)))
+    write(tmp_path / "Binary.ndjson", json.dumps({"resourceType": "Binary", "id": "a"}) + "\n" + json.dumps(BINARY))
+    got = read(tmp_path, on_error="skip")
+    assert got.ids == ["d1"] and got.lines == [["Toux.", "Fièvre."]]
+    ((_, place, reason),) = got.skipped
+    assert place == "line 2, DocumentReference d2" and reason.startswith(
+        "an attachment that lies elsewhere (Binary/b2)"
+    )
+
+
+def test_of_several_forms_the_most_exact_is_read(tmp_path):
+    rtf, page = (
+        {"contentType": "application/rtf", "data": RTF},
+        {"contentType": "text/html", "data": encoded("<p>A</p>")},
+    )
+    empty = {"contentType": "text/plain", "data": encoded(" ")}
+    for attachments, lines in (([rtf, page], ["A"]), ([rtf, empty], ["Le patient va mieux après le traitement."])):
+        path = write(tmp_path / "a.json", json.dumps(reference("d", *attachments)))
+        assert read(path).lines == [lines]
+
+
+def test_an_attachment_that_cannot_be_read_is_named(tmp_path):
+    path = write(tmp_path / "a.json", json.dumps(reference("d", {"contentType": "text/plain", "data": "é"})))
+    with pytest.raises(InputError, match="a.json, record 1, DocumentReference d: an attachment that is no base 64"):
+        read(path)
+
+
+def test_json_with_named_fields_is_no_fhir(tmp_path):
+    path = write(tmp_path / "a.json", json.dumps(REPORT))
+    assert read(path, text="conclusion").lines == [["Pas d'anomalie."]]
