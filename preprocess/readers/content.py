@@ -3,8 +3,8 @@
 import base64
 from dataclasses import asdict, dataclass, field
 
-# Control characters but tab and line ends, and halves of characters, which no UTF-8 can hold.
-NO_TEXT = dict.fromkeys([*range(9), *range(14, 32), *range(127, 160), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF])
+# Control characters but tab and line ends, soft hyphens, and halves of characters, which no UTF-8 can hold.
+NO_TEXT = dict.fromkeys([*range(9), *range(14, 32), *range(127, 160), 0xAD, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF])
 
 
 @dataclass

@@ -88,12 +88,6 @@ def move_before(element: etree._Element, block: etree._Element) -> None:
     block.addprevious(element)
 
 
-def move_behind(element: etree._Element, block: etree._Element) -> None:
-    """Put an element behind the block around it, such as a footnote behind its paragraph."""
-    remove(element)
-    block.addnext(element)
-
-
 def above(element: etree._Element, tags: frozenset[str]) -> etree._Element | None:
     """The nearest element around it that has one of these tags."""
     return next((node for node in element.iterancestors() if node.tag in tags), None)

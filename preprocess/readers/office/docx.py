@@ -1,4 +1,4 @@
-"""DOCX files: the body with text boxes, content controls and notes, as the last saved version shows it.
+"""DOCX files: the body with text boxes and content controls, as the last saved version shows it, then the notes.
 
 Headers and footers, comments, deleted and hidden text are left out, and so are the numbers that a list gives its items.
 """
@@ -13,7 +13,6 @@ from preprocess.readers.office.container import (
     attribute,
     mark_layout_rows,
     move_before,
-    move_behind,
     remove,
 )
 from preprocess.readers.office.symbols import symbol, with_symbols
@@ -22,7 +21,7 @@ MAIN = "word/document.xml"  # its usual name
 PARAGRAPH = frozenset({"p"})
 # `Fallback` repeats a drawing for old programs; `del` and `moveFrom` hold what a tracked change removed.
 LEFT_OUT = ("Fallback", "del", "moveFrom", "instrText", "delText", "comments")
-TEXT = {"tab": "\t", "ptab": "\t", "noBreakHyphen": "‑", "softHyphen": "\N{SOFT HYPHEN}"}
+TEXT = {"tab": "\t", "ptab": "\t", "noBreakHyphen": "‑"}
 SHAPE = Shape(PARAGRAPH | {"br", "cr", "tbl", "layout-row"}, row="tr", inner=frozenset({"tbl"}))
 ALTERNATIVE = "parts of another format in DOCX files, not read"
 OFF = ("0", "false", "off")
@@ -33,21 +32,17 @@ def read_docx(data: bytes) -> Content:
     container = Container(data)
     name = _main_part(container)
     root = _tree(container, name)
-    notes = _notes(container, name)
+    noted = _notes(container, name, root)
     for element in [node for tag in LEFT_OUT for node in root.iter(tag)]:
         remove(element)
     for run in list(root.iter("r")):
         _set_text(run)
-    for reference in reversed(list(root.iter("footnoteReference", "endnoteReference"))):
-        paragraph, note = above(reference, PARAGRAPH), notes.pop((reference.tag[:4], attribute(reference, "id")), None)
-        if paragraph is not None and note is not None:
-            move_behind(note, paragraph)
     for box in list(root.iter("txbxContent")):
         if (paragraph := above(box, PARAGRAPH)) is not None:
             move_before(box, paragraph)
     mark_layout_rows(root, "tr", "tc", PARAGRAPH)
     count = sum(1 for _ in root.iter("altChunk"))
-    return Content(lines_of(root, SHAPE), notes={ALTERNATIVE: count} if count else {})
+    return Content([*lines_of(root, SHAPE), *noted], notes={ALTERNATIVE: count} if count else {})
 
 
 def _main_part(container: Container) -> str:
@@ -70,16 +65,17 @@ def _tree(container: Container, name: str) -> etree._Element:
     return root
 
 
-def _notes(container: Container, main: str) -> dict[tuple[str, str], etree._Element]:
-    """The footnotes and endnotes by kind and id."""
-    notes = {}
-    for kind in ("footnotes", "endnotes"):
-        name = f"{main.rpartition('/')[0]}/{kind}.xml"
-        for note in list(_tree(container, name)) if container.has(name) else ():
+def _notes(container: Container, main: str, root: etree._Element) -> list[str]:
+    """The lines of the footnotes and endnotes that the body refers to."""
+    lines: list[str] = []
+    for kind in ("footnote", "endnote"):
+        called = {attribute(reference, "id") for reference in root.iter(f"{kind}Reference")}
+        name = f"{main.rpartition('/')[0]}/{kind}s.xml"
+        for note in _tree(container, name) if called and container.has(name) else ():
             for run in list(note.iter("r")):
                 _set_text(run)
-            notes[kind[:4], attribute(note, "id")] = note
-    return notes
+            lines += lines_of(note, SHAPE) if attribute(note, "id") in called else []
+    return lines
 
 
 def _set_text(run: etree._Element) -> None:

@@ -1,4 +1,4 @@
-"""ODT files: the body with text frames and notes. Headers, footers, comments and deleted text are left out."""
+"""ODT files: the body with text frames, then the notes. Headers, footers, comments and deleted text are left out."""
 
 from lxml import etree
 
@@ -10,7 +10,6 @@ from preprocess.readers.office.container import (
     attribute,
     mark_layout_rows,
     move_before,
-    move_behind,
     remove,
 )
 from preprocess.readers.office.symbols import with_symbols
@@ -37,14 +36,14 @@ def read_odt(data: bytes) -> Content:
     for space in body.iter("s", "tab"):
         count = attribute(space, "c")
         space.text = "\t" if space.tag == "tab" else " " * min(int(count) if count.isdigit() else 1, MOST_SPACES)
-    for note in reversed(list(body.iter("note-body"))):
-        if (block := above(note, BLOCKS)) is not None:
-            move_behind(note, block)
+    noted = list(body.iter("note-body"))
+    for note in noted:
+        remove(note)
     for box in list(body.iter("text-box")):
         if (block := above(box, BLOCKS)) is not None:
             move_before(box, block)
     mark_layout_rows(body, "table-row", "table-cell", BLOCKS)
-    return Content([with_symbols(line) for line in lines_of(body, SHAPE)])
+    return Content([with_symbols(line) for part in (body, *noted) for line in lines_of(part, SHAPE)])
 
 
 def _apply_styles(root: etree._Element, body: etree._Element) -> None:

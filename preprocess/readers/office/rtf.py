@@ -1,4 +1,4 @@
-"""RTF files: the text as the last saved version shows it. Headers, footers, deleted and hidden text are left out.
+"""RTF files: the text as the last saved version shows it, then the notes; no headers, footers, deleted or hidden text.
 
 Own code: striprtf 0.0.35 loses text boxes and footnotes, and keeps deleted text. The format is "Rich Text Format (RTF)
 Specification, Version 1.9.1" (Microsoft, 2008).
@@ -31,7 +31,7 @@ SIGNS = {
     "tab": "\t", "emdash": "—", "endash": "–", "emspace": " ", "enspace": " ", "qmspace": " ", "bullet": "•",
     "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”",
 }  # fmt: skip
-ESCAPED = {b"~": "\N{NO-BREAK SPACE}", b"_": "‑", b"-": "\N{SOFT HYPHEN}", b"\t": "\t"}
+ESCAPED = {b"~": "\N{NO-BREAK SPACE}", b"_": "‑", b"\t": "\t"}
 SYMBOL_FONT = 2
 # Windows' code page of a font's character set; 0, 1 and others use that of the document.
 CODE_PAGES = {77: "mac_roman", 128: "cp932", 129: "cp949", 134: "cp936", 136: "cp950", 161: "cp1253", 162: "cp1254",
@@ -49,15 +49,12 @@ class Flow:
     cells: list[list[str]] = field(default_factory=list)  # of the table row so far
     own: list[str] = field(default_factory=list)  # lines of the cell so far
     in_row: bool = False
-    behind: list[str] = field(default_factory=list)  # footnotes of the paragraph
 
     def end_line(self) -> None:
-        """End the line, and the paragraph with its footnotes."""
-        line = single_spaces(with_symbols("".join(self.text))).strip(" ")
+        """End the line."""
+        if line := single_spaces(with_symbols("".join(self.text))).strip(" "):
+            (self.own if self.in_row else self.lines).append(line)
         self.text.clear()
-        found = [line, *self.behind] if line else self.behind
-        (self.own if self.in_row else self.lines).extend(found)
-        self.behind = []
 
     def end_cell(self) -> None:
         """End a cell of a row."""
@@ -107,6 +104,7 @@ class Reader:
     def __init__(self, data: bytes):
         self.data, self.place = data, max(0, data.find(b"{\\rtf"))
         self.state, self.stack, self.flows = State(), list[State](), [Flow()]
+        self.noted: list[str] = []
         self.encoding, self.charsets = "cp1252", dict[int, int]()
         self.default_font = -1
         self.in_fonts = 0  # the depth of the font table
@@ -125,7 +123,7 @@ class Reader:
                 break
         if self.stack:
             raise Fault("an RTF file that is cut short", "get it again")
-        return self.flows[0].end()
+        return self.flows[0].end() + self.noted
 
     def take(self, token: re.Match[bytes]) -> None:
         """Take one token."""
@@ -151,11 +149,11 @@ class Reader:
         self.to_skip = 0
 
     def close(self) -> None:
-        """End a group; a text box or a footnote goes to the paragraph around it."""
+        """End a group. A text box is put before the paragraph around it."""
         before = self.stack.pop() if self.stack else State()
         if self.state.flow > before.flow:
             flow, around = self.flows.pop(), self.flows[-1]
-            target = around.behind if flow.is_note else around.own if around.in_row else around.lines
+            target = self.noted if flow.is_note else around.own if around.in_row else around.lines
             target += flow.end()
         if len(self.stack) < self.in_fonts:
             self.in_fonts = 0
