@@ -2,6 +2,7 @@
 
     python -m preprocess.ingest corpus.txt letters/ --output documents --source hospital --licence "CC BY 4.0"
     python -m preprocess.ingest baseline/ --format pubmed --output pubmed --where "mesh_terms~Neoplasms"
+    python -m preprocess.ingest --database postgresql+psycopg://host/omop --table note --output notes
 
 A folder is read file by file, or document by document if it is the output of ingest, clean or deduplicate.
 manifest.json lists what was read. A file that cannot be read is an error, unless --skip-unreadable leaves it out and
@@ -26,6 +27,7 @@ from preprocess.documents.shards import SHARD_BYTES
 from preprocess.documents.stage_report import Report
 from preprocess.ingestion.checks import check_paths, check_whole, files_without_document
 from preprocess.ingestion.groups import begin_anew_if_divided_otherwise, groups_of
+from preprocess.ingestion.notes_table import NotesTable
 from preprocess.ingestion.read_group import read_groups
 from preprocess.ingestion.unreadable import SKIPPED, listing_unreadable, refuse_made_with_skips, refuse_unreadable
 from preprocess.readers import InputFile, ReadLog, ReadOptions, check_settings, files_of
@@ -33,6 +35,7 @@ from preprocess.readers.arguments import add_arguments, read_options_of
 from preprocess.readers.formats import also_reads
 from preprocess.readers.parts import in_parts
 from preprocess.readers.read_log import WITHOUT_DOCUMENT, Skipped, write_skipped
+from preprocess.readers.records.database import PASSWORD, USER, Database
 
 VERSION = 3  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("ingest", VERSION, ("hl7", "lxml", "pyarrow", "pypdfium2", "zstandard"))
@@ -44,11 +47,13 @@ def ingest(
     read_options: ReadOptions | None = None,
     where: Sequence[MetadataFilter] = (),
     engine: Engine = ALONE,
+    database: Database | None = None,
 ) -> dict:
-    """Write the documents of all `paths` for which every condition of `where` holds, in order; returns the manifest.
+    """Write the documents of all `paths`, then of the `database`, for which every condition of `where` holds, in order.
 
-    Raises InputError for a missing or empty input, a format without a reader, a record that cannot be read, and after
-    all is read for the files of a folder that cannot; with `on_error` "skip" these are listed in skipped.tsv.
+    Returns the manifest. Raises InputError for a missing or empty input, a format without a reader, a record that
+    cannot be read, and after all is read for the files of a folder that cannot; with `on_error` "skip" these are listed
+    in skipped.tsv.
     """
     read_options, skipped = read_options or ReadOptions(), list[Skipped]()
     if read_options.source:
@@ -63,19 +68,22 @@ def ingest(
     sources = identity(inputs)
     # What is skipped is read in the same way without --skip-unreadable, and the mesh file is an input.
     asked = {name: value for name, value in settings.items() if name != "on_error"} | {"mesh_descriptors": ""}
-    key = {"settings": asked, "inputs": [sources, list(map(_named, every)), skipped]}
+    rows = NotesTable.of(database, read_options)
+    key = {"settings": asked, "inputs": [sources, list(map(_named, every)), skipped, *rows.key]}
     refuse_made_with_skips(output, read_options)
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             parts = [listing_unreadable(own) for own in in_parts(every, SHARD_BYTES, engine, work.scratch)]
             groups = groups_of(files, parts, SHARD_BYTES)
+            groups += rows.groups(work.scratch / "chunks", len(groups), len(paths))
             begin_anew_if_divided_otherwise(work, groups)
             records = read_groups(work, groups, tuple(where), engine)
             _refuse_changed(inputs, sources)
-            rows = skipped + [Skipped(*row) for record in records for row in record["skipped"]]
-            refuse_unreadable(rows, len(every) + len(skipped), output, read_options)
-            check_paths(records, groups, paths, read_options)
-            write_skipped(work.directory / SKIPPED, rows)
+            rows.refuse_changed()
+            unread = skipped + [Skipped(*row) for record in records for row in record["skipped"]]
+            refuse_unreadable(unread, len(every) + len(skipped), output, read_options)
+            check_paths(records, groups, [*paths, *rows.names], read_options)
+            write_skipped(work.directory / SKIPPED, unread)
             whole = Report(dropped=dict(log.counts))
             for record in records:
                 whole.add(Report.from_json(record["report"]))
@@ -83,7 +91,7 @@ def ingest(
             for _ in files_without_document(records, groups):
                 whole.drop(WITHOUT_DOCUMENT)
             check_whole(whole, formats, read_options, where)
-            work.manifest = {"settings": settings, "formats": dict(formats)} | asdict(whole)
+            work.manifest = {"settings": settings, "formats": dict(formats)} | rows.manifest | asdict(whole)
     return read_manifest(output / MANIFEST)
 
 
@@ -115,10 +123,14 @@ def command_line() -> OptionParser:
     parser = command_parser("preprocess.ingest", __doc__)
     add = parser.add_argument
     # fmt: off
-    add("paths", nargs="+", type=Path, metavar="PATH",
+    add("paths", nargs="*", type=Path, metavar="PATH",
         help="files, or folders with their sub-folders; in a folder a .txt file is one document, else blank lines "
         "separate documents")
     add("--output", required=True, type=Path, help="folder to write")
+    add("--database", metavar="URL",
+        help=f"SQLAlchemy URL of a database with notes; user and password are in {USER} and {PASSWORD}")
+    add("--table", default=Database.table, help="table or view of the notes, as schema.name (default: note)")
+    add("--query", help="SELECT in place of a table (default: none)")
     add("--where", action="append", default=[], type=str, metavar="CONDITION",
         help="filter on a field, as specialty=cardiologie (whole value) or mesh_tree~^C04 (regular expression); "
         "repeatable, and all must hold")
@@ -131,7 +143,10 @@ def command_line() -> OptionParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     where = [MetadataFilter.parse(argument) for argument in options.where]
-    manifest = ingest(options.paths, options.output, read_options_of(options), where, engine_of(options))
+    if not options.paths and not options.database:
+        raise InputError("nothing to read; give files, folders or a --database.")
+    database = Database(options.database, options.table, options.query or "") if options.database else None
+    manifest = ingest(options.paths, options.output, read_options_of(options), where, engine_of(options), database)
     for source in manifest["kept"]:
         try:
             check_source_name(source)

@@ -20,6 +20,7 @@ from preprocess.readers.markup.xml_records import read_xml
 from preprocess.readers.office.reader import read_office
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
+from preprocess.readers.records.database import read_database
 from preprocess.readers.records.json_lines import json_cuts, read_json, read_json_lines
 from preprocess.readers.records.parquet import read_parquet
 from preprocess.readers.records.table import read_table, table_cuts
@@ -57,6 +58,7 @@ FORMATS = {
     "odt": Format(read_office, (".odt", ".ott"), "time_limit"),
     "rtf": Format(read_office, (".rtf",), "time_limit"),
     "email": Format(read_office, (".eml",), "ocr time_limit"),
+    "database": Format(read_database, (), "text id date metadata patient"),
     "hl7": Format(read_hl7, (".hl7",), "encoding ocr time_limit"),
     "fhir": Format(read_fhir, (), "encoding ocr time_limit"),
     "leaflet": Format(read_leaflets, (".html", ".htm"), "encoding"),

@@ -7,6 +7,7 @@ from alibert_common.errors import InputError, reason
 from preprocess.documents.document import Document
 from preprocess.readers.options import Part, ReadOptions
 from preprocess.readers.read_log import CommandError, Fault, ReadLog, readable
+from preprocess.readers.records.omop import with_omop_columns
 from preprocess.readers.records.record import document_of, own_paths, text_paths
 from preprocess.readers.records.table import check_columns
 
@@ -32,6 +33,7 @@ def read_parquet(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Doc
             why = f"damaged, or no Parquet file ({reason(error)[:200]})"
             raise InputError(f"{readable(file)}: {why}; get it again.") from None
         check_columns(readable(file), options, names)
+        options = with_omop_columns(options, names)
         yield from _documents(file, table, options, log, damage)
 
 

@@ -14,6 +14,7 @@ from preprocess.documents.document import Document
 from preprocess.readers.lines import LONGEST, Block, Cut, Line, read_blocks
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, place_of, readable
+from preprocess.readers.records.omop import with_omop_columns
 from preprocess.readers.records.record import document_of, text_paths
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -115,7 +116,7 @@ def read_table(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docum
     top = top_of(file, options) if part else _top(file, options, pieces)
     if top is None:
         return
-    header = top.names
+    header, options = top.names, with_omop_columns(options, top.names)
     first = 1 + (part.records if part else 0)
     for number, (start, end, row, fault) in enumerate(rows_of(pieces, top.delimiter), first):
         if part and part.last and start > part.last:
@@ -197,6 +198,7 @@ def _header(place: str, options: ReadOptions, row: list[str], fault: Fault | Non
 
 def check_columns(place: str, options: ReadOptions, columns: list[str]) -> None:
     """Raise InputError when a column that `options` names is not there."""
+    options = with_omop_columns(options, columns)
     for name in (*text_paths(options), *options.named_paths()):
         if name not in columns and name.partition(".")[0] not in columns:
             raise InputError(

@@ -1,0 +1,183 @@
+"""Notes in a database, read by a SQLAlchemy URL in chunks of rows that lie between two values of the id.
+
+A chunk is a small file that says what to read; so each is read by itself, on any process or node, and a stopped command
+resumes. User and password come from the environment and are in no file.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from alibert_common.errors import InputError, reason
+from alibert_common.files import read_json, write_json
+from preprocess.documents.document import Document
+from preprocess.documents.shards import shard_name
+from preprocess.readers.options import Part, ReadOptions
+from preprocess.readers.read_log import CommandError, ReadLog
+from preprocess.readers.records.omop import with_omop_columns
+from preprocess.readers.records.record import document_of
+from preprocess.readers.records.table import check_columns
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, ColumnElement, Connection
+
+USER, PASSWORD = "ALIBERT_DATABASE_USER", "ALIBERT_DATABASE_PASSWORD"
+MISSING = "databases are read with SQLAlchemy; install it with `pip install 'alibert_fairseq[sql]'`."
+SECRETS = ("pass", "pwd", "secret", "token", "key")  # in the names of a URL's settings
+ROWS = 20_000  # of a chunk: some 50 MB of letters
+AT_ONCE = 1000  # rows that the server sends in one piece
+
+
+@dataclass(frozen=True)
+class Database:
+    """A table or view, or a query, of the database at `url`, which holds no password."""
+
+    url: str
+    table: str = "note"
+    query: str = ""
+
+    @property
+    def name(self) -> str:
+        """How messages and the manifest call it: without user and password."""
+        return f"{_url(self.url).set(username=None, password=None).render_as_string()} ({self.query or self.table})"
+
+
+@dataclass(frozen=True)
+class State:
+    """The rows of a table when a command began, and the smallest and the largest id."""
+
+    rows: int
+    smallest: str
+    largest: str
+
+
+def check_database(database: Database) -> None:
+    """Raise CommandError without SQLAlchemy, InputError for a URL that is none or that holds a password."""
+    url = _url(database.url)
+    if url.password is not None or any(word in name.lower() for name in url.query for word in SECRETS):
+        raise InputError(f"--database: holds a password; take it out, and give it in the variable {PASSWORD}.")
+    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
+        raise InputError(f"--database: {url.database}: no such file; check the path, with three slashes before it.")
+
+
+def state_of(database: Database, options: ReadOptions) -> State:
+    """What shows, without reading its texts, whether a table has changed. Raises InputError for a table without id."""
+    from sqlalchemy import column, func, select
+
+    with _opened(database) as connection:
+        key: ColumnElement[Any] = column(_options_for(connection, database, options).id)
+        found = select(func.count(), func.count(key), func.min(key), func.max(key)).select_from(_table(database))
+        rows, with_id, smallest, largest = connection.execute(found).one()
+    if with_id < rows:
+        raise InputError(f"{database.name}: {rows - with_id:,} rows have no {key.name}; name another --id-field.")
+    return State(rows, str(smallest), str(largest))
+
+
+def write_chunks(database: Database, options: ReadOptions, folder: Path, rows: int = ROWS) -> list[tuple[Path, Part]]:
+    """Write a file for each chunk of some `rows`, unless an earlier command wrote them; each with its place."""
+    done = folder / "chunks.json"
+    if not done.exists():
+        with _opened(database) as connection:
+            options = _options_for(connection, database, options)
+            starts = list(_starts(connection, database, options.id, rows))
+        for number, (first, last) in enumerate(pairwise([*starts, None])):
+            content = {"database": asdict(database), "first": first, "last": last}
+            write_json(folder / f"{shard_name(number)}.json", content)
+        write_json(done, {"chunks": len(starts)})
+    return [(folder / f"{shard_name(n)}.json", Part(0, 0, n * rows)) for n in range(read_json(done)["chunks"])]
+
+
+def _starts(connection: "Connection", database: Database, key: str, rows: int) -> Iterator[Any]:
+    """The id of the first row of each chunk. Rows of one id are in one chunk. Raises InputError for another type."""
+    from sqlalchemy import column, select
+
+    ids: Any = connection.execution_options(yield_per=AT_ONCE * 10).execute(
+        select(column(key)).select_from(_table(database)).order_by(column(key))
+    )
+    before = None
+    for number, (value,) in enumerate(ids):
+        if number % rows == 0 and value != before:
+            if not isinstance(value, (int, str)):
+                raise InputError(f"{database.name}: {key} is neither a number nor text; cast it in a --query.")
+            yield value
+            before = value
+
+
+def read_database(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
+    """A document for each row of a chunk, by a cursor on the server. Raises InputError for a lost connection."""
+    from sqlalchemy import column, select
+
+    chunk = read_json(file)
+    if not isinstance(chunk, dict) or "database" not in chunk:
+        raise CommandError(f"{file}: is no database; give its URL with --database.")
+    database = Database(**chunk["database"])
+    number = options.part.records if options.part else 0
+    with _opened(database) as connection:
+        options = _options_for(connection, database, options)
+        key: ColumnElement[Any] = column(options.id)
+        wanted = dict.fromkeys(name.partition(".")[0] for name in options.named_paths())
+        rows: Any = select(*map(column, wanted)).select_from(_table(database)).where(key >= chunk["first"]).order_by(key)
+        if chunk["last"] is not None:
+            rows = rows.where(key < chunk["last"])
+        for row in connection.execution_options(yield_per=AT_ONCE).execute(rows).mappings():
+            number += 1
+            with log.refusing(options, Path(database.name), f"{options.id} {row[options.id]}"):
+                yield document_of(dict(row), options, number, log)
+
+
+def _options_for(connection: "Connection", database: Database, options: ReadOptions) -> ReadOptions:
+    """The options with the columns of the table. Raises InputError for one that is not there, and without an id."""
+    from sqlalchemy import select, text
+
+    names = list(connection.execute(select(text("*")).select_from(_table(database)).limit(0)).keys())
+    options = with_omop_columns(options, names)
+    check_columns(database.name, options, names)
+    if not options.id:
+        raise InputError(f"{database.name}: say which of {', '.join(names)} is the id of a row with --id-field.")
+    return options if options.text else options.with_changes(text=("text",))
+
+
+def _table(database: Database) -> Any:
+    from sqlalchemy import table, text
+
+    if database.query:
+        return text(f"({database.query.rstrip().rstrip(';')}) AS notes")
+    schema, _, name = database.table.rpartition(".")
+    return table(name, schema=schema or None)
+
+
+def _url(text: str) -> "URL":
+    try:
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
+    except ImportError:
+        raise CommandError(MISSING) from None
+    try:
+        return make_url(text)
+    except (ArgumentError, ValueError):
+        raise InputError("--database: is no URL of SQLAlchemy, such as postgresql+psycopg://host/omop.") from None
+
+
+@contextmanager
+def _opened(database: Database) -> Iterator["Connection"]:
+    """A connection that only reads. No error tells a password."""
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+
+    url, password = _url(database.url), os.environ.get(PASSWORD)
+    if url.host:
+        url = url.set(username=os.environ.get(USER) or url.username, password=password)
+    try:
+        engine = create_engine(url)
+        with engine.connect() as connection:
+            yield connection
+    except (NoSuchModuleError, ImportError) as error:
+        raise CommandError(f"--database: {reason(error)}; install the driver that the URL names.") from None
+    except SQLAlchemyError as error:
+        said = reason(getattr(error, "orig", None) or error)
+        said = said.replace(password, "***") if password else said
+        raise InputError(f"{database.name}: {said}; check the database, {USER} and {PASSWORD}.") from None

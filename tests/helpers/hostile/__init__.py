@@ -1,0 +1,1 @@
+"""Damaged and hostile files, and what is watched while they are read."""

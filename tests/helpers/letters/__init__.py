@@ -1,0 +1,1 @@
+"""Invented French hospital letters: their prose, their layouts, and their files in five formats."""
