@@ -7,8 +7,9 @@ from typing import NamedTuple
 from alibert_common.errors import InputError
 from preprocess.documents.compression import FORMS, bare
 from preprocess.documents.document import Document
+from preprocess.readers.conversion.reader import read_office
 from preprocess.readers.exchange.fhir import read_fhir
-from preprocess.readers.exchange.hl7_v2 import read_hl7
+from preprocess.readers.exchange.hl7 import read_hl7
 from preprocess.readers.lines import Cut
 from preprocess.readers.markup.bdpm import DRUGS, read_bdpm, table_name
 from preprocess.readers.markup.html_pages import read_html
@@ -17,7 +18,6 @@ from preprocess.readers.markup.leaflets import read_leaflets
 from preprocess.readers.markup.pubmed import read_pubmed
 from preprocess.readers.markup.theses import read_theses
 from preprocess.readers.markup.xml_records import read_xml
-from preprocess.readers.office.reader import read_office
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import ReadLog
 from preprocess.readers.records.database import read_database

@@ -33,7 +33,7 @@ MEGABYTE = 1_000_000
 
 def print_scores(folder: Path, documents: Path) -> None:
     """The table of all letters."""
-    from letters.making import TABLE  # which needs the libraries that write letters
+    from letters.letter_set import TABLE  # which needs the libraries that write letters
 
     texts = {document.id: document.text for document in read_documents([documents])}
     groups = defaultdict[str, list[Score]](list)
@@ -84,7 +84,7 @@ def print_speeds(folder: Path) -> None:
 
 def make(folder: Path, count: int, seed: int) -> None:
     """All files; says how many of each format and producer."""
-    from letters.making import Maker
+    from letters.letter_set import Maker
 
     if folder.exists() and any(folder.iterdir()):
         raise SystemExit(f"error: {folder} is not empty; give a new folder.")

@@ -74,7 +74,7 @@ ROOMS = {
         "markup",
         "content",
         "pdf",
-        "office",
+        "conversion",
         "exchange",
         "formats",
         "folders",
@@ -231,7 +231,13 @@ def test_every_library_that_is_imported_is_asked_for(repository):
     files = [path for package in PACKAGES for path in (repository / package).rglob("*.py")]
     others = {path.stem: imported(path) - known for path in files if imported(path) - known}
     # the extras of these names, each for its reader alone
-    assert others == {"parquet": {"pyarrow"}, "hl7_v2": {"hl7"}, "read": {"pypdfium2"}, "runs": {"pypdfium2"}}
+    assert others == {
+        "parquet": {"pyarrow"},
+        "hl7_message": {"hl7"},
+        "database": {"sqlalchemy"},
+        "read": {"pypdfium2"},
+        "runs": {"pypdfium2"},
+    }
 
 
 def registered_options() -> dict[tuple[str, str], set[str]]:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from preprocess.documents.document import PATIENT, Document
+from preprocess.readers.conversion.reader import lines_inside
 from preprocess.readers.dates import iso_date
 from preprocess.readers.exchange.fhir_binaries import Binaries, Binary, inside_bundle
 from preprocess.readers.markup.html_pages import lines_of_page
-from preprocess.readers.office.reader import lines_inside
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog
 from preprocess.readers.records.json_lines import values_of

@@ -120,7 +120,9 @@ def read_database(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Do
         options = _options_for(connection, database, options)
         key: ColumnElement[Any] = column(options.id)
         wanted = dict.fromkeys(name.partition(".")[0] for name in options.named_paths())
-        rows: Any = select(*map(column, wanted)).select_from(_table(database)).where(key >= chunk["first"]).order_by(key)
+        rows: Any = (
+            select(*map(column, wanted)).select_from(_table(database)).where(key >= chunk["first"]).order_by(key)
+        )
         if chunk["last"] is not None:
             rows = rows.where(key < chunk["last"])
         for row in connection.execution_options(yield_per=AT_ONCE).execute(rows).mappings():

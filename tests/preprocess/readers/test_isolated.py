@@ -8,14 +8,14 @@ import sys
 import pytest
 
 from preprocess.readers.content import Content
-from preprocess.readers.office import child, convert
-from preprocess.readers.office.isolated import Converter, converter
+from preprocess.readers.conversion import child, convert
+from preprocess.readers.conversion.isolated import Converter, converter
 from preprocess.readers.read_log import CommandError, Fault
 
 RTF = rb"{\rtf1 Le patient tousse.\par}"
 HOSTILE = """
 import ctypes, os, socket, subprocess, time
-from preprocess.readers.office import child
+from preprocess.readers.conversion import child
 from preprocess.readers.content import Content
 from preprocess.readers.read_log import CommandError
 def convert(data, kind, with_scans):

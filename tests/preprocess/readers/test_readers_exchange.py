@@ -7,7 +7,7 @@ import pytest
 from reader_helpers import read
 
 from alibert_common.errors import InputError
-from preprocess.readers.exchange import hl7_v2
+from preprocess.readers.exchange import hl7 as hl7_v2
 
 pytest.importorskip("hl7")
 HEAD = r"MSH|^~\&|DPI|CHU|EDC|CHU|20230214083000||{kind}|{name}|P|2.5|||||FRA|{charset}"
@@ -112,6 +112,13 @@ def test_a_message_that_is_too_long_is_listed_and_the_next_one_read(tmp_path, mo
     long = message("OBX|1|TX|x||" + "toux " * 2000)
     got = read(write(tmp_path / "a.hl7", long + message("OBX|1|TX|x||Fin.")), on_error="skip")
     assert got.lines == [["Fin."]] and len(got.skipped) == 1 and "more than" in got.skipped[0].reason
+
+
+def test_a_file_without_a_message_is_refused(tmp_path):
+    for name, text in (("a.hl7", "PID|1||7\r"), ("b.hl7", "Toux.")):
+        with pytest.raises(InputError, match=f"{name}: a file without an HL7 message"):
+            read(write(tmp_path / name, text))
+    assert read(write(tmp_path / "vide.hl7", "")).documents == []
 
 
 def encoded(text):

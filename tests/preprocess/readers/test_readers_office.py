@@ -7,8 +7,8 @@ from office_files import docx, odt, paragraph, written, zipped
 from reader_helpers import read
 
 from alibert_common.errors import InputError
-from preprocess.readers.office import container
-from preprocess.readers.office.rtf import read_rtf
+from preprocess.readers.conversion import container
+from preprocess.readers.conversion.rtf import read_rtf
 
 ROW = "".join(f"<w:tc>{paragraph(text)}</w:tc>" for text in ("CRP", "5", "mg/L"))
 IN_BOX = f"<w:txbxContent>{paragraph('Boîte')}</w:txbxContent>"
@@ -239,7 +239,7 @@ def test_the_content_tells_the_format_whatever_the_name_says(tmp_path):
         ("a.docx", docx(paragraph("x"))[:-200], "a damaged zip container"),
         ("a.docx", zipped({"word/x.xml": "x"}), "a zip container without its main part"),
         ("a.docx", zipped({"word/document.xml": "<w:document"}), "broken XML in a zip container"),
-        ("a.docx", b"\xd0\xcf\x11\xe0" + bytes(600), "a damaged zip container"),
+        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an encrypted or an old Microsoft Office file"),
         ("a.odt", odt("", manifest="<m><encryption-data/></m>"), "an encrypted file"),
         ("a.odt", zipped({"content.xml": "<a><body><spreadsheet/></body></a>"}), "an OpenDocument file without text"),
         ("a.eml", b"\n\nToux.", "no e-mail"),

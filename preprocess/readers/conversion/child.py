@@ -8,11 +8,11 @@ import sys
 from typing import IO, Any
 
 from preprocess.readers.content import Content
-from preprocess.readers.office.convert import convert, convert_inside
+from preprocess.readers.conversion.convert import convert, convert_inside
 from preprocess.readers.read_log import CommandError, Fault
 
 MEMORY = 900_000_000  # bytes of data: with the libraries, less than 1 GB
-OPEN_AND_SAVE = "open it with its own program and save it again, or get it again"
+OPEN_AND_SAVE = "leave it out, or open it with its own program and save it again"
 REFUSED = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.remove",
            "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "shutil.", "urllib.", "ftplib.")  # fmt: skip
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC

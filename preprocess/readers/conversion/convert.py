@@ -3,11 +3,12 @@
 from functools import partial
 
 from preprocess.readers.content import Content
+from preprocess.readers.conversion.docx import read_docx
+from preprocess.readers.conversion.hl7_message import read_hl7_message
+from preprocess.readers.conversion.mail import read_mail
+from preprocess.readers.conversion.odt import read_odt
+from preprocess.readers.conversion.rtf import read_rtf
 from preprocess.readers.markup.html_pages import decode_page, lines_of_page
-from preprocess.readers.office.docx import read_docx
-from preprocess.readers.office.mail import read_mail
-from preprocess.readers.office.odt import read_odt
-from preprocess.readers.office.rtf import read_rtf
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.pdf.read import read_pdf
 from preprocess.readers.read_log import Fault
@@ -19,13 +20,19 @@ DEEPEST = 5  # files inside one another
 
 
 def convert(data: bytes, kind: str, with_scans: bool = False, depth: int = 0) -> Content:
-    """The content of bytes of one of KINDS, with images of its scanned pages if asked for. Raises Fault."""
+    """The content of a file of one of KINDS, or of a message of HL7; with images of its scanned pages if asked for.
+
+    Raises Fault.
+    """
     if depth > DEEPEST:
         raise Fault(f"files more than {DEEPEST} deep inside one another", "take them out")
     if kind == "pdf":
         return read_pdf(data, with_scans)
+    inside = partial(convert_inside, with_scans=with_scans, depth=depth)
     if kind == "email":
-        return read_mail(data, partial(convert_inside, with_scans=with_scans, depth=depth))
+        return read_mail(data, inside)
+    if kind == "hl7":
+        return read_hl7_message(data, inside)
     return {"docx": read_docx, "odt": read_odt, "rtf": read_rtf}[kind](data)
 
 

@@ -8,6 +8,7 @@ from lxml import etree
 
 from preprocess.readers.read_log import Fault
 
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # the form of .doc, and of an encrypted .docx
 MOST_ENTRIES = 20_000
 LARGEST = 100_000_000  # bytes of an unpacked part: the text of some 50 books
 OPEN_AND_SAVE = "open it with its own program and save it again"
@@ -18,6 +19,8 @@ class Container:
     """A zip file in memory. Raises Fault for one that is damaged, encrypted or grows beyond bounds."""
 
     def __init__(self, data: bytes):
+        if data.startswith(OLE):
+            raise Fault("an encrypted or an old Microsoft Office file", "save it as .docx without a password")
         try:
             self.zip = zipfile.ZipFile(io.BytesIO(data))
         except DAMAGE as error:

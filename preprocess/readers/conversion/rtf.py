@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, field, replace
 
 from preprocess.readers.content import Content
+from preprocess.readers.conversion.symbols import symbol, with_symbols
 from preprocess.readers.markup.xml_text import LOWERED, NUMBER, RAISED, single_spaces
-from preprocess.readers.office.symbols import symbol, with_symbols
 from preprocess.readers.read_log import Fault
 
 TOKEN = re.compile(

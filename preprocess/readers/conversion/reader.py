@@ -8,13 +8,13 @@ from pathlib import Path
 from preprocess.documents.compression import open_bytes
 from preprocess.documents.document import Document
 from preprocess.readers.content import Content
+from preprocess.readers.conversion.hl7_message import ENDINGS
+from preprocess.readers.conversion.isolated import converter
 from preprocess.readers.lines import LONGEST
-from preprocess.readers.office.isolated import converter
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import CommandError, Fault, ReadLog, UnreadableFile
 from preprocess.readers.records.record import lines_of_text
 
-FORMS = {"html": ".html", "plain": ".txt", "text": ".txt"}
 TOO_MUCH = Fault(f"a file of more than {LONGEST // 1_000_000} MB", "divide it")
 
 
@@ -38,14 +38,19 @@ def read_office(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docu
 
 
 def lines_inside(data: bytes, form: str, options: ReadOptions, log: ReadLog) -> list[str]:
-    """The lines of a file inside a message, whose form is told as a media type or a part of it. Raises Fault."""
-    name = next((ending for word, ending in FORMS.items() if word in form), "")
-    content = content_of(data, "", options, name)
+    """The lines of a file inside a resource, whose media type is told. Raises Fault."""
+    name = next((ending for word, ending in ENDINGS.items() if word in form), "")
+    return noted_content(data, "", options, log, name).lines
+
+
+def noted_content(data: bytes, kind: str, options: ReadOptions, log: ReadLog, name: str = "") -> Content:
+    """The content of a part of a file; what a user should know of it is noted in the log. Raises Fault."""
+    content = content_of(data, kind, options, name)
     for note, count in content.notes.items():
         log.note(note, count)
     for _, reason, _ in content.unread:
         log.note(f"parts of files inside messages that cannot be read ({reason})")
-    return content.lines
+    return content
 
 
 def content_of(data: bytes, kind: str, options: ReadOptions, name: str = "") -> Content:

@@ -3,8 +3,7 @@
 from lxml import etree
 
 from preprocess.readers.content import Content
-from preprocess.readers.markup.xml_text import Shape, lines_of
-from preprocess.readers.office.container import (
+from preprocess.readers.conversion.container import (
     Container,
     above,
     attribute,
@@ -12,7 +11,8 @@ from preprocess.readers.office.container import (
     move_before,
     remove,
 )
-from preprocess.readers.office.symbols import with_symbols
+from preprocess.readers.conversion.symbols import with_symbols
+from preprocess.readers.markup.xml_text import Shape, lines_of
 from preprocess.readers.read_log import Fault
 
 BLOCKS = frozenset({"p", "h"})

@@ -73,7 +73,7 @@ class Converter:
         """Begin the process. It waits until its modules are there, which the first file does not pay for."""
         path = os.pathsep.join(filter(None, sys.path))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
-        command = [sys.executable, "-c", "from preprocess.readers.office.child import main; main()"]
+        command = [sys.executable, "-c", "from preprocess.readers.conversion.child import main; main()"]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=environment | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},

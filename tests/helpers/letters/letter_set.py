@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pypdfium2
-
 from letters.docx_files import write_docx
 from letters.letter import CHANGES, LAYOUTS, Letter, draw_letter, without_running
 from letters.odt_files import write_odt

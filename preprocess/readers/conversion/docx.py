@@ -6,8 +6,7 @@ Headers and footers, comments, deleted and hidden text are left out, and so are 
 from lxml import etree
 
 from preprocess.readers.content import Content
-from preprocess.readers.markup.xml_text import Shape, lines_of
-from preprocess.readers.office.container import (
+from preprocess.readers.conversion.container import (
     Container,
     above,
     attribute,
@@ -15,7 +14,8 @@ from preprocess.readers.office.container import (
     move_before,
     remove,
 )
-from preprocess.readers.office.symbols import symbol, with_symbols
+from preprocess.readers.conversion.symbols import symbol, with_symbols
+from preprocess.readers.markup.xml_text import Shape, lines_of
 
 MAIN = "word/document.xml"  # its usual name
 PARAGRAPH = frozenset({"p"})

@@ -1,0 +1,126 @@
+"""A message of HL7 version 2 as text: OBX-5 and NTE-3, and the files inside OBX-5.
+
+Coded and numeric results are rows: name, value, unit and normal range, divided by `|`.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from preprocess.readers.content import Content
+from preprocess.readers.dates import iso_date
+from preprocess.readers.read_log import CommandError, Fault
+from preprocess.readers.records.record import lines_of_text
+
+Convert = Callable[[bytes, str], Content | None]  # the content of bytes, None where no reader fits the name
+MISSING = "HL7 messages are read with hl7; install it with `pip install 'alibert_fairseq[hl7]'`."
+SEGMENT = re.compile(r"[A-Z][A-Z\d]{2}(?:\||$)")
+LINE_END = re.compile(r"\\\.(?:br|sp\d*|ce)\\")
+TEXTS = ("TX", "FT")
+ENDINGS = {"html": ".html", "plain": ".txt", "text": ".txt"}  # of a file inside, by what OBX-5 calls it
+
+
+def read_hl7_message(data: bytes, convert: Convert) -> Content:
+    """The text of a message in UTF-8, its id, date and patient; `convert` reads the files inside it.
+
+    Raises Fault, and CommandError if the library is not installed.
+    """
+    try:
+        import hl7
+    except ImportError:
+        raise CommandError(MISSING) from None
+    try:
+        return Message(hl7.parse(_segments(data.decode())), convert).content()
+    except (hl7.HL7Exception, LookupError, ValueError) as error:
+        raise Fault("a damaged HL7 message", "export it again", str(error)[:100]) from None
+
+
+def _segments(text: str) -> str:
+    """The message with one line for each segment: a line without a segment's name belongs to the text above it."""
+    lines: list[list[str]] = []
+    for line in re.split(r"[\r\n]+", text.strip("\x0b\x1c\r\n\0 ")):
+        if not lines or SEGMENT.match(line.replace(text[3:4], "|", 1)):
+            lines.append([line])
+        else:
+            lines[-1].append(rf"\.br\{line}")
+    return "\r".join(map("".join, lines))
+
+
+class Message:
+    """A parsed message."""
+
+    def __init__(self, message: Any, convert: Convert):
+        self.message, self.convert = message, convert
+
+    def content(self) -> Content:
+        """The lines, and the id, the date and the patient as metadata. Raises Fault for a file that cannot be read."""
+        content = Content([])
+        for segment in self.message:
+            name = str(segment[0])
+            if name == "OBX":
+                content.add(self._observation(segment))
+            elif name == "NTE":
+                content.lines += self._text(self._field(segment, 3))
+            elif name == "OBR":
+                content.lines += self._text(self._field(segment, 4, 2))
+        date = self._first(("TXA", 4, 1), ("TXA", 6, 1), ("OBR", 7, 1), ("MSH", 7, 1))[: len("20230214")]
+        named = {"id": self._first(("TXA", 12, 1), ("MSH", 10, 1)), "date": iso_date(date)}
+        content.metadata = named | {"patient": self._first(("PID", 3, 1), ("PID", 2, 1))}
+        return content
+
+    def _observation(self, segment: Any) -> Content:
+        """The content of an OBX segment."""
+        kind = self._field(segment, 2)
+        if kind in TEXTS:
+            return Content(self._text(self._field(segment, 5)))
+        if kind == "ED":
+            return self._inside(segment)
+        if kind == "RP":
+            raise Fault("a document that lies elsewhere", "export messages that hold it", self._field(segment, 5)[:100])
+        value = self._field(segment, 5, 2 if kind in ("CE", "CWE", "CNE") else None) or self._field(segment, 5, 1)
+        parts = [self._field(segment, 3, 2), value.replace("^", " "), self._field(segment, 6, 1)]
+        row = [" ".join(self._text(part)) for part in (*parts, self._field(segment, 7)) if part]
+        return Content([" | ".join(row)] if value else [])
+
+    def _inside(self, segment: Any) -> Content:
+        """The content of a file in base 64, or hexadecimal, inside OBX-5."""
+        form, coding, text = (self._field(segment, 5, place) for place in (3, 4, 5))
+        try:
+            if coding.lower() in ("", "a"):
+                return Content(self._text(text))
+            data = (
+                bytes.fromhex(text) if coding.lower() == "hex" else base64.b64decode(re.sub(r"\\\.br\\|\s", "", text))
+            )
+        except (ValueError, binascii.Error) as error:
+            raise Fault("a file inside a message that is no base 64", "export it again", str(error)) from None
+        content = self.convert(data, next((end for word, end in ENDINGS.items() if word in form.lower()), ""))
+        if content is None:
+            raise Fault("a file of no known format inside a message", "take it out, or convert it", form)
+        return content
+
+    def _first(self, *places: tuple[str, int, int]) -> str:
+        """The first of these fields (segment, field, component) that has a value."""
+        for name, field, component in places:
+            with suppress(KeyError, IndexError):
+                if value := self._field(self.message.segments(name)[0], field, component):
+                    return value.strip()
+        return ""
+
+    def _field(self, segment: Any, field: int, component: int | None = None) -> str:
+        """A field of a segment, or a component of its first repetition; "" if it is not there."""
+        try:
+            value = segment[field] if component is None else segment[field][0]
+            if component is None or isinstance(value, str):
+                return str(value) if component in (None, 1) else ""
+            return str(value[component - 1])
+        except IndexError:
+            return ""
+
+    def _text(self, value: str) -> list[str]:
+        """The lines of a text, whose escape sequences become what they stand for."""
+        again = self.message.separators[2] if len(self.message.separators) > 2 else "~"
+        pieces = LINE_END.sub("\n", value.replace(again, "\n")).split("\n")
+        return lines_of_text("\n".join(self.message.unescape(piece) if "\\" in piece else piece for piece in pieces))

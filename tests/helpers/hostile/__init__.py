@@ -1,1 +1,0 @@
-"""Damaged and hostile files, and what is watched while they are read."""
