@@ -3,20 +3,20 @@
 import datetime
 import re
 
-# French, English and the three letters of PubMed; a name is known by as many of its letters as tell it from the others.
+# Each in the order of the calendar. A name is known by as many of its letters as tell it from the others.
+MONTH_NAMES = {
+    "French": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split(),
+    "French, short": "janv févr mars avr mai juin juil août sept oct nov déc".split(),
+    "English": "january february march april may june july august september october november december".split(),
+    "English, short": "jan feb mar apr may jun jul aug sep oct nov dec".split(),  # those of PubMed
+}
+UNACCENTED = str.maketrans("éû", "eu")
 MONTHS = {
     name: number
-    for number, names in enumerate(
-        (
-            "janvier january jan janv", "février fevrier february feb févr fevr", "mars march mar",
-            "avril april apr avr", "mai may", "juin june jun", "juillet july jul juil", "août aout august aug",
-            "septembre september sep sept", "octobre october oct", "novembre november nov",
-            "décembre decembre december dec déc",
-        ),
-        1,
-    )
-    for name in names.split()
-}  # fmt: skip
+    for names in MONTH_NAMES.values()
+    for number, accented in enumerate(names, 1)
+    for name in (accented, accented.translate(UNACCENTED))
+}
 ORDERS = (
     r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)",  # 20230214
     r"(?P<year>\d{4})(?:[-/. ](?P<month>\d{1,2})(?:[-/. ](?P<day>\d{1,2}))?)?(?:[T ]\d\d:.*)?",  # 2023-2-14T08:30:00Z

@@ -1,0 +1,161 @@
+"""Dates as clinical notes write them, and the same dates moved by a number of days."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preprocess.pseudonymisation.clues import NUMBERS, Clues, words_of
+from preprocess.pseudonymisation.spans import Span
+from preprocess.pseudonymisation.written_dates import ALL_MONTHS, WEEKDAYS, WrittenDate, written_date
+
+
+class FoundDate(NamedTuple):
+    """A date in a text. `written` has its day, month and year, and writes another date in the same form."""
+
+    span: Span
+    written: WrittenDate
+
+
+NAMES = "|".join(sorted(ALL_MONTHS, key=len, reverse=True))
+LONG_NAMES = [name for name in ALL_MONTHS if len(name) > 4] + ["mars", "mai", "juin", "août", "aout"]
+DAY, MONTH, YEAR = r"(?P<day>0?[1-9]|[12]\d|3[01])", r"(?P<month>0?[1-9]|1[0-2])", r"(?P<year>(?:19|20)\d\d)"
+DAY_OF_TWO, MONTH_OF_TWO = r"(?P<day>0[1-9]|[12]\d|3[01])", r"(?P<month>0[1-9]|1[0-2])"
+DAY_OF_NAME = rf"(?P<day>(?:0?[1-9]|[12]\d|3[01])(?:er)?)[ \u00a0./-]{{1,2}}(?P<name>{NAMES})\b\.?"
+UNIT = r"[ \u00a0]?(?:[mµcdnp]?[glLm]\b|mg|UI|[cC][pP]|gel|kcal|cc\b|ans?\b|jours?|mois|heures?|h\b|%|kg|mmHg|cmHg|/|-?\d)"
+ALONE = rf"(?![\d/]|[.,]\d|{UNIT})"  # no measure
+AFTER = r"(?!\d|(?P=_)\d)"
+# In the order in which they are tried, each where a number begins.
+FROM_NUMBER = {
+    "numbers": rf"{DAY}(?P<_> ?[/.-] ?){MONTH}(?P=_){YEAR}{AFTER}",  # 14/02/2023
+    "ISO": rf"{YEAR}(?P<_>[-/.]){MONTH}(?P=_){DAY}(?:T\d\d[:h]\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?{AFTER}",
+    "short year": rf"{DAY}(?P<_>/){MONTH}/(?P<year>\d\d){AFTER}(?!\w)",  # 14/02/23
+    "short year, two digits": rf"{DAY_OF_TWO}(?P<_>[.-]){MONTH_OF_TWO}(?P=_)(?P<year>\d\d){AFTER}(?!\w)",  # 14-02-23
+    "spaces": rf"{DAY_OF_TWO}(?P<_> ){MONTH_OF_TWO} {YEAR}{AFTER}",  # 14 02 2023
+    "compact": rf"{YEAR}{MONTH_OF_TWO}{DAY_OF_TWO}(?!\w)",  # 20230214
+    "name and year": rf"{DAY_OF_NAME}[ \u00a0/-]{{1,2}}{YEAR}(?!\d)",  # 14 février 2023
+    "name and short year": rf"{DAY_OF_NAME}[ /-]'?(?P<year>\d\d)(?!\w){ALONE}",  # 14-févr-23
+    "name": rf"{DAY_OF_NAME}(?!\w)",  # 1er mars
+    "month and year": rf"(?P<month>0[1-9]|1[0-2]|[1-9])/{YEAR}(?![\d/])",  # 02/2023
+    "month and year, two digits": rf"{MONTH_OF_TWO}-{YEAR}(?![\d/-])",  # 02-2023
+    "day and month": rf"{DAY}/{MONTH_OF_TWO}{ALONE}",  # 14/02, after words for a date only
+}
+FORMS = {name: re.compile(form, re.IGNORECASE) for name, form in FROM_NUMBER.items()}
+FORMS_OF_NAMES = (
+    re.compile(rf"(?P<name>{NAMES})\b\.?[ \u00a0-]{YEAR}", re.IGNORECASE),
+    re.compile(rf"(?P<name>{'|'.join(LONG_NAMES)})", re.IGNORECASE),
+    re.compile(YEAR),
+)
+WEEKDAY = rf"(?P<weekday>{'|'.join(name for names in WEEKDAYS for name in names)})\.?,?[ \u00a0]+(?:le )?"
+WITH_WEEKDAY = tuple(re.compile(WEEKDAY + form, re.IGNORECASE) for form in FROM_NUMBER.values())
+NUMBER = re.compile(
+    r"(?<![\w/])(?<!\d[.,])(?<!\D\d-)(?<!\D\d\d-)\d"
+    r"(?:\d?(?: ?[/.-] ?\d| \d\d \d{4}|(?:er)?[ \u00a0./-]{1,2}[JFMASONDjfmasond])|\d{3}[-/.]\d|\d{7}(?!\d))"
+)
+YEAR_NUMBER = re.compile(r"(?<![\w/.,-])(?:19|20)\d\d(?!\w)")
+MONTH_NAME = re.compile(
+    rf"(?<!\w)(?:{'|'.join(form for name in LONG_NAMES for form in (name, name.capitalize(), name.upper()))})(?!\w)"
+)
+MONTH_WORDS, YEARS = words_of(*LONG_NAMES), words_of("2023")
+REACH = 45  # characters before a date that tell its kind
+WEEKDAY_BEFORE = re.compile(rf"(?<!\w){WEEKDAY}$", re.IGNORECASE)
+NAME_BEFORE = re.compile(rf"(?<!\w)(?:{NAMES})\.?[ \u00a0-]$", re.IGNORECASE)
+DAY_BEFORE = re.compile(
+    r"(?:(?<!\w)(?:le|les|du|au|depuis|dès|vers|jusqu['’]au|ce|rdv|date)[ \u00a0:]+|(?:^|\n)[-*•]? ?|/\d\d (?:et|au) )$",
+    re.IGNORECASE,
+)
+MONTH_BEFORE = re.compile(
+    r"(?<!\w)(?:en|début|debut|fin|mi|courant|depuis|mois de|mois d['’]|de|dès|jusqu['’]en|jusqu['’]à)(?:[ \u00a0-]+|(?<=['’]))$",
+    re.IGNORECASE,
+)
+YEAR_BEFORE = re.compile(
+    r"(?:(?<!\w)(?:en|depuis|de|dès|vers|fin|début|debut|courant|années?|l['’]an|printemps|été|automne|hiver|avant|après"
+    r"|entre|jusqu['’]en|(?:19|20)\d\d (?:et|à|puis|-))[ \u00a0]+(?:l['’]année )?|(?:19|20)\d\d-|\(|(?:^|\n)[-*• ]*)$",
+    re.IGNORECASE,
+)
+YEAR_NEXT = re.compile(r"[ \u00a0-](?:19|20)\d\d(?!\w)")
+LINE_START_YEAR = re.compile(r" ?[:-]")
+YEAR_AFTER = re.compile(rf"(?:\)|(?= ?:)|(?!{UNIT}|-(?!(?:19|20)\d\d)|[.,]\d))")
+BIRTH_BEFORE = re.compile(
+    r"(?:(?<![\w-])n[ée]{1,2}(?:\(e\)|\.e|e)?s?(?:[ \u00a0]+[^\n,.;:\d]{2,30}(?=[ ,]+le[ \u00a0:]+$))?,?|naissance|"
+    r"naiss\.?|D\.?D\.?N\.?|(?<!\w)DN)(?:[ \u00a0]*\(?[Jj]{1,2}/[Mm]{1,2}/[Aa]{2,4}\)?)?[ \u00a0]*[:=|]?[ \u00a0]*(?:le|en)?[ \u00a0:]*$",
+    re.IGNORECASE,
+)
+
+
+def find_dates(clues: Clues) -> Iterator[FoundDate]:
+    """The dates of a text. A day, a month or a year without the rest is one only after words that dates follow."""
+    text, end, ends = clues.text, 0, set()
+    for found in clues.matches(NUMBER, NUMBERS):
+        date = _from_number(text, found.start()) if found.start() >= end else None
+        if date:
+            end = date.span.end
+            ends.add(end)
+            yield date
+    for found in clues.matches(YEAR_NUMBER, YEARS):
+        name = NAME_BEFORE.search(text, max(0, found.start() - 12), found.start())
+        if found.end() not in ends and (name or _is_year(text, found)):
+            yield _found(text, name.start() if name else found.start(), found.end())
+    for found in clues.matches(MONTH_NAME, MONTH_WORDS):
+        before = MONTH_BEFORE.search(text, max(0, found.start() - REACH), found.start())
+        if before and found.end() not in ends and not YEAR_NEXT.match(text, found.end()):
+            yield _found(text, found.start(), found.end())
+
+
+def parsed(text: str) -> WrittenDate | None:
+    """A whole text as a date; None where it is none."""
+    for pattern in (*FORMS.values(), *WITH_WEEKDAY, *FORMS_OF_NAMES):
+        found = pattern.fullmatch(text)
+        if found and (date := written_date(found)).is_possible():
+            return date
+    return None
+
+
+def shifted(text: str, days: int) -> str | None:
+    """The date moved by a number of days, written in the same form; None where the text is no date. See WrittenDate."""
+    date = parsed(text)
+    return date.moved(days) if date else None
+
+
+def _from_number(text: str, start: int) -> FoundDate | None:
+    """The date whose number begins here, with the name of a weekday before it."""
+    for name, pattern in FORMS.items():
+        found = pattern.match(text, start)
+        if not found or not (written := written_date(found)).is_possible():
+            continue
+        weekday = WEEKDAY_BEFORE.search(text, max(0, start - 14), start)
+        if name == "day and month" and not (weekday or DAY_BEFORE.search(text, max(0, start - REACH), start)):
+            continue
+        if name == "name" and not _is_day_of_month(found, text):
+            continue
+        if weekday:
+            return _found(text, weekday.start(), found.end())
+        return FoundDate(_span(text, start, found.end()), written)
+    return None
+
+
+def _is_day_of_month(found: re.Match, text: str) -> bool:
+    """Whether a number and a name without a year are a date: short names are words and numbers too ("3 sept")."""
+    name = found["name"].lower()
+    return name in LONG_NAMES or found[0].endswith(".") or bool(DAY_BEFORE.search(text, 0, found.start()))
+
+
+def _is_year(text: str, found: re.Match) -> bool:
+    before = YEAR_BEFORE.search(text, max(0, found.start() - REACH), found.start())
+    if not before or not YEAR_AFTER.match(text, found.end()):
+        return False
+    if before[0].endswith("("):
+        return text[found.end() : found.end() + 1] == ")"
+    if not before[0].strip(" \n-*•"):  # at the start of a line
+        return bool(LINE_START_YEAR.match(text, found.end()))
+    return True
+
+
+def _found(text: str, start: int, end: int) -> FoundDate:
+    written = parsed(text[start:end])
+    assert written, text[start:end]
+    return FoundDate(_span(text, start, end), written)
+
+
+def _span(text: str, start: int, end: int) -> Span:
+    birth = BIRTH_BEFORE.search(text, max(0, start - REACH), start)
+    return Span(start, end, "DATE_NAISSANCE" if birth else "DATE")
