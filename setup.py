@@ -128,6 +128,7 @@ setup(
         "downstream": ["experiment/templates/*.md", "protocols/*.yaml", "report/*.yaml"],
         "alibert_fairseq": ["hf/*.md"],
         "alibert_common": ["report/*.html"],
+        "preprocess": ["pseudonymisation/lists/*.txt"],
     },
     entry_points={"console_scripts": ["alibert = alibert.cli:main"]},
     cmdclass={"build_py": BuildWithHook},

@@ -5,18 +5,18 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from preprocess.pseudonymisation.addresses import find_addresses
 from preprocess.pseudonymisation.clues import Clues
-from preprocess.pseudonymisation.dates import find_dates
-from preprocess.pseudonymisation.name_lists import NameLists, name_lists
-from preprocess.pseudonymisation.names import announced, listed
-from preprocess.pseudonymisation.nir import find_nir
-from preprocess.pseudonymisation.phones import find_phones
-from preprocess.pseudonymisation.places import find_hospitals, find_towns
-from preprocess.pseudonymisation.record_numbers import DEFAULT_IPP, DEFAULT_NDA, find_numbers
-from preprocess.pseudonymisation.repeated_names import known_names, repeated
+from preprocess.pseudonymisation.forms.addresses import find_addresses
+from preprocess.pseudonymisation.forms.dates import find_dates
+from preprocess.pseudonymisation.forms.nir import find_nir
+from preprocess.pseudonymisation.forms.phones import find_phones
+from preprocess.pseudonymisation.forms.places import find_hospitals, find_towns
+from preprocess.pseudonymisation.forms.record_numbers import DEFAULT_IPP, DEFAULT_NDA, find_numbers
+from preprocess.pseudonymisation.forms.web import find_web
+from preprocess.pseudonymisation.persons.name_lists import NameLists, name_lists
+from preprocess.pseudonymisation.persons.names import announced, listed
+from preprocess.pseudonymisation.persons.repeated_names import known_names, repeated
 from preprocess.pseudonymisation.spans import Span, merged, trimmed
-from preprocess.pseudonymisation.web import find_web
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ def written(draw: Random, day: date, style: int | None = None) -> str:
     first = f"{day.day}er" if day.day == 1 else f"{day.day}"
     forms = (
         f"{day:%d/%m/%Y}", f"{day:%d/%m/%y}", f"{day:%d-%m-%Y}", f"{day:%d.%m.%Y}", f"{first} {month} {day.year}",
-        f"{day:%Y-%m-%d}", f"{day.day}/{day.month}/{day.year}", f"{first} {month.upper()} {day.year}", f"{day:%d.%m.%y}",
+        f"{day:%Y-%m-%d}", f"{day.day}/{day.month}/{day.year}", f"{first} {month.upper()} {day.year}",
+        f"{day:%d.%m.%y}",
         f"{first} {bare(month)} {day.year}",
     )  # fmt: skip
     return draw.choice(forms) if style is None else forms[style]
@@ -159,7 +160,9 @@ def letter(number: int, seed: int, held_out: bool) -> Letter:
     patient = number // 4
     draw = Random(f"letter {seed} {number}")
     kinds = ("HEADERS", "SENTENCES", "PLAIN", "SIGNATURES")
-    headers, within, plain, signatures = (getattr(sentences, ("HELD_OUT_" if held_out else "") + kind) for kind in kinds)
+    headers, within, plain, signatures = (
+        getattr(sentences, ("HELD_OUT_" if held_out else "") + kind) for kind in kinds
+    )
     body = draw.sample(within, draw.randint(3, 6)) + draw.sample(plain, draw.randint(5, 9))
     draw.shuffle(body)
     templates = [*draw.sample(headers, draw.randint(2, 3)), *body, draw.choice(signatures)]

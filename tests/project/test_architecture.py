@@ -37,6 +37,7 @@ ROOMS = {
         "readers",
         "ingestion",
         "cleaning",
+        "pseudonymisation",
         "deduplication",
         "mixing",
         "tokenizer",
@@ -82,6 +83,7 @@ ROOMS = {
         "parts",
         "*",  # the options of commands; __init__.py
     ),
+    "preprocess/pseudonymisation": ("spans", "words", "clues", "forms", "persons", "*"),
     "preprocess/tokenizer_study": (
         "candidates",
         "held_out",

@@ -4,20 +4,21 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from preprocess.pseudonymisation.eponyms import NO_NAMES
-from preprocess.pseudonymisation.name_lists import NameLists
+from preprocess.pseudonymisation.persons.eponyms import NO_NAMES
+from preprocess.pseudonymisation.persons.name_lists import NameLists
 from preprocess.pseudonymisation.spans import Span
 from preprocess.pseudonymisation.words import CAPITALISED, SPACE, UPPER, folded
 
 Order = Literal["first name", "surname", "first name alone"]
 PARTICLE = (
-    r"(?:de la|de l['’]|de|du|des|d['’]|le|la|les|el|al|ben|bin|ibn|abd|abou|van der|van den|van de|van|von|der|den|da|do|dos|"
+    r"(?:de la|de l['’]|de|du|des|d['’]|le|la|les|el|al|ben|bin|ibn|abd|abou|van der|van den|van de|van|von|der|den|"
+    r"da|do|dos|"
     r"del|della|di|mac|mc|saint|st|ould|oulad)"
 )
 INITIAL = rf"(?:[{UPPER}]\.?|(?:Ch|Ph|Th|Cl|Fr|Gh)\.)(?:{SPACE}?-{SPACE}?[{UPPER}]\.?)?(?!\w|['’])"  # J., J-P., Ch.
 WORD = rf"(?:{INITIAL}|{CAPITALISED})"
 # Jean DUPONT, J.-P. de la Tour, LE GOFF Anne-Marie; up to five words of one line.
-SEQUENCE = rf"(?:{PARTICLE}{SPACE}?)?{WORD}(?:{SPACE}(?:{PARTICLE}{SPACE}?)?{WORD}){{0,4}}"
+SEQUENCE = rf"(?:(?!les?{SPACE}|la{SPACE}){PARTICLE}{SPACE}?)?{WORD}(?:{SPACE}(?:{PARTICLE}{SPACE}?)?{WORD}){{0,4}}"
 TOKEN = re.compile(rf"(?P<particle>{PARTICLE}(?={SPACE}|(?<=['’])))|(?P<initial>{INITIAL})|(?P<word>{CAPITALISED})")
 WRITTEN_PARTICLES = frozenset("le la el al ben bin van von de du da dos di del mac mc saint st abd ould".split())
 
@@ -30,9 +31,9 @@ def name_end(text: str, start: int, end: int) -> int:
         word = folded(token[0]).rstrip(".")
         if word in NO_NAMES and not token["initial"] and not (word in WRITTEN_PARTICLES and token.end() < end):
             break
-        if token["word"] and previous and not previous.isupper() and len(word) <= 4 and token[0].isupper() and len(previous) > 2:
-            if not _may_be_surname(token[0]):
-                break
+        acronym = token["word"] and len(word) <= 4 and word not in WRITTEN_PARTICLES and token[0].isupper()
+        if acronym and len(previous) > 2 and not previous.isupper() and not _may_be_surname(token[0]):
+            break
         if not token["particle"]:
             last = token.end()
             previous = token[0]
@@ -73,7 +74,9 @@ def parts_of(text: str, start: int, end: int, lists: NameLists, order: Order = "
 def _first_names(words: list[str], initials: list[bool], lists: NameLists, order: Order) -> list[bool]:
     surname_first = order == "surname"
     if len(words) == 1:
-        return [initials[0] or (lists.is_first(words[0]) and (order == "first name alone" or not lists.is_last(words[0])))]
+        return [
+            initials[0] or (lists.is_first(words[0]) and (order == "first name alone" or not lists.is_last(words[0])))
+        ]
     capitals = [word.isupper() and not initial for word, initial in zip(words, initials, strict=True)]
     if any(capitals) and not all(capital or initial for capital, initial in zip(capitals, initials, strict=True)):
         known = [folded(word) not in WRITTEN_PARTICLES for word in words]

@@ -1,12 +1,12 @@
 """Dates as clinical notes write them, and the same dates moved by a number of days."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from preprocess.pseudonymisation.clues import NUMBERS, Clues, words_of
+from preprocess.pseudonymisation.forms.written_dates import ALL_MONTHS, WEEKDAYS, WrittenDate, written_date
 from preprocess.pseudonymisation.spans import Span
-from preprocess.pseudonymisation.written_dates import ALL_MONTHS, WEEKDAYS, WrittenDate, written_date
 
 
 class FoundDate(NamedTuple):
@@ -21,7 +21,9 @@ LONG_NAMES = [name for name in ALL_MONTHS if len(name) > 4] + ["mars", "mai", "j
 DAY, MONTH, YEAR = r"(?P<day>0?[1-9]|[12]\d|3[01])", r"(?P<month>0?[1-9]|1[0-2])", r"(?P<year>(?:19|20)\d\d)"
 DAY_OF_TWO, MONTH_OF_TWO = r"(?P<day>0[1-9]|[12]\d|3[01])", r"(?P<month>0[1-9]|1[0-2])"
 DAY_OF_NAME = rf"(?P<day>(?:0?[1-9]|[12]\d|3[01])(?:er)?)[ \u00a0./-]{{1,2}}(?P<name>{NAMES})\b\.?"
-UNIT = r"[ \u00a0]?(?:[mµcdnp]?[glLm]\b|mg|UI|[cC][pP]|gel|kcal|cc\b|ans?\b|jours?|mois|heures?|h\b|%|kg|mmHg|cmHg|/|-?\d)"
+UNIT = (
+    r"[ \u00a0]?(?:[mµcdnp]?[glLm]\b|mg|UI|[cC][pP]|gel|kcal|cc\b|ans?\b|jours?|mois|heures?|h\b|%|kg|mmHg|cmHg|/|-?\d)"
+)
 ALONE = rf"(?![\d/]|[.,]\d|{UNIT})"  # no measure
 AFTER = r"(?!\d|(?P=_)\d)"
 # In the order in which they are tried, each where a number begins.
@@ -35,8 +37,9 @@ FROM_NUMBER = {
     "name and year": rf"{DAY_OF_NAME}[ \u00a0/-]{{1,2}}{YEAR}(?!\d)",  # 14 février 2023
     "name and short year": rf"{DAY_OF_NAME}[ /-]'?(?P<year>\d\d)(?!\w){ALONE}",  # 14-févr-23
     "name": rf"{DAY_OF_NAME}(?!\w)",  # 1er mars
-    "month and year": rf"(?P<month>0[1-9]|1[0-2]|[1-9])/{YEAR}(?![\d/])",  # 02/2023
+    "month and year": rf"{MONTH_OF_TWO}/{YEAR}(?![\d/])",  # 02/2023
     "month and year, two digits": rf"{MONTH_OF_TWO}-{YEAR}(?![\d/-])",  # 02-2023
+    "short month and year": rf"(?P<month>[1-9])/{YEAR}(?![\d/])",  # 2/2023, after words for a date only
     "day and month": rf"{DAY}/{MONTH_OF_TWO}{ALONE}",  # 14/02, after words for a date only
 }
 FORMS = {name: re.compile(form, re.IGNORECASE) for name, form in FROM_NUMBER.items()}
@@ -47,6 +50,7 @@ FORMS_OF_NAMES = (
 )
 WEEKDAY = rf"(?P<weekday>{'|'.join(name for names in WEEKDAYS for name in names)})\.?,?[ \u00a0]+(?:le )?"
 WITH_WEEKDAY = tuple(re.compile(WEEKDAY + form, re.IGNORECASE) for form in FROM_NUMBER.values())
+ALL_FORMS = (*FORMS.values(), *WITH_WEEKDAY, *FORMS_OF_NAMES)
 NUMBER = re.compile(
     r"(?<![\w/])(?<!\d[.,])(?<!\D\d-)(?<!\D\d\d-)\d"
     r"(?:\d?(?: ?[/.-] ?\d| \d\d \d{4}|(?:er)?[ \u00a0./-]{1,2}[JFMASONDjfmasond])|\d{3}[-/.]\d|\d{7}(?!\d))"
@@ -59,16 +63,18 @@ MONTH_WORDS, YEARS = words_of(*LONG_NAMES), words_of("2023")
 REACH = 45  # characters before a date that tell its kind
 WEEKDAY_BEFORE = re.compile(rf"(?<!\w){WEEKDAY}$", re.IGNORECASE)
 NAME_BEFORE = re.compile(rf"(?<!\w)(?:{NAMES})\.?[ \u00a0-]$", re.IGNORECASE)
-DAY_BEFORE = re.compile(
-    r"(?:(?<!\w)(?:le|les|du|au|depuis|dès|vers|jusqu['’]au|ce|rdv|date)[ \u00a0:]+|(?:^|\n)[-*•]? ?|/\d\d (?:et|au) )$",
-    re.IGNORECASE,
-)
+WORDS_BEFORE_DAY = r"(?<!\w)(?:le|les|du|au|depuis|dès|vers|jusqu['’]au|ce|rdv|date)[ \u00a0:]+"
+WORD_BEFORE_DAY = re.compile(rf"{WORDS_BEFORE_DAY}$", re.IGNORECASE)
+DAY_BEFORE = re.compile(rf"(?:{WORDS_BEFORE_DAY}|(?:^|\n)[-*•]? ?|/\d\d (?:et|au) )$", re.IGNORECASE)
 MONTH_BEFORE = re.compile(
-    r"(?<!\w)(?:en|début|debut|fin|mi|courant|depuis|mois de|mois d['’]|de|dès|jusqu['’]en|jusqu['’]à)(?:[ \u00a0-]+|(?<=['’]))$",
+    r"(?<!\w)(?:en|début|debut|fin|mi|courant|depuis|mois de|mois d['’]|de|dès|jusqu['’]en|jusqu['’]à)(?:[ \u00a0-]+|"
+    r"(?<=['’]))$",
     re.IGNORECASE,
 )
+ONLY_AFTER = {"day and month": DAY_BEFORE, "short month and year": MONTH_BEFORE}
 YEAR_BEFORE = re.compile(
-    r"(?:(?<!\w)(?:en|depuis|de|dès|vers|fin|début|debut|courant|années?|l['’]an|printemps|été|automne|hiver|avant|après"
+    r"(?:(?<!\w)(?:en|depuis|de|dès|vers|fin|début|debut|courant|années?|l['’]an|printemps|été|automne|hiver|avant|"
+    r"après"
     r"|entre|jusqu['’]en|(?:19|20)\d\d (?:et|à|puis|-))[ \u00a0]+(?:l['’]année )?|(?:19|20)\d\d-|\(|(?:^|\n)[-*• ]*)$",
     re.IGNORECASE,
 )
@@ -77,7 +83,8 @@ LINE_START_YEAR = re.compile(r" ?[:-]")
 YEAR_AFTER = re.compile(rf"(?:\)|(?= ?:)|(?!{UNIT}|-(?!(?:19|20)\d\d)|[.,]\d))")
 BIRTH_BEFORE = re.compile(
     r"(?:(?<![\w-])n[ée]{1,2}(?:\(e\)|\.e|e)?s?(?:[ \u00a0]+[^\n,.;:\d]{2,30}(?=[ ,]+le[ \u00a0:]+$))?,?|naissance|"
-    r"naiss\.?|D\.?D\.?N\.?|(?<!\w)DN)(?:[ \u00a0]*\(?[Jj]{1,2}/[Mm]{1,2}/[Aa]{2,4}\)?)?[ \u00a0]*[:=|]?[ \u00a0]*(?:le|en)?[ \u00a0:]*$",
+    r"naiss\.?|D\.?D\.?N\.?|(?<!\w)DN)(?:[ \u00a0]*\(?[Jj]{1,2}/[Mm]{1,2}/[Aa]{2,4}\)?)?[ \u00a0]*[:=|"
+    r"]?[ \u00a0]*(?:le|en)?[ \u00a0:]*$",
     re.IGNORECASE,
 )
 
@@ -94,16 +101,17 @@ def find_dates(clues: Clues) -> Iterator[FoundDate]:
     for found in clues.matches(YEAR_NUMBER, YEARS):
         name = NAME_BEFORE.search(text, max(0, found.start() - 12), found.start())
         if found.end() not in ends and (name or _is_year(text, found)):
-            yield _found(text, name.start() if name else found.start(), found.end())
+            start = name.start() if name else found.start()
+            yield _found(text, start, found.end(), FORMS_OF_NAMES[:1] if name else FORMS_OF_NAMES[2:])
     for found in clues.matches(MONTH_NAME, MONTH_WORDS):
         before = MONTH_BEFORE.search(text, max(0, found.start() - REACH), found.start())
         if before and found.end() not in ends and not YEAR_NEXT.match(text, found.end()):
-            yield _found(text, found.start(), found.end())
+            yield _found(text, found.start(), found.end(), FORMS_OF_NAMES[1:2])
 
 
-def parsed(text: str) -> WrittenDate | None:
+def parsed(text: str, forms: Iterable[re.Pattern] = ALL_FORMS) -> WrittenDate | None:
     """A whole text as a date; None where it is none."""
-    for pattern in (*FORMS.values(), *WITH_WEEKDAY, *FORMS_OF_NAMES):
+    for pattern in forms:
         found = pattern.fullmatch(text)
         if found and (date := written_date(found)).is_possible():
             return date
@@ -123,12 +131,12 @@ def _from_number(text: str, start: int) -> FoundDate | None:
         if not found or not (written := written_date(found)).is_possible():
             continue
         weekday = WEEKDAY_BEFORE.search(text, max(0, start - 14), start)
-        if name == "day and month" and not (weekday or DAY_BEFORE.search(text, max(0, start - REACH), start)):
+        if name in ONLY_AFTER and not (weekday or ONLY_AFTER[name].search(text, max(0, start - REACH), start)):
             continue
         if name == "name" and not _is_day_of_month(found, text):
             continue
         if weekday:
-            return _found(text, weekday.start(), found.end())
+            return _found(text, weekday.start(), found.end(), WITH_WEEKDAY)
         return FoundDate(_span(text, start, found.end()), written)
     return None
 
@@ -136,7 +144,7 @@ def _from_number(text: str, start: int) -> FoundDate | None:
 def _is_day_of_month(found: re.Match, text: str) -> bool:
     """Whether a number and a name without a year are a date: short names are words and numbers too ("3 sept")."""
     name = found["name"].lower()
-    return name in LONG_NAMES or found[0].endswith(".") or bool(DAY_BEFORE.search(text, 0, found.start()))
+    return name in LONG_NAMES or found[0].endswith(".") or bool(WORD_BEFORE_DAY.search(text, 0, found.start()))
 
 
 def _is_year(text: str, found: re.Match) -> bool:
@@ -150,8 +158,8 @@ def _is_year(text: str, found: re.Match) -> bool:
     return True
 
 
-def _found(text: str, start: int, end: int) -> FoundDate:
-    written = parsed(text[start:end])
+def _found(text: str, start: int, end: int, forms: Iterable[re.Pattern]) -> FoundDate:
+    written = parsed(text[start:end], forms)
     assert written, text[start:end]
     return FoundDate(_span(text, start, end), written)
 

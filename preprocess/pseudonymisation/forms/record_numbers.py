@@ -1,4 +1,4 @@
-"""Numbers of a hospital for a patient (IPP) and for a stay (NDA), by its own patterns or after a word that names them."""
+"""Numbers of a hospital for a patient (IPP) and for a stay (NDA): by its own patterns, or after a word for them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,10 @@ DEFAULT_NDA = (
     rf"(?:\s+administratif)?|dossier(?:\s+(?:administratif|m[ée]dical))?){SIGN}{NUMBER}"
 )
 
-NAMES = words_of("IPP I NIP PatientID ID identifiant patient NDA IEP dossier no numero num n séjour venue passage admission visite hospitalisation")
+NAMES = words_of(
+    "IPP I NIP PatientID ID identifiant patient NDA IEP dossier no numero num n séjour venue passage admission visite "
+    "hospitalisation"
+)
 
 
 @lru_cache(8)
@@ -42,7 +45,11 @@ def find_numbers(clues: Clues, patterns: Sequence[str], label: str) -> Iterator[
     """What the patterns find: their group `id` or, without one, their first group, or the whole of it."""
     for pattern in compiled(tuple(patterns)):
         group: str | int = "id" if "id" in pattern.groupindex else min(pattern.groups, 1)
-        places = clues.matches(pattern, NAMES) if pattern.pattern in (DEFAULT_IPP, DEFAULT_NDA) else pattern.finditer(clues.text)
+        places = (
+            clues.matches(pattern, NAMES)
+            if pattern.pattern in (DEFAULT_IPP, DEFAULT_NDA)
+            else pattern.finditer(clues.text)
+        )
         for found in places:
             if found[group]:
                 yield Span(*found.span(group), label)

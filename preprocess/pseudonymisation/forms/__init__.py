@@ -1,0 +1,1 @@
+"""Identifiers that have a form: numbers, addresses, dates, hospitals."""

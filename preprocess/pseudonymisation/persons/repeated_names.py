@@ -1,0 +1,95 @@
+"""Names that a document or its caller gave, wherever the document has them."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from preprocess.pseudonymisation.clues import Clues
+from preprocess.pseudonymisation.persons.eponyms import NO_NAMES, is_eponym
+from preprocess.pseudonymisation.persons.name_lists import WORDS, NameLists
+from preprocess.pseudonymisation.persons.name_parts import PARTICLE
+from preprocess.pseudonymisation.spans import Span
+from preprocess.pseudonymisation.words import folded
+
+SHORTEST = 3  # letters
+# In lower case, a word after these is a noun.
+NOUN_BEFORE = re.compile(
+    r"(?:(?<!\w)(?:le|la|les|un|une|des|du|au|aux|ce|cet|cette|ces|son|sa|ses|leur|de la|en|tres)\s+|l'|d')$"
+)
+BEGINNING = re.compile(r"(?:^|[\n.!?:•-])\s*$")
+TITLE_BEFORE = re.compile(r"(?<!\w)(?:mme|mlle|mr?|monsieur|madame|dr|docteur|pr)\.?\s+$")
+
+
+def repeated(clues: Clues, names: Sequence[Span]) -> Iterator[Span]:
+    """Every other place of the names that were found with certainty, in any case, with accents or without.
+
+    A word of French in lower case, or at the start of a sentence, stays; so does an eponym.
+    """
+    text, low = clues.text, clues.low
+    labels: dict[str, str] = {}
+    for start, end, label in names:
+        for name in _with_parts(low[start:end]):
+            labels[name] = "NOM" if "NOM" in (label, labels.get(name)) else label
+    for start, end, name in _occurrences(low, labels):
+        if not _is_word(text, low, start, end, name) and not is_eponym(text, start):
+            yield Span(start, end, labels[name])
+
+
+def known_names(clues: Clues, known: Sequence[str], lists: NameLists) -> Iterator[Span]:
+    """Every place of the names that the caller gives; eponyms too, for the patient's name must not stay.
+
+    A French word in lower case counts only beside another name of the caller: "mme petit" with "Petit" and "Anne".
+    """
+    text, low = clues.text, clues.low
+    labels = {}
+    for name in known:
+        for part in _with_parts(folded(name).strip()):
+            labels[part] = "PRENOM" if lists.is_first(part.replace(" ", "-")) and part not in lists.last else "NOM"
+    places = list(_occurrences(low, labels))
+    sure = {(start, end) for start, end, name in places if name not in WORDS or text[start].isupper()}
+    beside = {start - 1 for start, _ in sure} | {end + 1 for _, end in sure}
+    for start, end, name in places:
+        if (
+            (start, end) in sure
+            or start in beside
+            or end in beside
+            or TITLE_BEFORE.search(low, max(0, start - 15), start)
+        ):
+            yield Span(start, end, labels[name])
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s'-]+", " ", name).strip()
+
+
+def _with_parts(name: str) -> Iterator[str]:
+    """The name, and the parts that a hyphen or a space joins, without particles and initials."""
+    name = _plain(name)
+    if sum(map(str.isalpha, name)) >= SHORTEST and name not in NO_NAMES:
+        yield name
+    parts = name.split(" ")
+    if len(parts) > 1:
+        yield from (
+            part for part in parts if len(part) > SHORTEST and part not in NO_NAMES and not re.fullmatch(PARTICLE, part)
+        )
+
+
+def _occurrences(low: str, names: Iterable[str]) -> Iterator[tuple[int, int, str]]:
+    """Where the names are, whatever parts their words."""
+    plain = low
+    for sign in "-'\n\u00a0\u202f":
+        plain = plain.replace(sign, " ")
+    for name in names:
+        start = plain.find(name)
+        while start >= 0:
+            end = start + len(name)
+            if not (plain[start - 1 : start].isalnum() or plain[end : end + 1].isalnum()):
+                yield start, end, name
+            start = plain.find(name, end)
+
+
+def _is_word(text: str, low: str, start: int, end: int, name: str) -> bool:
+    """Whether the name is a word of French here."""
+    if text[start].isupper():
+        begins = BEGINNING.search(text, max(0, start - 5), start)
+        return name in WORDS and not text[start:end].isupper() and bool(begins)
+    return name in WORDS or bool(NOUN_BEFORE.search(low, max(0, start - 8), start))
