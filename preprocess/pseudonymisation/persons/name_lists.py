@@ -54,9 +54,11 @@ class NameLists:
         return words_of(*self.last)
 
     def is_first(self, word: str) -> bool:
-        """Whether the word is a first name; of a composed one a known part is enough."""
+        """Whether the word is a first name, or is composed of them: Anne-Lise, but not Martin-Durruty."""
         name = folded(word)
-        return name in self.first or ("-" in name and name.split("-")[0] in self.first)
+        parts = name.split("-")
+        composed = len(parts) > 1 and (self.first.issuperset(parts) or parts[0] in self.first and parts[0] not in self.last)
+        return name in self.first or composed
 
     def is_last(self, word: str) -> bool:
         """Whether the word is a surname, or one of two joined by a hyphen."""

@@ -26,7 +26,7 @@ TITLE = (
     r"(?:[Nn]ée|NÉE|NEE)(?:\(e\))?|[Vv]euve|VEUVE|vve|[Ll]e petit|[Ll]a petite|[Ll]['’]enfant|[Ee]nfant|ENFANT|"
     r"[Bb]ébé|BEBE)"
 )
-TITLED = re.compile(rf"(?<![\w.'’-])(?:{TITLE}{SPACE}*(?:/{SPACE}?|l[ea]{SPACE}(?={TITLE}))?)+(?P<name>{SEQUENCE})")
+TITLED = re.compile(rf"(?<![\w.'’-])(?:{TITLE}(?:(?<=\.)|(?!\w)){SPACE}*(?:/{SPACE}?|l[ea]{SPACE}(?={TITLE}(?!\w)))?)+(?P<name>{SEQUENCE})")
 # "MM. Dupont et Martin", "les Drs Petit et Roux"
 SECOND = re.compile(rf"(?:,|{SPACE}et|{SPACE}/|{SPACE}&){SPACE}(?P<name>{SEQUENCE})")
 PLURAL = re.compile(r"(?:MM|Mmes|Mlles|Drs|Prs|Docteurs|Professeurs|Messieurs|Mesdames)\b")
