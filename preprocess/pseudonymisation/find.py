@@ -13,8 +13,9 @@ from preprocess.pseudonymisation.forms.phones import find_phones
 from preprocess.pseudonymisation.forms.places import find_hospitals, find_towns
 from preprocess.pseudonymisation.forms.record_numbers import DEFAULT_IPP, DEFAULT_NDA, find_numbers
 from preprocess.pseudonymisation.forms.web import find_web
+from preprocess.pseudonymisation.persons.listed_names import listed
 from preprocess.pseudonymisation.persons.name_lists import NameLists, name_lists
-from preprocess.pseudonymisation.persons.names import announced, listed
+from preprocess.pseudonymisation.persons.names import announced
 from preprocess.pseudonymisation.persons.repeated_names import known_names, repeated
 from preprocess.pseudonymisation.spans import Span, merged, trimmed
 
@@ -53,7 +54,7 @@ class Rules:
         sure = [*announced(clues, self.lists), *listed(clues, self.lists)]
         yield from sure
         yield from repeated(clues, sure)
-        yield from known_names(clues, known, self.lists)
+        yield from known_names(clues, known, sure, self.lists)
 
 
 def _composed(text: str) -> tuple[str, list[int]]:

@@ -18,6 +18,12 @@ Dossier n° <NDA nda> - Entrée le <DATE date>, sortie le <DATE date2>
 NIR <SECU nir_bare> - e-mail <MAIL mail>
 Nom de famille : <NOM LAST>   Prénom(s) : <PRENOM First>   Né(e) le : <DATE_NAISSANCE birth> à <VILLE Town>
 Médecin traitant : Dr <NOM Doctor> - Correspondant : Pr <PRENOM I.> <NOM Doctor2>
+<NOM LAST> <PRENOM First> (<DATE_NAISSANCE birth>) - IPP <IPP ipp>
+Identité du patient : <PRENOM First> <NOM LAST>, née le <DATE_NAISSANCE birth> à <VILLE Town>
+N° de séjour : <NDA nda>|N° de sécurité sociale : <SECU nir>
+<HOPITAL hospital>|<ADRESSE street>|<ADRESSE box>|<ZIP zip> <VILLE TOWN_CEDEX>|Standard : <TEL phone>
+Madame <PRENOM First> <NOM LAST>|<ADRESSE building_and_street>|<ZIP zip> <VILLE TOWN>
+Date de l'examen : <DATE date>    Prescripteur : Dr <NOM DOCTOR>
 """.strip().split("\n")
 
 SENTENCES = """
@@ -47,6 +53,20 @@ Compte rendu adressé au docteur <NOM Doctor>, <ADRESSE street>, <ZIP zip> <VILL
 Informations sur <URL url> ou au <TEL phone>.
 Appel de l'interne de garde (<PRENOM Kin> <NOM DOCTOR>, poste <TEL extension>).
 Entretien avec l'épouse du patient, <PRENOM Kin>, inquiète de la perte de poids.
+La patiente, Mme <PRENOM First> <NOM Last>, a été adressée par son médecin, le Dr <PRENOM I.> <NOM Doctor>.
+Nous avons reçu en urgence Monsieur <NOM LAST> dans la nuit du <DATE date> au <DATE date2>.
+Le compagnon de Mme <NOM Last> (<PRENOM Kin>) est d'accord avec ce projet.
+Elle est née à <VILLE Town> et travaille à <VILLE Town2>.
+Contacter le secrétariat du Pr <NOM Doctor2> (<TEL phone>) pour la suite.
+Pose d'un pacemaker au <HOPITAL hospital> en <DATE month>, contrôlé le <DATE short>.
+Le frère du patient, <PRENOM Kin> <NOM Last>, a été joint hier.
+Pas de nouvelle de M. <NOM Last> depuis <DATE year>.
+Accord de l'anesthésiste (Dr <NOM DOCTOR>) obtenu le <DATE date>.
+Merci d'envoyer l'ordonnance à <MAIL mail> ou par fax au <TEL phone2>.
+Le <DATE date>, m. <NOM last> a fait un malaise en sortant de chez lui, <ADRESSE street> à <VILLE Town>.
+<PRENOM First> est un enfant de 6 ans scolarisé en CP.
+Suivi par le docteur <PRENOM Kin> <NOM Doctor> à <VILLE Town> depuis <DATE year>.
+Vu avec <PRENOM Kin> <NOM Doctor>, interne du service, et Mme <NOM Doctor2>, cadre de santé.
 """.strip().split("\n")
 
 SIGNATURES = """
@@ -56,6 +76,9 @@ Signé électroniquement par <PRENOM Kin> <NOM DOCTOR> le <DATE date>
 Pr <PRENOM I.> <NOM DOCTOR> - Chef de service|<HOPITAL hospital>
 Rédigé par : <PRENOM Kin> <NOM Doctor>, interne|Validé par : Dr <NOM DOCTOR2>
 Copie : Dr <NOM Doctor2>, <ZIP zip> <VILLE TOWN>
+Avec mes salutations confraternelles.|<PRENOM Kin> <NOM DOCTOR>, cardiologue
+Docteur <PRENOM I.> <NOM Doctor>|Tél. secrétariat : <TEL phone>|<MAIL mail>
+Dicté le <DATE date>, relu et validé par le Dr <NOM Doctor>
 """.strip().split("\n")
 
 PLAIN = """
@@ -103,41 +126,6 @@ Prescription de 2 comprimés matin, midi et soir pendant 7 jours.
 Score de Framingham à 12 %, LDL 1,45 g/L.
 Métastases du foie droit, segment VI, de 25 x 30 mm.
 Thyroïdite de Hashimoto et maladie de Basedow dans la famille.
-""".strip().split("\n")
-
-HELD_OUT_HEADERS = """
-<NOM LAST> <PRENOM First> (<DATE_NAISSANCE birth>) - IPP <IPP ipp>
-Identité du patient : <PRENOM First> <NOM LAST>, née le <DATE_NAISSANCE birth> à <VILLE Town>
-N° de séjour : <NDA nda>|N° de sécurité sociale : <SECU nir>
-<HOPITAL hospital>|<ADRESSE street>|<ADRESSE box>|<ZIP zip> <VILLE TOWN_CEDEX>|Standard : <TEL phone>
-Madame <PRENOM First> <NOM LAST>|<ADRESSE building>, <ADRESSE street>|<ZIP zip> <VILLE TOWN>
-Date de l'examen : <DATE date>    Prescripteur : Dr <NOM DOCTOR>
-""".strip().split("\n")
-
-HELD_OUT_SENTENCES = """
-La patiente, Mme <PRENOM First> <NOM Last>, a été adressée par son médecin, le Dr <PRENOM I.> <NOM Doctor>.
-Nous avons reçu en urgence Monsieur <NOM LAST> dans la nuit du <DATE date> au <DATE date2>.
-Le compagnon de Mme <NOM Last> (<PRENOM Kin>) est d'accord avec ce projet.
-Elle est née à <VILLE Town> et travaille à <VILLE Town2>.
-Contacter le secrétariat du Pr <NOM Doctor2> (<TEL phone>) pour la suite.
-Pose d'un pacemaker au <HOPITAL hospital> en <DATE month>, contrôlé le <DATE short>.
-Le frère du patient, <PRENOM Kin> <NOM Last>, a été joint hier.
-Pas de nouvelle de M. <NOM Last> depuis <DATE year>.
-Accord de l'anesthésiste (Dr <NOM DOCTOR>) obtenu le <DATE date>.
-Merci d'envoyer l'ordonnance à <MAIL mail> ou par fax au <TEL phone2>.
-Le <DATE date>, m. <NOM last> a fait un malaise en sortant de chez lui, <ADRESSE street> à <VILLE Town>.
-<PRENOM First> est un enfant de 6 ans scolarisé en CP.
-Suivi par le docteur <PRENOM Kin> <NOM Doctor> à <VILLE Town> depuis <DATE year>.
-Vu avec <PRENOM Kin> <NOM Doctor>, interne du service, et Mme <NOM Doctor2>, cadre de santé.
-""".strip().split("\n")
-
-HELD_OUT_SIGNATURES = """
-Avec mes salutations confraternelles.|<PRENOM Kin> <NOM DOCTOR>, cardiologue
-Docteur <PRENOM I.> <NOM Doctor>|Tél. secrétariat : <TEL phone>|<MAIL mail>
-Dicté le <DATE date>, relu et validé par le Dr <NOM Doctor>
-""".strip().split("\n")
-
-HELD_OUT_PLAIN = """
 Le test de Coombs est négatif, la maladie de Crohn est en rémission.
 Opération de Hartmann discutée, drain de Redon retiré à J2.
 Score CHA2DS2-VASc à 4, HAS-BLED à 2.
@@ -150,4 +138,52 @@ Ostéotomie de Weil, attelle de Zimmer pour 3 semaines.
 Mutation BRCA1 absente, récepteurs RE 90 %, RP 80 %, HER2 0.
 Colonies de Staphylococcus aureus 10000/mL à l'ECBU.
 Stade III de la New York Heart Association, BNP 850 pg/mL.
+""".strip().split("\n")
+
+HELD_OUT_HEADERS = """
+NOM : <NOM LAST>|PRENOM : <PRENOM First>|NE(E) LE : <DATE_NAISSANCE birth>|N° IPP : <IPP ipp>
+Patient(e) : <NOM LAST> <PRENOM First> - Né(e) le <DATE_NAISSANCE birth> - Séjour n° <NDA nda>
+<HOPITAL hospital> - <ADRESSE street> - <ZIP zip> <VILLE Town> - <TEL phone>
+Mme <NOM LAST> <PRENOM First>|Née le <DATE_NAISSANCE birth>|Assurée n° <SECU nir>
+A l'attention du Dr <NOM DOCTOR>|<ADRESSE street>|<ZIP zip> <VILLE TOWN>
+Compte rendu d'hospitalisation du <DATE date> au <DATE date2>|Patient : M. <PRENOM First> <NOM LAST>
+""".strip().split("\n")
+
+HELD_OUT_SENTENCES = """
+Monsieur <PRENOM First> <NOM Last>, 71 ans, consulte pour une lombalgie.
+Elle est suivie par le Dr <PRENOM Kin> <NOM Doctor>, cardiologue à <VILLE Town>.
+Mme <NOM Last> est veuve, mère de deux enfants, et demeure <ADRESSE street> à <VILLE Town>.
+Sa sœur <PRENOM Kin> l'accompagne, son numéro est le <TEL phone>.
+Nous remercions le docteur <NOM Doctor> et l'équipe du <HOPITAL hospital> pour leur accueil.
+L'intervention a été réalisée par le Pr <PRENOM I.> <NOM DOCTOR> le <DATE date>.
+Un courriel a été envoyé au Dr <NOM Doctor2> (<MAIL mail>).
+Prochain contrôle en <DATE month> dans le service du Pr <NOM Doctor>.
+M. <NOM LAST> a été transféré vers le <HOPITAL hospital> dans l'après-midi du <DATE date>.
+Mr <NOM Last> nous a quittés le <DATE date2>, sa famille a été avertie.
+Patient opéré d'une hernie en <DATE year> puis d'une cataracte en <DATE month>.
+Madame <NOM Last> et son mari <PRENOM Kin> souhaitent un second avis.
+Avis pris auprès de <PRENOM Kin> <NOM DOCTOR>, pharmacien.
+Le bilan du <DATE short> retrouve une anémie chez Mme <NOM LAST>.
+Reçu ce jour M. <NOM Last> <PRENOM First>, envoyé par les urgences de <VILLE Town>.
+""".strip().split("\n")
+
+HELD_OUT_SIGNATURES = """
+Cordialement,|Pr <PRENOM Kin> <NOM DOCTOR>|Ligne directe : <TEL phone>
+Dr <NOM DOCTOR> <PRENOM Kin>|Chef de clinique
+Lettre dictée par le Dr <PRENOM I.> <NOM Doctor> et validée le <DATE date>
+""".strip().split("\n")
+
+HELD_OUT_PLAIN = """
+Maladie de Horton évoquée, biopsie de l'artère temporale négative.
+Examen selon Bishop, score à 6, col favorable.
+Vaccination par Prevenar 13 puis Pneumovax 23 à deux mois.
+Potassium 4,1 mmol/L, sodium 138 mmol/L, DFG 58 mL/min/1,73 m2.
+Le signe de Murphy est positif, point de McBurney indolore.
+Reprise du Xarelto 20 mg le soir, arrêt de l'Aspegic.
+Cotation CCAM HHFA011, GHM 06C091.
+Poids 72,5 kg, taille 1,75 m, IMC 23,7 kg/m2.
+Aiguille de Tuohy 18 G, cathéter de Swan-Ganz en place.
+Marche avec deux cannes anglaises, périmètre 200 à 300 m.
+Acide folique 5 mg/j, vitamine D 100000 UI par trimestre.
+Rinne positif, Weber indifférent, Romberg négatif.
 """.strip().split("\n")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from preprocess.pseudonymisation.clues import Clues, words_of
+from preprocess.pseudonymisation.forms.places import TOWN
 from preprocess.pseudonymisation.spans import Span
 from preprocess.pseudonymisation.words import CAPITALISED, LETTER, LINKS, SPACE, UPPER
 
@@ -24,7 +25,8 @@ OTHER_STREETS = (
 )
 NAME_START = rf"(?:(?:{LINKS}|DE LA|DE L['’]|DE|DU|DES|D['’]|LES?|LA){SPACE}?){{0,2}}"
 DATE_NAME = rf"(?:du{SPACE})?(?:\d{{1,2}}|1er){SPACE}{LETTER}+(?:{SPACE}\d{{4}})?"  # rue du 8 mai 1945
-WORDS = rf"(?:{DATE_NAME}|{NAME_START}{CAPITALISED}(?:{SPACE}(?:{LINKS}{SPACE}?){{0,2}}{CAPITALISED}\.?)*)"
+NAME_WORD = rf"(?:(?:Dr|Pr|Ste?|Gal|Mal|Cdt|Col|Cap)\.|{CAPITALISED})"
+WORDS = rf"(?:{DATE_NAME}|{NAME_START}{NAME_WORD}(?:{SPACE}(?!à )(?:{LINKS}{SPACE}?){{0,2}}{NAME_WORD})*)"
 LOWER_WORDS = (
     rf"(?:{DATE_NAME}|(?:{LETTER}[\w'’.-]*)(?:{SPACE}(?!(?:à|et|est|où|qui|mais|depuis|au|avec|"
     rf"sur)\b){LETTER}[\w'’-]*){{0,5}})"
@@ -56,12 +58,16 @@ PART_CLUES = words_of("""
     bât bâtiment esc escalier appt app appartement porte entrée hall tour chambre étage boîte rdc rez bp b cs c tsa
     bp1 cs1 tsa1 bp10 bp100 bp1000 cs10000
 """)
+# 12 rue Pasteur à Lyon, avec son mari
+TOWN_BEHIND = re.compile(
+    rf"(?: à|,){SPACE}(?P<town>{TOWN})(?={SPACE}?(?:[,.;)\n]|$)|{SPACE}(?:depuis|avec|et|où|chez)\b)"
+)
 BESIDE = re.compile(r"[\s,;–-]{1,4}")
 SAME_LINE = re.compile(r"[ \u00a0,–-]{0,4}")
 
 
 def find_addresses(clues: Clues, towns: list[Span]) -> Iterator[Span]:
-    """Streets and named places, and the buildings, floors and boxes beside them or beside a postcode of `towns`."""
+    """Streets and named places with the town behind them; buildings, floors and boxes beside them or beside `towns`."""
     text = clues.text
     strong = [Span(*found.span(), "ADRESSE") for pattern in (STREET, PLACE) for found in clues.matches(pattern, CLUES)]
     parts = [Span(*found.span(), "ADRESSE") for found in clues.matches(PART, PART_CLUES)] if strong or towns else []
@@ -74,6 +80,9 @@ def find_addresses(clues: Clues, towns: list[Span]) -> Iterator[Span]:
             known[part.start] = part
             ends.add(part.end)
             grown = True
+    for span in strong:
+        if town := TOWN_BEHIND.match(text, span.end):
+            yield Span(*town.span("town"), "VILLE")
     yield from _joined(text, sorted(span for span in known.values() if span.label == "ADRESSE"))
 
 

@@ -15,11 +15,11 @@ COUNTRIES = "33|262|269|508|590|594|596|681|687|689|32|41|352|377|376|49|39|34|3
 NUMBERS = tuple(
     re.compile(f"{FIRST}{form}{LAST}")
     for form in (
-        rf"\(?0[1-9]\)?(?:{APART}\d\d){{4}}",  # 01 23 45 67 89
+        rf"(?:0[1-9]|\(0[1-9]\))(?:{APART}\d\d){{4}}",  # 01 23 45 67 89
         rf"0{APART}[89]\d\d(?:{APART}\d\d\d){{2}}",  # 0 825 123 456
         r"0[1-9]\d\d[ .-]\d\d\d[ .-]?\d\d\d",  # 0612 345 678
         # +33 (0)1 23 45 67 89
-        rf"\(?(?:\+|00{APART})(?:{COUNTRIES})\)?{APART}(?:\(0\){APART})?\d(?:{APART}\d){{7,10}}",
+        rf"(?:(?:\+|00{APART})(?:{COUNTRIES})|\(\+(?:{COUNTRIES})\)){APART}(?:\(0\){APART})?\d(?:{APART}\d){{7,10}}",
     )
 )
 NAMED = re.compile(

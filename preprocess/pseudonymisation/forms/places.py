@@ -23,7 +23,8 @@ TOWN_BEFORE = re.compile(rf"(?<!\w)(?P<town>{TOWN}),?{SPACE}?\(?$")
 NAMED_POSTCODE = re.compile(rf"\b(?:[Cc]ode [Pp]ostal|CODE POSTAL|C\.?P\.?){SPACE}*:?{SPACE}*{POSTCODE}\b")
 # What else stands behind "hospitalisé à".
 NO_TOWN_AFTER = re.compile(
-    r"(?:[Ll]['’])?(?i:h[ôo]pita|clinique|polyclinique|ch[ru]{0,2}\b|ehpad|ssr\b|usld|had\b|mme?\b|m\.|madame|monsieur|mlle|dr\b|docteur|"
+    r"(?:[Ll]['’])?(?i:h[ôo]pita|clinique|polyclinique|ch[ru]{0,2}\b|ehpad|ssr\b|usld|had\b|mme?\b|m\.|madame|"
+    r"monsieur|mlle|dr\b|docteur|"
     r"pr\b|professeur|no[ëe]l|p[âa]ques|toussaint|urgences|institut|centre|maison|service|ide\b|[jh]\d)"
 )
 REACH = 45  # characters before a postcode for its town
@@ -31,7 +32,8 @@ REACH = 45  # characters before a postcode for its town
 NO_TOWN = re.compile(
     r"(?i:leuco|plaq|neutro|lympho|h[ée]mat|globul|polynucl|[ée]osino|mono|ui\b|u/|gb\b|gr\b|pnn|copies|cfu|ufc|"
     r"elements|"
-    r"éléments|unit|cellules|germes|colonies|mg|ml|bact)|(?:(?!L[AE]\b|L['’])[A-Z]{1,2}|LDH|CPK|HTA|IRM|ECG|ASAT|"
+    r"éléments|unit|cellules|germes|colonies|mg|ml|bact|tsa\b|bp\b|cedex)|(?:(?!L[AE]\b|L['’])[A-Z]{1,2}|LDH|CPK|HTA|"
+    r"IRM|ECG|ASAT|"
     r"ALAT|CRP|BNP|DDN|TEL|FAX)\b"
 )
 ADDRESS_BEFORE = re.compile(
@@ -53,6 +55,7 @@ WITH_WHOM = (
 )
 TOWN_AFTER = re.compile(
     rf"(?:(?<!\w){LIVES}{WITH_WHOM} (?:à|sur|vers|près de|dans la région de)"
+    rf"|(?<!\w)(?:[Dd]octeur|[Dd]r|[Pp]r)\.?{SPACE}{CAPITALISED}(?:{SPACE}{CAPITALISED}){{0,3}} à"
     rf"|(?<![\w-])[Nn][ée]{{1,2}}(?:\(e\))? le[ :]{{1,3}}[\w/.-]+(?: \w+ \d{{4}})? à|\boriginaire de|\bmairie de|"
     rf"\bcommune d(?:e|['’])"
     rf"|(?<!\w)(?:[Vv]ille|VILLE|[Cc]ommune|[Ll]ieu de naissance|LIEU DE NAISSANCE)[ \u00a0]*:){SPACE}*(?P<town>{TOWN})"
@@ -87,7 +90,7 @@ NO_NAME = re.compile(
 
 POSTCODES = words_of("75013")
 DATES = words_of("le")
-TOWN_WORDS = words_of(*LIVING, "originaire mairie commune ville naissance")
+TOWN_WORDS = words_of(*LIVING, "docteur dr pr originaire mairie commune ville naissance")
 HOSPITAL_WORDS = words_of("""
     chu c h chru chr chi chic ch ghu ght gh ghi hia clcc ehpad usld ssr cmp had hôpital hôpitaux clinique polyclinique
     centre groupe groupement hospices maternité institut maison foyer laboratoire pharmacie cabinet

@@ -57,7 +57,9 @@ class NameLists:
         """Whether the word is a first name, or is composed of them: Anne-Lise, but not Martin-Durruty."""
         name = folded(word)
         parts = name.split("-")
-        composed = len(parts) > 1 and (self.first.issuperset(parts) or parts[0] in self.first and parts[0] not in self.last)
+        composed = len(parts) > 1 and (
+            self.first.issuperset(parts) or parts[0] in self.first and parts[0] not in self.last
+        )
         return name in self.first or composed
 
     def is_last(self, word: str) -> bool:

@@ -42,13 +42,14 @@ def name_end(text: str, start: int, end: int) -> int:
 
 def _may_be_surname(word: str) -> bool:
     """Whether capitals are a word that can be said: ROY and LE, but not HTA or IRM."""
-    return bool(re.search(r"[AEIOUYÀÂÉÈÊÎÔÛ]", word)) and len(word) > 2
+    return bool(re.search("[aeiouy]", folded(word))) and len(word) > 2
 
 
 def parts_of(text: str, start: int, end: int, lists: NameLists, order: Order = "first name") -> Iterator[Span]:
     """The first names and the surname of a sequence. Capitals tell them apart, then the lists, then the order.
 
-    One word alone is a surname unless only the first names have it; in the order "first name alone", if they have it.
+    One word alone is a surname unless only the first names have it. In the order "first name alone" it is a first name
+    unless only the surnames have it.
     """
     tokens = [found for found in TOKEN.finditer(text, start, end)]
     words = [token for token in tokens if not token["particle"]]
@@ -74,9 +75,8 @@ def parts_of(text: str, start: int, end: int, lists: NameLists, order: Order = "
 def _first_names(words: list[str], initials: list[bool], lists: NameLists, order: Order) -> list[bool]:
     surname_first = order == "surname"
     if len(words) == 1:
-        return [
-            initials[0] or (lists.is_first(words[0]) and (order == "first name alone" or not lists.is_last(words[0])))
-        ]
+        first, last = lists.is_first(words[0]), lists.is_last(words[0])
+        return [initials[0] or (first or not last if order == "first name alone" else first and not last)]
     capitals = [word.isupper() and not initial for word, initial in zip(words, initials, strict=True)]
     if any(capitals) and not all(capital or initial for capital, initial in zip(capitals, initials, strict=True)):
         known = [folded(word) not in WRITTEN_PARTICLES for word in words]

@@ -29,21 +29,26 @@ def repeated(clues: Clues, names: Sequence[Span]) -> Iterator[Span]:
     for start, end, label in names:
         for name in _with_parts(low[start:end]):
             labels[name] = "NOM" if "NOM" in (label, labels.get(name)) else label
+    there = {(start, end) for start, end, _ in names}
     for start, end, name in _occurrences(low, labels):
-        if not _is_word(text, low, start, end, name) and not is_eponym(text, start):
+        if (start, end) not in there and not _is_word(text, low, start, end, name) and not is_eponym(text, start):
             yield Span(start, end, labels[name])
 
 
-def known_names(clues: Clues, known: Sequence[str], lists: NameLists) -> Iterator[Span]:
+def known_names(clues: Clues, known: Sequence[str], found: Sequence[Span], lists: NameLists) -> Iterator[Span]:
     """Every place of the names that the caller gives; eponyms too, for the patient's name must not stay.
+
+    Those of the list are first names, and those that a rule has `found` as first names.
 
     A French word in lower case counts only beside another name of the caller: "mme petit" with "Petit" and "Anne".
     """
     text, low = clues.text, clues.low
+    first = {_plain(low[start:end]) for start, end, label in found if label == "PRENOM"}
     labels = {}
     for name in known:
         for part in _with_parts(folded(name).strip()):
-            labels[part] = "PRENOM" if lists.is_first(part.replace(" ", "-")) and part not in lists.last else "NOM"
+            listed = lists.is_first(part.replace(" ", "-")) and part not in lists.last
+            labels[part] = "PRENOM" if listed or part in first else "NOM"
     places = list(_occurrences(low, labels))
     sure = {(start, end) for start, end, name in places if name not in WORDS or text[start].isupper()}
     beside = {start - 1 for start, _ in sure} | {end + 1 for _, end in sure}
