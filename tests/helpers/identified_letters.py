@@ -122,7 +122,8 @@ class Fields:
         own = {
             "Last": self.last, "Last2": self.last2, "First": self.first, "Kin": self.kin, "Doctor": self.doctor,
             "Doctor2": self.doctor2, "I.": f"{bare(self.kin)[0]}.", "Town": self.town, "Town2": self.town2,
-            "zip": TOWNS[self.town], "building_and_street": f"{self.building}, {self.street}", "last": draw.choice((self.last, bare(self.last))).lower(),
+            "zip": TOWNS[self.town], "building_and_street": f"{self.building}, {self.street}",
+            "last": draw.choice((self.last, bare(self.last))).lower(),
             "extension": f"{draw.randint(1000, 9999)}", "url": draw.choice(SITES),
         }  # fmt: skip
         if field in own:

@@ -9,7 +9,7 @@ from preprocess.pseudonymisation.words import CAPITALISED, LINKS, SPACE
 
 # Saint-Étienne, BOURG EN BRESSE, L'Haÿ-les-Roses, Aix-en-Provence, St Malo, La Roche sur Yon
 TOWN = (
-    rf"(?:[Ll]['’]|[Ll]a |[Ll]es? |LA |LES? )?{CAPITALISED}"
+    rf"(?:[Ll]['’]|L[Aa] |L[Ee][Ss]? )?{CAPITALISED}"
     rf"(?:{SPACE}(?!CEDEX|Cedex)(?:(?:{LINKS}{SPACE}?){{0,3}}{CAPITALISED}))*"
     rf"(?:{SPACE}(?:[Cc]edex|CEDEX)(?:{SPACE}\d\d?)?|{SPACE}\d\d?(?:er|e|ème|ÈME|EME|E)\b)?"
 )
@@ -46,7 +46,9 @@ LIVING = """
     demeurait demeurant né née nés déménage déménagé hospitalisé hospitalisée opéré opérée suivi suivie transféré
     transférée muté mutée installé installée scolarisé scolarisée travaille travaillait travaillant consulte
     consulté consultait retourne retourné retournée rentre rentré rentrée exerce exerçait exerçant décédé décédée
-    institutionnalisé institutionnalisée adressé adressée cabinet fait
+    institutionnalisé institutionnalisée adressé adressée cabinet fait exerçant médecin généraliste cardiologue
+    pneumologue neurologue chirurgien urologue radiologue oncologue psychiatre pédiatre gynécologue dermatologue
+    rhumatologue gériatre infirmier infirmière kinésithérapeute pharmacien pharmacienne notaire
 """.split()
 LIVES = rf"(?i:{'|'.join(LIVING)}|né\(e\))"
 WITH_WHOM = (
@@ -56,13 +58,14 @@ WITH_WHOM = (
 TOWN_AFTER = re.compile(
     rf"(?:(?<!\w){LIVES}{WITH_WHOM} (?:à|sur|vers|près de|dans la région de)"
     rf"|(?<!\w)(?:[Dd]octeur|[Dd]r|[Pp]r)\.?{SPACE}{CAPITALISED}(?:{SPACE}{CAPITALISED}){{0,3}} à"
-    rf"|(?<![\w-])[Nn][ée]{{1,2}}(?:\(e\))? le[ :]{{1,3}}[\w/.-]+(?: \w+ \d{{4}})? à|\boriginaire de|\bmairie de|"
+    rf"|(?<![\w-])[Nn][ée]{{1,2}}(?:\(e\))? le[ :]{{1,3}}[\w/.-]+(?: \w+ \d{{4}})? à|\boriginaire de|"
+    rf"\burgences d(?:e|['’])|\bmairie de|"
     rf"\bcommune d(?:e|['’])"
     rf"|(?<!\w)(?:[Vv]ille|VILLE|[Cc]ommune|[Ll]ieu de naissance|LIEU DE NAISSANCE)[ \u00a0]*:){SPACE}*(?P<town>{TOWN})"
 )
 # In the place of a letter's date: "Lyon, le 3 mars 2023".
 TOWN_OF_LETTER = re.compile(
-    rf"(?<![^\n])[ \u00a0]*(?P<town>(?:L[aes]{{1,2}} )?{CAPITALISED}),? [Ll]e (?=\d|lundi|mardi|mercredi|jeudi|"
+    rf"(?<![^\n])[ \u00a0]*(?P<town>(?:L[aes]{{1,2}} )?{CAPITALISED}),{SPACE}?[Ll]e (?=\d|lundi|mardi|mercredi|jeudi|"
     rf"vendredi|samedi)[^\n]{{3,25}}(?![^\n])"
 )
 HOSPITAL = re.compile(
@@ -90,7 +93,7 @@ NO_NAME = re.compile(
 
 POSTCODES = words_of("75013")
 DATES = words_of("le")
-TOWN_WORDS = words_of(*LIVING, "docteur dr pr originaire mairie commune ville naissance")
+TOWN_WORDS = words_of(*LIVING, "docteur dr pr originaire urgences mairie commune ville naissance")
 HOSPITAL_WORDS = words_of("""
     chu c h chru chr chi chic ch ghu ght gh ghi hia clcc ehpad usld ssr cmp had hôpital hôpitaux clinique polyclinique
     centre groupe groupement hospices maternité institut maison foyer laboratoire pharmacie cabinet

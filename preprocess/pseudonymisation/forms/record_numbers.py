@@ -18,7 +18,7 @@ DEFAULT_IPP = (
 )
 DEFAULT_NDA = (
     rf"\b(?:NDA\b|IEP\b|{OF_NUMBER}(?:dossier|s[ée]jour|venue|passage|hospitalisation|admission|visite)"
-    rf"(?:\s+administratif)?|dossier(?:\s+(?:administratif|m[ée]dical))?){SIGN}{NUMBER}"
+    rf"(?:\s+administratif)?|(?:dossier|s[ée]jour|venue|admission)(?:\s+(?:administratif|m[ée]dical))?){SIGN}{NUMBER}"
 )
 
 NAMES = words_of(

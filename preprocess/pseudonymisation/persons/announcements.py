@@ -3,11 +3,12 @@
 import re
 
 from preprocess.pseudonymisation.clues import words_of
-from preprocess.pseudonymisation.persons.name_parts import SEQUENCE, Order
+from preprocess.pseudonymisation.persons.name_parts import SEQUENCE, WORDS, Order
 from preprocess.pseudonymisation.words import CAPITALISED, LETTER, SPACE
 
 TITLE = (
-    r"(?:(?<!r )(?<!r\. )M\.|MM\.|Mr\.?|MR\.?|M(?=[ \u00a0][A-Z]{2})|Mmes?\.?|MME|mmes?|Mlles?\.?|MLLE|mlle|Mesdames|"
+    r"(?:(?<![DdPp]r )(?<![DdPp]r\. )(?<!eur )M\.|MM\.|Mr\.?|MR\.?|M(?=[ \u00a0][A-Z]{2})|Mmes?\.?|MME|mmes?|"
+    r"Mlles?\.?|MLLE|mlle|Mesdames|"
     r"Messieurs|[Mm]onsieur|MONSIEUR|"
     r"[Mm]adame|MADAME|[Mm]ademoiselle|[Dd]rs?\.?|DR\.?|[Dd]octeure?s?|DOCTEUR|[Pp]rs?\.?|PR\.|[Pp]rofesseure?s?|"
     r"PROFESSEUR|Pre|"
@@ -35,7 +36,8 @@ NO_NAME_BEHIND = re.compile(
     r"décrit|bénéficie|nécessite|habite|marche|.{1,2})"
 )
 ROLE = (
-    r"(?:[Pp]atiente?|PATIENTE?|[Nn]oms?|NOMS?|[Ii]dentité|IDENTITE|[Ii]nternes?|[Ee]xternes?|[Ss][ée]nior|IDE|"
+    r"(?:[Pp]atient(?:e|\(e\))?|PATIENTE?|[Nn]oms?|NOMS?|[Ii]dentité|IDENTITE|[Ii]nternes?|[Ee]xternes?|[Ss][ée]nior|"
+    r"IDE|"
     r"[Ii]nfirmi[eè]re?|"
     r"[Aa]ide[- ]soignante?|[Ss]ecrétaire|[Ss]ecrétariat|[Oo]pérateurs?|[Aa]ides?|[Cc]hirurgiens?|[Aa]nesthésistes?|"
     r"IADE|IBODE|"
@@ -91,7 +93,7 @@ def _person(words: str) -> re.Pattern:
 RELATIVE, MEMBER = _person(RELATIVES), _person(STAFF)
 # Jean Dupont, né le 3 mars 1950; DUPONT Jean (03/03/1950)
 BORN = re.compile(
-    rf"(?<![\w'’.-])(?P<name>{SEQUENCE}),?{SPACE}{{1,3}}\(?(?:[Nn][ée]{{1,2}}(?:\(e\))?{SPACE}(?:le|en|à)\b|DDN\b|"
+    rf"(?<![\w'’.-])(?P<name>{WORDS}),?{SPACE}{{1,3}}\(?(?:[Nn][ée]{{1,2}}(?:\(e\))?{SPACE}(?:le|en|à)\b|DDN\b|"
     rf"(?:\d\d?[/.-]\d\d?[/.-](?:\d\d){{1,2}}|\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:er)?{SPACE}{LETTER}+{SPACE}\d{{4}})\))"
 )
 # Léa est une enfant de 6 ans
@@ -109,7 +111,7 @@ FUNCTION = """
     urgentiste généraliste
 """
 WITH_FUNCTION = re.compile(
-    rf"(?<![\w'’.-])(?P<name>{SEQUENCE}){SPACE}?(?:,|\(|[–-]){SPACE}?(?:{'|'.join(FUNCTION.split())}|IDE)\b"
+    rf"(?<![\w'’.-])(?P<name>{WORDS}){SPACE}?(?:,|\(|[–-]){SPACE}?(?:{'|'.join(FUNCTION.split())}|IDE)\b"
 )
 ORDERS: dict[re.Pattern, Order] = {AFTER_ROLE: "surname", RELATIVE: "first name alone", CHILD: "first name alone"}
 TITLE_WORDS = words_of("""

@@ -18,7 +18,8 @@ PARTICLE = (
 INITIAL = rf"(?:[{UPPER}]\.?|(?:Ch|Ph|Th|Cl|Fr|Gh)\.)(?:{SPACE}?-{SPACE}?[{UPPER}]\.?)?(?!\w|['’])"  # J., J-P., Ch.
 WORD = rf"(?:{INITIAL}|{CAPITALISED})"
 # Jean DUPONT, J.-P. de la Tour, LE GOFF Anne-Marie; up to five words of one line.
-SEQUENCE = rf"(?:(?!les?{SPACE}|la{SPACE}){PARTICLE}{SPACE}?)?{WORD}(?:{SPACE}(?:{PARTICLE}{SPACE}?)?{WORD}){{0,4}}"
+WORDS = rf"{WORD}(?:{SPACE}(?:{PARTICLE}{SPACE}?)?{WORD}){{0,4}}"
+SEQUENCE = rf"(?:(?!les?{SPACE}|la{SPACE}){PARTICLE}{SPACE}?)?{WORDS}"
 TOKEN = re.compile(rf"(?P<particle>{PARTICLE}(?={SPACE}|(?<=['’])))|(?P<initial>{INITIAL})|(?P<word>{CAPITALISED})")
 WRITTEN_PARTICLES = frozenset("le la el al ben bin van von de du da dos di del mac mc saint st abd ould".split())
 
@@ -51,7 +52,7 @@ def parts_of(text: str, start: int, end: int, lists: NameLists, order: Order = "
     One word alone is a surname unless only the first names have it. In the order "first name alone" it is a first name
     unless only the surnames have it.
     """
-    tokens = [found for found in TOKEN.finditer(text, start, end)]
+    tokens = list(TOKEN.finditer(text, start, end))
     words = [token for token in tokens if not token["particle"]]
     if not words:
         return
@@ -75,8 +76,8 @@ def parts_of(text: str, start: int, end: int, lists: NameLists, order: Order = "
 def _first_names(words: list[str], initials: list[bool], lists: NameLists, order: Order) -> list[bool]:
     surname_first = order == "surname"
     if len(words) == 1:
-        first, last = lists.is_first(words[0]), lists.is_last(words[0])
-        return [initials[0] or (first or not last if order == "first name alone" else first and not last)]
+        is_first, is_last = lists.is_first(words[0]), lists.is_last(words[0])
+        return [initials[0] or (is_first or not is_last if order == "first name alone" else is_first and not is_last)]
     capitals = [word.isupper() and not initial for word, initial in zip(words, initials, strict=True)]
     if any(capitals) and not all(capital or initial for capital, initial in zip(capitals, initials, strict=True)):
         known = [folded(word) not in WRITTEN_PARTICLES for word in words]
@@ -87,9 +88,8 @@ def _first_names(words: list[str], initials: list[bool], lists: NameLists, order
     if all(first):  # Paul Martin, Marie Claude Simon
         return [bool(number) if surname_first else number < len(words) - 1 for number in range(len(words))]
     if not any(first):
-        return [False] * len(words) if surname_first or folded(words[0]) in WRITTEN_PARTICLES else [
-            number == 0 for number in range(len(words))
-        ]  # fmt: skip
+        only_surnames = surname_first or folded(words[0]) in WRITTEN_PARTICLES
+        return [number == 0 and not only_surnames for number in range(len(words))]
     if first[0]:
         return [all(first[: number + 1]) for number in range(len(words))]
     return [all(first[number:]) for number in range(len(words))]

@@ -62,8 +62,8 @@ QT 400/440 ms
 """.strip().split("\n")
 FORMS = {
     "{0:%d/%m/%Y}", "{0:%d-%m-%Y}", "{0:%d.%m.%y}", "{0:%d/%m/%y}", "{0:%Y-%m-%d}", "{0:%Y-%m-%dT08:30}", "{0:%Y%m%d}",
-    "{0:%d %m %Y}", "{1} {2} {0.year}", "{1} {3} {0.year}", "{4} {1} {2} {0.year}", "{4} {0:%d/%m/%Y}", "{1} {2} {0:%y}",
-    "{5} {0:%d-%m-%y}",
+    "{0:%d %m %Y}", "{1} {2} {0.year}", "{1} {3} {0.year}", "{4} {1} {2} {0.year}", "{4} {0:%d/%m/%Y}",
+    "{1} {2} {0:%y}", "{5} {0:%d-%m-%y}",
 }  # fmt: skip
 MONTHS = "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()
 CAPITALS = "JANVIER FEVRIER MARS AVRIL MAI JUIN JUILLET AOUT SEPTEMBRE OCTOBRE NOVEMBRE DECEMBRE".split()

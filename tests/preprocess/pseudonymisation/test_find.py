@@ -19,7 +19,9 @@ from pseudonymise import score, table  # noqa: E402
 
 RULES = Rules()
 SIGNS = "Mme Dr né le 12/03 à Lyon DUPONT Jean 0123456789 @.fr rue é’-,;:()\n\u00a0"
-WORDS = st.sampled_from(["Mme ", "Dupont", "né le ", "12/03/1950", " rue ", "69003 Lyon", "\n", "Jean ", "tél ", "0", "é"])
+WORDS = st.sampled_from(
+    ["Mme ", "Dupont", "né le ", "12/03/1950", " rue ", "69003 Lyon", "\n", "Jean ", "tél ", "0", "é"]
+)
 TEXTS = st.lists(WORDS | st.text(SIGNS, max_size=6) | st.text(max_size=4), max_size=25).map("".join)
 
 

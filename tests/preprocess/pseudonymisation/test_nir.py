@@ -10,22 +10,32 @@ from preprocess.pseudonymisation.spans import Span
 
 MONTHS = [*range(1, 13), *range(20, 43), *range(50, 100)]
 LAYOUTS = (
-    "{0}{1}{2}{3}{4}{5}{6}", "{0} {1} {2} {3} {4} {5} {6}", "{0}.{1}.{2}.{3}.{4}.{5}.{6}", "{0} {1} {2} {3} {4} {5} / {6}",
-    "{0}\u00a0{1}\u00a0{2}\u00a0{3}\u00a0{4}\u00a0{5}\u00a0{6}", "{0}{1}{2}{3}{4}{5} {6}", "{0} {1}{2} {3}{4} {5} clé {6}",
-    "{0}{1}{2}{3}{4}{5} ({6})", "{0}-{1}-{2}-{3}-{4}-{5}-{6}",
-)  # fmt: skip
+    "{0}{1}{2}{3}{4}{5}{6}",
+    "{0} {1} {2} {3} {4} {5} {6}",
+    "{0}.{1}.{2}.{3}.{4}.{5}.{6}",
+    "{0}-{1}-{2}-{3}-{4}-{5}-{6}",
+    "{0} {1} {2} {3} {4} {5} / {6}",
+    "{0}\u00a0{1}\u00a0{2}\u00a0{3}\u00a0{4}\u00a0{5}\u00a0{6}",
+    "{0}{1}{2}{3}{4}{5} {6}",
+    "{0} {1}{2} {3}{4} {5} clé {6}",
+    "{0}{1}{2}{3}{4}{5} ({6})",
+)
+CORSICA = {"2A": "19", "2B": "18"}
 
 
 @st.composite
 def numbers(draw):
-    """The seven groups of a NIR; the key is computed by its definition, with the remainder of the whole number."""
-    department = draw.__call__(st.sampled_from(["01", "69", "75", "2A", "2B", "97", "99"]))
+    """The seven groups of a NIR. With its key, the number is a multiple of 97."""
     groups = [
-        str(draw(st.sampled_from([1, 2, 3, 4, 7, 8]))), f"{draw(st.integers(0, 99)):02}",
-        f"{draw(st.sampled_from(MONTHS)):02}", department, f"{draw(st.integers(1, 990)):03}", f"{draw(st.integers(1, 999)):03}",
-    ]  # fmt: skip
-    whole = int("".join(groups).replace("2A", "19") if department == "2A" else "".join([*groups[:3], {"2B": "18"}.get(department, department), *groups[4:]]))
-    key = next(key for key in range(1, 98) if (whole + key) % 97 == 0)
+        draw(st.sampled_from("123478")),
+        f"{draw(st.integers(0, 99)):02}",
+        f"{draw(st.sampled_from(MONTHS)):02}",
+        draw(st.sampled_from(["01", "69", "75", "2A", "2B", "97", "99"])),
+        f"{draw(st.integers(1, 990)):03}",
+        f"{draw(st.integers(1, 999)):03}",
+    ]
+    number = int("".join(CORSICA.get(group, group) if place == 3 else group for place, group in enumerate(groups)))
+    key = next(key for key in range(1, 98) if (number + key) % 97 == 0)
     return [*groups, f"{key:02}"]
 
 

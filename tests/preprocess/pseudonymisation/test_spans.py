@@ -19,7 +19,10 @@ SPANS = st.lists(
         ([Span(0, 4, "NOM"), Span(0, 10, "ADRESSE")], [Span(0, 10, "ADRESSE")]),
         ([Span(0, 10, "TEL"), Span(0, 10, "IPP")], [Span(0, 10, "IPP")]),
         ([Span(0, 10, "HOPITAL"), Span(8, 14, "NOM")], [Span(0, 10, "HOPITAL"), Span(10, 14, "NOM")]),
-        ([Span(4, 8, "NOM"), Span(0, 5, "NOM"), Span(7, 12, "NOM")], [Span(0, 5, "NOM"), Span(5, 7, "NOM"), Span(7, 12, "NOM")]),
+        (
+            [Span(4, 8, "NOM"), Span(0, 5, "NOM"), Span(7, 12, "NOM")],
+            [Span(0, 5, "NOM"), Span(5, 7, "NOM"), Span(7, 12, "NOM")],
+        ),
         ([], []),
     ],
 )  # fmt: skip
