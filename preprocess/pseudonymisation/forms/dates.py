@@ -1,7 +1,7 @@
 """Dates as clinical notes write them, and the same dates moved by a number of days."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from preprocess.pseudonymisation.clues import NUMBERS, Clues, words_of
@@ -43,6 +43,8 @@ FROM_NUMBER = {
     "day and month": rf"{DAY}/{MONTH_OF_TWO}{ALONE}",  # 14/02, after words for a date only
 }
 FORMS = {name: re.compile(form, re.IGNORECASE) for name, form in FROM_NUMBER.items()}
+NAMED = {name: form for name, form in FORMS.items() if name.startswith("name")}
+IN_NUMBERS = {name: form for name, form in FORMS.items() if name not in NAMED}
 FORMS_OF_NAMES = (
     re.compile(rf"(?P<name>{NAMES})\b\.?[ \u00a0-]{YEAR}", re.IGNORECASE),
     re.compile(rf"(?P<name>{'|'.join(LONG_NAMES)})", re.IGNORECASE),
@@ -93,14 +95,17 @@ def find_dates(clues: Clues) -> Iterator[FoundDate]:
     """The dates of a text. A day, a month or a year without the rest is one only after words that dates follow."""
     text, end, ends = clues.text, 0, set()
     for found in clues.matches(NUMBER, NUMBERS):
-        date = _from_number(text, found.start()) if found.start() >= end else None
+        forms = NAMED if found[0][-1].isalpha() else IN_NUMBERS
+        date = _from_number(text, found.start(), forms) if found.start() >= end else None
         if date:
             end = date.span.end
             ends.add(end)
             yield date
     for found in clues.matches(YEAR_NUMBER, YEARS):
+        if found.end() in ends:
+            continue
         name = NAME_BEFORE.search(text, max(0, found.start() - 12), found.start())
-        if found.end() not in ends and (name or _is_year(text, found)):
+        if name or _is_year(text, found):
             start = name.start() if name else found.start()
             yield _found(text, start, found.end(), FORMS_OF_NAMES[:1] if name else FORMS_OF_NAMES[2:])
     for found in clues.matches(MONTH_NAME, MONTH_WORDS):
@@ -124,9 +129,9 @@ def shifted(text: str, days: int) -> str | None:
     return date.moved(days) if date else None
 
 
-def _from_number(text: str, start: int) -> FoundDate | None:
+def _from_number(text: str, start: int, forms: Mapping[str, re.Pattern]) -> FoundDate | None:
     """The date whose number begins here, with the name of a weekday before it."""
-    for name, pattern in FORMS.items():
+    for name, pattern in forms.items():
         found = pattern.match(text, start)
         if not found or not (written := written_date(found)).is_possible():
             continue

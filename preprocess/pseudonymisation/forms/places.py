@@ -46,7 +46,7 @@ LIVING = """
     demeurait demeurant né née nés déménage déménagé hospitalisé hospitalisée opéré opérée suivi suivie transféré
     transférée muté mutée installé installée scolarisé scolarisée travaille travaillait travaillant consulte
     consulté consultait retourne retourné retournée rentre rentré rentrée exerce exerçait exerçant décédé décédée
-    institutionnalisé institutionnalisée adressé adressée cabinet fait exerçant médecin généraliste cardiologue
+    institutionnalisé institutionnalisée adressé adressée cabinet exerçant médecin généraliste cardiologue
     pneumologue neurologue chirurgien urologue radiologue oncologue psychiatre pédiatre gynécologue dermatologue
     rhumatologue gériatre infirmier infirmière kinésithérapeute pharmacien pharmacienne notaire
 """.split()
@@ -65,7 +65,8 @@ TOWN_AFTER = re.compile(
 )
 # In the place of a letter's date: "Lyon, le 3 mars 2023".
 TOWN_OF_LETTER = re.compile(
-    rf"(?<![^\n])[ \u00a0]*(?P<town>(?:L[aes]{{1,2}} )?{CAPITALISED}),{SPACE}?[Ll]e (?=\d|lundi|mardi|mercredi|jeudi|"
+    rf"(?<![^\n])[ \u00a0]*(?:[Ff]ait à )?(?P<town>(?:L[aes]{{1,2}} )?{CAPITALISED}),{SPACE}?[Ll]e (?=\d|lundi|mardi|"
+    rf"mercredi|jeudi|"
     rf"vendredi|samedi)[^\n]{{3,25}}(?![^\n])"
 )
 HOSPITAL = re.compile(

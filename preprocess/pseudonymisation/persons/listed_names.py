@@ -14,7 +14,9 @@ INITIALED = re.compile(
     rf"(?<![\w./-])(?:(?!M\.)[{UPPER}]\.{SPACE}?(?:-?[{UPPER}]\.{SPACE}?)?(?P<after>{CAPITALISED})|"
     rf"(?P<before>{CAPITALISED}){SPACE}[{UPPER}]\.(?!\w))"
 )
-CAPITALS = re.compile(rf"(?<![\w'’.-])(?:[dD]['’])?{CAPITALISED}(?:{SPACE}(?:d[eu] |d['’]|de la )?{CAPITALISED})+")
+CAPITALS = re.compile(
+    rf"(?<![\w'’.-])(?:[dD]['’])?{CAPITALISED}(?:{SPACE}(?:d[eu] |d['’]|de la )?{CAPITALISED}){{1,7}}"
+)
 SHORTEST = 3  # letters of a surname of no list
 
 

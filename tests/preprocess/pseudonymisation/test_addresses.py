@@ -25,6 +25,11 @@ originaire de {VILLE|Brest}
 il vit seul à {VILLE|Nantes} depuis un an
 Lieu de naissance : {VILLE|Oran}
 suivi à {VILLE|Lyon}
+Fait à {VILLE|Lyon}, le 3 mars 2023
+{VILLE|Lyon}, le 3 mars 2023
+{ADRESSE|12 rue Pasteur} à {VILLE|Lyon}
+adressé par les urgences de {VILLE|Brest}
+le Dr Trinquet, cardiologue à {VILLE|Nantes}
 {VILLE|Villeurbanne} ({ZIP|69100})
 Code postal : {ZIP|69100} Ville : {VILLE|Villeurbanne}
 {HOPITAL|CHU de Nantes}, puis {HOPITAL|hôpital Necker}

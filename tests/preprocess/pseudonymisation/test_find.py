@@ -1,6 +1,7 @@
 import sys
 import unicodedata
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -59,6 +60,16 @@ def test_letters_written_with_separate_accents_are_read_as_one():
     assert [unicodedata.normalize("NFC", apart[span.start : span.end]) for span in found] == [
         text[span.start : span.end] for span in spans
     ]
+
+
+@pytest.mark.parametrize("word", ["Jean ", "Jean Xyz ", "12/03/2020 ", "69003 Lyon ", "12 rue X, ", "Dr ", "a-", "d'"])
+def test_time_grows_with_the_length_of_a_line_and_not_with_its_square(word):
+    times = []
+    for count in (500, 8000):
+        start = process_time()
+        RULES.find(word * count)
+        times.append(process_time() - start)
+    assert times[1] < 80 * times[0] + 0.5
 
 
 def test_clues_are_the_lines_with_a_word():

@@ -48,6 +48,7 @@ IPP : oui, IPP 20 mg x 2
 relais IPP 80 mg en bolus puis 8 mg/h
 le dossier 12 a été revu
 composer le 15, le 18 ou le 112
+tél. 3114 ou 36 46, joindre au 15
 Plaquettes 152000, leucocytes 12500
 hémoglobine 12.5 13.2 11.8 10.9 g/dL
 ratio 01/02, 0.12 puis 0.34 et 0.56
