@@ -33,7 +33,7 @@ LOWER_WORDS = (
 )
 # Also 12 bis, rue du Général-de-Gaulle
 STREET = re.compile(
-    rf"{NUMBER}(?:{STREETS}{SPACE}{LOWER_WORDS}|{OTHER_STREETS}{SPACE}{WORDS})|(?<!\w){STREETS}{SPACE}{WORDS}"
+    rf"{NUMBER}(?:{STREETS}{SPACE}(?:{WORDS}|{LOWER_WORDS})|{OTHER_STREETS}{SPACE}{WORDS})|(?<!\w){STREETS}{SPACE}{WORDS}"
 )
 PLACE = re.compile(
     rf"(?<!\w)(?:(?i:lieu[- ]?dit){SPACE}?[:«\"“]?{SPACE}?|(?:[Rr]ésidence|RÉSIDENCE|RESIDENCE|[Hh]ameau|"

@@ -19,7 +19,7 @@ NAMED = re.compile(
 )
 # Of the digits that stand together: the rank has three, and may be joined to others.
 LENGTHS = NUMBERS - {b"0", b"00", b"0000", b"0er"} | words_of(
-    "2A 2B 180062A004084 180062B004084 180062A00408400 180062B00408400"
+    "180062A004084 180062B004084 180062A00408400 180062B00408400"
 )
 BEFORE = 45  # characters in which such a word stands
 

@@ -28,6 +28,7 @@ suivi à {VILLE|Lyon}
 Fait à {VILLE|Lyon}, le 3 mars 2023
 {VILLE|Lyon}, le 3 mars 2023
 {ADRESSE|12 rue Pasteur} à {VILLE|Lyon}
+{ADRESSE|12 rue Pasteur} chez lui ; hospitalisé au 3e étage, chambre 12
 adressé par les urgences de {VILLE|Brest}
 le Dr Trinquet, cardiologue à {VILLE|Nantes}
 {VILLE|Villeurbanne} ({ZIP|69100})
@@ -57,6 +58,7 @@ adressé à Madame la Directrice
 allergie à Augmentin, relais à Lovenox
 service de cardiologie, unité de soins
 hôpital de jour, hôpital de semaine
+Hôpital de Jour de gériatrie, CHU Urgences, CH IRM
 à l'hôpital, clinique rassurante
 score de Lille à 0,3, critères de Milan
 maladie de Lyme, fièvre de Malte
