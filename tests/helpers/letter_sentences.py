@@ -24,6 +24,12 @@ N° de séjour : <NDA nda>|N° de sécurité sociale : <SECU nir>
 <HOPITAL hospital>|<ADRESSE street>|<ADRESSE box>|<ZIP zip> <VILLE TOWN_CEDEX>|Standard : <TEL phone>
 Madame <PRENOM First> <NOM LAST>|<ADRESSE building_and_street>|<ZIP zip> <VILLE TOWN>
 Date de l'examen : <DATE date>    Prescripteur : Dr <NOM DOCTOR>
+NOM : <NOM LAST>|PRENOM : <PRENOM First>|NE(E) LE : <DATE_NAISSANCE birth>|N° IPP : <IPP ipp>
+Patient(e) : <NOM LAST> <PRENOM First> - Né(e) le <DATE_NAISSANCE birth> - Séjour n° <NDA nda>
+<HOPITAL hospital> - <ADRESSE street> - <ZIP zip> <VILLE Town> - <TEL phone>
+Mme <NOM LAST> <PRENOM First>|Née le <DATE_NAISSANCE birth>|Assurée n° <SECU nir>
+A l'attention du Dr <NOM DOCTOR>|<ADRESSE street>|<ZIP zip> <VILLE TOWN>
+Compte rendu d'hospitalisation du <DATE date> au <DATE date2>|Patient : M. <PRENOM First> <NOM LAST>
 """.strip().split("\n")
 
 SENTENCES = """
@@ -67,6 +73,21 @@ Le <DATE date>, m. <NOM last> a fait un malaise en sortant de chez lui, <ADRESSE
 <PRENOM First> est un enfant de 6 ans scolarisé en CP.
 Suivi par le docteur <PRENOM Kin> <NOM Doctor> à <VILLE Town> depuis <DATE year>.
 Vu avec <PRENOM Kin> <NOM Doctor>, interne du service, et Mme <NOM Doctor2>, cadre de santé.
+Monsieur <PRENOM First> <NOM Last>, 71 ans, consulte pour une lombalgie.
+Elle est suivie par le Dr <PRENOM Kin> <NOM Doctor>, cardiologue à <VILLE Town>.
+Mme <NOM Last> est veuve, mère de deux enfants, et demeure <ADRESSE street> à <VILLE Town>.
+Sa sœur <PRENOM Kin> l'accompagne, son numéro est le <TEL phone>.
+Nous remercions le docteur <NOM Doctor> et l'équipe du <HOPITAL hospital> pour leur accueil.
+L'intervention a été réalisée par le Pr <PRENOM I.> <NOM DOCTOR> le <DATE date>.
+Un courriel a été envoyé au Dr <NOM Doctor2> (<MAIL mail>).
+Prochain contrôle en <DATE month> dans le service du Pr <NOM Doctor>.
+M. <NOM LAST> a été transféré vers le <HOPITAL hospital> dans l'après-midi du <DATE date>.
+Mr <NOM Last> nous a quittés le <DATE date2>, sa famille a été avertie.
+Patient opéré d'une hernie en <DATE year> puis d'une cataracte en <DATE month>.
+Madame <NOM Last> et son mari <PRENOM Kin> souhaitent un second avis.
+Avis pris auprès de <PRENOM Kin> <NOM DOCTOR>, pharmacien.
+Le bilan du <DATE short> retrouve une anémie chez Mme <NOM LAST>.
+Reçu ce jour M. <NOM Last> <PRENOM First>, envoyé par les urgences de <VILLE Town>.
 """.strip().split("\n")
 
 SIGNATURES = """
@@ -79,6 +100,9 @@ Copie : Dr <NOM Doctor2>, <ZIP zip> <VILLE TOWN>
 Avec mes salutations confraternelles.|<PRENOM Kin> <NOM DOCTOR>, cardiologue
 Docteur <PRENOM I.> <NOM Doctor>|Tél. secrétariat : <TEL phone>|<MAIL mail>
 Dicté le <DATE date>, relu et validé par le Dr <NOM Doctor>
+Cordialement,|Pr <PRENOM Kin> <NOM DOCTOR>|Ligne directe : <TEL phone>
+Dr <NOM DOCTOR> <PRENOM Kin>|Chef de clinique
+Lettre dictée par le Dr <PRENOM I.> <NOM Doctor> et validée le <DATE date>
 """.strip().split("\n")
 
 PLAIN = """
@@ -138,42 +162,6 @@ Ostéotomie de Weil, attelle de Zimmer pour 3 semaines.
 Mutation BRCA1 absente, récepteurs RE 90 %, RP 80 %, HER2 0.
 Colonies de Staphylococcus aureus 10000/mL à l'ECBU.
 Stade III de la New York Heart Association, BNP 850 pg/mL.
-""".strip().split("\n")
-
-HELD_OUT_HEADERS = """
-NOM : <NOM LAST>|PRENOM : <PRENOM First>|NE(E) LE : <DATE_NAISSANCE birth>|N° IPP : <IPP ipp>
-Patient(e) : <NOM LAST> <PRENOM First> - Né(e) le <DATE_NAISSANCE birth> - Séjour n° <NDA nda>
-<HOPITAL hospital> - <ADRESSE street> - <ZIP zip> <VILLE Town> - <TEL phone>
-Mme <NOM LAST> <PRENOM First>|Née le <DATE_NAISSANCE birth>|Assurée n° <SECU nir>
-A l'attention du Dr <NOM DOCTOR>|<ADRESSE street>|<ZIP zip> <VILLE TOWN>
-Compte rendu d'hospitalisation du <DATE date> au <DATE date2>|Patient : M. <PRENOM First> <NOM LAST>
-""".strip().split("\n")
-
-HELD_OUT_SENTENCES = """
-Monsieur <PRENOM First> <NOM Last>, 71 ans, consulte pour une lombalgie.
-Elle est suivie par le Dr <PRENOM Kin> <NOM Doctor>, cardiologue à <VILLE Town>.
-Mme <NOM Last> est veuve, mère de deux enfants, et demeure <ADRESSE street> à <VILLE Town>.
-Sa sœur <PRENOM Kin> l'accompagne, son numéro est le <TEL phone>.
-Nous remercions le docteur <NOM Doctor> et l'équipe du <HOPITAL hospital> pour leur accueil.
-L'intervention a été réalisée par le Pr <PRENOM I.> <NOM DOCTOR> le <DATE date>.
-Un courriel a été envoyé au Dr <NOM Doctor2> (<MAIL mail>).
-Prochain contrôle en <DATE month> dans le service du Pr <NOM Doctor>.
-M. <NOM LAST> a été transféré vers le <HOPITAL hospital> dans l'après-midi du <DATE date>.
-Mr <NOM Last> nous a quittés le <DATE date2>, sa famille a été avertie.
-Patient opéré d'une hernie en <DATE year> puis d'une cataracte en <DATE month>.
-Madame <NOM Last> et son mari <PRENOM Kin> souhaitent un second avis.
-Avis pris auprès de <PRENOM Kin> <NOM DOCTOR>, pharmacien.
-Le bilan du <DATE short> retrouve une anémie chez Mme <NOM LAST>.
-Reçu ce jour M. <NOM Last> <PRENOM First>, envoyé par les urgences de <VILLE Town>.
-""".strip().split("\n")
-
-HELD_OUT_SIGNATURES = """
-Cordialement,|Pr <PRENOM Kin> <NOM DOCTOR>|Ligne directe : <TEL phone>
-Dr <NOM DOCTOR> <PRENOM Kin>|Chef de clinique
-Lettre dictée par le Dr <PRENOM I.> <NOM Doctor> et validée le <DATE date>
-""".strip().split("\n")
-
-HELD_OUT_PLAIN = """
 Maladie de Horton évoquée, biopsie de l'artère temporale négative.
 Examen selon Bishop, score à 6, col favorable.
 Vaccination par Prevenar 13 puis Pneumovax 23 à deux mois.
@@ -186,4 +174,50 @@ Aiguille de Tuohy 18 G, cathéter de Swan-Ganz en place.
 Marche avec deux cannes anglaises, périmètre 200 à 300 m.
 Acide folique 5 mg/j, vitamine D 100000 UI par trimestre.
 Rinne positif, Weber indifférent, Romberg négatif.
+""".strip().split("\n")
+
+HELD_OUT_HEADERS = """
+Identification : <NOM LAST>, <PRENOM First> - F - <DATE_NAISSANCE birth> - N° <IPP ipp>
+Urgences du <HOPITAL hospital>|Passage du <DATE date>, n° de passage <NDA nda>
+Assuré : <SECU nir>|Bénéficiaire : <NOM LAST> <PRENOM First>
+Expéditeur : <HOPITAL hospital>, <ADRESSE street>, <ZIP zip> <VILLE Town>|Destinataire : Dr <PRENOM Kin> <NOM DOCTOR>
+Dr <PRENOM Kin> <NOM DOCTOR>|Médecine générale|<ADRESSE street>|<ZIP zip> <VILLE TOWN>|Tél : <TEL phone>
+RE : Monsieur <NOM LAST> <PRENOM First> (né le <DATE_NAISSANCE birth>)
+""".strip().split("\n")
+
+HELD_OUT_SENTENCES = """
+Chère amie, j'ai vu ce matin ta patiente Mme <NOM Last>.
+Le fils aîné, <PRENOM Kin>, habite à <VILLE Town> et gère les papiers.
+Transmission : <PRENOM First> a bien dormi, pas de plainte.
+Appelé par <PRENOM Kin> (IDE) le <DATE date> vers 3h pour désaturation.
+<NOM LAST> <PRENOM First>, 54 ans, amenée par les pompiers après une chute.
+L'ordonnance a été faxée à la pharmacie au <TEL phone>.
+D'après le Dr <NOM Doctor>, la lésion est stable depuis <DATE month>.
+Pour mémoire : séjour au <HOPITAL hospital> du <DATE date> au <DATE date2>.
+Voir avec <NOM Doctor> pour la date de la coronarographie.
+Madame <NOM Last>-née <NOM Last2>- est institutrice à la retraite.
+L'aide à domicile, Mme <PRENOM Kin> <NOM Last2>, passe deux fois par jour.
+Sortie chez sa fille, <ADRESSE street>, <ZIP zip> <VILLE Town>.
+Demande d'avis au Pr <PRENOM I.> <NOM Doctor2>, sans réponse au <DATE date2>.
+Coordonnées de la famille : <TEL phone>, <MAIL mail>.
+Le patient déclare : « je m'appelle <PRENOM First> <NOM Last> ».
+""".strip().split("\n")
+
+HELD_OUT_SIGNATURES = """
+Fait le <DATE date>, <NOM DOCTOR> <PRENOM Kin>
+<PRENOM I.> <NOM DOCTOR>, praticien attaché
+Amitiés.|<PRENOM Kin> <NOM Doctor>
+""".strip().split("\n")
+
+HELD_OUT_PLAIN = """
+Maladie de Dupuytren opérée à gauche, rétraction du quatrième doigt.
+Épreuve de Rivermead faite, indice de Barthel à 85/100.
+Perfusion de Ringer Lactate 500 mL sur 30 minutes.
+Contact avec la famille demain, pas de directive anticipée.
+Pneumopathie à Legionella pneumophila traitée par Tavanic.
+Bandelette urinaire : leucocytes 500, nitrites positifs.
+Ablation du drain de Kehr prévue, bilirubine 18 µmol/L.
+Score de Marshall 2, index de Ranson à 3/11.
+HbA1c 7,2 %, glycémie 1,26 g/L, Cl 102 mmol/L.
+Consultation de contrôle avec une radiographie de face et de profil.
 """.strip().split("\n")
