@@ -51,7 +51,9 @@ class Rules:
 
     def names(self, clues: Clues, known: Sequence[str] = ()) -> Iterator[Span]:
         """Names of persons: announced, in the lists, known to the caller, and the same ones elsewhere in the text."""
-        sure = [*announced(clues, self.lists), *listed(clues, self.lists)]
+        sure = list(announced(clues, self.lists))
+        there = {(start, end) for start, end, _ in sure}  # the words that announce a name tell its kind better
+        sure += [span for span in listed(clues, self.lists) if (span.start, span.end) not in there]
         yield from sure
         yield from repeated(clues, sure)
         yield from known_names(clues, known, sure, self.lists)

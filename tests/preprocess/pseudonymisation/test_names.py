@@ -32,12 +32,19 @@ l'épouse du patient, {PRENOM|Monique}, est inquiète
 mme {NOM|trinquet} sort demain
 {PRENOM|Sophie} {NOM|Bernard} a été revue
 {NOM|BERNARD} {PRENOM|Sophie} a été revue
+{PRENOM|Nathalie} {NOM|El Jendoubi} sort demain
 vu avec {PRENOM|Nathalie} {NOM|TRINQUET} ce jour
 Mme {NOM|Trinquet} va bien. {NOM|Trinquet} sort. Bilan de {NOM|TRINQUET}, dossier {NOM|trinquet}
 M. {NOM|Petit} a un petit épanchement. Petit épanchement. Le bilan de {NOM|Petit} est bon
+M. {NOM|Petit} : kyste plus petit, très petit
+Mme {NOM|Poitrinal} souffre de la poitrinal
 Mme {NOM|Péniguel}, et {NOM|PENIGUEL} encore
 Mme {NOM|Martin-Durruty} : {NOM|Durruty} va bien
 Mme {NOM|Trinquet} HTA traitée
+Mme {NOM|Trinquet} FRCV élevé
+Patient : {NOM|Martin} {PRENOM|Thomas}
+M. {PRENOM|Thomas} {NOM|Martin}
+Mme {PRENOM|Nathalie} {NOM|Le GOFF}
 Dr {NOM|Trinquet} Service de Cardiologie
 Dr {NOM|Trinquet} Cardiologue
 Dr {NOM|Parkinson} : maladie de Parkinson
@@ -60,11 +67,14 @@ mme vue ce jour, mme est stable, mme présente une toux
 née prématurément, né à terme
 Escherichia coli, E. COLI, S. AUREUS
 son fils est venu, sa fille aussi
+sa fille AVS, son mari SDF, signé DMP
 IDE à domicile, interne de garde
 Patient : stable, patient : 42 ans
 signé électroniquement
 réalisé par voie coelioscopique
 Claire amélioration, Rose pâle
+Claire Amélioration des signes
+Femme née en Algérie
 SCANNER THORACIQUE SANS INJECTION
 Conclusion : Tumeur Neuro-endocrine
 """.strip().split("\n")
