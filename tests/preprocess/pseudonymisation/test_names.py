@@ -36,7 +36,7 @@ mme {NOM|trinquet} sort demain
 vu avec {PRENOM|Nathalie} {NOM|TRINQUET} ce jour
 Mme {NOM|Trinquet} va bien. {NOM|Trinquet} sort. Bilan de {NOM|TRINQUET}, dossier {NOM|trinquet}
 M. {NOM|Petit} a un petit épanchement. Petit épanchement. Le bilan de {NOM|Petit} est bon
-M. {NOM|Petit} : kyste plus petit, très petit
+M. {NOM|Petit} : un foie plus petit
 Mme {NOM|Poitrinal} souffre de la poitrinal
 Mme {NOM|Péniguel}, et {NOM|PENIGUEL} encore
 Mme {NOM|Martin-Durruty} : {NOM|Durruty} va bien
@@ -101,11 +101,12 @@ def test_other_words_stay(sentence):
         (["N'Guyen"], "{NOM|n'guyen} et {NOM|N’GUYEN}"),
         (["Parkinson"], "maladie de {NOM|Parkinson}"),
         (["Trần"], "vu {NOM|TRAN} ce jour"),
-        (["Roy"], "royal, le roy{NOM||} et {NOM|Roy}"),
+        (["Morel"], "morelle, chamorel, {NOM|Morel}"),
+        (["Wassila"], "Prénom : {PRENOM|Wassila}. Revu {PRENOM|wassila}"),
     ],
 )
 def test_known_names_are_found_in_any_writing(known, sentence):
-    text, spans = marked(sentence.replace("{NOM||}", "aume"))
+    text, spans = marked(sentence)
     assert Rules().find(text, known) == spans
 
 
