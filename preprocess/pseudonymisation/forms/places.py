@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from preprocess.pseudonymisation.clues import Clues, words_of
 from preprocess.pseudonymisation.spans import Span
-from preprocess.pseudonymisation.words import CAPITALISED, LINKS, SPACE
+from preprocess.pseudonymisation.words import CAPITALISED, LINKS, SPACE, UPPER
 
 # Saint-Étienne, BOURG EN BRESSE, L'Haÿ-les-Roses, Aix-en-Provence, St Malo, La Roche sur Yon
 TOWN = (
@@ -21,6 +21,7 @@ BEHIND_TOWN = re.compile(
 )
 TOWN_BEFORE = re.compile(rf"(?<!\w)(?P<town>{TOWN}),?{SPACE}?\(?$")
 NAMED_POSTCODE = re.compile(rf"\b(?:[Cc]ode [Pp]ostal|CODE POSTAL|C\.?P\.?){SPACE}*:?{SPACE}*{POSTCODE}\b")
+MAY_NAME_TOWN = re.compile(rf"(?:(?: à| sur| vers| de){SPACE}|d['’]|: *)[{UPPER}]")  # a quicker test than TOWN_AFTER
 # What else stands behind "hospitalisé à".
 NO_TOWN_AFTER = re.compile(
     r"(?:[Ll]['’])?(?i:h[ôo]pita|clinique|polyclinique|ch[ru]{0,2}\b|ehpad|ssr\b|usld|had\b|mme?\b|m\.|madame|"
@@ -113,7 +114,11 @@ def find_towns(clues: Clues) -> Iterator[Span]:
         if town and not NO_TOWN.match(town["town"]):
             yield Span(*town.span("town"), "VILLE")
             yield Span(found.start(), found.start() + len(found[0].rstrip(") ")), "ZIP")
-    for pattern, words in ((NAMED_POSTCODE, POSTCODES), (TOWN_AFTER, TOWN_WORDS), (TOWN_OF_LETTER, DATES)):
+    for start, end in clues.lines(TOWN_WORDS):
+        if MAY_NAME_TOWN.search(text, start, end):
+            for found in TOWN_AFTER.finditer(text, start, end):
+                yield from _both(found)
+    for pattern, words in ((NAMED_POSTCODE, POSTCODES), (TOWN_OF_LETTER, DATES)):
         for found in clues.matches(pattern, words):
             yield from _both(found)
 
