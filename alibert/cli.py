@@ -33,6 +33,7 @@ class Verb(NamedTuple):
 VERBS = {
     "ingest": Verb("preprocess.ingest", "read source files of any format into documents"),
     "clean": Verb("preprocess.clean", "repair text, drop lines and documents that are not French text"),
+    "pseudonymise": Verb("preprocess.pseudonymise", "replace names, numbers, addresses and dates of patients"),
     "deduplicate": Verb("preprocess.deduplicate", "drop repeated documents, repeated lines and benchmark sentences"),
     "mix": Verb("preprocess.mix", "weight the sources, split training from validation"),
     "tokenizer": Verb("preprocess.train_tokenizer", "train a tokenizer: tokenizer.json and dict.txt"),

@@ -11,6 +11,7 @@ With --data-bins 5 the output holds the data-bins 1 to 5, each with a fifth of t
 """
 
 import argparse
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from preprocess.databin.encoded_shards import text_files
 from preprocess.databin.encoder_pool import Encoding, encoder_of
 from preprocess.mixing.mix_file import TRAIN, split_name
 from preprocess.mixing.reader import VALID, is_mix, read_corpora
+from preprocess.pseudonymisation.warning import identifier_warning
 
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("binarize", VERSION, ("numpy", "sacremoses", "tokenizers"))
@@ -61,6 +63,8 @@ def binarize(
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             check_enough(splits, data_bins)
+            if warning := identifier_warning(splits.values()):
+                print(f"warning: {warning}", file=sys.stderr)
             files = text_files(splits, engine)
             encoding = replace(encoding, tokenizer=keep_tokenizer(work, tokenizer, digests))
             made = make_data_bins(work, files, encoding, data_bins, weights, engine)

@@ -14,14 +14,15 @@ The file names the sources, best first, and options of the stages, as in `python
         paths: [notices.txt]
         clean: {also: [web]}
     clean: {min-words: 5}           # for all sources without their own value
+    pseudonymise: {key: my.key}     # only with this line
     deduplicate: {max-repeats: 5}
     mix: {core: cases, valid: 0.01}
     train_tokenizer: {vocab-size: 40000}
     binarize: {data-bins: 10}
 
 Options that are not in the file keep their defaults. If interrupted, run the same command to resume. Only the stages
-that a change affects run again. The output holds documents/SOURCE, clean/SOURCE, unique, mixed, tokenizer, data-bin and
-report/corpus.md.
+that a change affects run again. The output holds documents/SOURCE, clean/SOURCE, pseudonymised/SOURCE, unique, mixed,
+tokenizer, data-bin and report/corpus.md.
 """
 
 from importlib import import_module
@@ -55,7 +56,7 @@ def removed_sources(file: CorpusFile, output: Path) -> list[Path]:
     """What holds the text of sources that the file does not name any more."""
     names = {source.name for source in file.sources}
     names |= {f".{name}.work" for name in names}
-    there = [path for stage in ("documents", "clean") for path in sorted((output / stage).glob("*"))]
+    there = [path for stage in ("documents", "clean", "pseudonymised") for path in sorted((output / stage).glob("*"))]
     return [path for path in there if path.name not in names]
 
 

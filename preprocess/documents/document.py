@@ -37,7 +37,7 @@ SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
 OTHER_FORMS = frozenset(
     ".csv .tsv .json .ndjson .parquet .xml .nxml .html .htm .pdf .docx .docm .dotx .odt .ott .rtf .eml".split()
 )
-DOCUMENT_STAGES = ("ingest", "clean", "deduplicate")  # whose outputs are directories of documents
+DOCUMENT_STAGES = ("ingest", "clean", "pseudonymise", "deduplicate")  # whose outputs are directories of documents
 
 
 class Stored(NamedTuple):

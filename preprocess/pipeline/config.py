@@ -9,7 +9,8 @@ from alibert_common.errors import InputError
 from alibert_common.yaml_config import read_yaml
 from preprocess.documents.names import is_source_name
 
-OF_A_SOURCE = ("ingest", "clean")  # the stages that every source goes through by itself
+OF_A_SOURCE = ("ingest", "clean", "pseudonymise")  # the stages that every source goes through by itself
+HIDING = "pseudonymise"  # the stage that only runs when the file has options for it
 STAGES = (*OF_A_SOURCE, "deduplicate", "mix", "train_tokenizer", "binarize")  # in their order
 
 
@@ -36,8 +37,15 @@ class CorpusFile:
         if not sources:
             self.refuse("", "names no sources; write each with its `paths:` under `sources:`")
         self.sources = [self._source(name, self._mapping(sources, name, "sources")) for name in sources]
+        for source in self.sources:
+            if self.is_pseudonymised(source) and "key" not in self.options[HIDING] | source.options[HIDING]:
+                self.refuse(HIDING, "give `key:`, the file of the secret key")
         if "tokenizer" in self.options["binarize"] and "train_tokenizer" in self.content:
             self.refuse("binarize", "a tokenizer is given, so none is trained; leave one of the two out")
+
+    def is_pseudonymised(self, source: Source) -> bool:
+        """Whether the file asks for it, for all sources or for this one."""
+        return bool(self.options[HIDING] or source.options[HIDING])
 
     def place(self, path: object) -> Path:
         """A path of the file, which is relative to its folder."""
@@ -52,11 +60,13 @@ class CorpusFile:
         self._refuse_others(content, ("type", "paths", *OF_A_SOURCE), place)
         paths = content.get("paths")
         paths = [paths] if isinstance(paths, str) else paths
-        if not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):
-            self.refuse(place, "give `paths:`, a file or folder or a list of them")
+        options = {stage: self._options(content, stage, place) for stage in OF_A_SOURCE}
+        if paths is None and "database" in options["ingest"]:
+            paths = []
+        elif not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):
+            self.refuse(place, "give `paths:`, a file or folder or a list of them, or a database under `ingest:`")
         if not is_source_name(name):
             self.refuse(place, "no spaces, commas, '=' or '/' can be in the name of a source, nor a point at its start")
-        options = {stage: self._options(content, stage, place) for stage in OF_A_SOURCE}
         return Source(name, str(content.get("type") or ""), tuple(map(self.place, paths)), options)
 
     def _options(self, holder: Mapping, stage: str, place: str = "") -> dict:

@@ -45,6 +45,7 @@ def gather(file: CorpusFile, steps: list[Step]) -> dict:
     for source in file.sources:
         read, cleaned = manifests["ingest", source.name], manifests["clean", source.name]
         rules += _rules("ingest", source.name, read) + _rules("clean", source.name, cleaned)
+        rules += _rules("pseudonymise", source.name, manifests.get(("pseudonymise", source.name), {}))
         sides = {side: mixed.get(source.name, {}).get(side, asdict(Size())) for side in ("train", "valid")}
         sources[source.name] = {
             "type": source.type,
@@ -81,7 +82,7 @@ def _rules(stage: str, source: str, manifest: dict) -> list[dict]:
     """What the rules did; a rule without effect is left out."""
     return [
         {"stage": stage, "source": source, "rule": rule, "count": count}
-        for rule, count in (manifest["noted"] | manifest["dropped"]).items()
+        for rule, count in (manifest.get("noted", {}) | manifest.get("dropped", {})).items()
         if count
     ]
 

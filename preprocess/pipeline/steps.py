@@ -11,7 +11,7 @@ from alibert_common.cli import OptionParser, named_path
 from preprocess.pipeline.config import CorpusFile, Source
 
 # What follows from a stage's place among the others, so that the file cannot say it.
-GIVEN = {"output", "source", "help"}
+GIVEN = {"output", "source", "help", "annotated"}
 GIVEN_TO = {"binarize": {"mix", "train", "valid"}}
 ENGINE = {"workers", "slurm", "partition", "account", "time", "sbatch"}  # the command's, for every stage
 
@@ -54,7 +54,12 @@ class Steps:
             yield self._step("ingest", to, *source.paths, "--source", source.name, source=source)
         for source in sources:
             yield self._step("clean", output / "clean" / source.name, output / "documents" / source.name, source=source)
-        yield self._step("deduplicate", output / "unique", *(output / "clean" / source.name for source in sources))
+        cleaned = {source.name: output / "clean" / source.name for source in sources}
+        for source in filter(self.file.is_pseudonymised, sources):
+            to = output / "pseudonymised" / source.name
+            yield self._step("pseudonymise", to, cleaned[source.name], source=source)
+            cleaned[source.name] = to
+        yield self._step("deduplicate", output / "unique", *cleaned.values())
         yield self._step("mix", output / "mixed", output / "unique")
         tokenizer: list[object] = []
         if "tokenizer" not in self.file.options["binarize"]:

@@ -83,7 +83,7 @@ ROOMS = {
         "parts",
         "*",  # the options of commands; __init__.py
     ),
-    "preprocess/pseudonymisation": ("spans", "words", "clues", "forms", "persons", "*"),
+    "preprocess/pseudonymisation": ("spans", "words", "clues", "forms", "persons", "surrogates", "*"),
     "preprocess/tokenizer_study": (
         "candidates",
         "held_out",
@@ -237,6 +237,7 @@ def test_every_library_that_is_imported_is_asked_for(repository):
         "parquet": {"pyarrow"},
         "hl7_message": {"hl7"},
         "database": {"sqlalchemy"},
+        "tagger": {"edsnlp"},
         "read": {"pypdfium2"},
         "runs": {"pypdfium2"},
     }

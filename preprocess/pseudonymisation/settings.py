@@ -1,0 +1,73 @@
+"""What a pseudonymisation is asked to do, and the identifiers that it finds in a text."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from preprocess.pseudonymisation.find import Rules
+from preprocess.pseudonymisation.forms.record_numbers import DEFAULT_IPP, DEFAULT_NDA
+from preprocess.pseudonymisation.persons.name_lists import FIRST_NAMES, SURNAMES, name_lists, read_names
+from preprocess.pseudonymisation.spans import Span, merged
+from preprocess.pseudonymisation.surrogates.names import simple
+from preprocess.pseudonymisation.tagger import tagger
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of the command. Paths are those of files that the user may replace."""
+
+    ipp: tuple[str, ...] = (DEFAULT_IPP,)
+    nda: tuple[str, ...] = (DEFAULT_NDA,)
+    first_names: str = str(FIRST_NAMES)
+    surnames: str = str(SURNAMES)
+    tagger: str = ""  # folder of a token-classification model
+    eds_pseudo: str = ""  # folder of a pipeline of EDS-pseudo
+    known: tuple[str, ...] = ()  # fields that hold names of the patient
+    keep: tuple[str, ...] = ()  # fields that are written too
+    with_tags: bool = False  # in place of surrogates
+    positions: bool = False  # of the replacements are written
+    samples: int = field(default=200, compare=False)  # on the page for a person
+
+    def named(self) -> dict:
+        """The settings for the manifest: shipped lists by their name, whatever folder they are in."""
+        lists = {"first_names": FIRST_NAMES, "surnames": SURNAMES}
+        shipped = {name: file.name for name, file in lists.items() if getattr(self, name) == str(file)}
+        return asdict(self) | shipped
+
+    def files(self) -> list[Path]:
+        """The files and folders that the result depends on, besides the documents."""
+        return [Path(path) for path in (self.first_names, self.surnames, self.tagger, self.eds_pseudo) if path]
+
+
+@lru_cache(1)
+def rules_of(settings: Settings) -> Rules:
+    """The rules with the user's patterns and lists, once in a process."""
+    return Rules(settings.ipp, settings.nda, name_lists(Path(settings.first_names), Path(settings.surnames)))
+
+
+@lru_cache(1)
+def names_of(settings: Settings) -> tuple[list[str], list[str]]:
+    """The first names and the surnames that replace others."""
+    first, last = (simple(read_names(Path(file))) for file in (settings.first_names, settings.surnames))
+    return first, last
+
+
+def identifiers(text: str, settings: Settings, known: Sequence[str] = ()) -> list[Span]:
+    """The identifiers of a text, sorted, without overlap, none of more than one line."""
+    spans = rules_of(settings).find(text, known)
+    for folder, is_eds in ((settings.tagger, False), (settings.eds_pseudo, True)):
+        spans += tagger(Path(folder), is_eds)(text) if folder else ()
+    return merged(part for span in spans for part in _in_lines(text, span))
+
+
+def _in_lines(text: str, span: Span) -> list[Span]:
+    """The parts of a span in each line."""
+    parts, start = [], span.start
+    for piece in text[span.start : span.end].split("\n"):
+        inside = piece.strip()
+        begin = start + len(piece) - len(piece.lstrip())
+        if inside:
+            parts.append(Span(begin, begin + len(inside), span.label))
+        start += len(piece) + 1
+    return parts

@@ -1,0 +1,1 @@
+"""Plausible replacements of identifiers, the same for a patient in all documents."""

@@ -1,0 +1,151 @@
+"""Replace what identifies patients: names, numbers, addresses, dates.
+
+    python -m preprocess.pseudonymise clean --output pseudonymised --key hospital.key --ipp '\\b80\\d{8}\\b'
+    python -m preprocess.pseudonymise --annotated annotated.jsonl     # prints how many identifiers are found
+
+Rules find what has a form, and names by titles and lists; --tagger adds a model. Replacements are plausible, and the
+same for a patient in all documents. Ids and patients become hashes, and other metadata are dropped. All of it follows
+from the key, which stays in the hospital. OUTPUT.check.html shows drawn identifiers: check them, and delete the page.
+No program finds all identifiers: docs/howto/pseudonymise.md says how many are found.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from math import ceil
+from pathlib import Path
+
+from alibert_common.cli import OptionParser, at_least, command_parser
+from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
+from alibert_common.output_dir import resumable_directory
+from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
+from alibert_common.report import markdown
+from preprocess.documents.document import PATIENT, Document, document_files
+from preprocess.documents.map_shards import map_shards
+from preprocess.documents.samples import Samples, ShardSamples
+from preprocess.documents.stage_report import Report
+from preprocess.pseudonymisation.documents import Pseudonymiser
+from preprocess.pseudonymisation.page import add_sample, write_page
+from preprocess.pseudonymisation.persons.name_lists import FIRST_NAMES, SURNAMES
+from preprocess.pseudonymisation.score import read_annotated, score, table
+from preprocess.pseudonymisation.settings import Settings, identifiers, rules_of
+from preprocess.pseudonymisation.spans import LABELS
+from preprocess.pseudonymisation.surrogates.secret_key import key_digest, read_key
+from preprocess.pseudonymisation.tagger import check_tagger
+
+VERSION = 1  # of its output: see alibert_common.provenance.Stage
+STAGE = Stage("pseudonymise", VERSION, ("edsnlp", "transformers", "zstandard"))
+REPLACED = "identifiers replaced ({})"
+NO_PATIENT = "documents without a patient, each taken for one"
+
+
+@dataclass(frozen=True)
+class PseudonymiseShard:
+    """Pseudonymises the documents of a shard, and leaves samples of the identifiers."""
+
+    settings: Settings
+    key_file: Path
+    samples: ShardSamples
+
+    def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
+        pseudonymiser = Pseudonymiser(self.settings, read_key(self.key_file))
+        samples = Samples(self.samples.most)
+        for document in documents:
+            other, found = pseudonymiser.of(document)
+            for one in found:
+                report.note(REPLACED.format(one.label))
+                add_sample(samples, document.id, one)
+            report.note(NO_PATIENT, PATIENT not in other.metadata)
+            yield other
+        self.samples.save(number, samples)
+
+
+def pseudonymise(paths: list[Path], output: Path, settings: Settings, key_file: Path, engine: Engine = ALONE) -> Report:
+    """Write the pseudonymised documents of all `paths`, and OUTPUT.check.html beside the output.
+
+    Raises InputError for a pattern, a list, a model or a key that cannot be used.
+    """
+    rules_of(settings)  # refuses a bad pattern before any work
+    if settings.tagger:
+        check_tagger(Path(settings.tagger))
+    digest = key_digest(read_key(key_file))
+    shards = document_files(paths)
+    key = {"settings": settings.named() | {"key": digest}, "inputs": identity([*paths, *settings.files()])}
+    with resumable_directory(output, STAGE, key) as work:
+        if work is not None:
+            samples = ShardSamples(work.scratch / "samples", tuple(shards), ceil(settings.samples / len(LABELS)))
+            replace = PseudonymiseShard(settings, key_file.absolute(), samples)
+            report = map_shards(work, "pseudonymising", shards, replace, engine)
+            page = output.with_name(f"{output.name}.check.html")
+            counts = {label: report.noted.get(REPLACED.format(label), 0) for label in LABELS}
+            write_page(page, samples.together(), counts, settings.samples)
+            named = settings.named() | {"key": digest}
+            work.manifest = {"settings": named} | asdict(report)
+    return Report.from_json(read_manifest(output / MANIFEST))
+
+
+def print_scores(file: Path, settings: Settings) -> None:
+    """Print how many identifiers of an annotated set are found."""
+    texts = list(read_annotated(file))
+    found = [identifiers(annotated.text, settings, annotated.known) for annotated in texts]
+    scores, whole = score(found, [annotated.spans for annotated in texts])
+    print(markdown.plain(table(scores)))
+    print(f"documents with every identifier found: {whole:.1%} of {len(texts):,}")
+
+
+def command_line() -> OptionParser:
+    """The options of the command."""
+    parser = command_parser("preprocess.pseudonymise", __doc__)
+    add = parser.add_argument
+    # fmt: off
+    add("documents", nargs="*", type=Path, metavar="DOCUMENTS", help="output of clean, or files")
+    add("--output", type=Path, help="folder to write")
+    add("--key", type=Path, metavar="FILE", help="file of the secret key; it is made if it is not there")
+    add("--ipp", action="append", metavar="REGEX",
+        help="pattern of the hospital's patient numbers; repeatable (default: numbers after IPP, NIP and such words)")
+    add("--nda", action="append", metavar="REGEX",
+        help="pattern of the numbers of stays; repeatable (default: numbers after NDA and such words)")
+    add("--first-names", type=Path, default=FIRST_NAMES, metavar="FILE",
+        help="list of first names, one a line (default: 500 of INSEE)")
+    add("--surnames", type=Path, default=SURNAMES, metavar="FILE",
+        help="list of surnames, one a line (default: 500 of INSEE)")
+    add("--known", action="append", default=[], metavar="FIELD",
+        help="metadata field with names of the patient, found in any form; repeatable (default: none)")
+    add("--tagger", type=Path, metavar="FOLDER", help="token-classification model that finds names (default: none)")
+    add("--eds-pseudo", type=Path, metavar="FOLDER", help="pipeline of EDS-pseudo that finds names (default: none)")
+    add("--keep", action="append", default=[], metavar="FIELD",
+        help="metadata field to keep as it is; repeatable (default: none)")
+    add("--tags", action="store_true", help="tags such as [NOM] in place of plausible replacements")
+    add("--positions", action="store_true", help="places of the replacements in the metadata `replacements`")
+    add("--samples", type=at_least(0), default=Settings.samples, help="identifiers on the page to check (default: 200)")
+    add("--annotated", type=Path, metavar="FILE",
+        help="annotated JSON lines to print how many identifiers are found, in place of all else")
+    # fmt: on
+    add_engine_options(parser)
+    return parser
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings that the options say."""
+    return Settings(
+        tuple(options.ipp or Settings.ipp), tuple(options.nda or Settings.nda), str(options.first_names),
+        str(options.surnames), str(options.tagger or ""), str(options.eds_pseudo or ""), tuple(options.known),
+        tuple(options.keep), options.tags, options.positions, options.samples,
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    settings = settings_of(options)
+    if options.annotated:
+        print_scores(options.annotated, settings)
+        return
+    if not options.documents or not options.output or not options.key:
+        raise InputError("give documents, --output and --key, or --annotated.")
+    print(pseudonymise(options.documents, options.output, settings, options.key, engine_of(options)))
+    print(f"{'output':>8}  {options.output} (check {options.output}.check.html, then delete it)")
+
+
+if __name__ == "__main__":
+    exit_with_sentence(lambda: run(command_line().parse_args()))
