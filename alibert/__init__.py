@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from downstream.tag import Tagger as Tagger
 
 EXPORTED = [
-    "RECIPES", "Cleaning", "Deduplication", "Guess", "InputError", "Labeler", "MixWeights", "ReadOptions", "Tagger",
-    "TextOptions", "Word", "binarize", "clean", "deduplicate", "export", "fill_mask", "finetune", "ingest", "load",
-    "mix", "normalize", "pretrain", "tag", "train_tokenizer",
+    "RECIPES", "Cleaning", "Deduplication", "Guess", "InputError", "Labeler", "MixWeights", "Pseudonymisation",
+    "ReadOptions", "Tagger", "TextOptions", "Word", "binarize", "clean", "deduplicate", "export", "fill_mask",
+    "finetune", "ingest", "load", "mix", "normalize", "pretrain", "pseudonymise", "tag", "train_tokenizer",
 ]  # fmt: skip
 CLASSES = {"Labeler": "downstream.label", "Tagger": "downstream.tag"}  # fine-tuned models to use
 

@@ -23,11 +23,13 @@ from preprocess import clean as clean_stage
 from preprocess import deduplicate as deduplicate_stage
 from preprocess import ingest as ingest_stage
 from preprocess import mix as mix_stage
+from preprocess import pseudonymise as pseudonymise_stage
 from preprocess import train_tokenizer as tokenizer_stage
 from preprocess.clean import Cleaning
 from preprocess.deduplicate import Settings as Deduplication
 from preprocess.documents.stage_report import Report
 from preprocess.mixing.weights import MixWeights
+from preprocess.pseudonymisation.settings import Settings as Pseudonymisation
 from preprocess.readers import ReadOptions
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.normalizer import BOUNDARY, TextOptions, rules_only
@@ -77,6 +79,17 @@ def ingest(
 def clean(documents: AnyPaths, output: AnyPath, settings: Cleaning | None = None, *, workers: int = 1) -> Report:
     """Repair text and drop what is not French. Returns the counts; dropped.txt has samples of what was dropped."""
     return clean_stage.clean(_paths(documents), Path(output), settings or Cleaning(), Engine(workers))
+
+
+def pseudonymise(
+    documents: AnyPaths, output: AnyPath, key: AnyPath, settings: Pseudonymisation | None = None, *, workers: int = 1
+) -> Report:
+    """Replace names, numbers, addresses and dates of patients; `key` is the file of the secret key.
+
+    Returns the counts.
+    """
+    chosen, engine = settings or Pseudonymisation(), Engine(workers)
+    return pseudonymise_stage.pseudonymise(_paths(documents), Path(output), chosen, Path(key), engine)
 
 
 def deduplicate(

@@ -39,7 +39,7 @@ def _kind_of_container(start: bytes, end: bytes) -> str:
 
 def kind_of_file(file: Path) -> str:
     """The format of a file, which may be compressed. Raises InputError for a damaged compression."""
-    with open_bytes(file) as handle:
+    with open_bytes(file) if file.suffix in FORMS else open(file, "rb") as handle:
         start, end = handle.read(LOOKED_AT), b""
         if start.startswith(b"PK") and file.suffix not in FORMS:
             handle.seek(max(0, file.stat().st_size - LOOKED_AT))

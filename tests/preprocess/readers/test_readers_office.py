@@ -150,8 +150,8 @@ def test_rtf(kind):
     assert read_rtf((rf"{{\rtf1\ansi\ansicpg1252\deff0{FONTS}" + text + "}").encode("cp1252")).lines == lines
 
 
-def test_a_million_groups_inside_one_another_take_no_recursion():
-    assert read_rtf(b"{\\rtf1 a" + b"{" * 1_000_000 + b"b" + b"}" * 1_000_000 + b"}").lines == ["ab"]
+def test_many_groups_inside_one_another_take_no_recursion():
+    assert read_rtf(b"{\\rtf1 a" + b"{" * 200_000 + b"b" + b"}" * 200_000 + b"}").lines == ["ab"]
 
 
 def test_an_rtf_file_that_is_cut_short_is_refused(tmp_path):
