@@ -3,6 +3,7 @@
 import csv
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import pairwise
@@ -17,6 +18,7 @@ from preprocess.readers.read_log import Fault, ReadLog, place_of, readable
 from preprocess.readers.records.omop import with_omop_columns
 from preprocess.readers.records.record import document_of, text_paths
 
+SHOWN = 50  # columns that a message names
 DELIMITERS = (",", ";", "\t", "|")
 # A line, and those below it up to one at whose end every quotation mark has another.
 ROW = re.compile(r'[^"\n]*(?:"[^"]*"[^"\n]*)*\n')
@@ -190,10 +192,15 @@ def _header(place: str, options: ReadOptions, row: list[str], fault: Fault | Non
     if fault:
         raise InputError(f"{place}: {fault}; {fault.remedy}.")
     header = [name.strip() for name in row]
-    if twice := [name for name in header if header.count(name) > 1]:
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
         raise InputError(f"{place}: two columns named '{twice[0]}'; give each a name of its own.")
     check_columns(place, options, header)
     return header
+
+
+def shown(columns: list[str]) -> str:
+    """The names of columns, for a message: all of a usual table."""
+    return ", ".join(columns[:SHOWN]) + f" and {len(columns) - SHOWN:,} more" * (len(columns) > SHOWN)
 
 
 def check_columns(place: str, options: ReadOptions, columns: list[str]) -> None:
@@ -202,6 +209,6 @@ def check_columns(place: str, options: ReadOptions, columns: list[str]) -> None:
     for name in (*text_paths(options), *options.named_paths()):
         if name not in columns and name.partition(".")[0] not in columns:
             raise InputError(
-                f"{place}: no column '{name}'; the columns are {', '.join(columns)}: name the one that holds the text "
+                f"{place}: no column '{name}'; the columns are {shown(columns)}: name the one that holds the text "
                 f"with --text-field, others with --id-field, --date-field and --metadata."
             )
