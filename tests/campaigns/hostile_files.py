@@ -25,20 +25,20 @@ from hostile.watching import MEGABYTE, Listener, Watched, changes, state_of, wat
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = (
-    "| kind | files | read | refused | seconds | peak MB of a process | of all | most frequent reasons |\n"
-    "|---|---:|---:|---:|---:|---:|---:|---|"
+    "| kind | files | read | refused | counted | seconds | peak MB of a process | of all | most frequent reasons |\n"
+    "|---|---:|---:|---:|---:|---:|---:|---:|---|"
 )
 ERRORS = 300  # characters of what a failed child said
 
 
 def make(folder: Path, seed: int, port: int) -> None:
     """Write the files."""
-    from hostile import making  # which needs the libraries that write letters
+    from hostile import hostile_set  # which needs the libraries that write letters
 
     if folder.exists() and any(folder.iterdir()):
         raise SystemExit(f"error: {folder} is not empty; give a new folder.")
-    count = making.make(folder, seed, port)
-    print(f"{count:,} files of {len(making.ALL)} kinds in {folder / 'files'}")
+    count = hostile_set.make(folder, seed, port)
+    print(f"{count:,} files of {len(hostile_set.ALL)} kinds in {folder / 'files'}")
 
 
 def read(files: Path, output: Path, seconds: float, limit: int) -> Watched:
@@ -52,7 +52,8 @@ def read(files: Path, output: Path, seconds: float, limit: int) -> Watched:
 
 def print_row(name: str, outcome: Outcome, watched: Watched) -> None:
     """A row of the table."""
-    cells = [name, f"{outcome.files:,}", f"{outcome.read:,}", f"{outcome.refused:,}", f"{watched.seconds:.1f}"]
+    cells = [name, f"{outcome.files:,}", f"{outcome.read:,}", f"{outcome.refused:,}", f"{outcome.counted:,}"]
+    cells += [f"{watched.seconds:.1f}"]
     cells += [f"{watched.highest / MEGABYTE:,.0f}", f"{watched.together / MEGABYTE:,.0f}", reasons_in(outcome)]
     print(f"| {' | '.join(cells)} |", flush=True)
 

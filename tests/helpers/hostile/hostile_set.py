@@ -27,5 +27,5 @@ def make(folder: Path, seed: int, port: int) -> int:
             path = place / f"{made.expected}_{name}_{number:03d}.{made.ending}"
             path.write_bytes(made.content) if isinstance(made.content, bytes) else made.content(path)
             count += 1
-    (folder / "files" / "link" / "up").symlink_to("..")  # a ring of folders
+    (folder / "files" / "link" / "ring").symlink_to(".")  # a folder in itself
     return count

@@ -1,4 +1,4 @@
-"""What became of every hostile file: a document, a row of skipped.tsv, or nothing, which is a fault."""
+"""What became of a hostile file: a document, a row of skipped.tsv or a count in the manifest; else it is a fault."""
 
 import csv
 from collections import Counter
@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from alibert_common.errors import readable
 from hostile.given import FORBIDDEN
+
+from alibert_common.errors import readable
+from alibert_common.provenance import MANIFEST, read_manifest
 from preprocess.documents.document import SHARD_SUFFIX, Document, read_documents
 
 LONGEST = 60  # characters of a reason in the table
@@ -20,6 +22,7 @@ class Outcome:
     files: int = 0
     read: int = 0
     refused: int = 0
+    counted: int = 0  # as empty, as a pipe, as a link to what is read without it
     reasons: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
@@ -56,15 +59,18 @@ def check(folder: Path, output: Path) -> Outcome:
         outcome.files += 1
         outcome.read += read
         outcome.refused += refused
+        outcome.counted += not read and not refused
         if fault := _fault(expected, read, refused):
             outcome.faults.append(f"{readable(path)}: {fault}")
+    dropped = read_manifest(output / MANIFEST).get("dropped", {})
+    counts = sum(count for reason, count in dropped.items() if not reason.startswith("skipped"))
+    if outcome.counted > counts:
+        outcome.faults.append(f"{folder}: {outcome.counted} files are no document and no row, but {counts} are counted")
     outcome.faults += _other_faults(documents, rows)
     return outcome
 
 
 def _fault(expected: str, read: bool, refused: bool) -> str:
-    if not read and not refused:
-        return "neither a document nor a row"
     if expected == "read" and not read:
         return "no document, though its text can be read"
     return "a document, though it has no text" if expected == "refused" and read else ""
