@@ -11,7 +11,9 @@ from functools import cached_property
 from preprocess.readers.pdf.french_compounds import COMPOUNDS
 
 SOFT = "\u00ad"
+HYPHENS = ("-", "\u2010", "\u2011")
 HYPHEN = "[-\u2010\u2011]"
+LONGEST = 100  # characters of a word
 WORD = rf"[^\W_]+(?:{HYPHEN}[^\W_]+)*"
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzαβγδ")  # alone before a hyphen, but for é, which may begin a word
 WORDS = re.compile(WORD)
@@ -41,7 +43,7 @@ class LineJoiner:
     def _joined(self, text: str, line: str) -> str:
         if text.endswith(SOFT):
             return text.rstrip(SOFT) + line
-        before, after = LAST.search(text), FIRST.match(line)
+        before, after = last_divided(text), FIRST.match(line)
         if not before or not after:
             return f"{text} {line}"
         return (text if self._keeps_hyphen(before[1], after[0]) else text[:-1]) + line
@@ -59,4 +61,9 @@ class LineJoiner:
 
 def divides_word(line: str) -> bool:
     """Whether the line ends inside a word."""
-    return line.endswith(SOFT) or bool(LAST.search(line))
+    return line.endswith(SOFT) or bool(last_divided(line))
+
+
+def last_divided(line: str) -> re.Match | None:
+    """The word before the hyphen at the end of a line."""
+    return LAST.search(line, max(0, len(line) - LONGEST)) if line.endswith(HYPHENS) else None

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ from preprocess.readers.text import ITEM
 END_OF_SENTENCE = re.compile(r"[.!?:;…][»”\")\]]*\s*\Z")
 GOES_ON = re.compile(r"[^\W_A-ZÀ-ÖØ-ÞŒ]|[%(]")  # how a column begins in the middle of a sentence
 OTHER_SIZE = 0.12  # of the height: lines of a paragraph differ by less
-INDENT = 0.7  # of the height
+INDENT, FIRST_INDENT = 0.7, 5  # heights: of a paragraph's lines, and of its first line
 LOOSE = 0.35  # of the height, more than the usual space between two lines
 ASIDE = 0.25  # of the width of a column: an address or a signature begins further right
 LONG = 45  # characters of a line of prose
@@ -70,9 +70,9 @@ def _unfinished(found: Sequence[Paragraph], new: Paragraph, page: int) -> Paragr
 
 
 def _of_flow(flow: Sequence[Line], page: int, edges: "_Edges") -> Iterator[Paragraph]:
-    usual = _usual_space(flow)
-    for block in _blocks(flow, usual):
-        edge, sure = edges.of(block, flow)
+    edge_of = edges.within(flow)
+    for block in _blocks(flow, _usual_space(flow)):
+        edge, sure = edge_of(block)
         lines = [block[0]]
         for line in block[1:]:
             if _goes_on(lines, line, edge, sure):
@@ -111,7 +111,9 @@ def _goes_on(lines: Sequence[Line], line: Line, edge: float, sure: bool) -> bool
         return False
     indent = line.left - last.left
     begins_item = len(lines) == 1 and ITEM.match(last.text)
-    if indent > INDENT * line.height and not begins_item or indent < -INDENT * line.height and len(lines) > 1:
+    if indent > INDENT * line.height and not begins_item:
+        return False
+    if indent < -(INDENT if len(lines) > 1 else FIRST_INDENT) * line.height:
         return False
     letter = (line.right - line.left) / len(line.text)
     first = len(line.text.split(maxsplit=1)[0])
@@ -130,18 +132,24 @@ class _Edges:
             if flow and _shows_edge(flow):
                 self.known[round(min(line.left for line in flow) / 10)].append(_edge(flow))
 
-    def of(self, block: Sequence[Line], flow: Sequence[Line]) -> tuple[float, bool]:
-        """The right edge of a block, and whether it is sure."""
-        own, far_left = _edge(block), min(line.left for line in flow)
-        if _shows_edge(block):
-            return own, True
-        if min(line.left for line in block) > far_left + ASIDE * (_edge(flow) - far_left):
-            return own, False
-        if _shows_edge(flow):
-            return _edge(flow), True
+    def within(self, flow: Sequence[Line]) -> Callable[[Sequence[Line]], tuple[float, bool]]:
+        """What tells the right edge of a block of a column, and whether it is sure."""
+        far_left, far_right, is_shown = min(line.left for line in flow), _edge(flow), _shows_edge(flow)
         place = round(far_left / 10)
-        wider = [edge for near in (place - 1, place, place + 1) for edge in self.known.get(near, ()) if edge > own - 2]
-        return (min(wider), True) if wider else (own, False)
+        known = [edge for near in (place - 1, place, place + 1) for edge in self.known.get(near, ())]
+
+        def edge(block: Sequence[Line]) -> tuple[float, bool]:
+            own = _edge(block)
+            if _shows_edge(block):
+                return own, True
+            if min(line.left for line in block) > far_left + ASIDE * (far_right - far_left):
+                return own, False
+            if is_shown:
+                return far_right, True
+            wider = [edge for edge in known if edge > own - 2]
+            return (min(wider), True) if wider else (own, False)
+
+        return edge
 
 
 def _edge(lines: Sequence[Line]) -> float:
@@ -151,12 +159,12 @@ def _edge(lines: Sequence[Line]) -> float:
 def _shows_edge(lines: Sequence[Line]) -> bool:
     """Whether lines end at the same place (justified text), or most of them near it (ragged text)."""
     lines = [line for line in lines if not line.is_row]
-    if any(abs(above.right - below.right) < 0.1 * above.height and len(above.text) > 30
-           for above, below in pairwise(lines) if below.right > _edge(lines) - 2):  # fmt: skip
-        return True
     if not lines:
         return False
     edge, left = _edge(lines), min(line.left for line in lines)
+    if any(below.right > edge - 2 and abs(above.right - below.right) < 0.1 * above.height and len(above.text) > 30
+           for above, below in pairwise(lines)):  # fmt: skip
+        return True
     near = [len(line.text) for line in lines if line.right > edge - NEAR_EDGE * (edge - left)]
     enough = len(near) > 1 and sum(near) > LONG * len(near) or len(near) > 2 and sum(near) > 0.7 * LONG * len(near)
     return enough and len(near) >= 0.5 * len(lines)

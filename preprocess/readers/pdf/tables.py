@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from preprocess.readers.pdf.boxes import SHIFT, Line, Run, around, line_gap
 
+LARGER = 1.05  # of the height: that of a heading
+
 
 def table_rows(rows: Sequence[Sequence[Run]], drawn_by_columns: bool) -> list[Line]:
     """The rows of a table, of which `rows` are the lines: a cell may have several, unless the table was drawn column
@@ -54,13 +56,14 @@ def bands_of(rows: Sequence[Sequence[Run]]) -> Iterator[list[Run]]:
 
 def _drawn_rows(band: Sequence[Run], columns: Sequence[float], is_tight: bool) -> Iterator[list[Run]]:
     """The rows of a band: one begins where the drawing went back to a column further left, and in a table without
-    space between its rows where it stayed in the first."""
+    space between its rows, or below a heading of another size, where it stayed in the first."""
     row: list[Run] = []
     before = 0
     for run in sorted(band, key=lambda run: run.order):
         column = _column(run, columns)
         below = bool(row) and run.top > max(other.bottom for other in row) - SHIFT * run.height
-        if below and (column < before or is_tight and column == 0 and len(row) == 1):
+        stays = column == before == 0 and len(row) == 1
+        if below and (column < before or stays and (is_tight or row[0].height > LARGER * run.height)):
             yield row
             row = []
         row.append(run)

@@ -24,6 +24,20 @@ def texts(columns):
     return [[line.text for line in column] for column in columns]
 
 
+def read_as(*places, **settings):
+    """The lines of these runs in reading order."""
+    return [line.text for column in columns_of(runs_at(*places, **settings)) for line in column]
+
+
+def down(*texts, left=50, base=100, leading=12):
+    """Places of lines one below the other."""
+    return [(text, left, base + leading * n) for n, text in enumerate(texts)]
+
+
+def words_of(places):
+    return [text for text, *_ in places]
+
+
 def lines_at(*texts, left=50.0, top=100.0, leading=12.0, letter=5.0):
     return [
         Line(text, left, top + n * leading, left + letter * len(text), top + n * leading + 10)
@@ -188,6 +202,90 @@ def test_smaller_names_beside_a_letter_are_one_column():
     runs = sorted(runs_at(*names, size=8) + runs_at(*letter, size=12), key=lambda run: run.bottom)
     runs = [run._replace(order=n) for n, run in enumerate(runs)]
     assert texts(columns_of(runs)) == [[text for text, *_ in side] for side in (names, letter)]
+
+
+LEFT = down(*(f"{LONG} gauche {n}" for n in range(5)), base=172)
+RIGHT = down(*(f"{LONG} droite {n}" for n in range(6)), left=320, base=172)
+
+
+def test_what_was_drawn_above_two_columns_is_read_before_them():
+    address, subject = down("Docteur Luc MOREAU", "12, rue de la Forêt", "Lyon", left=440), [("Objet : avis", 50, 148)]
+    everything = [*address, *subject, *LEFT, *RIGHT]
+    assert read_as(*everything) == words_of(everything)
+
+
+def test_what_was_drawn_behind_two_columns_is_read_after_them():
+    everything = [*LEFT, *RIGHT, ("Bien confraternellement,", 50, 240), ("Docteur MOREAU", 440, 256)]
+    assert read_as(*everything) == words_of(everything)
+
+
+NAMES = down(*(f"Docteur {letter}" for letter in "ABCDEFGH"), base=140)
+LETTER = [*down("Cher confrère,", LONG, left=200, base=112, leading=16), *down(*[LONG] * 6, left=200, base=146)]
+
+
+@pytest.mark.parametrize("names_first", [True, False])
+def test_a_letter_may_begin_above_its_side_column(names_first):
+    title = [("Page 1 de 2, service de cardiologie", 200, 60), ("CHU de Lyon", 330, 80)]
+    parts = [NAMES, title, LETTER] if names_first else [title, LETTER, NAMES]
+    assert read_as(*(place for part in parts for place in part)) == words_of([*title, *NAMES, *LETTER])
+
+
+@pytest.mark.parametrize("names_first", [True, False])
+def test_a_side_column_may_end_below_its_letter(names_first):
+    names, letter = down(*NAME_TEXTS), down(*[LONG] * 5, left=200)
+    assert read_as(*(names + letter if names_first else letter + names)) == words_of([*names, *letter])
+
+
+NAME_TEXTS = [f"Docteur {letter}" for letter in "ABCDEFGHIJ"]
+
+
+def test_a_table_beside_a_side_column():
+    table = [
+        (f"{text} {n}", left, 114 + 14 * n) for n in range(6) for text, left in (("a", 200), ("b", 260), ("c", 320))
+    ]
+    assert read_as(*table, *down(*NAME_TEXTS)) == NAME_TEXTS + [f"a {n} | b {n} | c {n}" for n in range(6)]
+
+
+def test_a_title_beside_the_first_of_smaller_names_is_read_before_them():
+    names = runs_at(*down(*NAME_TEXTS), size=8)
+    title, letter = (
+        runs_at(("CHU de Lyon", 280, 102), size=12),
+        runs_at(*down(*[LONG] * 6, left=200, base=120), size=10),
+    )
+    runs = [run._replace(order=n) for n, run in enumerate([*names, *title, *letter])]
+    found = [line.text for column in columns_of(runs) for line in column]
+    assert found == ["CHU de Lyon", *NAME_TEXTS, *[LONG] * 6]
+
+
+def test_a_heading_between_two_tables_is_a_line():
+    def table(base):
+        return runs_at(*((f"{text} {n}", left, base + 13 * n) for n in range(3) for text, left in cells))
+
+    cells = (("a", 50), ("b", 150))
+    parts = [*table(100), *runs_at(("Biologie", 50, 160), size=13), *table(173)]
+    runs = [run._replace(order=n) for n, run in enumerate(parts)]
+    rows = [f"a {n} | b {n}" for n in range(3)]
+    assert [line.text for column in columns_of(runs) for line in column] == [*rows, "Biologie", *rows]
+
+
+def test_wide_gaps_in_two_lines_of_a_justified_column_are_no_table():
+    whole = "le patient est revu en consultation de suivi"
+    places = [(whole, 50, 100), ("présent.", 50, 112), ("(adresse@hopital.example)", 97, 112), ("Ancien", 50, 124)]
+    places += [("ouvrier d'une verrerie, exposé à l'amiante", 97, 124), (whole, 50, 136)]
+    assert read_as(*places)[1:3] == ["présent. (adresse@hopital.example)", f"Ancien {places[4][0]}"]
+
+
+def test_lines_that_end_at_one_place_but_begin_at_others_are_no_paragraph():
+    address = ["Docteur Luc MOREAU", "Résidence « Les Chênes », bâtiment numéro 6", "Lyon"]
+    places = [(text, 500 - 5 * len(text), 100 + 12 * n) for n, text in enumerate(address)]
+    lines = [line for text, left, top in places for line in lines_at(text, left=left, top=top)]
+    assert joined([lines]) == [line.text for line in lines]
+
+
+def test_columns_without_lines_at_one_height_that_were_drawn_from_above_to_below():
+    names, letter = down(*NAME_TEXTS, base=106), down(*[f"{LONG} {n}" for n in range(11)], left=200)
+    drawn = sorted([*names, *letter], key=lambda place: place[2])
+    assert read_as(*drawn) == words_of([*names, *letter])
 
 
 @pytest.mark.parametrize("rule", COMPOUNDS, ids=lambda rule: rule.example)

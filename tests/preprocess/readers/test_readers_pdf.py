@@ -4,6 +4,7 @@ import io
 import random
 import shlex
 import sys
+import time
 from collections import Counter
 
 import pytest
@@ -180,6 +181,50 @@ def test_digits_above_and_below_the_line():
         "Leucocytes 7,2 10<super>9</super>/L, surface 1,8 m<super>2</super>, CO<sub>2</sub> normal, 1<super>er</super>"
     )
     assert read_pdf(flowed(Paragraph(body, BODY))).lines == ["Leucocytes 7,2 10⁹/L, surface 1,8 m², CO₂ normal, 1er"]
+
+
+class PageOfPlaces(PageText):
+    """A page whose characters stand where a list says, each 5 points wide."""
+
+    def __init__(self, text, lefts):
+        self.text, self.lefts, self.bounds, self.notes = text, lefts, (0, 0, *A4), Counter()
+        self.turn, self.size = lambda number: 0, lambda number: 10.0
+
+    def origins(self, numbers):
+        return [(self.lefts[n], 700.0) for n in numbers]
+
+    def boxes(self, numbers):
+        return [[self.lefts[n], 708.0, self.lefts[n] + 5, 698.0] for n in numbers]
+
+
+def test_a_sign_of_another_font_that_was_drawn_into_its_line_later():
+    page = PageOfPlaces("58 10 /L⁹", [50, 55, 60, 65, 70, 75, 80, 85, 75])
+    ((turn, words),) = page._lines()
+    assert turn == 0 and [word.text for word in words] == ["58", "10⁹/L"]
+
+
+def many_boxes(sheet, number):
+    for row in range(200):
+        for column in range(40):
+            sheet.drawString(20 + 14 * column, 830 - 4 * row, str(row * column))
+
+
+def many_words(sheet, number):
+    for row in range(250):
+        sheet.drawString(20, 830 - 3.2 * row, " ".join(f"mot{row * number % 997}" for number in range(40)))
+
+
+@pytest.mark.parametrize(
+    "draw", [many_boxes, many_words, lambda sheet, number: sheet.drawString(0, 400, "mot " * 20000)]
+)
+def test_full_pages_take_seconds(draw):
+    def small(sheet, number):
+        sheet.setFont("Helvetica", 3)
+        draw(sheet, number)
+
+    data, started = drawn(small), time.process_time()
+    assert read_pdf(data).lines
+    assert time.process_time() - started < 4
 
 
 def test_text_drawn_twice_or_outside_or_invisible_or_slanted():
