@@ -239,7 +239,7 @@ def test_every_library_that_is_imported_is_asked_for(repository):
         "database": {"sqlalchemy"},
         "tagger": {"edsnlp"},
         "read": {"pypdfium2"},
-        "runs": {"pypdfium2"},
+        "characters": {"pypdfium2"},
     }
 
 
