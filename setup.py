@@ -61,6 +61,7 @@ EXTRAS = {
         "pypdfium2>=5",
         "hl7>=0.4.5",
         "sqlalchemy>=2",
+        "psycopg[binary]>=3.1",  # the driver of PostgreSQL
         "reportlab>=4",  # makes the PDF files that are read
         "pytest>=8",
         "pytest-xdist>=3",  # a process a core: most tests wait for commands they start, each of one thread

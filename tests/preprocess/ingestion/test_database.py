@@ -165,3 +165,11 @@ def test_omop_notes_in_a_table_need_no_option(tmp_path):
     assert (document.id, document.date, document.lines, document.metadata) == (
         "7", "2023-01-02", ["Le patient tousse."], {"patient": "3"},
     )  # fmt: skip
+
+
+def test_without_sqlalchemy_the_command_says_what_to_install(omop, tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sqlalchemy"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(InputError, match=r"install it with `pip install 'alibert_fairseq\[sql\]'`"):
+        ingest([], tmp_path / "out", database=Database(omop))

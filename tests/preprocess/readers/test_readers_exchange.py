@@ -2,12 +2,15 @@
 
 import base64
 import json
+import sys
 
 import pytest
 from reader_helpers import read
 
 from alibert_common.errors import InputError
+from preprocess.readers.conversion.hl7_message import read_hl7_message
 from preprocess.readers.exchange import hl7 as hl7_v2
+from preprocess.readers.read_log import CommandError
 
 pytest.importorskip("hl7")
 HEAD = r"MSH|^~\&|DPI|CHU|EDC|CHU|20230214083000||{kind}|{name}|P|2.5|||||FRA|{charset}"
@@ -119,6 +122,12 @@ def test_a_file_without_a_message_is_refused(tmp_path):
         with pytest.raises(InputError, match=f"{name}: a file without an HL7 message"):
             read(write(tmp_path / name, text))
     assert read(write(tmp_path / "vide.hl7", "")).documents == []
+
+
+def test_without_the_library_the_command_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hl7", None)
+    with pytest.raises(CommandError, match=r"install it with `pip install 'alibert_fairseq\[hl7\]'`"):
+        read_hl7_message(b"MSH|", lambda data, name: None)
 
 
 def encoded(text):
