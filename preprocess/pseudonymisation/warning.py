@@ -26,11 +26,11 @@ def identifier_warning(splits: Iterable[Iterable[Path]]) -> str:
         for document in _first(paths):
             looked_at += 1
             counts.update(span.label for span in merged(_with_form(document.text)))
-    found = [f"{counts[label]:,} {name}" for label, name in KINDS.items() if counts[label]]
+    found = [f"{name}: {counts[label]:,}" for label, name in KINDS.items() if counts[label]]
     if not found:
         return ""
     return (
-        f"{', '.join(found)} in {looked_at:,} documents that were not pseudonymised; see `python -m "
+        f"{looked_at:,} documents that were not pseudonymised hold identifiers ({', '.join(found)}); see `python -m "
         "preprocess.pseudonymise --help` if they are of patients"
     )
 

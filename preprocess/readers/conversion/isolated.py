@@ -70,9 +70,11 @@ class Converter:
         return record
 
     def _start(self) -> subprocess.Popen[bytes]:
-        """Begin the process. It waits until its modules are there, which the first file does not pay for."""
+        """Begin the process, without the passwords of this one, and wait until its modules are there."""
         path = os.pathsep.join(filter(None, sys.path))
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("MALLOC_") and "PASS" not in name
+        }
         command = [sys.executable, "-c", "from preprocess.readers.conversion.child import main; main()"]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

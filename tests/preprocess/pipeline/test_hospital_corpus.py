@@ -10,6 +10,8 @@ from office_files import docx, paragraph, written
 from alibert_common.errors import InputError
 from preprocess import corpus
 from preprocess.documents.document import patient_of, read_documents
+from preprocess.pipeline.config import CorpusFile
+from preprocess.pipeline.steps import Steps
 
 pytest.importorskip("sqlalchemy")
 FILE = """
@@ -81,3 +83,11 @@ def test_a_file_without_a_key_is_refused(hospital):
     file.write_text(file.read_text().replace("{key: hospital.key}", "{tags: true}"))
     with pytest.raises(InputError, match="corpus.yaml: pseudonymise: give `key:`, the file of the secret key"):
         corpus.main()
+
+
+def test_the_shipped_file_of_a_hospital_can_be_meant(repository, tmp_path):
+    file = CorpusFile(repository / "recipes" / "corpus" / "hospital.yaml")
+    steps = list(Steps(file, tmp_path, corpus.command_line().parse_args(["x", "--output", "y"]), corpus.command_of))
+    assert [step.stage for step in steps].count("pseudonymise") == 2
+    first = steps[0].options
+    assert first.database.startswith("postgresql+psycopg://") and first.table == "omop.note" and first.paths == []

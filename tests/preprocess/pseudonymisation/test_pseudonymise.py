@@ -235,7 +235,7 @@ def test_labels_of_published_models_are_known(tmp_path):
 
 def test_binarize_warns_of_identifiers_in_text_that_was_not_pseudonymised(corpus, tmp_path):
     warning = identifier_warning([corpus])
-    assert "telephone numbers" in warning and "in 60 documents that were not pseudonymised" in warning
+    assert warning.startswith("60 documents that were not pseudonymised hold identifiers (social security numbers: ")
     pseudonymise(corpus, tmp_path / "out", Settings(), tmp_path / "one.key")
     assert identifier_warning([[tmp_path / "out"]]) == ""
 

@@ -92,6 +92,11 @@ def test_neither_network_nor_commands_nor_output(hostile, tmp_path, code):
     assert not path.exists()
 
 
+def test_the_process_knows_no_password(hostile, monkeypatch):
+    monkeypatch.setenv("ALIBERT_DATABASE_PASSWORD", "Hunter2")
+    assert hostile("assert 'Hunter2' not in str(os.environ)") == ["done"]
+
+
 def test_what_a_library_prints_is_no_answer(hostile):
     assert hostile("print('x', flush=True); os.write(1, b'{}\\n')") == ["done"]
 
