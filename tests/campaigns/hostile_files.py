@@ -28,6 +28,7 @@ HEADER = (
     "| kind | files | read | refused | counted | seconds | peak MB of a process | of all | most frequent reasons |\n"
     "|---|---:|---:|---:|---:|---:|---:|---:|---|"
 )
+ALONE = ("link", "pipe")  # kinds without a file that could be read: an error of the command
 ERRORS = 300  # characters of what a failed child said
 
 
@@ -64,6 +65,8 @@ def try_folder(files: Path, output: Path, seconds: float, limit: int) -> list[st
     outcome = check(files, output)
     print_row(output.name, outcome, watched)
     faults = [f"{output.name}: was ended {watched.ended}"] if watched.ended else []
+    if files.name in ALONE and "no file of a known format" in watched.errors:
+        return faults
     if watched.status and not watched.ended:
         faults.append(f"{output.name}: exit status {watched.status}: {watched.errors.strip()[-ERRORS:]}")
     work = output.with_name(f"{output.name}.work")

@@ -33,6 +33,7 @@ SIGNS = {
 }  # fmt: skip
 ESCAPED = {b"~": "\N{NO-BREAK SPACE}", b"_": "‑", b"\t": "\t"}
 SYMBOL_FONT = 2
+SEARCHED = 1024  # bytes at the start in which the file begins
 # Windows' code page of a font's character set; 0, 1 and others use that of the document.
 CODE_PAGES = {77: "mac_roman", 128: "cp932", 129: "cp949", 134: "cp936", 136: "cp950", 161: "cp1253", 162: "cp1254",
               163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
@@ -102,7 +103,9 @@ class Reader:
     """Reads an RTF file from start to end, without recursion."""
 
     def __init__(self, data: bytes):
-        self.data, self.place = data, max(0, data.find(b"{\\rtf"))
+        self.data, self.place = data, data.find(b"{\\rtf", 0, SEARCHED)
+        if self.place < 0:
+            raise Fault("no RTF file", "give it the ending of what it holds")
         self.state, self.stack, self.flows = State(), list[State](), [Flow()]
         self.noted: list[str] = []
         self.encoding, self.charsets = "cp1252", dict[int, int]()

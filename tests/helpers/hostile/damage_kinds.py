@@ -102,7 +102,7 @@ def wrong_ending(given: Given) -> Hostile:
         ("json", whole(given, "parquet"), "refused"),
         ("pdf", b"<html><body>404</body></html>", "refused"),
         ("docx", whole(given, "rtf"), "either"),
-        ("hl7", whole(given, "pdf"), "refused"),
+        ("hl7", whole(given, "pdf"), "either"),
         ("eml", whole(given, "docx"), "either"),
         ("html", logo(2), "either"),
     )

@@ -104,7 +104,7 @@ def many_pages(given: Given) -> Hostile:
     kids = b" ".join(b"%d 0 R" % (number + 5) for number in range(count))
     pages = b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, count)
     page = PAGE.replace(b"4 0 R", b"3 0 R").replace(b"5 0 R", b"4 0 R") % b""
-    return Hostile("read", "pdf", pdf([CATALOG % b"", pages, stream(shown(given)), FONT, *[page] * count]))
+    return Hostile("either", "pdf", pdf([CATALOG % b"", pages, stream(shown(given)), FONT, *[page] * count]))
 
 
 def cyclic_pages(given: Given) -> Hostile:

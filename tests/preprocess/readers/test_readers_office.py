@@ -244,6 +244,7 @@ def test_the_content_tells_the_format_whatever_the_name_says(tmp_path):
         ("a.odt", zipped({"content.xml": "<a><body><spreadsheet/></body></a>"}), "an OpenDocument file without text"),
         ("a.eml", b"\n\nToux.", "no e-mail"),
         ("a.rtf", b"{\\rtf1 x", "an RTF file that is cut short"),
+        ("a.rtf", b"MZ" + bytes(range(256)) * 9, "no RTF file"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path, name, data, reason):
