@@ -9,15 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from hostile.given import Given, Hostile, Kind
+from hostile.record_kinds import MSH, OBX, fhir, mail
 from letters.docx_files import write_docx
 from letters.letter import draw_letter
 from letters.odt_files import write_odt
 from letters.pdf_files import write_pdf
 from letters.pictures import logo
 from letters.rtf_files import write_rtf
-
-from hostile.given import Given, Hostile, Kind
-from hostile.record_kinds import MSH, OBX, fhir, mail
 
 ENDINGS = ("pdf", "docx", "odt", "rtf", "json", "hl7", "eml", "parquet")
 EMPTY = ("pdf", "docx", "odt", "rtf", "txt", "json", "hl7", "eml", "html", "csv", "parquet")

@@ -4,10 +4,9 @@ import io
 import zlib
 from collections.abc import Sequence
 
+from hostile.given import Given, Hostile, Kind
 from reportlab.lib import pdfencrypt
 from reportlab.pdfgen.canvas import Canvas
-
-from hostile.given import Given, Hostile, Kind
 
 FONT = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
 PAGE = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>%s>>"
