@@ -1,6 +1,6 @@
 """Identifiers as places in a text, and how those that overlap are told apart."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 # Those of EDS-pseudo (AP-HP), and URL. Of two identifiers of one length, the label that stands first here is kept.
@@ -19,12 +19,13 @@ class Span(NamedTuple):
     label: str
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merged(spans: Iterable[Span], sure: Sequence[Span] = ()) -> list[Span]:
     """Sorted spans without overlap. The longest comes first, then the first label of LABELS, then the first place.
 
-    What others leave of a shorter span stays a span: no character that a rule found is given up.
+    What others leave of a shorter span stays a span: no character that a rule found is given up. Those of `sure`, which
+    do not overlap, come before all others.
     """
-    ordered = sorted(set(spans), key=lambda span: (span.start - span.end, RANKS[span.label], span.start))
+    ordered = [*sure, *sorted(set(spans), key=lambda span: (span.start - span.end, RANKS[span.label], span.start))]
     taken = bytearray(max((span.end for span in ordered), default=0))
     kept = []
     for span in ordered:

@@ -1,12 +1,13 @@
 """Names that a model finds: any token-classification folder of transformers, or a pipeline of EDS-pseudo."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from alibert_common.errors import InputError, readable, reason
 from alibert_common.provenance import read_manifest
-from preprocess.pseudonymisation.spans import RANKS, Span
+from preprocess.pseudonymisation.spans import RANKS, Span, trimmed
 
 # What published models call names and places, in the words of EDS-pseudo.
 USUAL = {
@@ -14,11 +15,12 @@ USUAL = {
     "FIRST_NAME": "PRENOM", "LOC": "VILLE", "CITY": "VILLE", "HOSPITAL": "HOPITAL", "STREET": "ADRESSE",
     "ADDRESS": "ADRESSE", "EMAIL": "MAIL", "PHONE": "TEL", "NIR": "SECU", "NSS": "SECU",
 }  # fmt: skip
-OVERLAP = 64  # subwords that two windows of a long line share
+OVERLAP = 64  # subwords that two windows of a long line share; an eighth of the window where that is less
+USUAL_LENGTH = 514  # positions of a model that does not say how many it has; RoBERTa's begin at 2
 Find = Callable[[str], Iterator[Span]]
 
 
-@lru_cache(1)
+@lru_cache(2)
 def tagger(folder: Path, is_eds: bool = False) -> Find:
     """The spans that a model finds in a text. Raises InputError for a folder that is none."""
     return _eds_pseudo(folder) if is_eds else _token_classifier(folder)
@@ -26,28 +28,55 @@ def tagger(folder: Path, is_eds: bool = False) -> Find:
 
 def _token_classifier(folder: Path) -> Find:
     """A model that tags each line by itself; a long line is read in windows."""
-    try:
-        from transformers import pipeline
-
-        model = pipeline(
-            "token-classification", model=str(folder), aggregation_strategy="first", stride=OVERLAP, device=-1,
-            trust_remote_code=False, local_files_only=True, model_kwargs={"use_safetensors": True},
-        )  # fmt: skip
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise InputError(
-            f"{readable(folder)}: no token-classification model with weights in safetensors ({reason(error)[:200]})."
-        ) from None
-    labels = labels_of(folder, {name.removeprefix("B-").removeprefix("I-") for name in model.model.config.label2id})
+    model = _pipeline(folder)
+    config, tokenizer = model.model.config, model.tokenizer
+    positions = getattr(config, "max_position_embeddings", 0)
+    tokenizer.model_max_length = min(tokenizer.model_max_length, (positions if positions > 0 else USUAL_LENGTH) - 2)
+    stride = min(OVERLAP, tokenizer.model_max_length // 8)
+    labels = labels_of(folder, {name.removeprefix("B-").removeprefix("I-") for name in config.label2id})
 
     def find(text: str) -> Iterator[Span]:
         start = 0
         for line in text.split("\n"):
-            for found in model(line) if line.strip() else ():
-                if label := labels.get(found["entity_group"]):
-                    yield Span(start + found["start"], start + found["end"], label)
+            entities = model(line, stride=stride) if line.strip() else ()
+            places = [(one["start"], one["end"], labels.get(one["entity_group"], "")) for one in entities]
+            found = in_words(line, (place for place in places if place[2]))
+            yield from (Span(start + begin, start + end, label) for begin, end, label in trimmed(line, found))
             start += len(line) + 1
 
     return find
+
+
+def _pipeline(folder: Path) -> Any:
+    """The pipeline of transformers, of files of the folder only. Raises InputError."""
+    from transformers import AutoModelForTokenClassification, AutoTokenizer, TokenClassificationPipeline
+
+    own: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), **own)
+        model = AutoModelForTokenClassification.from_pretrained(str(folder), use_safetensors=True, **own)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise InputError(
+            f"{readable(folder)}: no token-classification model with weights in safetensors ({reason(error)[:200]})."
+        ) from None
+    return TokenClassificationPipeline(model=model, tokenizer=tokenizer, aggregation_strategy="simple", device=-1)
+
+
+def in_words(line: str, places: Iterable[tuple[int, int, str]]) -> Iterator[Span]:
+    """The places in a line, widened to whole words: many models tag only the first subword of a word well.
+
+    A word has the label of its first subword that has one.
+    """
+    last = 0
+    for start, end, label in sorted(places):
+        start = max(start, last)
+        while last < start < end and line[start - 1].isalnum() and line[start].isalnum():
+            start -= 1
+        while start < end < len(line) and line[end - 1].isalnum() and line[end].isalnum():
+            end += 1
+        if any(map(str.isalnum, line[start:end])):
+            yield Span(start, end, label)
+            last = end
 
 
 def check_tagger(folder: Path) -> None:

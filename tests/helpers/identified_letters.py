@@ -1,9 +1,13 @@
 """Clinical letters of invented patients whose identifiers are known by construction.
 
-Half of the surnames and first names are in no list that the project ships. The fields are written by hand here, and
-owe nothing to the patterns of preprocess.pseudonymisation.
+    python tests/helpers/identified_letters.py --count 40 --seed 11 --made-names > train.jsonl
+
+Half of the surnames and first names are in no list that the project ships; those of --made-names are in none, nor in
+other letters. The fields are written by hand here, and owe nothing to the patterns of preprocess.pseudonymisation.
 """
 
+import argparse
+import json
 import re
 import unicodedata
 from datetime import date, timedelta
@@ -12,6 +16,7 @@ from typing import NamedTuple
 
 import letter_sentences as sentences
 
+from preprocess.pseudonymisation.persons.name_lists import FIRST_NAMES, SURNAMES, read_names
 from preprocess.pseudonymisation.spans import Span
 
 COMMON = """Martin Bernard Petit Durand Moreau Lefèvre Roux Garnier Legrand Dupont Blanc Mercier Guérin Marchand Lopez
@@ -53,12 +58,13 @@ FIELD = re.compile(r"<(?P<label>\w+) (?P<field>[\w.]+)>")
 
 
 class Letter(NamedTuple):
-    """A letter, its patient, and its identifiers in the order of the text."""
+    """A letter, its patient, its identifiers in the order of the text, and the names that a database has."""
 
     id: str
     patient: str
     text: str
     spans: list[Span]
+    known: list[str]
 
 
 def bare(text: str) -> str:
@@ -102,12 +108,24 @@ def social_security(draw: Random, birth: date, spaced: bool) -> str:
     return " ".join((body[0], body[1:3], body[3:5], body[5:7], body[7:10], body[10:], f"{key:02}"))
 
 
+def made_name(draw: Random, names: list[str]) -> str:
+    """The beginning of one name with the end of another: a name that a model can know by its place only."""
+    while True:
+        begin, end = draw.sample(names, 2)
+        name = begin[: len(begin) // 2 + 1] + end[len(end) // 2 :].lower()
+        if name.isalpha() and name not in {*names, *COMMON, *RARE, *FIRST, *RARE_FIRST}:
+            return name
+
+
 class Fields:
     """The fields of the sentences for one patient; what differs between letters is drawn by `draw`."""
 
-    def __init__(self, patient: Random):
+    def __init__(self, patient: Random, made_names: bool = False):
         name = lambda: patient.choice(patient.choice((COMMON, RARE)))  # noqa: E731
         first = lambda: patient.choice(patient.choice((FIRST, RARE_FIRST)))  # noqa: E731
+        if made_names:
+            name = lambda: made_name(patient, read_names(SURNAMES))  # noqa: E731
+            first = lambda: made_name(patient, read_names(FIRST_NAMES))  # noqa: E731
         self.last, self.last2, self.first, self.kin = name(), name(), first(), first()
         self.doctor, self.doctor2 = name(), name()
         self.birth = date(1930, 1, 1) + timedelta(patient.randrange(30000))
@@ -156,7 +174,7 @@ def filled(template: str, fields: Fields, draw: Random) -> tuple[str, list[Span]
     return text + template[place:].replace("|", "\n"), spans
 
 
-def letter(number: int, seed: int, held_out: bool) -> Letter:
+def letter(number: int, seed: int, held_out: bool, made_names: bool = False) -> Letter:
     """The letter of this number; four letters in a row are of one patient."""
     patient = number // 4
     draw = Random(f"letter {seed} {number}")
@@ -167,15 +185,38 @@ def letter(number: int, seed: int, held_out: bool) -> Letter:
     body = draw.sample(within, draw.randint(3, 6)) + draw.sample(plain, draw.randint(5, 9))
     draw.shuffle(body)
     templates = [*draw.sample(headers, draw.randint(2, 3)), *body, draw.choice(signatures)]
-    fields = Fields(Random(f"patient {seed} {patient}"))
+    fields = Fields(Random(f"patient {seed} {patient}"), made_names)
     text, spans = "", []
     for template in templates:
         sentence, found = filled(template, fields, draw)
         spans += [Span(len(text) + start, len(text) + end, label) for start, end, label in found]
         text += sentence + draw.choice(("\n", "\n", " ") if template in body else ("\n",))
-    return Letter(f"{seed}-{number}", f"{seed}-{patient}", text.rstrip(), spans)
+    return Letter(f"{seed}-{number}", f"{seed}-{patient}", text.rstrip(), spans, [fields.last, fields.first])
 
 
-def letters(count: int, seed: int, held_out: bool = False) -> list[Letter]:
+def letters(count: int, seed: int, held_out: bool = False, made_names: bool = False) -> list[Letter]:
     """Letters of numbers from 0. The held-out ones have other sentences throughout."""
-    return [letter(number, seed, held_out) for number in range(count)]
+    return [letter(number, seed, held_out, made_names) for number in range(count)]
+
+
+def annotated_line(one: Letter) -> str:
+    """The letter as a line of annotated JSON."""
+    entities = [{"start": start, "end": end, "label": label} for start, end, label in one.spans]
+    record = {"id": one.id, "patient": one.patient, "text": one.text, "entities": entities}
+    return json.dumps(record, ensure_ascii=False)
+
+
+def main() -> None:
+    """Print annotated letters."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, required=True, help="number of letters")
+    parser.add_argument("--seed", type=int, required=True, help="of the letters")
+    parser.add_argument("--held-out", action="store_true", help="letters of the sentences that no rule was made with")
+    parser.add_argument("--made-names", action="store_true", help="names that are put together from parts of others")
+    options = parser.parse_args()
+    for one in letters(options.count, options.seed, options.held_out, options.made_names):
+        print(annotated_line(one))
+
+
+if __name__ == "__main__":
+    main()
