@@ -12,7 +12,6 @@ No program finds all identifiers: docs/howto/pseudonymise.md says how many are f
 import argparse
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from math import ceil
 from pathlib import Path
 
 from alibert_common.cli import OptionParser, at_least, command_parser
@@ -31,12 +30,13 @@ from preprocess.pseudonymisation.persons.name_lists import FIRST_NAMES, SURNAMES
 from preprocess.pseudonymisation.score import read_annotated, score, table
 from preprocess.pseudonymisation.settings import Settings, identifiers, rules_of
 from preprocess.pseudonymisation.spans import LABELS
-from preprocess.pseudonymisation.surrogates.secret_key import key_digest, read_key
+from preprocess.pseudonymisation.surrogates.secret_key import key_digest, make_key, read_key
 from preprocess.pseudonymisation.tagger import check_tagger
 
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("pseudonymise", VERSION, ("edsnlp", "transformers", "zstandard"))
 REPLACED = "identifiers replaced ({})"
+WITH_FIELD = "documents with the field '{}'"
 NO_PATIENT = "documents without a patient, each taken for one"
 
 
@@ -46,16 +46,22 @@ class PseudonymiseShard:
 
     settings: Settings
     key_file: Path
+    digest: str
     samples: ShardSamples
 
     def __call__(self, number: int, documents: Iterable[Document], report: Report) -> Iterator[Document]:
-        pseudonymiser = Pseudonymiser(self.settings, read_key(self.key_file))
+        key = read_key(self.key_file)
+        if key_digest(key) != self.digest:
+            raise InputError(f"{self.key_file}: changed while it was used; run the same command again.")
+        pseudonymiser = Pseudonymiser(self.settings, key)
         samples = Samples(self.samples.most)
         for document in documents:
             other, found = pseudonymiser.of(document)
             for one in found:
                 report.note(REPLACED.format(one.label))
                 add_sample(samples, document.id, one)
+            for name in {*self.settings.known, *self.settings.keep} & document.metadata.keys():
+                report.note(WITH_FIELD.format(name))
             report.note(NO_PATIENT, PATIENT not in other.metadata)
             yield other
         self.samples.save(number, samples)
@@ -69,18 +75,22 @@ def pseudonymise(paths: list[Path], output: Path, settings: Settings, key_file: 
     rules_of(settings)  # refuses a bad pattern before any work
     if settings.tagger:
         check_tagger(Path(settings.tagger))
+    make_key(key_file)
     digest = key_digest(read_key(key_file))
     shards = document_files(paths)
-    key = {"settings": settings.named() | {"key": digest}, "inputs": identity([*paths, *settings.files()])}
+    named = settings.named() | {"key": digest}
+    key = {"settings": named, "inputs": identity([*paths, *settings.files()])}
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
-            samples = ShardSamples(work.scratch / "samples", tuple(shards), ceil(settings.samples / len(LABELS)))
-            replace = PseudonymiseShard(settings, key_file.absolute(), samples)
+            samples = ShardSamples(work.scratch / "samples", tuple(shards), settings.samples)
+            replace = PseudonymiseShard(settings, key_file.absolute(), digest, samples)
             report = map_shards(work, "pseudonymising", shards, replace, engine)
+            for name in (*settings.known, *settings.keep):
+                if not report.noted.get(WITH_FIELD.format(name)):
+                    raise InputError(f"'{name}': no document has this field; check --known and --keep.")
             page = output.with_name(f"{output.name}.check.html")
             counts = {label: report.noted.get(REPLACED.format(label), 0) for label in LABELS}
             write_page(page, samples.together(), counts, settings.samples)
-            named = settings.named() | {"key": digest}
             work.manifest = {"settings": named} | asdict(report)
     return Report.from_json(read_manifest(output / MANIFEST))
 

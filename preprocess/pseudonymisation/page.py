@@ -26,8 +26,18 @@ def add_sample(samples: Samples, document: str, found: Replaced) -> None:
 def write_page(file: Path, samples: Samples, counts: Mapping[str, int], most: int) -> None:
     """Write the page with `most` identifiers, of each kind about as many."""
     found = [[label, f"{counts[label]:,}"] for label in LABELS if counts.get(label)]
-    rows = [
-        [label, *text.split(PART)] for label in LABELS for _, (_, text) in sorted(samples.kept.get(label, {}).items())
-    ]
-    blocks: list[Block] = [WARNING, Table("Found", ["kind", "number"], found), Table("Drawn", HEAD, rows[:most])]
+    drawn = {label: [text for _, (_, text) in sorted(samples.kept.get(label, {}).items())] for label in LABELS}
+    shares = shared_out(most, {label: len(texts) for label, texts in drawn.items()})
+    rows = [[label, *text.split(PART)] for label in LABELS for text in drawn[label][: shares[label]]]
+    blocks: list[Block] = [WARNING, Table("Found", ["kind", "number"], found), Table("Drawn", HEAD, rows)]
     write_text(file, html.render(Section("Pseudonymisation", blocks)))
+
+
+def shared_out(most: int, there: Mapping[str, int]) -> dict[str, int]:
+    """How many of each kind are shown: `most` together, as evenly as what is there allows."""
+    shares, left = dict.fromkeys(there, 0), most
+    while left > 0 and (open_kinds := [kind for kind in there if shares[kind] < there[kind]]):
+        for kind in open_kinds[:left]:
+            shares[kind] += 1
+        left -= len(open_kinds[:left])
+    return shares

@@ -12,6 +12,8 @@ from preprocess.pseudonymisation.spans import Span, merged, trimmed
 from preprocess.pseudonymisation.surrogates.names import simple
 from preprocess.pseudonymisation.tagger import tagger
 
+FEWEST = 100  # names of a list, so that replacements differ
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -33,7 +35,7 @@ class Settings:
         """The settings for the manifest: shipped lists by their name, whatever folder they are in."""
         lists = {"first_names": FIRST_NAMES, "surnames": SURNAMES}
         shipped = {name: file.name for name, file in lists.items() if getattr(self, name) == str(file)}
-        return asdict(self) | shipped
+        return {name: value for name, value in (asdict(self) | shipped).items() if name != "samples"}
 
     def files(self) -> list[Path]:
         """The files and folders that the result depends on, besides the documents."""
@@ -48,9 +50,10 @@ def rules_of(settings: Settings) -> Rules:
 
 @lru_cache(1)
 def names_of(settings: Settings) -> tuple[list[str], list[str]]:
-    """The first names and the surnames that replace others."""
+    """The first names and the surnames that replace others: those of the lists, or the shipped ones for short lists."""
     first, last = (simple(read_names(Path(file))) for file in (settings.first_names, settings.surnames))
-    return first, last
+    shipped = simple(read_names(FIRST_NAMES)), simple(read_names(SURNAMES))
+    return first if len(first) >= FEWEST else shipped[0], last if len(last) >= FEWEST else shipped[1]
 
 
 def identifiers(text: str, settings: Settings, known: Sequence[str] = ()) -> list[Span]:

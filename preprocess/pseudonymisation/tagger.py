@@ -103,7 +103,7 @@ def _eds_pseudo(folder: Path) -> Find:
     try:
         import edsnlp
     except ImportError:
-        raise InputError("EDS-pseudo needs its own packages; install them with `pip install eds-pseudo`.") from None
+        raise InputError("EDS-pseudo needs edsnlp and its own package; install them as its page says.") from None
     nlp = edsnlp.load(str(folder))
 
     def find(text: str) -> Iterator[Span]:

@@ -73,13 +73,12 @@ def find_addresses(clues: Clues, towns: list[Span]) -> Iterator[Span]:
     parts = [Span(*found.span(), "ADRESSE") for found in clues.matches(PART, PART_CLUES)] if strong or towns else []
     known = {span.start: span for span in (*strong, *towns)}
     ends = {span.end for span in (*strong, *towns)}
-    grown = True
-    while grown:  # bât. B, 3e étage, 12 rue ...: each makes the next an address
-        grown = False
-        for part in [part for part in parts if part.start not in known and _is_beside(text, part, known, ends)]:
-            known[part.start] = part
-            ends.add(part.end)
-            grown = True
+    parts.sort()
+    for in_order in (parts, parts[::-1], parts):  # bât. B, 3e étage, 12 rue ...: each makes the next an address
+        for part in in_order:
+            if part.start not in known and _is_beside(text, part, known, ends):
+                known[part.start] = part
+                ends.add(part.end)
     for span in strong:
         if town := TOWN_BEHIND.match(text, span.end):
             yield Span(*town.span("town"), "VILLE")

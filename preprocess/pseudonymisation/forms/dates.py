@@ -149,7 +149,11 @@ def _from_number(text: str, start: int, forms: Mapping[str, re.Pattern]) -> Foun
 def _is_day_of_month(found: re.Match, text: str) -> bool:
     """Whether a number and a name without a year are a date: short names are words and numbers too ("3 sept")."""
     name = found["name"].lower()
-    return name in LONG_NAMES or found[0].endswith(".") or bool(WORD_BEFORE_DAY.search(text, 0, found.start()))
+    return (
+        name in LONG_NAMES
+        or found[0].endswith(".")
+        or bool(WORD_BEFORE_DAY.search(text, max(0, found.start() - REACH), found.start()))
+    )
 
 
 def _is_year(text: str, found: re.Match) -> bool:

@@ -28,7 +28,7 @@ WORDS = frozenset(map(folded, NAMED_AFTER))
 AFTER_WORD = re.compile(
     rf"(?<!\w)(?i:{'|'.join(sorted({*NAMED_AFTER, *WORDS}))})"
     rf"(?:{SPACE}[a-zéèêà]+)?{SPACE}(?:(?:de la|de l['’]|de|du|des|d['’]|selon|à la|en|le|la|type){SPACE}?)?"
-    rf"(?:{CAPITALISED}(?:{SPACE}?[-–,&]{SPACE}?|{SPACE}(?:(?:et|de la|de|du|ou){SPACE})?))*$"
+    rf"(?:{CAPITALISED}(?:{SPACE}-{SPACE}?|-{SPACE}|{SPACE}?[–,&]{SPACE}?|{SPACE}(?:(?:et|de la|de|du|ou){SPACE})?))*$"
 )
 LETTERS = re.compile("[a-z-]+")
 REACH = 70  # characters before a name in which such a word stands

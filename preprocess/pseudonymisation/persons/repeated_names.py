@@ -1,6 +1,7 @@
 """Names that a document or its caller gave, wherever the document has them."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from preprocess.pseudonymisation.clues import Clues
@@ -46,11 +47,11 @@ def known_names(clues: Clues, known: Sequence[str], found: Sequence[Span], lists
     first = {_plain(low[start:end]) for start, end, label in found if label == "PRENOM"}
     labels = {}
     for name in known:
-        for part in _with_parts(folded(name).strip()):
+        for part in _forms(name):
             listed = lists.is_first(part.replace(" ", "-")) and part not in lists.last
             labels[part] = "PRENOM" if listed or part in first else "NOM"
     places = list(_occurrences(low, labels))
-    sure = {(start, end) for start, end, name in places if name not in WORDS or text[start].isupper()}
+    sure = {(start, end) for start, end, name in places if text[start].isupper() or _is_only_a_name(name)}
     beside = {start - 1 for start, _ in sure} | {end + 1 for _, end in sure}
     for start, end, name in places:
         if (
@@ -60,6 +61,21 @@ def known_names(clues: Clues, known: Sequence[str], found: Sequence[Span], lists
             or TITLE_BEFORE.search(low, max(0, start - 15), start)
         ):
             yield Span(start, end, labels[name])
+
+
+def _is_only_a_name(name: str) -> bool:
+    """Whether a name in lower case is no other word: long enough, and none of the known ones."""
+    return len(name) >= SHORTEST and name not in WORDS and name not in NO_NAMES
+
+
+def _forms(name: str) -> Iterator[str]:
+    """A name of the caller and its parts, also short ones and those that are other words; œ may be written oe."""
+    composed = unicodedata.normalize("NFC", name)
+    for written in {composed, composed.replace("œ", "oe").replace("Œ", "OE")}:
+        plain = _plain(folded(written))
+        for part in {plain, *plain.split(" ")}:
+            if len(part) > 1 and any(map(str.isalpha, part)) and not (part != plain and re.fullmatch(PARTICLE, part)):
+                yield part
 
 
 def _plain(name: str) -> str:

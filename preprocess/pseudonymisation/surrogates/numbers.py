@@ -14,8 +14,8 @@ FRANCE = re.compile(r"\(?(?:\+|00)[ .]?33\)?")
 
 def other_number(text: str, draws: Draws, kind: str) -> str:
     """Other digits and other ASCII letters, in the same places."""
-    drawn = iter(draws.digits(kind, text))
-    return "".join(_other_sign(sign, next(drawn, "0")) for sign in text)
+    drawn = iter(draws.digits(kind, "".join(filter(str.isalnum, text)).upper()))
+    return "".join(_other_sign(sign, next(drawn, "0")) if sign.isalnum() else sign for sign in text)
 
 
 def _other_sign(sign: str, digit: str) -> str:
@@ -26,10 +26,15 @@ def _other_sign(sign: str, digit: str) -> str:
     return sign
 
 
+def digits_of(text: str) -> str:
+    """The digits of a text."""
+    return "".join(DIGIT.findall(text))
+
+
 def other_nir(text: str, draws: Draws) -> str:
     """Another number of the social security: the sex stays, the key is right, month and department exist."""
-    digits = "".join(DIGIT.findall(text))
-    drawn = draws.digits("SECU", text)
+    digits = digits_of(text)
+    drawn = draws.digits("SECU", "".join(filter(str.isalnum, text)).upper()[:13])
     number = digits[:1] + drawn[:2] + f"{int(drawn[2:6]) % 12 + 1:02}{int(drawn[6:10]) % 89 + 1:02}" + drawn[10:16]
     return with_digits(text, number + f"{nir_key(number):02}")
 
@@ -38,7 +43,7 @@ def other_phone(text: str, draws: Draws) -> str:
     """Another number of the same kind; in France, where it can be, one that nobody gets."""
     country = FRANCE.match(text)
     start = country.end() if country else 0
-    digits = "".join(DIGIT.findall(text[start:]))
+    digits = digits_of(text[start:])
     national = f"0{digits.removeprefix('0')}" if country else digits
     drawn = draws.digits("TEL", national)
     if len(national) == 10 and (fixed := FICTION.get(national[:2])):

@@ -27,7 +27,8 @@ KINDS = re.compile(r"(?i:chu|chru|chr|ch|chi|hôpital|hopital|clinique|centre ho
 
 def other_town(text: str, draws: Draws, beside: str = "") -> str:
     """The name of another town, the one of the postcode `beside` it; in capitals where the text is."""
-    town = TOWNS[_place(beside or text.casefold(), draws)][1]
+    place = _place(beside or text.casefold(), draws)
+    town = TOWNS[place if TOWNS[place][1].casefold() != text.casefold() or beside else place - 1][1]
     return town.upper() if text.isupper() else town
 
 

@@ -2,7 +2,9 @@
 
 import hashlib
 import hmac
+import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from alibert_common.errors import InputError, readable
@@ -11,13 +13,25 @@ from alibert_common.files import read_text, written_whole
 BYTES = 32
 
 
-def read_key(file: Path) -> bytes:
-    """The key in a file, which is made, readable to its owner only, if it is not there. Raises InputError."""
-    if not file.exists():
-        with written_whole(file) as handle:
-            handle.write(secrets.token_hex(BYTES) + "\n")
+def make_key(file: Path) -> None:
+    """Write a new key, readable to its owner only, if there is none. Of several commands at once, one writes it."""
+    if file.exists():
+        return
+    made = file.with_name(f".{file.name}.{secrets.token_hex(8)}.partial")
+    with written_whole(made) as handle:
+        handle.write(secrets.token_hex(BYTES) + "\n")
     try:
-        key = bytes.fromhex(read_text(file).strip())
+        with suppress(FileExistsError):
+            os.link(made, file)  # whole, and never over another one
+    finally:
+        made.unlink()
+
+
+def read_key(file: Path) -> bytes:
+    """The key in a file. Raises InputError for a file that is not there or holds none."""
+    text = read_text(file)
+    try:
+        key = bytes.fromhex(text.strip())
     except ValueError:
         key = b""
     if len(key) < BYTES:

@@ -68,6 +68,16 @@ def test_time_grows_with_the_length_of_a_line_and_not_with_its_square(word):
     assert times[1] < 80 * times[0] + 0.5
 
 
+@pytest.mark.parametrize(
+    "text", ["test " + "-".join("ABCDEFGHIJKLMNOPQRSTUVWXYZ") + ": Paul Martin", "bât. A, " * 2000]
+)
+def test_nothing_takes_long_because_of_its_form(text):
+    start = process_time()
+    RULES.find(text)
+    RULES.find("le 3 sept et 4 dec puis\n" * 2000)
+    assert process_time() - start < 8
+
+
 def test_clues_are_the_lines_with_a_word():
     clues = Clues("Rue de Lyon\n75013 PARIS\nla rué\n")
     lines = [clues.text[start:end] for start, end in clues.lines(frozenset({b"rue", b"00000"}))]

@@ -3,6 +3,7 @@
 import json
 import sys
 import types
+import unicodedata
 
 import pytest
 from corpus_helpers import run
@@ -15,9 +16,11 @@ from preprocess.binarize import identifier_warning
 from preprocess.documents.document import Document, document_files, read_documents, write_document
 from preprocess.pseudonymisation.documents import Pseudonymiser
 from preprocess.pseudonymisation.forms.nir import is_nir
+from preprocess.pseudonymisation.page import shared_out
 from preprocess.pseudonymisation.settings import Settings, identifiers
 from preprocess.pseudonymisation.spans import Span
-from preprocess.pseudonymisation.surrogates.secret_key import read_key
+from preprocess.pseudonymisation.surrogates.numbers import digits_of
+from preprocess.pseudonymisation.surrogates.secret_key import make_key, read_key
 from preprocess.pseudonymisation.surrogates.surrogates import Surrogates
 from preprocess.pseudonymisation.tagger import labels_of, tagger
 from preprocess.pseudonymise import pseudonymise
@@ -77,7 +80,7 @@ def test_no_name_is_its_own_replacement():
 
 def test_another_patient_and_another_key_give_other_replacements():
     drawn = {surrogates(str(number)).days for number in range(400)}
-    assert len(drawn) > 200 and 0 not in drawn and max(map(abs, drawn)) <= 365
+    assert len(drawn) > 200 and min(map(abs, drawn)) >= 183 and max(map(abs, drawn)) <= 548
     assert surrogates().days != surrogates(key=bytes(32)).days
     names = {other("IPP", "8001234567", str(number)) for number in range(50)}
     assert len(names) == 50
@@ -240,5 +243,58 @@ def test_binarize_warns_of_identifiers_in_text_that_was_not_pseudonymised(corpus
     assert identifier_warning([[tmp_path / "out"]]) == ""
 
 
-def test_a_key_is_made_once(tmp_path):
-    assert read_key(tmp_path / "a.key") == read_key(tmp_path / "a.key") != read_key(tmp_path / "b.key")
+def test_a_key_is_made_once_and_never_over_another_one(tmp_path, monkeypatch):
+    for name in ("a.key", "b.key", "a.key"):
+        make_key(tmp_path / name)
+    key = read_key(tmp_path / "a.key")
+    assert key != read_key(tmp_path / "b.key") and sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.key",
+        "b.key",
+    ]
+    monkeypatch.setattr(type(tmp_path), "exists", lambda path: False)  # another command makes it in this moment
+    make_key(tmp_path / "a.key")
+    assert read_key(tmp_path / "a.key") == key
+
+
+def test_a_key_that_changes_while_it_is_used_is_refused(corpus, tmp_path):
+    make_key(tmp_path / "a.key")
+    shard = pseudonymise_stage.PseudonymiseShard(Settings(), tmp_path / "a.key", "other", None)
+    with pytest.raises(InputError, match="a.key: changed while it was used"):
+        next(shard(0, [], None))
+
+
+def test_accents_and_spaces_make_no_other_replacement():
+    name, number = "Hérault", "1 80 03 75 116 001 51"
+    assert other("NOM", unicodedata.normalize("NFD", name)) == other("NOM", name)
+    digits = [digits_of(other("SECU", text)) for text in (number, number.replace(" ", ""))]
+    assert digits[0] == digits[1] and digits_of(other("IPP", "80 1234")) == digits_of(other("IPP", "801234"))
+
+
+@pytest.mark.parametrize("name", ["Page", "Avril", "Mai", "Cadre", "Léa", "Li", "Lebœuf", "Hérault"])
+def test_any_name_that_the_database_knows_is_found(name):
+    for text in (f"Madame {name} va bien.", f"Vu {name.upper()} ce jour.", f"Vu {unicodedata.normalize('NFD', name)}."):
+        document, _ = of(text, settings=Settings(known=("nom",)), nom=name)
+        assert name.lower() not in unicodedata.normalize("NFC", document.text).lower()
+    spelled, _ = of("Vu LEBOEUF ce jour.", settings=Settings(known=("nom",)), nom="Lebœuf")
+    assert "LEBOEUF" not in spelled.text
+
+
+def test_a_short_list_gives_no_replacements(tmp_path):
+    (tmp_path / "names.txt").write_text("Dupont\nJean-Pierre\n")
+    settings = Settings(first_names=str(tmp_path / "names.txt"), surnames=str(tmp_path / "names.txt"))
+    document, found = of("Mme Dupont tousse.", settings=settings)
+    assert [one.text for one in found] == ["Dupont"] and "Dupont" not in document.text
+
+
+def test_a_field_that_no_document_has_is_refused_and_samples_make_nothing_anew(corpus, tmp_path, capsys):
+    make_key(tmp_path / "a.key")
+    with pytest.raises(InputError, match="'nmo': no document has this field; check --known and --keep"):
+        pseudonymise(corpus, tmp_path / "out", Settings(known=("nmo",)), tmp_path / "a.key")
+    for samples in (5, 7):
+        pseudonymise(corpus, tmp_path / "out", Settings(samples=samples), tmp_path / "a.key")
+    assert "there already" in capsys.readouterr().err
+
+
+def test_the_page_shares_its_rows_out():
+    assert shared_out(7, {"NOM": 100, "TEL": 1, "DATE": 3, "URL": 0}) == {"NOM": 3, "TEL": 1, "DATE": 3, "URL": 0}
+    assert sum(shared_out(200, {"NOM": 60, "IPP": 60}).values()) == 120
