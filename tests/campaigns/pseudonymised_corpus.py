@@ -31,6 +31,7 @@ import letter_sentences  # noqa: E402
 
 SAMPLE = Path(__file__).parents[2] / "recipes" / "sample" / "text"
 WORD = re.compile(r"[^\W\d_]+")
+YEARS = range(1970, 2060)  # others are ambiguous where a date has two digits of its year: 68 is read as 2068
 SHORTEST = 3  # letters of a name that counts
 FORMS = ("%d/%m/%Y", "%d-%m-%Y", "%d.%m.%Y", "%Y-%m-%d", "%d %m %Y", "%d/%m/%y", "%d.%m.%y", "%d-%m-%y")
 MONTHS = [folded(month) for month in identified_letters.MONTHS]
@@ -95,7 +96,7 @@ class Checks:
                     if _counts(name):
                         self.names[letter.patient, one.label, folded(name)].add(folded(surrogate))
             before, after = full_date(one.text), full_date(one.other)
-            if one.label.startswith("DATE") and before and after and before.year > 1969:
+            if one.label.startswith("DATE") and before and after and before.year in YEARS:
                 self.days[letter.patient].add((after - before).days)
 
     def report(self) -> Iterator[str]:
