@@ -45,8 +45,8 @@ def read_file(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
             count += 1
             document.source = options.source or document.source
             document.licence = options.licence or document.licence
-            if options.patient_pattern and (found := re.search(options.patient_pattern, document.id)):
-                document.metadata = document.metadata | {PATIENT: found[1]}
+            if options.patient_pattern:
+                _set_patient(document, options.patient_pattern, log)
             yield document
     except CommandError:
         raise
@@ -69,3 +69,11 @@ def _check_whole(file: Path) -> None:
     except InputError as error:
         if not isinstance(error.__context__, EOFError):
             raise
+
+
+def _set_patient(document: Document, pattern: str, log: ReadLog) -> None:
+    """Take the patient from the id of a document, where --patient-pattern finds one."""
+    if found := re.search(pattern, document.id):
+        document.metadata = document.metadata | {PATIENT: found[1]}
+    else:
+        log.note("documents in whose ids --patient-pattern finds no patient")

@@ -9,6 +9,7 @@ from preprocess.documents.compression import FORMS, bare
 from preprocess.documents.document import Document
 from preprocess.readers.conversion.reader import read_office
 from preprocess.readers.exchange.fhir import read_fhir
+from preprocess.readers.exchange.fhir_binaries import binary_files
 from preprocess.readers.exchange.hl7 import read_hl7
 from preprocess.readers.lines import Cut
 from preprocess.readers.markup.bdpm import DRUGS, read_bdpm, table_name
@@ -92,6 +93,8 @@ def also_reads(file: Path, options: ReadOptions) -> list[Path]:
     """The other files that documents depend on."""
     if options.format == "bdpm":
         return [file.with_name(name) for name in DRUGS if file.with_name(name).is_file()]
+    if options.format in ("fhir", "json", "jsonl") and "binary" not in file.name.lower():
+        return binary_files(file.parent)
     return [Path(options.mesh_descriptors)] if options.format == "pubmed" and options.mesh_descriptors else []
 
 

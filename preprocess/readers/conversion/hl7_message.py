@@ -18,6 +18,7 @@ from preprocess.readers.records.record import lines_of_text
 Convert = Callable[[bytes, str], Content | None]  # the content of bytes, None where no reader fits the name
 MISSING = "HL7 messages are read with hl7; install it with `pip install 'alibert_fairseq[hl7]'`."
 SEGMENT = re.compile(r"[A-Z][A-Z\d]{2}(?:\||$)")
+HIGHLIGHT = re.compile(r"\\[HN]\\")  # its begin and its end
 LINE_END = re.compile(r"\\\.(?:br|sp\d*|ce)\\")
 TEXTS = ("TX", "FT")
 ENDINGS = {"html": ".html", "plain": ".txt", "text": ".txt"}  # of a file inside, by what OBX-5 calls it
@@ -80,10 +81,20 @@ class Message:
             return self._inside(segment)
         if kind == "RP":
             raise Fault("a document that lies elsewhere", "export messages that hold it", self._field(segment, 5)[:100])
-        value = self._field(segment, 5, 2 if kind in ("CE", "CWE", "CNE") else None) or self._field(segment, 5, 1)
+        value = ", ".join(filter(None, self._values(segment, kind in ("CE", "CWE", "CNE"))))
         parts = [self._field(segment, 3, 2), value.replace("^", " "), self._field(segment, 6, 1)]
         row = [" ".join(self._text(part)) for part in (*parts, self._field(segment, 7)) if part]
         return Content([" | ".join(row)] if value else [])
+
+    def _values(self, segment: Any, is_coded: bool) -> list[str]:
+        """The repetitions of OBX-5; of a coded one, the name or else the code."""
+        again, part = self.message.separators[2], self.message.separators[3]
+        found = []
+        for value in self._field(segment, 5).split(again):
+            components = value.split(part)
+            name = components[1] if is_coded and len(components) > 1 else ""
+            found.append((name or components[0]) if is_coded else value)
+        return found
 
     def _inside(self, segment: Any) -> Content:
         """The content of a file in base 64, or hexadecimal, inside OBX-5."""
@@ -122,5 +133,5 @@ class Message:
     def _text(self, value: str) -> list[str]:
         """The lines of a text, whose escape sequences become what they stand for."""
         again = self.message.separators[2] if len(self.message.separators) > 2 else "~"
-        pieces = LINE_END.sub("\n", value.replace(again, "\n")).split("\n")
+        pieces = LINE_END.sub("\n", HIGHLIGHT.sub("", value).replace(again, "\n")).split("\n")
         return lines_of_text("\n".join(self.message.unescape(piece) if "\\" in piece else piece for piece in pieces))

@@ -3,7 +3,7 @@
 import email
 import email.policy
 import email.utils
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from email.message import EmailMessage, MIMEPart
 
 from preprocess.readers.content import Content
@@ -24,12 +24,32 @@ def read_mail(data: bytes, convert: Convert) -> Content:
     if not message.keys():
         raise Fault("no e-mail", "leave it out, or give it the ending of what it holds")
     content = Content([str(message.get("subject", ""))], {"date": _date(message)} if _date(message) else {})
-    body = message.get_body(("plain", "html"))
-    content.lines += _lines_of_part(body) if body is not None else []
-    for part in message.walk():
-        if part is not body and not part.is_multipart() and (part.is_attachment() or part.get_filename()):
+    for part in _parts(message):
+        if part.get_content_type() == "message/rfc822":
+            content.add(read_mail(_bytes_of(part), convert))
+        elif part.is_attachment() or part.get_filename() or part.get_content_maintype() != "text":
             content.add(_attached(part, convert))
+        else:
+            content.lines += _lines_of_part(part)
     return content
+
+
+def _parts(message: MIMEPart) -> Iterator[MIMEPart]:
+    """The parts of a message in their order; of several forms of one text the plain one, or else the page."""
+    if message.get_content_type() == "multipart/alternative":
+        body = message.get_body(("plain", "html"))
+        yield from [body] if body is not None else []
+    elif message.get_content_maintype() == "multipart":
+        for part in message.iter_parts():
+            yield from _parts(part)
+    else:
+        yield message
+
+
+def _bytes_of(part: MIMEPart) -> bytes:
+    """The message that another one forwards."""
+    inner = part.get_payload(0) if part.is_multipart() else part
+    return inner.as_bytes() if isinstance(inner, EmailMessage) else b""
 
 
 def _date(message: EmailMessage) -> str:
@@ -54,7 +74,7 @@ def _text(part: MIMEPart) -> str:
         return decode_page(payload if isinstance(payload, bytes) else b"", ReadOptions(encoding="auto"))
 
 
-def _attached(part: EmailMessage, convert: Convert) -> Content:
+def _attached(part: MIMEPart, convert: Convert) -> Content:
     """The content of an attached file, or the name of one that cannot be read."""
     payload, name = part.get_payload(decode=True), part.get_filename() or ""
     try:

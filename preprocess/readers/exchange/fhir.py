@@ -63,7 +63,8 @@ def _document(resource: dict, binaries: Binaries, options: ReadOptions, log: Rea
         log.count(IN_ERROR)
         return None
     lines = LINES[kind](resource, binaries, options, log)
-    patient = _first(resource, "subject.reference").rpartition("/")[2].removeprefix("urn:uuid:")
+    reference = _first(resource, "subject.reference").rpartition("/")[2].removeprefix("urn:uuid:")
+    patient = reference or _first(resource, "subject.identifier.value")
     metadata = {"type": _first(resource, "type.text") or _first(resource, "type.coding.display"), PATIENT: patient}
     date = iso_date(next(filter(None, (_first(resource, path) for path in DATES)), "").partition("T")[0])
     kept = {name: value for name, value in metadata.items() if value}

@@ -53,13 +53,22 @@ def inside_bundle(value: object) -> dict[str, Binary]:
     return found
 
 
+def binary_files(folder: Path) -> list[Path]:
+    """The files of a folder that may hold Binary resources, by their names."""
+    return _binary_files(folder, folder.stat().st_mtime_ns)
+
+
+@lru_cache(16)  # asked for each file of a folder
+def _binary_files(folder: Path, _changed: int) -> list[Path]:
+    endings = (".ndjson", ".jsonl")
+    return sorted(f for f in folder.iterdir() if "binary" in f.name.lower() and bare(f).suffix.lower() in endings)
+
+
 @lru_cache(4)
 def _places(folder: Path) -> dict[bytes, tuple[Path, int]]:
     """Where the folder's NDJSON files hold the Binary resources: file and byte by id, some 200 bytes of memory each."""
     places: dict[bytes, tuple[Path, int]] = {}
-    for file in sorted(folder.iterdir()):
-        if "binary" not in file.name.lower() or bare(file).suffix.lower() not in (".ndjson", ".jsonl"):
-            continue
+    for file in binary_files(folder):
         with open_bytes(file) as handle:
             start = 0
             for line in handle:

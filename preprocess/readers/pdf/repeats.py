@@ -2,7 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from statistics import median
 
 from preprocess.readers.pdf.boxes import Line
@@ -10,6 +11,7 @@ from preprocess.readers.pdf.boxes import Line
 DIGITS = re.compile(r"\d+")
 MOST = 12  # lines of a header
 SHARE = 0.8  # of the pages but one: the first may have a letterhead instead
+NUMBERS = 8  # of a line that may be that of its page
 ZONE = 150  # points from the outermost line
 
 
@@ -20,7 +22,7 @@ def without_repeats(pages: Sequence[Sequence[list[Line]]]) -> tuple[list[list[li
         ends = [end([line for flow in page for line in flow]) for page in pages]
         sides = (range(0, len(pages), 2), range(1, len(pages), 2)) if len(pages) > 5 else ()  # left and right pages
         for numbers in (range(len(pages)), *sides):
-            repeated |= _repeated([ends[number] for number in numbers])
+            repeated |= _repeated({number: ends[number] for number in numbers})
     kept = [[[line for line in flow if id(line) not in repeated] for flow in page] for page in pages]
     return [[flow for flow in page if flow] for page in kept], len(repeated)
 
@@ -38,22 +40,29 @@ def _end(lines: list[Line], place: Callable[[Line], float]) -> list[Line]:
     return [line for line in lines[:MOST] if place(line) - place(lines[0]) < ZONE]
 
 
-def _repeated(ends: Sequence[Sequence[Line]]) -> set[int]:
-    """The ids of the lines that most pages have at the same place, digits apart."""
+def _repeated(ends: Mapping[int, Sequence[Line]]) -> set[int]:
+    """The ids of the lines that most pages have at the same place, page numbers apart."""
     same: dict[str, list[Line]] = defaultdict(list)
-    for lines in ends:
+    for page, lines in ends.items():
         for line in lines:
-            same[_masked(line)].append(line)
+            for text in _readings(line.text, page):
+                same[text].append(line)
     least = max(2, SHARE * (len(ends) - 1))
     common = {
         id(line) for lines in same.values() for line in _at_one_place(lines) if len(_at_one_place(lines)) >= least
     }
-    return {id(line) for lines in ends for line in _outer(lines, common)}
+    return {id(line) for lines in ends.values() for line in _outer(lines, common)}
 
 
-def _masked(line: Line) -> str:
-    """A row of a table is a result, and its digits count."""
-    return line.text if line.text.count(" | ") > 1 else DIGITS.sub("0", line.text)
+def _readings(text: str, page: int) -> Iterator[str]:
+    """The text, and the text with one of its numbers taken for that of its page: "Page 2/3" and "Page 3/3" share one.
+
+    A line of the body whose dates or results differ from page to page shares none.
+    """
+    yield text
+    for found in islice(DIGITS.finditer(text), NUMBERS):
+        if len(found[0]) < 5:
+            yield f"{text[: found.start()]}#{int(found[0]) - page}{text[found.end() :]}"
 
 
 def _at_one_place(lines: Sequence[Line]) -> list[Line]:

@@ -5,12 +5,14 @@ resumes. User and password come from the environment and are in no file.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
 
 from alibert_common.errors import InputError, reason
 from alibert_common.files import read_json, write_json
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 USER, PASSWORD = "ALIBERT_DATABASE_USER", "ALIBERT_DATABASE_PASSWORD"
 MISSING = "databases are read with SQLAlchemy; install it with `pip install 'alibert_fairseq[sql]'`."
-SECRETS = ("pass", "pwd", "secret", "token", "key")  # in the names of a URL's settings
+SECRET = re.compile(r"(?:pass(?:word|wd|phrase)?|pwd|secret|token)\s*=", re.IGNORECASE)  # in a URL, also quoted
+FILES = re.compile(r"(?:ssl\w*|passfile)=[^&]*", re.IGNORECASE)  # paths of certificates and of a file of passwords
 ROWS = 20_000  # of a chunk: some 50 MB of letters
 AT_ONCE = 1000  # rows that the server sends in one piece
 
@@ -43,7 +46,8 @@ class Database:
     @property
     def name(self) -> str:
         """How messages and the manifest call it: without user and password."""
-        return f"{_url(self.url).set(username=None, password=None).render_as_string()} ({self.query or self.table})"
+        url = _url(self.url).set(username=None, password=None, query={})
+        return f"{url.render_as_string()} ({self.query or self.table})"
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class State:
 def check_database(database: Database) -> None:
     """Raise CommandError without SQLAlchemy, InputError for a URL that is none or that holds a password."""
     url = _url(database.url)
-    if url.password is not None or any(word in name.lower() for name in url.query for word in SECRETS):
+    if url.password is not None or SECRET.search(FILES.sub("", unquote_plus(database.url))):
         raise InputError(f"--database: holds a password; take it out, and give it in the variable {PASSWORD}.")
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
         raise InputError(f"--database: {url.database}: no such file; check the path, with three slashes before it.")
@@ -171,7 +175,7 @@ def _opened(database: Database) -> Iterator["Connection"]:
     from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
     url, password = _url(database.url), os.environ.get(PASSWORD)
-    if url.host:
+    if url.get_backend_name() != "sqlite":
         url = url.set(username=os.environ.get(USER) or url.username, password=password)
     try:
         engine = create_engine(url)

@@ -131,6 +131,7 @@ def test_a_table_that_cannot_be_read_is_one_sentence(omop, tmp_path, change, opt
         ("sqlite:////absent/omop.db", "/absent/omop.db: no such file"),
         ("postgresql+psycopg://me:{secret}@localhost/omop", f"holds a password; .* in the variable {PASSWORD}"),
         ("postgresql+psycopg://localhost/omop?password={secret}", "holds a password"),
+        ("mssql+pyodbc:///?odbc_connect=DRIVER%3DX%3BPWD%3D{secret}", "holds a password"),
         ("no url {secret}", "is no URL of SQLAlchemy"),
         ("unknown://localhost/{secret}", "Can't load plugin"),
     ],
@@ -139,6 +140,12 @@ def test_a_url_that_is_none_or_tells_a_password_is_refused(tmp_path, url, words)
     with pytest.raises(InputError, match=words) as raised:
         ingest([], tmp_path / "out", database=Database(url.format(secret="Hunter2")))
     assert "Hunter2" not in str(raised.value) or url.startswith("unknown")
+
+
+def test_certificates_are_no_passwords_and_no_part_of_a_name():
+    database = Database("postgresql+psycopg://h/omop?sslmode=require&sslpassword_file=x&sslkey=/etc/k.pem&passfile=/p")
+    module.check_database(database)
+    assert database.name == "postgresql+psycopg://h/omop (note)"
 
 
 def test_nothing_to_read_is_one_sentence(tmp_path):

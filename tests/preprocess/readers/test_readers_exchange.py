@@ -10,6 +10,8 @@ from reader_helpers import read
 from alibert_common.errors import InputError
 from preprocess.readers.conversion.hl7_message import read_hl7_message
 from preprocess.readers.exchange import hl7 as hl7_v2
+from preprocess.readers.formats import also_reads
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import CommandError
 
 pytest.importorskip("hl7")
@@ -48,13 +50,15 @@ def test_results_are_rows_with_their_unit_and_range(tmp_path):
         "OBX|2|CE|600-7^Hémoculture||112283007^Escherichia coli^SCT||||||F",
         "OBX|3|SN|1^CRP||<^5|mg/L||||F",
         "OBX|4|ST|2^Aspect||Limpide||||||F",
+        r"OBX|6|CWE|4^Germe||EC^E. coli~SA^S. aureus||||||F",
+        r"OBX|7|FT|5^CR||\H\Conclusion\N\ : sain||||||F",
         "OBX|5|NM|3^Fer||||||F",
         kind="ORU^R01",
     )
     (document,) = read(write(tmp_path / "a.hl7", text)).documents
     assert document.lines == [
         "Numération", "Hémoglobine | 13.2 | g/dL | 12-16", "Hémoculture | Escherichia coli", "CRP | < 5 | mg/L",
-        "Aspect | Limpide",
+        "Aspect | Limpide", "Germe | E. coli, S. aureus", "Conclusion : sain",
     ]  # fmt: skip
     assert (document.id, document.date) == ("M1", "2023-01-01")
 
@@ -211,3 +215,16 @@ def test_an_attachment_that_cannot_be_read_is_named(tmp_path):
 def test_json_with_named_fields_is_no_fhir(tmp_path):
     path = write(tmp_path / "a.json", json.dumps(REPORT))
     assert read(path, text="conclusion").lines == [["Pas d'anomalie."]]
+
+
+def test_the_files_that_a_resource_names_are_inputs_too(tmp_path):
+    write(tmp_path / "DocumentReference.ndjson", json.dumps(reference("d", {"url": "Binary/b1"})))
+    write(tmp_path / "Binary.ndjson", json.dumps(BINARY))
+    path = tmp_path / "DocumentReference.ndjson"
+    assert also_reads(path, ReadOptions(format="jsonl")) == [tmp_path / "Binary.ndjson"]
+    assert also_reads(tmp_path / "Binary.ndjson", ReadOptions(format="jsonl")) == []
+
+
+def test_a_patient_may_be_told_by_an_identifier(tmp_path):
+    path = write(tmp_path / "a.json", json.dumps(REPORT | {"subject": {"identifier": {"value": "8001"}}}))
+    assert read(path).documents[0].metadata == {"patient": "8001"}

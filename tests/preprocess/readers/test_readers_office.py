@@ -216,6 +216,40 @@ def test_an_attachment_that_cannot_be_read_is_named(tmp_path):
     ]
 
 
+FORWARDED = """From: a@b.example
+Subject: Avis
+Content-Type: multipart/mixed; boundary="x"
+
+--x
+Content-Type: text/plain
+
+Premier.
+--x
+Content-Type: image/png
+
+iVBORw==
+--x
+Content-Type: text/plain
+
+Second.
+--x
+Content-Type: message/rfc822
+
+From: c@d.example
+Subject: Ancien
+Content-Type: text/plain
+
+Texte transmis.
+--x--
+"""
+
+
+def test_all_texts_of_an_email_and_of_those_it_forwards(tmp_path):
+    got = read(written(tmp_path / "a.eml", FORWARDED))
+    assert got.lines == [["Avis", "Premier.", "Second.", "Ancien", "Texte transmis."]]
+    assert got.notes == {"attached pictures, calendars and signatures, not read": 1}
+
+
 def test_an_email_in_html_alone(tmp_path):
     text = "Subject: Avis\nFrom: a@b.example\nContent-Type: text/html; charset=utf-8\n\n<p>Toux</p><p>Fièvre</p>"
     assert read(written(tmp_path / "a.eml", text.encode())).lines == [["Avis", "Toux", "Fièvre"]]

@@ -1,0 +1,57 @@
+"""The patient of a document: a column, a field, an XPath, or a part of its id."""
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from reader_helpers import read
+
+from alibert_common.errors import InputError
+
+FILES = {
+    "a.csv": "nip,text\n7,Toux.\n,Fièvre.\n",
+    "a.jsonl": '{"nip": 7, "text": "Toux."}\n{"text": "Fièvre."}\n',
+    "a.html": '<html><body><p class="nip">7</p><p>Toux.</p></body></html>',
+    "a.xml": "<x><r><nip>7</nip><t>Toux.</t></r><r><t>Fièvre.</t></r></x>",
+}
+SETTINGS = {
+    "a.html": {"patient": "//p[@class='nip']"},
+    "a.xml": {"format": "xml", "record": "r", "text": "t", "patient": "nip"},
+}
+
+
+def patients(got):
+    return [document.metadata.get("patient") for document in got.documents]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_field_says_the_patient(tmp_path, name):
+    (tmp_path / name).write_text(FILES[name], encoding="utf-8")
+    got = read(tmp_path / name, **SETTINGS.get(name, {"patient": "nip"}))
+    assert patients(got) == ["7", None][: len(got.documents)] and got.documents
+    assert "nip" not in got.documents[0].metadata
+
+
+def test_a_column_of_parquet_says_the_patient(tmp_path):
+    pyarrow.parquet.write_table(pyarrow.table({"nip": [7], "text": ["Toux."]}), tmp_path / "a.parquet")
+    assert patients(read(tmp_path / "a.parquet", patient="nip")) == ["7"]
+
+
+def test_a_part_of_the_id_says_the_patient(tmp_path):
+    for name in ("7/a.txt", "7/2023/b.txt", "c.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("Toux.")
+    got = read(tmp_path, patient_pattern="^([^/]+)/")
+    assert patients(got) == ["7", "7", None]
+    assert got.notes == {"documents in whose ids --patient-pattern finds no patient": 1}
+
+
+@pytest.mark.parametrize("pattern", ["7", "(7)(8)", "("])
+def test_a_pattern_has_one_group(tmp_path, pattern):
+    with pytest.raises(InputError, match="give a regular expression with one group"):
+        read(tmp_path, patient_pattern=pattern)
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text("text\nToux.\n")
+    with pytest.raises(InputError, match="no column 'nip'"):
+        read(tmp_path / "a.csv", patient="nip")
