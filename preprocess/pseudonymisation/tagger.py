@@ -51,10 +51,11 @@ def _pipeline(folder: Path) -> Any:
     """The pipeline of transformers, of files of the folder only. Raises InputError."""
     from transformers import AutoModelForTokenClassification, AutoTokenizer, TokenClassificationPipeline
 
-    own: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), **own)
-        model = AutoModelForTokenClassification.from_pretrained(str(folder), use_safetensors=True, **own)
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        model = AutoModelForTokenClassification.from_pretrained(
+            str(folder), use_safetensors=True, local_files_only=True, trust_remote_code=False
+        )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise InputError(
             f"{readable(folder)}: no token-classification model with weights in safetensors ({reason(error)[:200]})."
