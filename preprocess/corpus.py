@@ -57,7 +57,7 @@ def removed_sources(file: CorpusFile, output: Path) -> list[Path]:
     names = {source.name for source in file.sources}
     names |= {f".{name}.work" for name in names}
     there = [path for stage in ("documents", "clean", "pseudonymised") for path in sorted((output / stage).glob("*"))]
-    return [path for path in there if path.name not in names]
+    return [path for path in there if path.name.removesuffix(".check.html") not in names]
 
 
 def command_line() -> OptionParser:

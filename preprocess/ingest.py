@@ -145,6 +145,8 @@ def run(options: argparse.Namespace) -> None:
     where = [MetadataFilter.parse(argument) for argument in options.where]
     if not options.paths and not options.database:
         raise InputError("nothing to read; give files, folders or a --database.")
+    if not options.database and (options.query or options.table != Database.table):
+        raise InputError("--table and --query are for --database; give its URL too.")
     database = Database(options.database, options.table, options.query or "") if options.database else None
     manifest = ingest(options.paths, options.output, read_options_of(options), where, engine_of(options), database)
     for source in manifest["kept"]:

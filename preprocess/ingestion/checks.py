@@ -10,7 +10,7 @@ from preprocess.documents.stage_report import Report, total
 from preprocess.ingestion.groups import Group
 from preprocess.readers import ReadOptions
 from preprocess.readers.formats import FORMATS
-from preprocess.readers.read_log import WITHOUT_TEXT, without_field
+from preprocess.readers.read_log import WITHOUT_PATIENT, WITHOUT_TEXT, without_field
 
 OF_LANGUAGES = [name for name, kind in FORMATS.items() if "language" in kind.settings.split()]
 OF_FIELDS = [name for name, kind in FORMATS.items() if "text" in kind.settings.split()]  # the user may name fields
@@ -58,6 +58,11 @@ def check_whole(
             raise InputError(
                 f"'{path}': no record has it; check --text-field, --id-field, --date-field and --metadata against one."
             )
+    if read_options.patient_pattern and whole.noted.get(WITHOUT_PATIENT, 0) >= sum(formats.values()) > 0:
+        raise InputError(
+            f"--patient-pattern '{read_options.patient_pattern}': finds no patient in the id of any document; an id is "
+            "a path below the folder that is named, without its ending."
+        )
     if where and not whole.kept:
         raise InputError(
             f"no document of {total(whole.read).documents:,} is chosen by --where; check field and value (a column or "

@@ -12,6 +12,7 @@ from preprocess.pipeline.steps import Step
 from preprocess.readers import ReadLog, check_settings, files_of
 from preprocess.readers.arguments import read_options_of
 from preprocess.readers.formats import COMMON_SETTINGS
+from preprocess.readers.records.database import Database, check_database
 
 
 def check(file: CorpusFile, steps: list[Step]) -> None:
@@ -22,6 +23,8 @@ def check(file: CorpusFile, steps: list[Step]) -> None:
         options = step.options
         if step.stage == "ingest":
             _there(options.paths)
+            if options.database:
+                check_database(Database(options.database))
             _check_settings(file, step)
             for condition in options.where:
                 MetadataFilter.parse(condition)

@@ -22,6 +22,7 @@ class Source:
     type: str  # of text, in the user's words, for the table
     paths: tuple[Path, ...]
     options: dict[str, dict]
+    stages: tuple[str, ...] = ()  # that the source names, with options or without
 
 
 class CorpusFile:
@@ -38,14 +39,14 @@ class CorpusFile:
             self.refuse("", "names no sources; write each with its `paths:` under `sources:`")
         self.sources = [self._source(name, self._mapping(sources, name, "sources")) for name in sources]
         for source in self.sources:
-            if self.is_pseudonymised(source) and "key" not in self.options[HIDING] | source.options[HIDING]:
+            if self.is_pseudonymised(source) and not (self.options[HIDING] | source.options[HIDING]).get("key"):
                 self.refuse(HIDING, "give `key:`, the file of the secret key")
         if "tokenizer" in self.options["binarize"] and "train_tokenizer" in self.content:
             self.refuse("binarize", "a tokenizer is given, so none is trained; leave one of the two out")
 
     def is_pseudonymised(self, source: Source) -> bool:
         """Whether the file asks for it, for all sources or for this one."""
-        return bool(self.options[HIDING] or source.options[HIDING])
+        return HIDING in self.content or HIDING in source.stages
 
     def place(self, path: object) -> Path:
         """A path of the file, which is relative to its folder."""
@@ -67,7 +68,7 @@ class CorpusFile:
             self.refuse(place, "give `paths:`, a file or folder or a list of them, or a database under `ingest:`")
         if not is_source_name(name):
             self.refuse(place, "no spaces, commas, '=' or '/' can be in the name of a source, nor a point at its start")
-        return Source(name, str(content.get("type") or ""), tuple(map(self.place, paths)), options)
+        return Source(name, str(content.get("type") or ""), tuple(map(self.place, paths)), options, tuple(content))
 
     def _options(self, holder: Mapping, stage: str, place: str = "") -> dict:
         """Options by their names on the command line; `min_words` is `min-words` too."""

@@ -32,7 +32,10 @@ class Rules:
         """The identifiers of a text, sorted and without overlap. `known` are names of the patient."""
         if not unicodedata.is_normalized("NFC", text):
             composed, places = _composed(text)
-            return [Span(places[start], places[end], label) for start, end, label in self.find(composed, known)]
+            return [Span(places[start], places[end], label) for start, end, label in self._find(composed, known)]
+        return self._find(text, known)
+
+    def _find(self, text: str, known: Sequence[str]) -> list[Span]:
         clues = Clues(text)
         return merged(trimmed(text, (*self.forms(clues), *self.names(clues, known))))
 

@@ -19,7 +19,7 @@ LONGEST = 45  # characters of a part
 def add_sample(samples: Samples, document: str, found: Replaced) -> None:
     """Add an identifier to the samples of its kind."""
     parts = (found.before, found.text[:LONGEST], found.after, found.other[:LONGEST])
-    text = PART.join(" ".join(part.split()) for part in parts)
+    text = PART.join(" ".join(part.replace(PART, " ").split()) for part in parts)
     samples.add(found.label, document, text)
 
 

@@ -10,7 +10,7 @@ CAPITALISED = rf"[{UPPER}](?:['’](?={LETTER}))?{LETTER}*(?:[-'’]{LETTER}+)*"
 # Lower-case words inside the names of places: Bourg-en-Bresse, Saint-Rémy de Provence
 LINKS = r"(?:de la|de l['’]|de|du|des|d['’]|la|le|les|l['’]|sur|sous|en|lès|lez|aux|au|et|à|saint|sainte)"
 _CODES = (*range(ord("A"), ord("Z") + 1), *range(0xC0, 0x250), *range(0x1E00, 0x1F00))
-_SIGNS = {"’": "'", "œ": "o", "Œ": "o", "–": "-"}  # signs of French that Latin-1 has not
+_SIGNS = {"’": "'", "œ": "o", "Œ": "o", "–": "-", "ł": "l", "Ł": "l", "đ": "d", "Đ": "d"}  # that Latin-1 has not
 _FOLDED = {code: unicodedata.normalize("NFD", chr(code))[0].lower()[0] for code in _CODES} | {
     ord(sign): other for sign, other in _SIGNS.items()
 }

@@ -15,7 +15,7 @@ from preprocess.readers.folders import InputFile, files_of
 from preprocess.readers.formats import FORMATS, check, check_settings, format_by_content
 from preprocess.readers.ids import UniqueIds
 from preprocess.readers.options import ReadOptions
-from preprocess.readers.read_log import WITHOUT_DOCUMENT, WITHOUT_TEXT, CommandError, ReadLog, Skipped
+from preprocess.readers.read_log import WITHOUT_DOCUMENT, WITHOUT_PATIENT, WITHOUT_TEXT, CommandError, ReadLog, Skipped
 
 __all__ = [
     "FORMATS", "InputFile", "ReadLog", "ReadOptions", "Skipped", "UniqueIds", "check", "check_settings", "files_of",
@@ -73,7 +73,7 @@ def _check_whole(file: Path) -> None:
 
 def _set_patient(document: Document, pattern: str, log: ReadLog) -> None:
     """Take the patient from the id of a document, where --patient-pattern finds one."""
-    if found := re.search(pattern, document.id):
+    if (found := re.search(pattern, document.id)) and found[1]:
         document.metadata = document.metadata | {PATIENT: found[1]}
     else:
-        log.note("documents in whose ids --patient-pattern finds no patient")
+        log.note(WITHOUT_PATIENT)

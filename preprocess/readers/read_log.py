@@ -53,6 +53,9 @@ def write_skipped(path: Path, rows: Sequence[Skipped]) -> None:
             csv.writer(handle, delimiter="\t", lineterminator="\n").writerows([Skipped._fields, *rows])
 
 
+WITHOUT_PATIENT = "documents in whose ids --patient-pattern finds no patient"
+
+
 def without_field(path: str) -> str:
     """The note on a record without a field that the user named."""
     return f"records that lack '{path}'"

@@ -12,6 +12,7 @@ from preprocess.pseudonymisation.spans import Span
 from preprocess.pseudonymisation.words import folded
 
 SHORTEST = 3  # letters
+BETWEEN = "-'‑–,^()_/"  # signs between the parts of a name
 # In lower case, a word after these is a noun.
 NOUN_BEFORE = re.compile(
     r"(?:(?<!\w)(?:le|la|les|un|une|des|du|au|aux|ce|cet|cette|ces|son|sa|ses|leur|de la|en|tres)\s+|l'|d')$"
@@ -79,7 +80,7 @@ def _forms(name: str) -> Iterator[str]:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[\s'-]+", " ", name).strip()
+    return re.sub(rf"[\s{re.escape(BETWEEN)}]+", " ", name).strip()
 
 
 def _with_parts(name: str) -> Iterator[str]:
@@ -97,7 +98,7 @@ def _with_parts(name: str) -> Iterator[str]:
 def _occurrences(low: str, names: Iterable[str]) -> Iterator[tuple[int, int, str]]:
     """Where the names are, whatever parts their words."""
     plain = low
-    for sign in "-'\n\u00a0\u202f":
+    for sign in f"{BETWEEN}\n\u00a0\u202f":
         plain = plain.replace(sign, " ")
     for name in names:
         start = plain.find(name)

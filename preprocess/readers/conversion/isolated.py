@@ -75,7 +75,9 @@ class Converter:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("MALLOC_") and "PASS" not in name
         }
-        command = [sys.executable, "-c", "from preprocess.readers.conversion.child import main; main()"]
+        # Without the first folder of the path: that is the current one, which may hold files of any name.
+        start = "import sys; del sys.path[0]; from preprocess.readers.conversion.child import main; main()"
+        command = [sys.executable, "-c", start]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=environment | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},

@@ -1,13 +1,14 @@
 """The Binary resources that FHIR documents name: in the same bundle, or in NDJSON files of the same folder."""
 
-import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from alibert_common.json_value import parse_json
 from preprocess.documents.compression import bare, open_bytes
+from preprocess.readers.read_log import Fault
 
 ID = re.compile(rb'"id"\s*:\s*"([^"]{1,200})"')
 LARGEST = 400_000_000  # bytes of a line that is kept in memory
@@ -81,5 +82,11 @@ def _places(folder: Path) -> dict[bytes, tuple[Path, int]]:
 def _read(file: Path, start: int) -> Binary:
     with open_bytes(file) as handle:
         handle.seek(start)
-        resource = json.loads(handle.readline(LARGEST))
+        line = handle.readline(LARGEST)
+    try:
+        resource = parse_json(line.decode())
+    except (ValueError, UnicodeDecodeError):
+        resource = None
+    if not isinstance(resource, dict):
+        raise Fault("a Binary resource that is no JSON object", "export it again", f"{file.name}, byte {start}")
     return Binary(str(resource.get("contentType", "")), str(resource.get("data", "")))

@@ -1,5 +1,6 @@
 """HL7 version 2: the messages of a file, one or a batch of them, each a document."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import IO
 
 from preprocess.documents.compression import open_bytes
 from preprocess.documents.document import PATIENT, Document
+from preprocess.documents.first_bytes import peek
 from preprocess.readers.conversion.reader import noted_content
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, UnreadableFile
@@ -41,6 +43,8 @@ def read_hl7(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Documen
 def _messages(handle: IO[bytes]) -> Iterator[bytes]:
     """The messages of a file, without what stands before the first one. Of one that is too long, its beginning."""
     held = b"\r"  # a line end, behind which a message may begin
+    if peek(handle).startswith(codecs.BOM_UTF8):
+        handle.read(len(codecs.BOM_UTF8))
     while chunk := handle.read(CHUNK):
         begun = max(0, len(held) - len("\rMSH"))
         held += chunk

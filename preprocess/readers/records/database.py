@@ -6,13 +6,15 @@ resumes. User and password come from the environment and are in no file.
 
 import os
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote_plus
+from urllib.parse import quote, unquote_plus
 
 from alibert_common.errors import InputError, reason
 from alibert_common.files import read_json, write_json
@@ -46,8 +48,9 @@ class Database:
     @property
     def name(self) -> str:
         """How messages and the manifest call it: without user and password."""
-        url = _url(self.url).set(username=None, password=None, query={})
-        return f"{url.render_as_string()} ({self.query or self.table})"
+        url = _url(self.url)
+        place = f"{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
+        return f"{url.drivername}://{place} ({self.query or self.table})"
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def check_database(database: Database) -> None:
     url = _url(database.url)
     if url.password is not None or SECRET.search(FILES.sub("", unquote_plus(database.url))):
         raise InputError(f"--database: holds a password; take it out, and give it in the variable {PASSWORD}.")
-    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise InputError(f"--database: {url.database}: no such file; check the path, with three slashes before it.")
 
 
@@ -76,6 +79,8 @@ def state_of(database: Database, options: ReadOptions) -> State:
         key: ColumnElement[Any] = column(_options_for(connection, database, options).id)
         found = select(func.count(), func.count(key), func.min(key), func.max(key)).select_from(_table(database))
         rows, with_id, smallest, largest = connection.execute(found).one()
+    if not rows:
+        raise InputError(f"{database.name}: has no row; check --table or --query.")
     if with_id < rows:
         raise InputError(f"{database.name}: {rows - with_id:,} rows have no {key.name}; name another --id-field.")
     return State(rows, str(smallest), str(largest))
@@ -151,7 +156,8 @@ def _table(database: Database) -> Any:
     from sqlalchemy import table, text
 
     if database.query:
-        return text(f"({database.query.rstrip().rstrip(';')}) AS notes")
+        query = database.query.rstrip().rstrip(";").replace(":", r"\:")  # a colon begins no parameter
+        return text(f"({query}\n) AS notes")
     schema, _, name = database.table.rpartition(".")
     return table(name, schema=schema or None)
 
@@ -177,13 +183,32 @@ def _opened(database: Database) -> Iterator["Connection"]:
     url, password = _url(database.url), os.environ.get(PASSWORD)
     if url.get_backend_name() != "sqlite":
         url = url.set(username=os.environ.get(USER) or url.username, password=password)
+    options = {"creator": partial(_open_sqlite, url.database or "")} if url.get_backend_name() == "sqlite" else {}
     try:
-        engine = create_engine(url)
+        engine = create_engine(url, **options)
         with engine.connect() as connection:
             yield connection
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise CommandError(f"{database.name}: a setting of the URL is wrong ({reason(error)}); correct it.") from None
     except (NoSuchModuleError, ImportError) as error:
         raise CommandError(f"--database: {reason(error)}; install the driver that the URL names.") from None
     except SQLAlchemyError as error:
         said = reason(getattr(error, "orig", None) or error)
         said = said.replace(password, "***") if password else said
-        raise InputError(f"{database.name}: {said}; check the database, {USER} and {PASSWORD}.") from None
+        raise CommandError(f"{database.name}: {said}; check the database, {USER} and {PASSWORD}.") from None
+
+
+def _open_sqlite(path: str) -> sqlite3.Connection:
+    """A connection that cannot write. Text that is no UTF-8 comes as bytes, which are refused with their row."""
+    connection = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True)
+    connection.text_factory = _text
+    return connection
+
+
+def _text(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data

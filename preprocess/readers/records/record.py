@@ -35,7 +35,7 @@ def document_of(
             log.note(without_field(path))
     name, source = own["id"] or f"{options.name}-{number}", own["source"] or options.default_source
     if options.patient:
-        metadata[PATIENT] = _first(record, options.patient)
+        metadata[PATIENT] = _without_point(_first(record, options.patient))
     metadata = {name: value for name, value in metadata.items() if value not in (None, "", [])}
     return Document(name, source, text, own["licence"], iso_date(own["date"]), metadata)
 
@@ -99,6 +99,11 @@ def _items(values: list) -> list:
 def _first(record: dict, path: str) -> str:
     value = _value(record, path)
     return "" if value is None else str(plain(value)).strip()
+
+
+def _without_point(number: str) -> str:
+    """A whole number as it is written elsewhere: a column with an empty value makes 7.0 of 7."""
+    return number.removesuffix(".0") if number.removesuffix(".0").isdecimal() else number
 
 
 def _value(record: dict, path: str) -> object:

@@ -1,8 +1,7 @@
 r"""RTF files that bomb, fetch, run or hide something."""
 
-from letters.rtf_files import escaped
-
 from hostile.given import Given, Hostile, Kind
+from letters.rtf_files import escaped
 
 START = r"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0 Arial;}}\pard "
 

@@ -15,7 +15,6 @@ from docx.opc.part import Part
 from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import nsdecls, qn
 from docx.shared import Cm, Pt
-
 from letters.letter import Block, Letter, Run, Table
 from letters.office import settle
 from letters.pictures import logo

@@ -4,16 +4,15 @@ import io
 import random
 from pathlib import Path
 
+from letters.letter import Letter, Paragraph, Run, Table
+from letters.odt_styles import add_styles
+from letters.office import settle
+from letters.pictures import logo
 from odf import dc, draw, style, table, text
 from odf.element import Element
 from odf.namespaces import TEXTNS
 from odf.office import ChangeInfo
 from odf.opendocument import IS_IMAGE, OpenDocumentText
-
-from letters.letter import Letter, Paragraph, Run, Table
-from letters.odt_styles import add_styles
-from letters.office import settle
-from letters.pictures import logo
 
 
 def write_odt(letter: Letter, path: Path, seed: str) -> None:

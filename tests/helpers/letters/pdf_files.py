@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from letters.letter import Block, Letter, Paragraph, Table, without_running
 from reportlab.lib import colors
 from reportlab.lib.enums import TA_CENTER, TA_JUSTIFY, TA_LEFT, TA_RIGHT
 from reportlab.lib.pagesizes import A4
@@ -16,8 +17,6 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import BaseDocTemplate, Flowable, Frame, FrameBreak, NextPageTemplate, PageTemplate
 from reportlab.platypus import Paragraph as Text
 from reportlab.platypus import Table as Grid
-
-from letters.letter import Block, Letter, Paragraph, Table, without_running
 
 FONTS = Path("/usr/share/fonts/truetype")
 # name: (file or "", the characters that it has)

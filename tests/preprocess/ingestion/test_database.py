@@ -114,6 +114,7 @@ def test_a_table_that_changes_is_refused_and_read_anew(omop, tmp_path, monkeypat
         ),
         ("ALTER TABLE note RENAME COLUMN note_id TO n", {}, "say which of n, person_id, .* is the id of a row"),
         ("DROP TABLE note", {}, "no such table: note; check the database"),
+        ("DELETE FROM note", {}, "has no row; check --table or --query"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_one_sentence(omop, tmp_path, change, options, words):
@@ -180,3 +181,46 @@ def test_without_sqlalchemy_the_command_says_what_to_install(omop, tmp_path, mon
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     with pytest.raises(InputError, match=r"install it with `pip install 'alibert_fairseq\[sql\]'`"):
         ingest([], tmp_path / "out", database=Database(omop))
+
+
+def test_text_that_is_no_utf8_costs_its_row_and_is_not_told(omop, tmp_path):
+    with sqlite3.connect(tmp_path / "omop.db") as connection:
+        connection.execute("UPDATE note SET note_text = CAST(x'53c9434552' AS TEXT) WHERE note_id = 3")
+    connection.close()
+    with pytest.raises(InputError, match="note_id 3: not UTF-8") as raised:
+        ingest([], tmp_path / "out", database=Database(omop))
+    assert "CER" not in str(raised.value)
+    ingest([], tmp_path / "out", ReadOptions(on_error="skip"), database=Database(omop))
+    assert len(list(read_documents([tmp_path / "out"]))) == 94
+
+
+def test_a_connection_that_is_lost_always_stops(omop, tmp_path, monkeypatch):
+    """Also where unreadable records are left out: what follows would be lost."""
+    from sqlalchemy.exc import OperationalError
+
+    def lose(*_arguments):
+        raise OperationalError("SELECT", {}, Exception("server closed the connection"))
+
+    monkeypatch.setattr(module, "document_of", lose)
+    with pytest.raises(InputError, match="server closed the connection; check the database"):
+        ingest([], tmp_path / "out", ReadOptions(on_error="skip"), database=Database(omop))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_query_may_hold_colons_and_a_comment(omop, tmp_path):
+    query = "SELECT * FROM note WHERE note_text <> ':fin' -- tout"
+    ingest([], tmp_path / "out", database=Database(omop, query=query))
+    assert len(list(read_documents([tmp_path / "out"]))) == 95
+
+
+def test_a_database_is_not_written_to(omop, tmp_path):
+    with pytest.raises(InputError, match="readonly|attempt to write|near"):
+        ingest([], tmp_path / "out", database=Database(omop, query="DELETE FROM note RETURNING note_id, note_text"))
+
+
+def test_options_of_a_database_without_one_are_refused(tmp_path):
+    (tmp_path / "a.txt").write_text("Toux.")
+    sentence = one_sentence(
+        run("preprocess.ingest", tmp_path / "a.txt", "--output", tmp_path / "out", "--query", "SELECT 1")
+    )
+    assert "--table and --query are for --database" in sentence

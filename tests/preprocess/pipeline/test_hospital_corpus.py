@@ -78,9 +78,10 @@ def test_from_the_warehouse_to_the_mix(hospital, capsys):
     assert "files that cannot be read" not in capsys.readouterr().err
 
 
-def test_a_file_without_a_key_is_refused(hospital):
+@pytest.mark.parametrize("options", ["{tags: true}", "{}", "", "{key: ''}"])
+def test_a_file_without_a_key_is_refused(hospital, options):
     file = hospital / "corpus.yaml"
-    file.write_text(file.read_text().replace("{key: hospital.key}", "{tags: true}"))
+    file.write_text(file.read_text().replace("{key: hospital.key}", options))
     with pytest.raises(InputError, match="corpus.yaml: pseudonymise: give `key:`, the file of the secret key"):
         corpus.main()
 

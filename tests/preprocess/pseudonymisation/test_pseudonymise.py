@@ -279,6 +279,16 @@ def test_any_name_that_the_database_knows_is_found(name):
     assert "LEBOEUF" not in spelled.text
 
 
+@pytest.mark.parametrize(
+    "text", ["DURRUTI, Zoelis vu", "DURRUTI^ZOELIS vu", "Zoelis (Durruti) vu", "Zoelis_Durruti vu", "Zoelis‑Durruti vu"]
+)
+def test_signs_between_names_hide_none(text):
+    document, _ = of(text, settings=Settings(known=("nom",)), nom="Zoelis Durruti")
+    assert "durruti" not in document.text.lower() and "zoelis" not in document.text.lower()
+    polish, _ = of("Mme Lukasz vue, Łukasz vu.", settings=Settings(known=("nom",)), nom="Łukasz")
+    assert "ukasz" not in polish.text
+
+
 def test_a_short_list_gives_no_replacements(tmp_path):
     (tmp_path / "names.txt").write_text("Dupont\nJean-Pierre\n")
     settings = Settings(first_names=str(tmp_path / "names.txt"), surnames=str(tmp_path / "names.txt"))
@@ -298,3 +308,13 @@ def test_a_field_that_no_document_has_is_refused_and_samples_make_nothing_anew(c
 def test_the_page_shares_its_rows_out():
     assert shared_out(7, {"NOM": 100, "TEL": 1, "DATE": 3, "URL": 0}) == {"NOM": 3, "TEL": 1, "DATE": 3, "URL": 0}
     assert sum(shared_out(200, {"NOM": 60, "IPP": 60}).values()) == 120
+
+
+@pytest.mark.parametrize(
+    "text", ["\u1112\u1161\u11ab", "\u0627\u0653", "\u05d0\u05bc\u05b7", "Mme Dupont ␟ ␟ tél 0612345678"]
+)
+def test_any_text_can_be_read_and_shown(text, tmp_path):
+    with open(tmp_path / "a.jsonl", "w", encoding="utf-8") as handle:
+        write_document(handle, Document("1", "s", [f"Mme Dupont {text} vue."]))
+    pseudonymise([tmp_path / "a.jsonl"], tmp_path / "out", Settings(), tmp_path / "a.key")
+    assert (tmp_path / "out.check.html").exists()

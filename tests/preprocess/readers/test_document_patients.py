@@ -6,6 +6,8 @@ import pytest
 from reader_helpers import read
 
 from alibert_common.errors import InputError
+from preprocess.ingest import ingest
+from preprocess.readers import ReadOptions
 
 FILES = {
     "a.csv": "nip,text\n7,Toux.\n,Fièvre.\n",
@@ -55,3 +57,16 @@ def test_a_column_that_is_not_there_is_named(tmp_path):
     (tmp_path / "a.csv").write_text("text\nToux.\n")
     with pytest.raises(InputError, match="no column 'nip'"):
         read(tmp_path / "a.csv", patient="nip")
+
+
+def test_a_pattern_that_finds_no_patient_is_refused(tmp_path):
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "a.txt").write_text("Toux.")
+    with pytest.raises(InputError, match="finds no patient in the id of any document"):
+        ingest([tmp_path], tmp_path.with_name("out"), ReadOptions(patient_pattern="^(zzz)"))
+
+
+def test_a_column_with_an_empty_value_gives_the_same_patients(tmp_path):
+    table = pyarrow.table({"nip": [7.0, None], "text": ["Toux.", "Fièvre."]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    assert patients(read(tmp_path / "a.parquet", patient="nip")) == ["7", None]

@@ -97,6 +97,15 @@ def test_the_process_knows_no_password(hostile, monkeypatch):
     assert hostile("assert 'Hunter2' not in str(os.environ)") == ["done"]
 
 
+def test_code_in_the_current_folder_is_not_run(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text(f"open('{tmp_path}/made', 'w')")
+    monkeypatch.chdir(tmp_path)
+    converter = Converter()
+    assert converter.convert(RTF, "rtf", 20).lines == ["Le patient tousse."]
+    converter.stop()
+    assert not (tmp_path / "made").exists()
+
+
 def test_what_a_library_prints_is_no_answer(hostile):
     assert hostile("print('x', flush=True); os.write(1, b'{}\\n')") == ["done"]
 

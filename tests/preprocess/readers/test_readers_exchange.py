@@ -228,3 +228,16 @@ def test_the_files_that_a_resource_names_are_inputs_too(tmp_path):
 def test_a_patient_may_be_told_by_an_identifier(tmp_path):
     path = write(tmp_path / "a.json", json.dumps(REPORT | {"subject": {"identifier": {"value": "8001"}}}))
     assert read(path).documents[0].metadata == {"patient": "8001"}
+
+
+def test_a_byte_order_mark_hides_no_message(tmp_path):
+    text = message("OBX|1|TX|x||Toux.") + message("OBX|1|TX|x||Fin.", name="M2")
+    for name in ("a.hl7", "b.txt"):
+        assert read(write(tmp_path / name, text, "utf-8-sig")).lines == [["Toux."], ["Fin."]]
+
+
+def test_a_binary_resource_that_is_broken_costs_its_document(tmp_path):
+    write(tmp_path / "DocumentReference.ndjson", json.dumps(reference("d", {"url": "Binary/b1"})))
+    write(tmp_path / "Binary.ndjson", '{"resourceType": "Binary", "id": "b1", "data": ')
+    got = read(tmp_path / "DocumentReference.ndjson", on_error="skip")
+    assert not got.documents and got.skipped[0].reason.startswith("a Binary resource that is no JSON object")
