@@ -37,7 +37,7 @@ from preprocess.documents.shards import shard_name
 from preprocess.documents.stage_report import Report
 
 VERSION = 4  # of its output: see alibert_common.provenance.Stage
-STAGE = Stage("deduplicate", VERSION, ("ahocorasick_rs", "lxml", "pyarrow", "rensa", "zstandard"))
+STAGE = Stage("deduplicate", VERSION, ("ahocorasick_rs", "hl7", "lxml", "pyarrow", "pypdfium2", "rensa", "zstandard"))
 KEPT, SAME, NEAR = 0, 1, 2  # what becomes of a document
 DROPPED = {SAME: "documents seen before", NEAR: "near-duplicates of an earlier document"}
 REPEATED = "lines seen {} times before"

@@ -30,12 +30,13 @@ from preprocess.documents.first_bytes import (
 )
 from preprocess.documents.words import count_words
 
+PSEUDONYMISED = "pseudonymised"  # the metadata of documents from which identifiers were taken
 PATIENT = "patient"  # the metadata that says who a document is about
 BLOCK = 1 << 18  # bytes of lines that are decoded at once
 SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
 # What only `preprocess.ingest` reads: taken for plain text, tags and the quotation marks of a table would be words.
 OTHER_FORMS = frozenset(
-    ".csv .tsv .json .ndjson .parquet .xml .nxml .html .htm .pdf .docx .docm .dotx .odt .ott .rtf .eml".split()
+    ".csv .tsv .json .ndjson .parquet .xml .nxml .html .htm .pdf .docx .docm .dotx .odt .ott .rtf .eml .hl7".split()
 )
 DOCUMENT_STAGES = ("ingest", "clean", "pseudonymise", "deduplicate")  # whose outputs are directories of documents
 

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from preprocess.documents.document import PATIENT, Document, patient_of
+from preprocess.documents.document import PATIENT, PSEUDONYMISED, Document, patient_of
 from preprocess.pseudonymisation.settings import Settings, identifiers, names_of
 from preprocess.pseudonymisation.spans import Span
 from preprocess.pseudonymisation.surrogates.secret_key import Draws
 from preprocess.pseudonymisation.surrogates.surrogates import Surrogates, tag
 
-DONE = "pseudonymised"  # the metadata that says so
 POSITIONS = "replacements"
 CONTEXT = 30  # characters on each side of an identifier on the page
 
@@ -66,7 +65,7 @@ class Pseudonymiser:
         metadata = {name: document.metadata[name] for name in self.settings.keep if name in document.metadata}
         if patient_of(document):
             metadata[PATIENT] = Draws(self.key, "").name(PATIENT, patient)
-        metadata[DONE] = True
+        metadata[PSEUDONYMISED] = True
         if self.settings.positions:
             metadata[POSITIONS] = places
         name = Draws(self.key, "").name("document", f"{document.source}\0{document.id}")

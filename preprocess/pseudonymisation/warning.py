@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from preprocess.documents.document import Document, read_documents
+from preprocess.documents.document import PSEUDONYMISED, Document, read_documents
 from preprocess.pseudonymisation.clues import Clues
-from preprocess.pseudonymisation.documents import DONE
 from preprocess.pseudonymisation.forms.nir import find_nir
 from preprocess.pseudonymisation.forms.phones import find_phones
 from preprocess.pseudonymisation.forms.record_numbers import DEFAULT_IPP, find_numbers
@@ -15,6 +14,7 @@ from preprocess.pseudonymisation.forms.web import find_web
 from preprocess.pseudonymisation.spans import Span, merged
 
 LOOKED_AT = 1000  # documents of each split: a second or two
+LONGEST = 5000  # characters of a document
 KINDS = {"SECU": "social security numbers", "IPP": "patient numbers", "TEL": "telephone numbers", "MAIL": "e-mails"}
 
 
@@ -25,7 +25,7 @@ def identifier_warning(splits: Iterable[Iterable[Path]]) -> str:
     for paths in splits:
         for document in _first(paths):
             looked_at += 1
-            counts.update(span.label for span in merged(_with_form(document.text)))
+            counts.update(span.label for span in merged(_with_form(document.text[:LONGEST])))
     found = [f"{name}: {counts[label]:,}" for label, name in KINDS.items() if counts[label]]
     if not found:
         return ""
@@ -36,7 +36,9 @@ def identifier_warning(splits: Iterable[Iterable[Path]]) -> str:
 
 
 def _first(paths: Iterable[Path]) -> Iterator[Document]:
-    return (document for document in islice(read_documents(paths), LOOKED_AT) if not document.metadata.get(DONE))
+    return (
+        document for document in islice(read_documents(paths), LOOKED_AT) if not document.metadata.get(PSEUDONYMISED)
+    )
 
 
 def _with_form(text: str) -> Iterator[Span]:

@@ -39,9 +39,7 @@ def test_an_update_is_one_graph_and_the_same_numbers(objective, monkeypatch):
         assert torch.allclose(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "objective", long_except(["masked, packed", "electra", "electra, modern", "electra, DeBERTa"], "masked, packed")
-)
+@pytest.mark.parametrize("objective", long_except(["masked, packed", "electra", "electra, modern", "electra, DeBERTa"]))
 def test_batches_of_other_numbers_of_sequences_and_masks_are_not_compiled_anew(objective):
     torch.manual_seed(0)
     torch._dynamo.reset()

@@ -198,6 +198,7 @@ def test_what_is_finished_is_not_done_again(place, undisturbed, one_worker, capf
     assert re.search(r"== 1 of 1 \(\d+ min\): organs, encoder-p: micro f1 on test", capfd.readouterr().out)
 
 
+@pytest.mark.long
 def test_killed_and_started_again_it_ends_like_one_left_in_peace(place, undisturbed, tmp_path):
     """By SIGKILL, in the midst of a seed; the training that it leaves behind goes on, and is waited for."""
     command = [sys.executable, "-m", "downstream.evaluate", *words(place, tmp_path / "out", "--only", "alike")]

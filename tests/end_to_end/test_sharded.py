@@ -56,7 +56,7 @@ def assert_same(first, second) -> None:
     assert state_of(first)[2] == state_of(second)[2]
 
 
-@pytest.mark.parametrize("optimizer", long_except(OPTIMIZERS, "muon"))
+@pytest.mark.parametrize("optimizer", long_except(OPTIMIZERS))
 def test_the_same_bits_with_and_without_sharding_and_from_one_to_the_other(optimizer, train, tmp_path):
     for save, parts in {
         "plain": [(8, [])],

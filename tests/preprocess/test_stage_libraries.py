@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 STAGES = ("ingest", "clean", "deduplicate", "mix", "train_tokenizer", "binarize")
-# They read settings, show progress, draw, lock or run jobs. The integers of numpy and the connected components
+# They read settings or rows, show progress, draw, lock or run jobs. The integers of numpy and the connected components
 # of scipy are those of all versions.
-NEUTRAL = {"yaml", "tqdm", "matplotlib", "filelock", "submitit", "numpy", "scipy"}
+NEUTRAL = {"yaml", "tqdm", "matplotlib", "filelock", "submitit", "numpy", "scipy", "sqlalchemy"}
+# What a module starts in a process of its own.
+STARTED = {"preprocess.readers.conversion.isolated": ["preprocess.readers.conversion.child"]}
 DRAWS_WITH_NUMPY = {"train_tokenizer", "binarize"}
 ONLY_READS_SHARDS = {"train_tokenizer", "binarize"}
 
@@ -36,6 +38,7 @@ def libraries(root: Path, module: str) -> set[str]:
         if name in seen or not file.is_file():
             continue
         seen.add(name)
+        waiting += STARTED.get(name, ())
         for other in imported(file):
             top = other.partition(".")[0]
             if top in ("preprocess", "alibert_common"):
