@@ -26,7 +26,7 @@ from preprocess.documents.names import check_source_name
 from preprocess.documents.shards import SHARD_BYTES
 from preprocess.documents.stage_report import Report
 from preprocess.ingestion.checks import check_paths, check_whole, files_without_document
-from preprocess.ingestion.groups import begin_anew_if_divided_otherwise, groups_of
+from preprocess.ingestion.groups import Group, begin_anew_if_divided_otherwise, groups_of
 from preprocess.ingestion.notes_table import NotesTable
 from preprocess.ingestion.read_group import read_groups
 from preprocess.ingestion.unreadable import SKIPPED, listing_unreadable, refuse_made_with_skips, refuse_unreadable
@@ -84,15 +84,20 @@ def ingest(
             refuse_unreadable(unread, len(every) + len(skipped), output, read_options)
             check_paths(records, groups, [*paths, *rows.names], read_options)
             write_skipped(work.directory / SKIPPED, unread)
-            whole = Report(dropped=dict(log.counts))
-            for record in records:
-                whole.add(Report.from_json(record["report"]))
-            formats = sum((Counter(record["formats"]) for record in records), Counter())
-            for _ in files_without_document(records, groups):
-                whole.drop(WITHOUT_DOCUMENT)
+            whole, formats = _added_up(records, groups, log)
             check_whole(whole, formats, read_options, where)
             work.manifest = {"settings": settings, "formats": dict(formats)} | rows.manifest | asdict(whole)
     return read_manifest(output / MANIFEST)
+
+
+def _added_up(records: list[dict], groups: list[Group], log: ReadLog) -> tuple[Report, Counter[str]]:
+    """The report on all groups and on the files that were not read, and the number of documents of each format."""
+    whole = Report(dropped=dict(log.counts))
+    for record in records:
+        whole.add(Report.from_json(record["report"]))
+    for _ in files_without_document(records, groups):
+        whole.drop(WITHOUT_DOCUMENT)
+    return whole, sum((Counter(record["formats"]) for record in records), Counter())
 
 
 def _named(file: InputFile) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from alibert_common.errors import InputError
 
 ENCODINGS = ("utf-8", "windows-1252", "latin-1", "utf-16", "utf-32", "auto")  # and other names of them, as cp1252
+LONGEST_LIMIT = 86_400  # seconds: a day
 RESERVED = frozenset({"id", "source", "licence", "date", "text"})  # what a document is, and no metadata of it
 
 
@@ -68,6 +69,8 @@ class ReadOptions:
                 raise InputError(f"{name} '{value}': not known; choose one of {', '.join(known)}.")
         if len(self.delimiter) > 1:
             raise InputError(f"delimiter '{self.delimiter}': give one character, such as ';' or $'\\t'.")
+        if not 0 < self.time_limit <= LONGEST_LIMIT:
+            raise InputError(f"time limit {self.time_limit}: give 1 to {LONGEST_LIMIT:,} seconds.")
         if self.patient_pattern and not _has_one_group(self.patient_pattern):
             raise InputError(
                 f"patient pattern '{self.patient_pattern}': give a regular expression with one group, such as ^(\\d+)_."

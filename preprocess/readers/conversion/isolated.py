@@ -59,8 +59,10 @@ class Converter:
             answer = b""
         finally:
             timer.cancel()
-        if not answer.endswith(b"\n"):
+        whole = answer.endswith(b"\n")
+        if late or not whole:
             self.stop()
+        if not whole:
             if late:
                 raise Fault("a file that takes too long", "raise --time-limit", f"{question['seconds']} seconds")
             raise Fault("a file that crashes its reader", OPEN_AND_SAVE, f"exit {process.returncode}")
@@ -75,9 +77,9 @@ class Converter:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("MALLOC_") and "PASS" not in name
         }
-        # Without the first folder of the path: that is the current one, which may hold files of any name.
-        start = "import sys; del sys.path[0]; from preprocess.readers.conversion.child import main; main()"
-        command = [sys.executable, "-c", start]
+        # Without "" in the path: that is the current folder, which may hold files of any name.
+        path_alone = "import sys; sys.path = [folder for folder in sys.path if folder]"
+        command = [sys.executable, "-c", f"{path_alone}; from preprocess.readers.conversion.child import main; main()"]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=environment | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},

@@ -63,6 +63,19 @@ def test_a_file_that_takes_too_long_is_given_up(hostile):
     assert hostile("pass") == ["done"]
 
 
+def test_a_process_that_ends_in_the_moment_of_its_answer_is_replaced(monkeypatch):
+    class LateTimer:
+        def __init__(self, seconds, function):
+            self.start, self.cancel = lambda: None, function  # the time is up between the answer and the cancelling
+
+    converter = Converter()
+    with monkeypatch.context() as patch:
+        patch.setattr("preprocess.readers.conversion.isolated.Timer", LateTimer)
+        assert converter.convert(RTF, "rtf", 20).lines == ["Le patient tousse."]
+    assert converter.process is None and converter.convert(RTF, "rtf", 20).lines == ["Le patient tousse."]
+    converter.stop()
+
+
 def test_a_file_that_needs_too_much_memory_is_given_up(hostile):
     with pytest.raises(Fault, match="needs more than 900 MB of memory"):
         hostile("bytearray(10**9)")

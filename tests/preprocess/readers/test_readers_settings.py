@@ -144,6 +144,7 @@ def test_conditions_that_are_none(condition, words):
         ({"encoding": "klingon"}, "encoding 'klingon': not known; choose one of utf-8, windows-1252"),
         ({"on_error": "ignore"}, "on_error 'ignore': not known; choose one of stop, skip"),
         ({"delimiter": ";;"}, "give one character"),
+        ({"time_limit": 99_999_999}, "time limit 99999999: give 1 to 86,400 seconds"),
         ({"metadata": {"text": "t"}}, "metadata 'text': a document has a field of that name"),
         ({"format": "doc"}, "format 'doc': not known; choose one of text, jsonl"),
         ({"text": ""}, "give it a path or a list of paths"),
