@@ -134,7 +134,7 @@ def command_line() -> OptionParser:
     add("--output", required=True, type=Path, help="folder to write")
     add("--database", metavar="URL",
         help=f"SQLAlchemy URL of a database with notes; user and password are in {USER} and {PASSWORD}")
-    add("--table", default=Database.table, help="table or view of the notes, as schema.name (default: note)")
+    add("--table", help="table or view of the notes, as schema.name (default: note)")
     add("--query", help="SELECT in place of a table (default: none)")
     add("--where", action="append", default=[], type=str, metavar="CONDITION",
         help="filter on a field, as specialty=cardiologie (whole value) or mesh_tree~^C04 (regular expression); "
@@ -150,9 +150,13 @@ def run(options: argparse.Namespace) -> None:
     where = [MetadataFilter.parse(argument) for argument in options.where]
     if not options.paths and not options.database:
         raise InputError("nothing to read; give files, folders or a --database.")
-    if not options.database and (options.query or options.table != Database.table):
+    if not options.database and (options.query or options.table):
         raise InputError("--table and --query are for --database; give its URL too.")
-    database = Database(options.database, options.table, options.query or "") if options.database else None
+    if options.query and options.table:
+        raise InputError("--table and --query name the notes twice; give one of them.")
+    database = (
+        Database(options.database, options.table or Database.table, options.query or "") if options.database else None
+    )
     manifest = ingest(options.paths, options.output, read_options_of(options), where, engine_of(options), database)
     for source in manifest["kept"]:
         try:

@@ -25,13 +25,12 @@ from preprocess.documents.map_shards import map_shards
 from preprocess.documents.samples import Samples, ShardSamples
 from preprocess.documents.stage_report import Report
 from preprocess.pseudonymisation.documents import Pseudonymiser
-from preprocess.pseudonymisation.page import add_sample, write_page
+from preprocess.pseudonymisation.page import add_sample, page_of, write_page
 from preprocess.pseudonymisation.persons.name_lists import FIRST_NAMES, SURNAMES
 from preprocess.pseudonymisation.score import read_annotated, score, table
-from preprocess.pseudonymisation.settings import Settings, identifiers, rules_of
+from preprocess.pseudonymisation.settings import Settings, identifiers
 from preprocess.pseudonymisation.spans import LABELS
 from preprocess.pseudonymisation.surrogates.secret_key import key_digest, make_key, read_key
-from preprocess.pseudonymisation.tagger import check_tagger
 
 VERSION = 1  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("pseudonymise", VERSION, ("edsnlp", "transformers", "zstandard"))
@@ -72,9 +71,9 @@ def pseudonymise(paths: list[Path], output: Path, settings: Settings, key_file: 
 
     Raises InputError for a pattern, a list, a model or a key that cannot be used.
     """
-    rules_of(settings)  # refuses a bad pattern before any work
-    if settings.tagger:
-        check_tagger(Path(settings.tagger))
+    settings.check()
+    if output.absolute() in key_file.absolute().parents:
+        raise InputError(f"--key {key_file}: lies in --output, which may be passed on; keep it elsewhere.")
     make_key(key_file)
     digest = key_digest(read_key(key_file))
     shards = document_files(paths)
@@ -88,9 +87,8 @@ def pseudonymise(paths: list[Path], output: Path, settings: Settings, key_file: 
             for name in (*settings.known, *settings.keep):
                 if not report.noted.get(WITH_FIELD.format(name)):
                     raise InputError(f"'{name}': no document has this field; check --known and --keep.")
-            page = output.with_name(f"{output.name}.check.html")
             counts = {label: report.noted.get(REPLACED.format(label), 0) for label in LABELS}
-            write_page(page, samples.together(), counts, settings.samples)
+            write_page(page_of(output), samples.together(), counts, settings.samples)
             work.manifest = {"settings": named} | asdict(report)
     return Report.from_json(read_manifest(output / MANIFEST))
 
@@ -136,25 +134,17 @@ def command_line() -> OptionParser:
     return parser
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings that the options say."""
-    return Settings(
-        tuple(options.ipp or Settings.ipp), tuple(options.nda or Settings.nda), str(options.first_names),
-        str(options.surnames), str(options.tagger or ""), str(options.eds_pseudo or ""), tuple(options.known),
-        tuple(options.keep), options.tags, options.positions, options.samples,
-    )  # fmt: skip
-
-
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    settings = settings_of(options)
+    settings = Settings.of(options)
     if options.annotated:
         print_scores(options.annotated, settings)
         return
     if not options.documents or not options.output or not options.key:
         raise InputError("give documents, --output and --key, or --annotated.")
     print(pseudonymise(options.documents, options.output, settings, options.key, engine_of(options)))
-    print(f"{'output':>8}  {options.output} (check {options.output}.check.html, then delete it)")
+    page = page_of(options.output)
+    print(f"{'output':>8}  {options.output}{f' (check {page}, then delete it)' if page.exists() else ''}")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ def check_whole(
     for path in read_options.named_paths() if records else ():
         if whole.noted.get(without_field(path), 0) >= records:
             raise InputError(
-                f"'{path}': no record has it; check --text-field, --id-field, --date-field and --metadata against one."
+                f"'{path}': no record has it; check --text-field, --id-field, --date-field, --patient-field and "
+                "--metadata against one."
             )
     if read_options.patient_pattern and whole.noted.get(WITHOUT_PATIENT, 0) >= sum(formats.values()) > 0:
         raise InputError(

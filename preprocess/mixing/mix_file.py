@@ -23,6 +23,7 @@ from preprocess.documents.names import SOURCE_NAME
 
 MIX_FILE = "mix.json"
 TRAIN = "train"  # the only split that is mixed
+MOST = 1_000_000  # weight: more would only be a mistake
 COPIES, ORDER = 2, 3  # set these random numbers apart from others of (seed, epoch); pairs of segments have 1
 
 
@@ -81,8 +82,10 @@ def parse_weights(text: str) -> dict[str, float]:
         weights = {name: float(weight) for name, _, weight in pairs}
     except ValueError:
         weights = {}
-    if len(weights) < len(pairs) or not all(name and 0 < weight < math.inf for name, weight in weights.items()):
-        raise InputError(f"'{text}': write name=weight,name=weight, each name once, with weights above 0.")
+    if len(weights) < len(pairs) or not all(name and 0 < weight <= MOST for name, weight in weights.items()):
+        raise InputError(
+            f"'{text}': write name=weight,name=weight, each name once, with weights above 0, and at most {MOST:,}."
+        )
     return weights
 
 

@@ -9,6 +9,7 @@ from preprocess.documents.filters import MetadataFilter
 from preprocess.mixing.weights import mix_weights_of
 from preprocess.pipeline.config import CorpusFile
 from preprocess.pipeline.steps import Step
+from preprocess.pseudonymisation.settings import Settings
 from preprocess.readers import ReadLog, check_settings, files_of
 from preprocess.readers.arguments import read_options_of
 from preprocess.readers.formats import COMMON_SETTINGS
@@ -28,12 +29,19 @@ def check(file: CorpusFile, steps: list[Step]) -> None:
             _check_settings(file, step)
             for condition in options.where:
                 MetadataFilter.parse(condition)
+        elif step.stage == "pseudonymise":
+            Settings.of(options).check()
         elif step.stage == "deduplicate":
             _there(Path(path) for _, path in options.benchmark)
         elif step.stage in ("mix", "train_tokenizer"):
             mix_weights_of(options).of(sizes)
         elif step.stage == "binarize" and options.tokenizer not in made:
             tokenizer_digests(options.tokenizer)
+    if len({step.options.key for step in steps if step.stage == "pseudonymise"}) > 1:
+        file.refuse(
+            "pseudonymise",
+            "two keys make two patients of one, who is then in training and in validation; give all sources one `key:`",
+        )
 
 
 def _check_settings(file: CorpusFile, step: Step) -> None:

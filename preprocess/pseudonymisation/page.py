@@ -16,6 +16,11 @@ PART = "␟"  # between the parts of a sample
 LONGEST = 45  # characters of a part
 
 
+def page_of(output: Path) -> Path:
+    """The page for an output: beside it, so that nobody passes it on with the text."""
+    return output.with_name(f"{output.name}.check.html")
+
+
 def add_sample(samples: Samples, document: str, found: Replaced) -> None:
     """Add an identifier to the samples of its kind."""
     parts = (found.before, found.text[:LONGEST], found.after, found.other[:LONGEST])

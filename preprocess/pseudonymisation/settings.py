@@ -1,16 +1,18 @@
 """What a pseudonymisation is asked to do, and the identifiers that it finds in a text."""
 
+import argparse
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from preprocess.pseudonymisation.find import Rules
-from preprocess.pseudonymisation.forms.record_numbers import DEFAULT_IPP, DEFAULT_NDA
+from preprocess.pseudonymisation.forms.record_numbers import DEFAULT_IPP, DEFAULT_NDA, compiled
 from preprocess.pseudonymisation.persons.name_lists import FIRST_NAMES, SURNAMES, name_lists, read_names
 from preprocess.pseudonymisation.spans import Span, merged, trimmed
 from preprocess.pseudonymisation.surrogates.names import simple
-from preprocess.pseudonymisation.tagger import tagger
+from preprocess.pseudonymisation.tagger import check_tagger, tagger
 
 FEWEST = 100  # names of a list, so that replacements differ
 
@@ -30,6 +32,26 @@ class Settings:
     with_tags: bool = False  # in place of surrogates
     positions: bool = False  # of the replacements are written
     samples: int = field(default=200, compare=False)  # on the page for a person
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> "Settings":
+        """The settings that the options of the command say."""
+        return cls(
+            tuple(options.ipp or cls.ipp), tuple(options.nda or cls.nda), str(options.first_names),
+            str(options.surnames), str(options.tagger or ""), str(options.eds_pseudo or ""), tuple(options.known),
+            tuple(options.keep), options.tags, options.positions, options.samples,
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Raise InputError for a pattern, a list of names or a model that cannot be used, before any work."""
+        for option, patterns in (("--ipp", self.ipp), ("--nda", self.nda)):
+            compiled(patterns, option)
+        rules_of(self)
+        for file in (self.first_names, self.surnames):
+            if (few := len(simple(read_names(Path(file))))) < FEWEST:
+                print(f"{file}: has {few} names, so that names of INSEE replace others.", file=sys.stderr)
+        if self.tagger:
+            check_tagger(Path(self.tagger))
 
     def named(self) -> dict:
         """The settings for the manifest: shipped lists by their name, whatever folder they are in."""

@@ -75,6 +75,8 @@ class ReadOptions:
             raise InputError(
                 f"patient pattern '{self.patient_pattern}': give a regular expression with one group, such as ^(\\d+)_."
             )
+        if self.patient_pattern and self.patient:
+            raise InputError("patient and patient pattern both say who the patient is; give one of them.")
         if taken := RESERVED & set(self.metadata):
             raise InputError(f"metadata '{min(taken)}': a document has a field of that name; choose another name.")
 

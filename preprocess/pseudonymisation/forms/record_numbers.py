@@ -28,22 +28,22 @@ NAMES = words_of(
 
 
 @lru_cache(8)
-def compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern, ...]:
+def compiled(patterns: tuple[str, ...], option: str) -> tuple[re.Pattern, ...]:
     """The patterns of a user. Raises InputError for one that Python cannot read or that finds the empty text."""
     ready = []
     for pattern in patterns:
         try:
             ready.append(re.compile(pattern, re.IGNORECASE))
         except re.error as error:
-            raise InputError(f"the pattern {pattern!r} cannot be read ({error}); correct it.") from None
+            raise InputError(f"{option} {pattern!r}: cannot be read ({error}); correct the pattern.") from None
         if ready[-1].match(""):
-            raise InputError(f"the pattern {pattern!r} finds the empty text too; let it ask for a digit.")
+            raise InputError(f"{option} {pattern!r}: finds the empty text too; let it ask for a digit.")
     return tuple(ready)
 
 
 def find_numbers(clues: Clues, patterns: Sequence[str], label: str) -> Iterator[Span]:
     """What the patterns find: their group `id` or, without one, their first group, or the whole of it."""
-    for pattern in compiled(tuple(patterns)):
+    for pattern in compiled(tuple(patterns), f"--{label.lower()}"):
         group: str | int = "id" if "id" in pattern.groupindex else min(pattern.groups, 1)
         places = (
             clues.matches(pattern, NAMES)

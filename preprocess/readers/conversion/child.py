@@ -1,5 +1,6 @@
 """The process that converts files for isolated.py: within bounds of memory, without network, commands and output."""
 
+import base64
 import json
 import os
 import resource
@@ -7,11 +8,13 @@ import signal
 import sys
 from typing import IO, Any
 
-from preprocess.readers.content import Content
+from preprocess.readers.content import Content, Scan
 from preprocess.readers.conversion.convert import convert, convert_inside
+from preprocess.readers.pdf.read import picture_of
 from preprocess.readers.read_log import CommandError, Fault
 
 MEMORY = 900_000_000  # bytes of data: with the libraries, less than 1 GB
+SCAN = "scan"  # the kind of a question for the picture of a page of the last file
 OPEN_AND_SAVE = "leave it out, or open it with its own program and save it again"
 REFUSED = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.remove",
            "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "shutil.", "urllib.", "ftplib.")  # fmt: skip
@@ -29,16 +32,22 @@ def main() -> None:
     sys.addaudithook(_refuse)
     answers.write(b"ready\n")
     answers.flush()
+    scans: list[Scan] = []  # of the last file
     while line := sys.stdin.buffer.readline():
-        answers.write(json.dumps(_answer(json.loads(line), sys.stdin.buffer)).encode() + b"\n")
+        answers.write(json.dumps(_answer(json.loads(line), sys.stdin.buffer, scans)).encode() + b"\n")
         answers.flush()
 
 
-def _answer(question: dict, source: IO[bytes]) -> dict:
+def _answer(question: dict, source: IO[bytes], scans: list[Scan]) -> dict:
     signal.alarm(question["seconds"] + 5)  # when the parent is gone
     data = source.read(question["size"])
     try:
-        return _content(data, question).to_json()
+        if question["kind"] == SCAN:
+            return {"png": base64.b64encode(picture_of(scans[question["number"]])).decode()}
+        scans.clear()
+        content = _content(data, question)
+        scans[:] = content.scans
+        return content.to_json()
     except Fault as fault:
         return {"reason": fault.reason, "remedy": fault.remedy, "detail": fault.detail}
     except CommandError as error:

@@ -5,6 +5,7 @@ next file; after a crash or a file that took too long, a new one begins.
 """
 
 import atexit
+import base64
 import json
 import os
 import subprocess
@@ -30,15 +31,24 @@ class Converter:
 
         Raises Fault, and CommandError for a library that is not installed.
         """
-        question = {"kind": kind, "with_scans": with_scans, "seconds": seconds, "name": name, "size": len(data)}
-        answer = self._answer(question, data)
+        return Content.from_json(self._answer({"kind": kind, "with_scans": with_scans, "name": name}, seconds, data))
+
+    def picture(self, number: int, seconds: int) -> bytes:
+        """The scan of this number of the last content, as PNG. Raises Fault."""
+        if not self.process:
+            raise Fault("a page of a file that crashed its reader", OPEN_AND_SAVE)
+        return base64.b64decode(self._answer({"kind": "scan", "number": number}, seconds)["png"])
+
+    def _answer(self, question: dict, seconds: int, data: bytes = b"") -> dict:
+        """What the process answers. Raises Fault and CommandError."""
+        answer = self._record(question | {"seconds": seconds, "size": len(data)}, data)
         if "missing" in answer:
             raise CommandError(answer["missing"])
         if "reason" in answer:
             raise Fault(answer["reason"], answer["remedy"], answer["detail"])
-        return Content.from_json(answer)
+        return answer
 
-    def _answer(self, question: dict, data: bytes) -> dict:
+    def _record(self, question: dict, data: bytes) -> dict:
         process = self.process or self._start()
         late = False
 

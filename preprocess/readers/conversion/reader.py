@@ -56,11 +56,15 @@ def noted_content(data: bytes, kind: str, options: ReadOptions, log: ReadLog, na
 def content_of(data: bytes, kind: str, options: ReadOptions, name: str = "") -> Content:
     """The content of a file of this format, with the text of scanned pages if the user gave a command for these."""
     content = converter().convert(data, kind, options.time_limit, bool(options.ocr), name)
-    for place, image in reversed(content.scans):
+    before = 0
+    for number, scan in enumerate(content.scans):
         try:
-            content.lines[place:place] = _recognised(image, options)
+            lines = _recognised(converter().picture(number, options.time_limit), options)
         except Fault as fault:
-            content.unread.append(("a scanned page", str(fault), fault.remedy))
+            content.unread.append((f"page {scan.page + 1}", str(fault), fault.remedy))
+        else:
+            content.lines[scan.place + before : scan.place + before] = lines
+            before += len(lines)
     return content
 
 

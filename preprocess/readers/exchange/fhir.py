@@ -12,7 +12,7 @@ from pathlib import Path
 from preprocess.documents.document import PATIENT, Document
 from preprocess.readers.conversion.reader import lines_inside
 from preprocess.readers.dates import iso_date
-from preprocess.readers.exchange.fhir_binaries import Binaries, Binary, inside_bundle
+from preprocess.readers.exchange.fhir_binaries import Binaries, Binary, binaries_in, inside_bundle
 from preprocess.readers.markup.html_pages import lines_of_page
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog
@@ -31,13 +31,35 @@ def read_fhir(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Docume
     for place, number, value in values_of(file, options, log):
         resources = list(_resources(value))
         binaries = beside.with_those(inside_bundle(value))
+        people = _people(value)
         for resource in resources:
             with log.refusing(
                 options, file, f"{place}, {resource.get('resourceType')} {resource.get('id', '')}".strip()
             ):
-                if (document := _document(resource, binaries, options, log)) is not None:
+                if (document := _document(resource, binaries, people, options, log)) is not None:
                     document.id = document.id or f"{options.name}-{number}"
                     yield document
+
+
+def _people(value: object) -> dict[str, str]:
+    """The patients of a bundle by their urn:uuid, which is another one in each bundle: their identifiers or ids."""
+    entries = _dicts(value.get("entry")) if isinstance(value, dict) else []
+    patients = {str(entry.get("fullUrl")): _dict(entry.get("resource")) for entry in entries}
+    return {
+        address: _first(patient, "identifier.value") or _first(patient, "id")
+        for address, patient in patients.items()
+        if patient.get("resourceType") == "Patient" and address.startswith("urn:")
+    }
+
+
+def _patient(resource: dict, people: dict[str, str]) -> str:
+    """The patient of a document: the id in its reference, or the identifier of the one that a bundle or it holds."""
+    reference = _first(resource, "subject.reference")
+    contained = {f"#{_first(one, 'id')}": one for one in _dicts(resource.get("contained"))}
+    if reference in contained:
+        return _first(contained[reference], "identifier.value")
+    patient = people.get(reference) or reference.rpartition("/")[2].removeprefix("urn:uuid:")
+    return patient or _first(resource, "subject.identifier.value")
 
 
 def _resources(value: object) -> Iterator[dict]:
@@ -53,7 +75,9 @@ def _resources(value: object) -> Iterator[dict]:
             yield resource
 
 
-def _document(resource: dict, binaries: Binaries, options: ReadOptions, log: ReadLog) -> Document | None:
+def _document(
+    resource: dict, binaries: Binaries, people: dict[str, str], options: ReadOptions, log: ReadLog
+) -> Document | None:
     """The document of a resource, None for one of another kind. Raises Fault for text that cannot be read."""
     kind = str(resource.get("resourceType", ""))
     if kind not in LINES:
@@ -62,10 +86,10 @@ def _document(resource: dict, binaries: Binaries, options: ReadOptions, log: Rea
     if "entered-in-error" in (resource.get("status"), resource.get("docStatus")):
         log.count(IN_ERROR)
         return None
-    lines = LINES[kind](resource, binaries, options, log)
-    reference = _first(resource, "subject.reference").rpartition("/")[2].removeprefix("urn:uuid:")
-    patient = reference or _first(resource, "subject.identifier.value")
-    metadata = {"type": _first(resource, "type.text") or _first(resource, "type.coding.display"), PATIENT: patient}
+    inside = binaries_in(_dicts(resource.get("contained")), "#")
+    lines = LINES[kind](resource, binaries.with_those(inside), options, log)
+    kind = _first(resource, "type.text") or _first(resource, "type.coding.display")
+    metadata = {"type": kind, PATIENT: _patient(resource, people)}
     date = iso_date(next(filter(None, (_first(resource, path) for path in DATES)), "").partition("T")[0])
     kept = {name: value for name, value in metadata.items() if value}
     return Document(_first(resource, "id"), options.default_source, lines, "", date, kept)

@@ -1,7 +1,7 @@
 """The Binary resources that FHIR documents name: in the same bundle, or in NDJSON files of the same folder."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -22,14 +22,14 @@ class Binary(NamedTuple):
 
 
 class Binaries:
-    """Finds Binary resources by the address that a document gives: those of a bundle, then those of a folder."""
+    """Finds Binary resources by the address that a document gives: its own, those of a bundle, then of a folder."""
 
     def __init__(self, folder: Path, inside: Mapping[str, Binary] | None = None):
         self.folder, self.inside = folder, inside or {}
 
     def with_those(self, inside: Mapping[str, Binary]) -> "Binaries":
-        """The same folder with the resources of a bundle."""
-        return Binaries(self.folder, inside)
+        """The same folder with the resources of a bundle or of a document too."""
+        return Binaries(self.folder, {**self.inside, **inside}) if inside else self
 
     def find(self, url: str) -> Binary | None:
         """The resource of an address such as Binary/123, None if it is not there."""
@@ -38,8 +38,7 @@ class Binaries:
             return found
         if not name or "Binary/" not in url:
             return None
-        place = _places(self.folder).get(name.encode())
-        return _read(*place) if place else None
+        return next(filter(None, (_read(*place, name) for place in _places(self.folder).get(name.encode(), ()))), None)
 
 
 def inside_bundle(value: object) -> dict[str, Binary]:
@@ -48,10 +47,25 @@ def inside_bundle(value: object) -> dict[str, Binary]:
     entries = value.get("entry") if isinstance(value, dict) else None
     for entry in entries if isinstance(entries, list) else ():
         resource = entry.get("resource") if isinstance(entry, dict) else None
-        if isinstance(resource, dict) and resource.get("resourceType") == "Binary":
-            binary = Binary(str(resource.get("contentType", "")), str(resource.get("data", "")))
-            found |= {str(name): binary for name in (entry.get("fullUrl"), resource.get("id")) if name}
+        if isinstance(resource, dict):
+            found |= binaries_in([resource])
+            if entry.get("fullUrl") and _is_binary(resource):
+                found[str(entry["fullUrl"])] = _binary_of(resource)
     return found
+
+
+def binaries_in(resources: Iterable[dict], sign: str = "") -> dict[str, Binary]:
+    """The Binary resources among others by `sign` and id: "#" where a document contains them."""
+    named = (resource for resource in resources if _is_binary(resource) and resource.get("id"))
+    return {f"{sign}{resource['id']}": _binary_of(resource) for resource in named}
+
+
+def _is_binary(resource: dict) -> bool:
+    return resource.get("resourceType") == "Binary"
+
+
+def _binary_of(resource: dict) -> Binary:
+    return Binary(str(resource.get("contentType", "")), str(resource.get("data", "")))
 
 
 def binary_files(folder: Path) -> list[Path]:
@@ -66,20 +80,24 @@ def _binary_files(folder: Path, _changed: int) -> list[Path]:
 
 
 @lru_cache(4)
-def _places(folder: Path) -> dict[bytes, tuple[Path, int]]:
-    """Where the folder's NDJSON files hold the Binary resources: file and byte by id, some 200 bytes of memory each."""
-    places: dict[bytes, tuple[Path, int]] = {}
+def _places(folder: Path) -> dict[bytes, list[tuple[Path, int]]]:
+    """Where the folder's NDJSON files hold an id: file and byte, some 300 bytes of memory each.
+
+    Other parts of a resource have ids too, so that several lines may hold one.
+    """
+    places: dict[bytes, list[tuple[Path, int]]] = {}
     for file in binary_files(folder):
         with open_bytes(file) as handle:
             start = 0
             for line in handle:
-                if found := ID.search(line):
-                    places.setdefault(found[1], (file, start))
+                for name in set(ID.findall(line)):
+                    places.setdefault(name, []).append((file, start))
                 start += len(line)
     return places
 
 
-def _read(file: Path, start: int) -> Binary:
+def _read(file: Path, start: int, name: str) -> Binary | None:
+    """The resource in the line that begins at a byte, None where it has another id. Raises Fault."""
     with open_bytes(file) as handle:
         handle.seek(start)
         line = handle.readline(LARGEST)
@@ -89,4 +107,4 @@ def _read(file: Path, start: int) -> Binary:
         resource = None
     if not isinstance(resource, dict):
         raise Fault("a Binary resource that is no JSON object", "export it again", f"{file.name}, byte {start}")
-    return Binary(str(resource.get("contentType", "")), str(resource.get("data", "")))
+    return _binary_of(resource) if resource.get("id") == name else None

@@ -6,12 +6,12 @@ Memory is that of one page, and of the text. Embedded files are counted, scripts
 import io
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from preprocess.readers.content import Content
+from preprocess.readers.content import Content, Scan
 from preprocess.readers.pdf.hyphenation import LineJoiner
 from preprocess.readers.pdf.layout import Page, columns_of
 from preprocess.readers.pdf.paragraphs import paragraphs
@@ -39,37 +39,48 @@ DOTS_PER_INCH, MOST_DOTS = 300, 20_000_000  # of the picture of a page; A4 has 8
 POINTS_PER_INCH = 72
 
 
-def read_pdf(data: bytes, render_scans: bool = False) -> Content:
-    """The paragraphs, headings, items and table rows of a PDF in reading order; with `render_scans` the pages without
-    text as pictures. Raises Fault when it has no text or cannot be read, CommandError without pypdfium2."""
+def read_pdf(data: bytes, with_scans: bool = False) -> Content:
+    """The paragraphs, headings, items and table rows of a PDF in reading order; `with_scans` lists pages without text.
+
+    Raises Fault when it has no text or cannot be read, CommandError without pypdfium2.
+    """
     notes: Counter[str] = Counter()
     pages: list[Page] = []
-    pictures: dict[int, bytes] = {}
+    scans: list[int] = []
     unread: dict[int, tuple[str, str]] = {}
     with _opened(data) as document:
         notes[EMBEDDED] = max(0, document.count_attachments())
-        for number, page in enumerate(_pages(document)):
+        for number, page in enumerate(_pages(document, range(len(document)))):
             text = _columns(page, notes) if page else []
             if page is None:
                 unread[number] = BROKEN
-            elif _is_scan(page, text) and render_scans:
-                pictures[number] = _picture(page)
+            elif _is_scan(page, text) and with_scans:
+                scans.append(number)
                 text = []  # which is in the picture too
             elif _is_scan(page, text):
                 unread[number] = SCAN
             pages.append(text)
-    if len(unread) == len(pages) or not pictures and not any(pages):
+    if len(unread) == len(pages) or not scans and not any(pages):
         raise Fault(*(DAMAGED if set(unread.values()) == {BROKEN} else WITHOUT_TEXT))
-    content = _content(pages, pictures, notes)
+    content = _content(pages, notes, [(number, data) for number in scans])
     content.unread = [(f"page {number + 1}", *why) for number, why in unread.items()]
     return content
 
 
-def _content(pages: list[Page], pictures: dict[int, bytes], notes: Counter[str]) -> Content:
+def picture_of(scan: Scan) -> bytes:
+    """A page without text as PNG, in shades of grey. Raises Fault."""
+    with _opened(scan.pdf) as document:
+        for page in _pages(document, [scan.page]):
+            if page:
+                return _picture(page)
+    raise Fault(*BROKEN)
+
+
+def _content(pages: list[Page], notes: Counter[str], scanned: list[tuple[int, bytes]]) -> Content:
     joiner = LineJoiner([line.text for page in pages for column in page for line in column])
     kept, notes[REPEATED] = without_repeats(pages)
     found = paragraphs(kept)
-    scans = [(sum(paragraph.page < number for paragraph in found), pictures[number]) for number in pictures]
+    scans = [Scan(sum(paragraph.page < number for paragraph in found), number, pdf) for number, pdf in scanned]
     lines = [paragraph.text(joiner) for paragraph in found]
     return Content(lines, notes={kind: number for kind, number in notes.items() if number}, scans=scans)
 
@@ -92,15 +103,15 @@ def _opened(data: bytes) -> Iterator["PdfDocument"]:
         yield document
 
 
-def _pages(document: "PdfDocument") -> Iterator["PdfPage | None"]:
-    """The pages, one open at a time; None for one that cannot be read."""
+def _pages(document: "PdfDocument", numbers: Iterable[int]) -> Iterator["PdfPage | None"]:
+    """The pages with these numbers, one open at a time; None for one that cannot be read."""
     import pypdfium2
     import pypdfium2.raw as pdfium
 
     has_fields = document.get_formtype() == pdfium.FORMTYPE_ACRO_FORM
     if has_fields:
         document.init_forms()  # pdfium draws the values that the file does not show by itself
-    for number in range(len(document)):
+    for number in numbers:
         try:
             if has_fields:
                 with closing(document[number]) as page:
@@ -141,10 +152,9 @@ def _has_large_picture(page: "PdfPage") -> bool:
 
 
 def _picture(page: "PdfPage") -> bytes:
-    """The page as PNG, in shades of grey."""
     size = page.get_width() * page.get_height()
     scale = min(DOTS_PER_INCH / POINTS_PER_INCH, math.sqrt(MOST_DOTS / size))
     file = io.BytesIO()
     with closing(page.render(scale=scale, grayscale=True)) as bitmap:
-        bitmap.to_pil().save(file, "PNG")
+        bitmap.to_pil().save(file, "PNG", compress_level=1)  # in a third of the time
     return file.getvalue()

@@ -7,14 +7,16 @@ resumes. User and password come from the environment and are in no file.
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_plus
+from uuid import UUID
 
 from alibert_common.errors import InputError, reason
 from alibert_common.files import read_json, write_json
@@ -77,8 +79,10 @@ def state_of(database: Database, options: ReadOptions) -> State:
 
     with _opened(database) as connection:
         key: ColumnElement[Any] = column(_options_for(connection, database, options).id)
-        found = select(func.count(), func.count(key), func.min(key), func.max(key)).select_from(_table(database))
-        rows, with_id, smallest, largest = connection.execute(found).one()
+        rows, with_id = connection.execute(select(func.count(), func.count(key)).select_from(_table(database))).one()
+        # Not min and max, which older PostgreSQL servers lack for the type UUID.
+        ends = [select(key).select_from(_table(database)).order_by(order).limit(1) for order in (key, key.desc())]
+        smallest, largest = (connection.execute(end).scalar() for end in ends)
     if not rows:
         raise InputError(f"{database.name}: has no row; check --table or --query.")
     if with_id < rows:
@@ -110,16 +114,27 @@ def _starts(connection: "Connection", database: Database, key: str, rows: int) -
     before = None
     for number, (value,) in enumerate(ids):
         if number % rows == 0 and value != before:
-            if not isinstance(value, (int, str)):
-                raise InputError(f"{database.name}: {key} is neither a number nor text; cast it in a --query.")
-            yield value
+            yield _id_in_json(value, f"{database.name}: {key}")
             before = value
+
+
+def _id_in_json(value: Any, name: str) -> int | str | dict[str, str]:
+    """An id as JSON can hold it. Raises InputError for one of another type."""
+    if isinstance(value, UUID):
+        return {"uuid": str(value)}
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        return int(value)
+    if isinstance(value, (int, str)):
+        return value
+    raise InputError(f"{name} is neither a whole number nor text; cast it in a --query.")
+
+
+def _id_from_json(value: Any) -> int | str | UUID | None:
+    return UUID(value["uuid"]) if isinstance(value, dict) else value
 
 
 def read_database(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A document for each row of a chunk, by a cursor on the server. Raises InputError for a lost connection."""
-    from sqlalchemy import column, select
-
     chunk = read_json(file)
     if not isinstance(chunk, dict) or "database" not in chunk:
         raise CommandError(f"{file}: is no database; give its URL with --database.")
@@ -127,17 +142,28 @@ def read_database(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Do
     number = options.part.records if options.part else 0
     with _opened(database) as connection:
         options = _options_for(connection, database, options)
-        key: ColumnElement[Any] = column(options.id)
-        wanted = dict.fromkeys(name.partition(".")[0] for name in options.named_paths())
-        rows: Any = (
-            select(*map(column, wanted)).select_from(_table(database)).where(key >= chunk["first"]).order_by(key)
-        )
-        if chunk["last"] is not None:
-            rows = rows.where(key < chunk["last"])
-        for row in connection.execution_options(yield_per=AT_ONCE).execute(rows).mappings():
+        rows = _rows(database, options, _id_from_json(chunk["first"]), _id_from_json(chunk["last"]))
+        found = connection.execution_options(yield_per=AT_ONCE).execute(rows).mappings()
+        for row in _in_fixed_order(found, options.id):
             number += 1
             with log.refusing(options, Path(database.name), f"{options.id} {row[options.id]}"):
                 yield document_of(dict(row), options, number, log)
+
+
+def _rows(database: Database, options: ReadOptions, first: Any, last: Any) -> Any:
+    """The columns that are named, of the rows with an id from `first` to before `last`, or to the end."""
+    from sqlalchemy import column, select
+
+    key: ColumnElement[Any] = column(options.id)
+    wanted = dict.fromkeys(name.partition(".")[0] for name in options.named_paths())
+    rows: Any = select(*map(column, wanted)).select_from(_table(database)).where(key >= first).order_by(key)
+    return rows if last is None else rows.where(key < last)
+
+
+def _in_fixed_order(rows: Iterable[Any], key: str) -> Iterator[Any]:
+    """The rows in the order of their id, and rows of one id in the order of their values: no server promises it."""
+    for _, same in groupby(rows, lambda row: row[key]):
+        yield from sorted(same, key=lambda row: [str(value) for value in row.values()])
 
 
 def _options_for(connection: "Connection", database: Database, options: ReadOptions) -> ReadOptions:
@@ -157,7 +183,7 @@ def _table(database: Database) -> Any:
 
     if database.query:
         query = database.query.rstrip().rstrip(";").replace(":", r"\:")  # a colon begins no parameter
-        return text(f"({query}\n) AS notes")
+        return text(f"({query}\n) notes")  # without AS, which Oracle does not know here
     schema, _, name = database.table.rpartition(".")
     return table(name, schema=schema or None)
 

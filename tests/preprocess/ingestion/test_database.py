@@ -62,6 +62,20 @@ def test_a_query_and_other_columns(omop, tmp_path):
     assert len(documents) == 47 and {document.metadata["kind"] for document in documents} == {"CR"}
 
 
+def test_rows_of_one_id_have_a_fixed_order(tmp_path):
+    texts = ["Bronchite.", "Angine.", "Toux."]
+    found = []
+    for name in ("one", "two"):
+        with sqlite3.connect(tmp_path / f"{name}.db") as connection:
+            connection.execute("CREATE TABLE note (note_id, note_text)")
+            connection.executemany("INSERT INTO note VALUES (7, ?)", [(text,) for text in texts])
+        connection.close()
+        texts.reverse()
+        ingest([], tmp_path / name, database=Database(f"sqlite:///{tmp_path}/{name}.db"))
+        found.append([document.lines for document in read_documents([tmp_path / name])])
+    assert found == [[["Angine."], ["Bronchite."], ["Toux."]]] * 2
+
+
 def test_killed_between_chunks_it_resumes_to_the_same_bytes(omop, tmp_path, monkeypatch):
     monkeypatch.setattr(module.write_chunks, "__defaults__", (7,))
     ingest([], tmp_path / "whole", database=Database(omop))
@@ -147,6 +161,11 @@ def test_certificates_are_no_passwords_and_no_part_of_a_name():
     database = Database("postgresql+psycopg://h/omop?sslmode=require&sslpassword_file=x&sslkey=/etc/k.pem&passfile=/p")
     module.check_database(database)
     assert database.name == "postgresql+psycopg://h/omop (note)"
+
+
+def test_a_table_and_a_query_are_one_too_many(omop, tmp_path):
+    command = ["--database", omop, "--table", "note", "--query", "SELECT 1", "--output", tmp_path / "out"]
+    assert "--table and --query name the notes twice" in one_sentence(run("preprocess.ingest", *command))
 
 
 def test_nothing_to_read_is_one_sentence(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from alibert_common.errors import InputError
 from preprocess.documents.document import read_documents
 from preprocess.ingest import ingest
+from preprocess.readers.records import database
 from preprocess.readers.records.database import PASSWORD, USER, Database
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "campaigns"))
@@ -40,6 +41,14 @@ def test_a_server_gives_the_documents_of_a_file(tmp_path, monkeypatch):
         ingest([], tmp_path / "server-documents", database=Database(url))
         query = "SELECT note_id, person_id, note_text FROM note WHERE note_id < 100"
         ingest([], tmp_path / "query", database=Database(url, query=query))
-    found = [list(read_documents([tmp_path / name])) for name in ("file", "server-documents", "query")]
+        for kind in ("numeric", "uuid"):  # of ids
+            cast = "lpad(to_hex(note_id), 32, '0')::uuid" if kind == "uuid" else "note_id::numeric"
+            query = f"SELECT {cast} AS note_id, person_id, note_text FROM note WHERE note_id < 100"
+            with monkeypatch.context() as patch:
+                patch.setattr(database.write_chunks, "__defaults__", (7,))
+                ingest([], tmp_path / kind, database=Database(url, query=query))
+    names = ("file", "server-documents", "query", "numeric", "uuid")
+    found = [list(read_documents([tmp_path / name])) for name in names]
     assert found[0] == found[1] and len(found[0]) == NOTES
     assert [document.lines for document in found[2]] == [document.lines for document in found[0][:33]]
+    assert [one.lines for one in found[3]] == [one.lines for one in found[4]] == [one.lines for one in found[2]]

@@ -43,6 +43,7 @@ def test_what_is_written_is_read_in_the_order_of_the_splits(tmp_path):
         ("core=3,satellite=0", "with weights above 0"),
         ("core=3,satellite=nan", "with weights above 0"),
         ("core=3,satellite=inf", "with weights above 0"),
+        ("core=3,satellite=1e308", "and at most 1,000,000"),
         ("core=3,satellite=1,core=2", "each name once"),
         ("=3,satellite=1", "write name=weight"),
     ],

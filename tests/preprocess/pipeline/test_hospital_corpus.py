@@ -86,6 +86,23 @@ def test_a_file_without_a_key_is_refused(hospital, options):
         corpus.main()
 
 
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("{key: hospital.key}", "{key: hospital.key, ipp: '('}", "--ipp .*cannot be read"),
+        ("{database: ", "{query: ", "notes: `table:` and `query:` are for a database"),
+        ("  letters:\n", "  letters:\n    pseudonymise: {key: other.key}\n", "two keys make two patients of one"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_any_work(hospital, old, new, words):
+    file = hospital / "corpus.yaml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match=words):
+        corpus.main()
+    assert not (hospital / "out").exists()
+
+
 def test_the_shipped_file_of_a_hospital_can_be_meant(repository, tmp_path):
     file = CorpusFile(repository / "recipes" / "corpus" / "hospital.yaml")
     steps = list(Steps(file, tmp_path, corpus.command_line().parse_args(["x", "--output", "y"]), corpus.command_of))

@@ -191,6 +191,16 @@ def test_another_key_makes_it_anew_and_the_page_shows_what_was_replaced(corpus, 
     assert "made anew; changed since: settings" in capsys.readouterr().err
 
 
+def test_a_page_that_was_deleted_is_not_named_again(corpus, tmp_path, capsys):
+    words = [str(corpus[0]), "--output", str(tmp_path / "out"), "--key", str(tmp_path / "a.key")]
+    options = pseudonymise_stage.command_line().parse_args(words)
+    pseudonymise_stage.run(options)
+    assert "out.check.html, then delete it" in capsys.readouterr().out
+    (tmp_path / "out.check.html").unlink()
+    pseudonymise_stage.run(options)
+    assert "check.html" not in capsys.readouterr().out
+
+
 def test_bad_input_is_one_sentence(corpus, tmp_path):
     (tmp_path / "short.key").write_text("00ff\n")
     entity = {"start": 0, "end": 1, "label": "X"}
@@ -200,7 +210,9 @@ def test_bad_input_is_one_sentence(corpus, tmp_path):
     for words, command in (
         ("short.key: holds no key of 32 bytes", [corpus[0], *out, "--key", tmp_path / "short.key"]),
         ("give documents, --output and --key", [corpus[0], *out]),
-        ("the pattern .*cannot be read", [corpus[0], *out, *key, "--ipp", "("]),
+        ("--ipp .*cannot be read", [corpus[0], *out, *key, "--ipp", "("]),
+        (r"--nda .*finds the empty text too", [corpus[0], *out, *key, "--nda", r"\d*"]),
+        ("--key .*lies in --output", [corpus[0], *out, "--key", tmp_path / "out/hospital.key"]),
         ("line 1: no annotated text .label X is none of SECU", ["--annotated", tmp_path / "bad.jsonl"]),
         ("no token-classification model", [corpus[0], *out, *key, "--tagger", tmp_path / "empty"]),
     ):
@@ -289,9 +301,11 @@ def test_signs_between_names_hide_none(text):
     assert "ukasz" not in polish.text
 
 
-def test_a_short_list_gives_no_replacements(tmp_path):
+def test_a_short_list_gives_no_replacements(tmp_path, capsys):
     (tmp_path / "names.txt").write_text("Dupont\nJean-Pierre\n")
     settings = Settings(first_names=str(tmp_path / "names.txt"), surnames=str(tmp_path / "names.txt"))
+    settings.check()
+    assert capsys.readouterr().err.count("names.txt: has 1 names, so that names of INSEE replace others.") == 2
     document, found = of("Mme Dupont tousse.", settings=settings)
     assert [one.text for one in found] == ["Dupont"] and "Dupont" not in document.text
 

@@ -53,6 +53,11 @@ def test_a_pattern_has_one_group(tmp_path, pattern):
         read(tmp_path, patient_pattern=pattern)
 
 
+def test_a_patient_is_told_once():
+    with pytest.raises(InputError, match="both say who the patient is"):
+        ReadOptions(patient="nip", patient_pattern="^(.)")
+
+
 def test_a_column_that_is_not_there_is_named(tmp_path):
     (tmp_path / "a.csv").write_text("text\nToux.\n")
     with pytest.raises(InputError, match="no column 'nip'"):

@@ -7,21 +7,28 @@ import sys
 
 import pytest
 
-from preprocess.readers.content import Content
-from preprocess.readers.conversion import child, convert
+from preprocess.readers.content import Content, Scan
+from preprocess.readers.conversion import child, convert, reader
 from preprocess.readers.conversion.isolated import Converter, converter
+from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import CommandError, Fault
 
 RTF = rb"{\rtf1 Le patient tousse.\par}"
 HOSTILE = """
 import ctypes, os, socket, subprocess, time
 from preprocess.readers.conversion import child
-from preprocess.readers.content import Content
-from preprocess.readers.read_log import CommandError
+from preprocess.readers.content import Content, Scan
+from preprocess.readers.read_log import CommandError, Fault
 def convert(data, kind, with_scans):
+    if with_scans:
+        return Content(["before", "after"], scans=[Scan(1, page, data) for page in range(4)])
     exec(data.decode())
     return Content(["done"])
-child.convert = convert
+def picture_of(scan):
+    page = scan.page
+    exec(scan.pdf.decode())
+    return b"page %d" % page
+child.convert, child.picture_of = convert, picture_of
 child.main()
 """
 
@@ -32,7 +39,12 @@ def hostile(monkeypatch):
     popen = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", lambda command, **more: popen([sys.executable, "-c", HOSTILE], **more))
     converter = Converter()
-    yield lambda code, seconds=20: converter.convert(code.encode(), "rtf", seconds).lines
+
+    def lines_of(code, seconds=20):
+        return converter.convert(code.encode(), "rtf", seconds).lines
+
+    lines_of.converter = converter
+    yield lines_of
     converter.stop()
 
 
@@ -74,6 +86,22 @@ def test_a_process_that_ends_in_the_moment_of_its_answer_is_replaced(monkeypatch
         assert converter.convert(RTF, "rtf", 20).lines == ["Le patient tousse."]
     assert converter.process is None and converter.convert(RTF, "rtf", 20).lines == ["Le patient tousse."]
     converter.stop()
+
+
+@pytest.mark.parametrize(
+    "code, lines, unread",
+    [
+        ("pass", ["before", "page 0", "page 1", "page 2", "page 3", "after"], []),
+        ("if page == 1: raise Fault('torn', 'glue it')", ["before", "page 0", "page 2", "page 3", "after"], ["page 2"]),
+        ("if page == 1: ctypes.string_at(0)", ["before", "page 0", "after"], ["page 2", "page 3", "page 4"]),
+        ("if page == 3: time.sleep(30)", ["before", "page 0", "page 1", "page 2", "after"], ["page 4"]),
+    ],
+)
+def test_scanned_pages_are_drawn_one_by_one(hostile, monkeypatch, code, lines, unread):
+    monkeypatch.setattr(reader, "converter", lambda: hostile.converter)
+    monkeypatch.setattr(reader, "_recognised", lambda image, options: [image.decode()])
+    content = reader.content_of(code.encode(), "pdf", ReadOptions(ocr="cat", time_limit=2))
+    assert content.lines == lines and [place for place, _, _ in content.unread] == unread
 
 
 def test_a_file_that_needs_too_much_memory_is_given_up(hostile):
@@ -147,5 +175,5 @@ def test_files_inside_one_another_have_a_bound():
 def test_content_in_json_is_the_same_without_characters_that_are_no_text():
     content = Content(["a\0\ud800b", " "], {"date": "2023"}, {"n": 1})
     assert Content.from_json(content.to_json()) == Content(["ab"], {"date": "2023"}, {"n": 1})
-    scanned = Content(["a", "b"], scans=[(1, b"PNG")])
+    scanned = Content(["a", "b"], scans=[Scan(1, 7)])
     assert Content.from_json(scanned.to_json()) == scanned

@@ -230,6 +230,31 @@ def test_a_patient_may_be_told_by_an_identifier(tmp_path):
     assert read(path).documents[0].metadata == {"patient": "8001"}
 
 
+def test_a_patient_of_a_bundle_has_the_same_name_in_the_next_one(tmp_path):
+    for number in "12":
+        patient = {"resourceType": "Patient", "id": number, "identifier": [{"value": "8001"}]}
+        report = REPORT | {"id": f"r{number}", "subject": {"reference": f"urn:uuid:{number}"}}
+        entries = [{"fullUrl": f"urn:uuid:{number}", "resource": patient}, {"resource": report}]
+        write(tmp_path / f"{number}.json", json.dumps({"resourceType": "Bundle", "entry": entries}))
+    assert [one.metadata for one in read(tmp_path).documents] == [{"patient": "8001"}, {"patient": "8001"}]
+
+
+@pytest.mark.parametrize("identifier, metadata", [([{"value": "8001"}], {"patient": "8001"}), ([], {})])
+def test_a_document_may_contain_its_file_and_its_patient(tmp_path, identifier, metadata):
+    patient = {"resourceType": "Patient", "id": "p", "identifier": identifier}
+    own = reference("d", {"url": "#b1"}, contained=[BINARY, patient], subject={"reference": "#p"})
+    got = read(write(tmp_path / "a.json", json.dumps(own)))
+    assert got.lines == [["Toux.", "Fièvre."]] and got.documents[0].metadata == metadata
+
+
+def test_a_file_is_found_by_its_own_id(tmp_path):
+    write(tmp_path / "DocumentReference.ndjson", json.dumps(reference("d", {"url": "Binary/b1"})))
+    other = {"resourceType": "Binary", "meta": {"tag": [{"id": "b1"}]}, "id": "b0", "data": encoded("Autre.")}
+    own = {"resourceType": "Binary", "meta": {"tag": [{"id": "m"}]}} | BINARY
+    write(tmp_path / "Binary.ndjson", "\n".join(map(json.dumps, (other, own))))
+    assert read(tmp_path / "DocumentReference.ndjson").lines == [["Toux.", "Fièvre."]]
+
+
 def test_a_byte_order_mark_hides_no_message(tmp_path):
     text = message("OBX|1|TX|x||Toux.") + message("OBX|1|TX|x||Fin.", name="M2")
     for name in ("a.hl7", "b.txt"):

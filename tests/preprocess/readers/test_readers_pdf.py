@@ -282,10 +282,11 @@ def test_scanned_pages_are_counted_and_drawn_when_asked():
     content = read_pdf(data)
     assert content.lines == ["La page a a du texte.", "Fax 12:00", "La page c a du texte."]
     assert content.unread == [("page 2", *pdf.SCAN)] and content.scans == []
-    content = read_pdf(data, render_scans=True)
+    content = read_pdf(data, with_scans=True)
     assert content.lines == ["La page a a du texte.", "La page c a du texte."]
-    ((position, image),) = content.scans
-    assert position == 1 and image.startswith(b"\x89PNG") and content.unread == []
+    (scan,) = content.scans
+    assert (scan.place, scan.page, content.unread) == (1, 1, [])
+    assert pdf.picture_of(scan).startswith(b"\x89PNG")
 
 
 @pytest.fixture
@@ -352,7 +353,7 @@ def test_a_scan_without_text_is_refused_unless_it_is_drawn():
     with pytest.raises(Fault, match=r"a PDF without text \(scanned\)") as caught:
         read_pdf(data)
     assert "--ocr" in caught.value.remedy
-    assert [position for position, _ in read_pdf(data, render_scans=True).scans] == [0, 0]
+    assert [(scan.place, scan.page) for scan in read_pdf(data, with_scans=True).scans] == [(0, 0), (0, 1)]
 
 
 def test_values_of_form_fields_are_text():
